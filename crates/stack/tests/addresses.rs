@@ -1,5 +1,5 @@
-//! Packets that must not be believed, answered or passed on: addresses, link
-//! broadcasts, loops, extension headers (RFC 8200, 4291, 4443).
+//! Packets that a node must not accept, answer or forward: addresses, link broadcasts, loops,
+//! extension headers (RFC 8200, 4291, 4443).
 
 use crate::common;
 
@@ -56,14 +56,13 @@ fn destinations_that_cannot_be_are_dropped() {
         lone.assert_silent("no node has this address");
         assert_eq!(lone.dropped(DropReason::BadDestination), 2);
     }
-    // Nor do they become somebody's own before an address is known.
+    // Nor are they the node's own before it has an address.
     let mut lone = Lone::border(|config| config.address = Addr::UNSPECIFIED);
     lone.link_sends(5, &echo_request(address(5), Addr::UNSPECIFIED));
     lone.assert_silent("an unknown address");
 }
 
-/// All neighbours have a broadcast; were each to pass it on, one packet would
-/// become as many as there are neighbours, at each hop.
+/// All neighbours receive a broadcast. If each forwarded the packet, it would multiply at each hop.
 #[test]
 fn a_packet_for_one_in_a_link_broadcast_goes_no_further() {
     let mut lone = lone();
@@ -75,7 +74,7 @@ fn a_packet_for_one_in_a_link_broadcast_goes_no_further() {
     assert_eq!(lone.dropped(DropReason::LinkBroadcast), 3);
 }
 
-/// The interface identifier of the short address 0xffff is no way to flood.
+/// The interface identifier of the short address 0xffff does not lead to a broadcast.
 #[test]
 fn no_address_resolves_to_a_link_broadcast() {
     for short in [0xffff, 0xfffe] {
@@ -116,13 +115,13 @@ fn a_packet_does_not_go_back_to_where_it_came_from() {
         [(1, 0)]
     );
     assert_eq!(lone.node.free_slots(), SLOTS);
-    // The same packet from another neighbour has its way.
+    // The same packet from another neighbour is forwarded.
     lone.link_sends(6, &udp(address(9), address(7), (1, 2), b"x"));
     assert_eq!(lone.link_packets().len(), 1);
 }
 
-/// The host side is another link: link-local addresses there are not ours, and
-/// an answer would go out by radio.
+/// The host side is another link: its link-local addresses are not the node's, and an answer would
+/// leave by radio.
 #[test]
 fn link_local_packets_from_the_host_side_are_not_answered_by_radio() {
     let mut lone = lone();
@@ -159,7 +158,7 @@ fn link_local_packets_are_never_forwarded() {
     assert_eq!(lone.dropped(DropReason::Scope), 2);
 }
 
-/// RFC 4443 §2.2: an answer comes from the address that was asked.
+/// RFC 4443 §2.2: the source of an answer is the destination of the request.
 #[test]
 fn answers_come_from_the_address_that_was_asked() {
     let source = |packet: &[u8]| Ipv6Header::parse(packet).unwrap().0.src;
@@ -186,7 +185,7 @@ fn answers_come_from_the_address_that_was_asked() {
     }
 }
 
-/// RFC 4443 §2.4 (e.1), also when the error hides behind extension headers.
+/// RFC 4443 §2.4 (e.1), also when the error is behind extension headers.
 #[test]
 fn errors_are_not_answered_by_errors() {
     let mut lone = lone();
@@ -202,7 +201,7 @@ fn errors_are_not_answered_by_errors() {
     assert_eq!(icmp_of(&lone.link_packets()[0].1), (3, 0));
 }
 
-/// When an answer has no way, the node does not tell itself.
+/// An answer without a route causes no error to the node itself.
 #[test]
 fn an_answer_without_a_route_is_dropped_and_its_slot_freed() {
     let mut lone = lone();
@@ -234,7 +233,7 @@ fn errors_are_limited_in_rate_and_free_their_slots() {
     assert_eq!(lone.link_packets().len(), 1, "there are tokens again");
 }
 
-/// RFC 8200 §4: what a destination must say about extension headers.
+/// RFC 8200 §4: the errors of a destination about extension headers.
 #[test]
 fn extension_headers_are_passed_over_or_objected_to() {
     let mut lone = lone();
@@ -250,7 +249,7 @@ fn extension_headers_are_passed_over_or_objected_to() {
         let pointer = u32::from_be_bytes(error[44..48].try_into().unwrap());
         (icmp_of(error), pointer)
     };
-    // Padding is no obstacle: the port is what is unreachable.
+    // Padding is accepted, and the port is unreachable.
     let padded = with(0, [17, 0, 1, 4, 0, 0, 0, 0]);
     assert_eq!(problem(&mut lone, &padded).0, (1, 4));
     let routed = with(43, [17, 0, 3, 1, 0, 0, 0, 0]);
@@ -267,8 +266,8 @@ fn extension_headers_are_passed_over_or_objected_to() {
     assert_eq!(lone.dropped(DropReason::UnknownProtocol), 5);
 }
 
-/// RFC 4443 §4.2: every echo request is answered, whatever stands in front of it; RFC
-/// 6946: a fragment that is the whole packet among it.
+/// RFC 4443 §4.2: every echo request is answered, behind any extension headers; RFC 6946: also in a
+/// fragment that is the whole packet.
 #[test]
 fn echo_requests_behind_extension_headers_are_answered() {
     let mut lone = lone();
@@ -302,7 +301,7 @@ fn bytes_behind_the_payload_are_cut_off() {
     let sent = lone.link_packets();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1.len(), 40 + 8 + 4);
-    // As does a padded packet that would be too big with its padding.
+    // Also a padded packet that would be too big with its padding.
     padded.extend([0; 700]);
     assert_eq!(lone.host_sends(&padded), Ok(()));
     assert_eq!(lone.link_packets().len(), 1);
@@ -319,7 +318,7 @@ fn too_big_is_told_with_the_mtu() {
     assert_eq!(icmp_of(&answers[0]), (2, 0));
     assert_eq!(answers[0].len(), 1280);
     assert_eq!(answers[0][44..48], 1280u32.to_be_bytes());
-    // Not to ourselves, and not about nothing.
+    // Not to the node itself, and not about an empty quotation.
     let own = udp(address(1), address(5), (1, 2), &[0; 1_300]);
     assert_eq!(lone.host_sends(&own), Err(DropReason::TooBig));
     assert_eq!(lone.host_sends(&[0x45; 1_400]), Err(DropReason::Malformed));
@@ -344,7 +343,6 @@ fn full_frames_go_to_long_addresses_too() {
     }
 }
 
-/// One packet to a long address must not shorten the frames to all others.
 #[test]
 fn a_long_address_costs_its_own_frames_alone() {
     let mut lone = lone();
@@ -374,7 +372,7 @@ fn sockets_refuse_what_has_no_address_or_no_way() {
     node.add_route(default).unwrap();
     let socket = node.udp_bind(9).unwrap();
     let to = |addr| Endpoint { addr, port: 7 };
-    // No address yet: none to answer to.
+    // Without an address, there is no source.
     assert_eq!(node.tcp_connect(now, to(HOST)), Err(Error::NoRoute));
     assert_eq!(
         node.udp_send(now, socket, to(HOST), b"x"),
@@ -394,7 +392,7 @@ fn sockets_refuse_what_has_no_address_or_no_way() {
     }
     let group = to(addr::LINK_LOCAL_ALL_NODES);
     assert_eq!(lone.node.tcp_connect(now, group), Err(Error::NoRoute));
-    // To a group on the link, from the link's address (RFC 6724).
+    // To a group on the link, from the link-local address (RFC 6724).
     assert_eq!(lone.node.udp_send(now, socket, group, b"x"), Ok(()));
     let sent = lone.link_packets();
     assert_eq!(sent[0].0, Address::BROADCAST);
@@ -423,8 +421,8 @@ fn solicitation(src: Addr, dst: Addr, target: Addr, options: &[u8]) -> Vec<u8> {
     icmp(src, dst, 255, 135, 0, &rest)
 }
 
-/// RFC 4861 §7.2.4: duplicate address detection is answered to all nodes, unsolicited; of each
-/// address that a node has.
+/// RFC 4861 §7.2.4: duplicate address detection for each address of the node is answered to all
+/// nodes, unsolicited.
 #[test]
 fn duplicate_address_detection_is_answered() {
     for own in [address(1), addr::link_local_from_short(1)] {
@@ -467,8 +465,8 @@ fn duplicate_address_detection_is_answered() {
     }
 }
 
-/// RFC 4291 §2.6.1: a router answers at the Subnet-Router anycast address, with an address of its
-/// own, and opens no connection there.
+/// RFC 4291 §2.6.1: a router answers at the Subnet-Router anycast address, with its own source
+/// address, and opens no connection there.
 #[test]
 fn the_subnet_router_anycast_address_is_answered() {
     let anycast = prefix();

@@ -1,5 +1,5 @@
-//! All that is tested from outside, as one program: it is linked once, and not once a
-//! file. `cargo test -p redpoll-stack --test all NAME` runs what has the name in its path.
+//! All tests of the public interface, as one program that is linked once. `cargo test -p
+//! redpoll-stack --test all NAME` runs those with NAME in their path.
 
 mod addresses;
 mod assist;

@@ -1,5 +1,5 @@
-//! Help from the middle: an assistant sees what a router passes on, may change it,
-//! keep it, and send packets of its own.
+//! Assistants: an assistant sees the packets that a router forwards, may change or keep them, and
+//! sends its own packets.
 
 use crate::common;
 
@@ -56,7 +56,7 @@ fn a_counter_sees_what_is_passed_on_and_nothing_else() {
     );
 }
 
-/// Keeps every UDP packet for half a second, then sends it on its way itself.
+/// Keeps every UDP packet for half a second, then sends it itself.
 #[derive(Default)]
 struct Holder {
     held: Option<(Instant, Vec<u8>)>,
@@ -68,7 +68,7 @@ impl Assist for Holder {
         assert_eq!(packet.header.hop_limit, packet.bytes[7], "as it leaves");
         self.hop_limits.push(packet.header.hop_limit);
         if packet.header.next_header == 6 {
-            // A mark that the test finds again: the window.
+            // Marks the packet in the window field.
             packet.bytes[54] = 0x7f;
             return Disposition::Forward;
         }
@@ -106,7 +106,7 @@ fn an_assistant_changes_keeps_and_sends() {
     assert!(DropReason::ALL.iter().all(|why| lone.dropped(*why) == 0));
 }
 
-/// An assistant's packet that cannot be one, or has no way, is dropped by name.
+/// A malformed packet of an assistant, or one without a route, is dropped and counted.
 #[test]
 fn what_an_assistant_sends_is_checked() {
     struct Junk(Vec<Vec<u8>>);

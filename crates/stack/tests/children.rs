@@ -1,4 +1,5 @@
-//! Neighbours that sleep: who is one, what waits for them, and what TCP hears of it.
+//! Sleeping neighbours: which neighbours count as sleeping, which packets wait for them, and the
+//! reports to TCP.
 
 use crate::common;
 
@@ -16,7 +17,7 @@ const LEAF: u16 = 9;
 const SUCCESS: u8 = 0;
 const CACHE_FULL: u8 = 2;
 
-/// A router on the link (`border` is itself if it is 1), with slots for `children`.
+/// A router on the link (`border` is the router itself if it is 1), with slots for `children`.
 fn router(border: u16) -> Lone {
     let mut lone = Lone::border(|config| {
         config.mac.caps.source_match = true;
@@ -32,8 +33,8 @@ fn router(border: u16) -> Lone {
     lone
 }
 
-/// Somebody sends a data request as `from` to `to`, which is told "there is something"
-/// or not.
+/// A device sends a data request as `from` to `to`; the radio acknowledges it with this frame
+/// pending bit.
 fn ask_as(lone: &mut Lone, from: u16, to: Address, pending: bool) {
     let header = FrameHeader {
         frame_type: FrameType::Command,
@@ -62,8 +63,7 @@ fn ask(lone: &mut Lone, from: u16) {
     ask_as(lone, from, Address::Short(1), true);
 }
 
-/// `leaf` registers its address for so many minutes; the frame says that it comes from
-/// `sender`.
+/// `leaf` registers its address for `minutes`; the frame's source is `sender`.
 fn register_as(lone: &mut Lone, sender: u16, leaf: u16, minutes: u16) {
     let mut rest = vec![0; 4];
     // RFC 8505 §5.5: the registered address.
@@ -77,7 +77,7 @@ fn register_as(lone: &mut Lone, sender: u16, leaf: u16, minutes: u16) {
     lone.link_sends(sender, &packet);
 }
 
-/// A leaf asks, registers, fetches the answer and sleeps: the status of the answer.
+/// A leaf polls, registers, fetches the answer and sleeps. Returns the status of the answer.
 fn adopt(lone: &mut Lone, leaf: u16, minutes: u16) -> u8 {
     ask_as(lone, leaf, Address::Short(1), false);
     register_as(lone, leaf, leaf, minutes);
@@ -86,7 +86,7 @@ fn adopt(lone: &mut Lone, leaf: u16, minutes: u16) -> u8 {
     assert_eq!(answers.len(), 1, "one answer");
     assert_eq!(answers[0].0, Address::Short(leaf));
     lone.run_for(Duration::from_secs(1));
-    // Behind target and link-layer address.
+    // After target and link-layer address.
     answers[0].1[40 + 34]
 }
 
@@ -95,7 +95,7 @@ fn packet_to(lone: &mut Lone, to: u16) {
     lone.host_sends(&packet).unwrap();
 }
 
-/// To whom the frames of the next half second go.
+/// The destinations of the frames of the next half second.
 fn sent(lone: &mut Lone) -> Vec<Address> {
     lone.run_for(Duration::from_millis(500));
     let frames = std::mem::take(&mut lone.frames);
@@ -113,8 +113,8 @@ fn what_is_for_a_child_waits_until_it_asks() {
     assert_eq!(lone.node.free_slots(), SLOTS);
 }
 
-/// One forged frame of ten bytes must not cut the way to the border router, nor to
-/// anybody else.
+/// One forged frame of ten bytes must not cut the route to the border router or to another
+/// neighbour.
 #[test]
 fn a_data_request_makes_nobody_a_child() {
     let mut lone = router(4);
@@ -132,8 +132,8 @@ fn a_data_request_makes_nobody_a_child() {
     assert_eq!(sent(&mut lone), [Address::Short(4)], "the way up");
 }
 
-/// A host that registers and never sleeps: a data request in its name must not have its
-/// packets wait for requests that it never sends.
+/// A host that registers and never sleeps: after a forged data request, its packets must not wait
+/// for requests that it never sends.
 #[test]
 fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
     let mut lone = router(1);
@@ -158,8 +158,7 @@ fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
     assert_eq!(lone.node.free_slots(), SLOTS);
 }
 
-/// A sensor that sends and asks for nothing until it is time may be taken for one that is
-/// awake: until a frame finds it asleep.
+/// A sensor that sends without polling may count as awake, until it does not acknowledge a frame.
 #[test]
 fn who_does_not_answer_sleeps_after_all() {
     let mut lone = router(1);
@@ -180,8 +179,8 @@ fn who_does_not_answer_sleeps_after_all() {
     assert_eq!(lone.node.free_slots(), SLOTS);
 }
 
-/// A sensor that asks every few minutes and sends in between: what waited for it is given
-/// up, and then its next request must not be answered with a promise.
+/// A sensor that polls every few minutes and sends in between: after its waiting packet was given
+/// up, the next request must not be acknowledged with the frame pending bit.
 #[test]
 fn nobody_is_promised_what_was_given_up() {
     let mut lone = router(1);
@@ -248,7 +247,7 @@ fn a_ninth_child_is_refused_and_evicts_nobody() {
     }
 }
 
-/// A connection of the router's own to its child; the child has the number 1.
+/// A connection of the router to its child, and the sequence number of the child.
 fn connected(lone: &mut Lone) -> (ConnId, u32) {
     adopt(lone, LEAF, 60);
     lone.node.tcp_listen(80).unwrap();
@@ -280,8 +279,7 @@ fn connected(lone: &mut Lone) -> (ConnId, u32) {
     (conn, iss + 1)
 }
 
-/// The clock of retransmissions starts when the child has the segment, not when it is
-/// queued for it.
+/// The retransmission timer starts when the child has the segment, not when the segment is queued.
 #[test]
 fn a_segment_is_sent_when_the_child_has_it() {
     let mut lone = router(1);
@@ -295,18 +293,18 @@ fn a_segment_is_sent_when_the_child_has_it() {
     assert_eq!((stats.rtos, stats.data_segments_sent), (0, 1));
     ask(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "once");
-    // Nobody acknowledges: now the clock runs.
+    // Without an acknowledgment, the timer runs from now on.
     lone.run_for(Duration::from_secs(5));
     let stats = *lone.node.tcp_connection(conn).unwrap().stats();
     assert!(stats.rtos > 0);
 }
 
-/// RFC 9293 §3.9.2: what was never sent comes again.
+/// RFC 9293 §3.9.2: a segment that was never sent is retransmitted.
 #[test]
 fn tcp_hears_of_a_segment_that_nobody_fetches() {
     let mut lone = router(1);
     let (conn, una) = connected(&mut lone);
-    // Who has asked since it sent something sleeps.
+    // A neighbour that polled after its last data frame sleeps.
     ask(&mut lone, LEAF);
     lone.node.tcp_send(lone.now, conn, &[7; 20]).unwrap();
     lone.run_for(Duration::from_millis(200));

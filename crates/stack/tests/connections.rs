@@ -1,5 +1,5 @@
-//! The life of connection slots: whatever the peer, the route and the
-//! application do, the memory serves again.
+//! Connection slots: their memory is available again whatever the peer, the route and the
+//! application do.
 
 use crate::common;
 
@@ -56,7 +56,7 @@ fn a_released_handle_takes_no_calls_and_tells_no_events() {
         Err(Error::UnknownHandle)
     );
     lone.node.tcp_abort(now, conn);
-    // What was sent before still arrives, with its end.
+    // Data sent before still arrives, with the FIN.
     let sent = lone.host_packets();
     let (flags, _, _, _, data) = read_tcp(&sent[0]).unwrap();
     assert_eq!((flags & FIN, data), (FIN, &b"goodbye"[..]));
@@ -67,8 +67,8 @@ fn a_released_handle_takes_no_calls_and_tells_no_events() {
     assert_eq!(state, Some(State::TimeWait));
 }
 
-/// A peer that goes on sending must not hold the slot for ever (RFC 9293
-/// §3.6.1): what is ours goes out, then it is told.
+/// A peer that keeps sending must not hold the slot for ever (RFC 9293 §3.6.1): after the node's
+/// own data, it gets a reset.
 #[test]
 fn a_peer_that_never_stops_is_reset_after_our_last_word() {
     let mut lone = Lone::border(|_| {});
@@ -78,7 +78,7 @@ fn a_peer_that_never_stops_is_reset_after_our_last_word() {
     assert_eq!(lone.node.tcp_send(now, conn, &[7; 400]), Ok(400));
     lone.node.tcp_close(now, conn);
     lone.node.tcp_release(lone.now, conn);
-    // Nothing is acknowledged yet: more than the window comes, and is taken.
+    // Nothing is acknowledged yet: more than the window arrives, and is accepted.
     let mut ours = 0;
     for _ in 0..4 {
         peer.give(&mut lone, ACK, &[2; 400]);
@@ -98,7 +98,7 @@ fn a_peer_that_never_stops_is_reset_after_our_last_word() {
     assert_eq!(open(&lone), 0);
 }
 
-/// Each slot is back after each way to fail, also with the reset's way gone.
+/// Each slot is free after each kind of failure, also if the reset has no route.
 #[test]
 fn a_reset_without_a_route_does_not_keep_its_slot() {
     let mut lone = Lone::border(|_| {});
@@ -113,8 +113,8 @@ fn a_reset_without_a_route_does_not_keep_its_slot() {
     assert_eq!(lone.dropped(DropReason::NoRoute), 1);
 }
 
-/// Without a route a connection behaves as over a dead link: it backs off,
-/// goes on when the route is back, and fails when it stays away.
+/// A connection without a route behaves as over a dead link: it backs off, continues when the route
+/// is back, and otherwise fails.
 #[test]
 fn a_connection_without_a_route_backs_off_and_fails() {
     for route_returns in [true, false] {
@@ -160,7 +160,7 @@ fn a_connection_without_a_route_backs_off_and_fails() {
     }
 }
 
-/// A connection may be over before anybody accepts it.
+/// A connection may fail before the application accepts it.
 #[test]
 fn a_connection_reset_in_the_backlog_leaves_no_trace() {
     let mut lone = Lone::border(|_| {});
@@ -184,7 +184,6 @@ fn a_connection_reset_in_the_backlog_leaves_no_trace() {
     }
 }
 
-/// Data and the end may have come before the connection is accepted.
 #[test]
 fn what_came_before_accept_can_be_read_after_it() {
     let mut lone = Lone::border(|_| {});
@@ -207,7 +206,7 @@ fn what_came_before_accept_can_be_read_after_it() {
     assert!(matches!(events[..], [NodeEvent::Tcp(c, Event::Failed(_))] if c == conn));
 }
 
-/// What nobody has accepted is reset, and the port is free and closed.
+/// Connections that were not accepted are reset; the port is free and closed.
 #[test]
 fn a_listener_ends() {
     let mut lone = Lone::border(|_| {});
@@ -221,7 +220,7 @@ fn a_listener_ends() {
     assert!(lone.node.tcp_listen(80).is_ok());
 }
 
-/// RFC 6056 §3.2: not a port that somebody listens on, and each only once.
+/// RFC 6056 §3.2: ports without a listener, each only once.
 #[test]
 fn ephemeral_ports_are_apart() {
     let mut lone = Lone::border(|_| {});
@@ -237,7 +236,7 @@ fn ephemeral_ports_are_apart() {
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), SLOTS_TCP);
-    // §3.3: nor does one give the next away.
+    // §3.3: one port does not reveal the next.
     assert!(ports.windows(2).all(|pair| pair[1] - pair[0] > 1));
     assert!(ports.iter().all(|port| *port >= 49_152));
     // The same node with a listener where its first connection was.
@@ -261,12 +260,12 @@ fn ephemeral_ports_are_apart() {
     assert_ne!(port, first);
 }
 
-/// A side that takes many segments must not decide whose turn it is on the other.
+/// A side that takes many segments must not decide which connection the other side serves.
 #[test]
 fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
     let mut lone = Lone::border(|_| {});
     let listener = lone.node.tcp_listen(80).unwrap();
-    // Two peers on the link in the first slots, one at the host behind them.
+    // Two peers on the link in the first slots, one at the host after them.
     for neighbour in [5, 6] {
         let from = address(neighbour);
         let mut segment = Tcp {
@@ -301,8 +300,7 @@ fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
     assert!(order[..4].windows(2).all(|w| w[0] != w[1]), "{order:?}");
 }
 
-/// RFC 9293 §3.6.1, MAY-2: TIME-WAIT gives way to a new connection, not to
-/// nobody.
+/// RFC 9293 §3.6.1, MAY-2: TIME-WAIT gives way only to a new connection.
 #[test]
 fn time_wait_gives_way_only_where_somebody_listens() {
     let mut lone = Lone::border(|_| {});
@@ -346,9 +344,9 @@ fn time_wait_gives_way_only_where_somebody_listens() {
     assert_eq!(read_tcp(&answer).unwrap().0, SYN | ACK);
 }
 
-/// RFC 9293 §3.6.1: the peer's FIN is acknowledged again if that was lost, also when the
-/// slot of the connection in TIME-WAIT has meanwhile been given to another; and while SYN
-/// cookies are about, when other segments without a connection meet silence.
+/// RFC 9293 §3.6.1: the peer's FIN is acknowledged again if the acknowledgment was lost, also when
+/// the slot in TIME-WAIT was given to another connection, and while SYN cookies are in use, when
+/// other segments without a connection get no answer.
 #[test]
 fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
     let mut lone = Lone::border(|_| {});
@@ -366,7 +364,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
         Peer::open(&mut lone, 6_000 + port);
     }
     assert_eq!(lone.node.counters().time_wait_recycled, 1);
-    // More requests than places for them: cookies.
+    // More requests than entries: cookies.
     for port in 0..64 {
         Peer::half_open(&mut lone, 7_000 + port);
     }
@@ -390,7 +388,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
         assert_eq!((flags, seq, ack), (ACK, first.ack, first.seq));
         assert_eq!(answers.len(), 1);
     }
-    // Another number of ours or of the peer's: another connection.
+    // Other sequence or acknowledgment numbers belong to another connection.
     for (seq, ack) in [(0, 0), (before, 1), (before, before)] {
         assert_eq!(again(&mut lone, seq, ack).1, Vec::<Vec<u8>>::new());
     }
@@ -417,8 +415,8 @@ fn packet_too_big_does_not_shrink_segments() {
     peer.acknowledge(&mut lone);
 }
 
-/// RFC 8201 §4: over a link of the host that takes more, segments have the size that
-/// the path is said to take; RFC 5927 §4.1: if the message quotes one that is out.
+/// RFC 8201 §4: over a host link with a larger MTU, segments follow the reported path MTU; RFC 5927
+/// §4.1: only if the message quotes a segment in flight.
 #[test]
 fn packet_too_big_makes_smaller_segments() {
     let mut lone = Lone::border(|config| config.tcp.mss = 1_440);
@@ -466,8 +464,8 @@ fn packet_too_big_makes_smaller_segments() {
     assert_eq!(poll(&mut lone).unwrap().len(), 1_500 - 1_300 + 60);
 }
 
-/// A registered neighbour is reached by radio, also where the default route
-/// leads to the host; and no longer than it is registered.
+/// A registered neighbour is reached by radio, also where the default route leads to the host,
+/// until its registration ends.
 #[test]
 fn a_registered_neighbour_is_near_until_its_registration_ends() {
     let advertised =
@@ -576,11 +574,11 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
     assert!(!give(&mut node, &advertise(0, 255, router)), "gone");
 }
 
-/// A peer that keeps talking in FIN-WAIT-2, or keeps its window closed, has a
-/// released slot for a stated time and no longer.
+/// A peer that keeps sending in FIN-WAIT-2, or keeps its window closed, occupies a released slot
+/// for a limited time.
 #[test]
 fn a_peer_that_answers_without_end_gives_the_slot_back() {
-    // In FIN-WAIT-2, and with our data never taken.
+    // In FIN-WAIT-2, and with unacknowledged data of the node.
     for taken in [8, 0] {
         let limit_s = 180;
         let mut lone = Lone::border(|_| {});
@@ -605,8 +603,7 @@ fn a_peer_that_answers_without_end_gives_the_slot_back() {
     }
 }
 
-/// Segments of no connection are answered by resets, but no more of them than of
-/// ICMPv6 errors.
+/// Segments of no connection are answered by resets, with the same rate limit as ICMPv6 errors.
 #[test]
 fn resets_have_a_limit() {
     let mut lone = Lone::border(|_| {});
@@ -619,7 +616,7 @@ fn resets_have_a_limit() {
             flags: SYN,
             ..Tcp::default()
         };
-        // What is dropped says so.
+        // Dropped packets report their reason.
         let _ = lone.host_sends(&stray.packet(HOST, address(1)));
         sent += lone.host_packets().len();
         lone.run_for(Duration::from_millis(1));
@@ -628,9 +625,9 @@ fn resets_have_a_limit() {
     assert_eq!(lone.dropped(DropReason::NoConnection), 1_000);
 }
 
-/// RFC 9293 §3.5.1: a node that has begun anew answers what was for the one that it was by a
-/// reset, also before it knows a way: through who has brought the segment, and to nobody else.
-/// What comes from the host side, or to everybody, says nothing of a way.
+/// RFC 9293 §3.5.1: a node that has restarted answers segments of former connections by a reset,
+/// also before it has a route: through the neighbour that delivered the segment. A packet from the
+/// host side, or a broadcast, indicates no such neighbour.
 #[test]
 fn a_reset_goes_back_to_the_router_that_has_brought_the_segment() {
     let mut lone = Lone::border(|_| {});
@@ -657,7 +654,7 @@ fn a_reset_goes_back_to_the_router_that_has_brought_the_segment() {
         lone.frames.clear();
     }
     assert_eq!(lone.dropped(DropReason::NoRoute), 0);
-    // It is no route: what the node says of itself has no way.
+    // The neighbour does not become a route: the node's own packets have none.
     assert_eq!(
         lone.node.tcp_connect(lone.now, Endpoint::new(HOST, 80)),
         Err(Error::NoRoute)

@@ -1,5 +1,5 @@
-//! A node whose address is refused as somebody else's says so (RFC 6775 §8.2.4): it has
-//! no other, and whoever runs it must know.
+//! A node whose address is refused as a duplicate reports that (RFC 6775 §8.2.4): it has no other
+//! address, and the operator must know.
 
 use crate::common;
 
@@ -15,7 +15,8 @@ const SOLICITATION: u8 = 135;
 const ANSWER: u8 = 136;
 const ROUTER: u16 = 6;
 
-/// A host that asks for routers, as it registers with `ROUTER`; the number of that.
+/// A host that solicits routers, while it registers with `ROUTER`, and the number of the
+/// registration.
 fn registering() -> (Lone, u8) {
     let mut lone = Lone::border(|config| {
         config.forwards = false;
@@ -69,7 +70,7 @@ fn a_duplicate_address_is_an_event_and_is_counted() {
     let (mut lone, tid) = registering();
     assert_eq!(answer(&mut lone, tid, 1), [NodeEvent::AddressInUse]);
     assert_eq!(lone.node.counters().duplicate_addresses, 1);
-    // Once, however often it is said: nothing is under way any more.
+    // Repeated answers are ignored, because the registration is over.
     assert_eq!(answer(&mut lone, tid, 1), []);
     assert_eq!(lone.node.counters().duplicate_addresses, 1);
 }

@@ -1,5 +1,5 @@
-//! RFC 3168 over 6LoWPAN: a mark made at any hop comes through the compression
-//! and fragmentation of all that follow, and its echo comes back.
+//! RFC 3168 over 6LoWPAN: a mark made at any hop survives the compression and fragmentation of the
+//! following hops, and its echo returns.
 
 use crate::common;
 
@@ -10,8 +10,8 @@ use common::{Line, endpoint};
 use redpoll_base::{Duration, Ecn};
 use redpoll_wire::sixlowpan::iphc;
 
-/// The first fragment of a datagram (RFC 4944 §5.3), behind the MAC header of
-/// short addresses.
+/// The length of the MAC header with short addresses, before the first fragment of a datagram (RFC
+/// 4944 §5.3).
 const MAC_LEN: usize = 9;
 const FRAG1: u8 = 0b1100_0000;
 const FRAG1_LEN: usize = 4;
@@ -24,7 +24,7 @@ fn packet(frame: &mut [u8]) -> Option<&mut [u8]> {
     iphc::ecn(packet).is_some().then_some(packet)
 }
 
-/// What one transfer over three hops saw.
+/// The marks in one transfer over three hops.
 #[derive(Default)]
 struct Seen {
     /// Packets that the marking node marked.
@@ -33,9 +33,8 @@ struct Seen {
     arrived: u32,
 }
 
-/// Node 1 sends to node 4; what leaves node `marker` of packets that may be
-/// marked is, while `marks` are left. Returns how often the sender reduced its
-/// window for it.
+/// Node 1 sends to node 4, and node `marker` marks up to `marks` packets that may be marked.
+/// Returns how often the sender reduced its window.
 fn transfer(marker: usize, marks: u32) -> (Seen, u32) {
     let mut line = Line::new(4, 1848);
     let listener = line.nodes[3].tcp_listen(80).unwrap();

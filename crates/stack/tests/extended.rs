@@ -1,5 +1,5 @@
-//! A node without a short address, among routers that have none either: what other stacks
-//! are like. RFC 4944 §6, §7; RFC 6282 §3.2.2; RFC 6550, RFC 6554.
+//! A node without a short address, among routers without one, as with some other stacks. RFC 4944
+//! §6, §7; RFC 6282 §3.2.2; RFC 6550, RFC 6554.
 #![cfg(all(feature = "rpl-eui64", feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -23,7 +23,7 @@ use redpoll_wire::rpl::{
 use redpoll_wire::sixlowpan::Contexts;
 use redpoll_wire::sixlowpan::iphc::decompress;
 
-/// As Contiki's nodes have them: the node's number four times over.
+/// As in Contiki: the node's number four times.
 const OWN: [u8; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 const ROOT: [u8; 8] = [0, 2, 0, 2, 0, 2, 0, 2];
 const CONFIGURATION: Configuration = Configuration {
@@ -70,8 +70,7 @@ fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) 
     lone
 }
 
-/// The packets in the frames that the node has sent, by its EUI-64, none of them in
-/// fragments.
+/// The packets in the unfragmented frames that the node has sent, with the destination's EUI-64.
 fn sent(lone: &mut Lone) -> Vec<(Address, Ipv6Header, Vec<u8>)> {
     let contexts = Contexts::with_prefix(prefix());
     let frames = std::mem::take(&mut lone.frames).into_iter();
@@ -140,8 +139,8 @@ fn dio(lone: &mut Lone, mode: u8) {
     say(lone, ROOT, Address::BROADCAST, ALL_NODES, &dio);
 }
 
-/// RFC 4944 §6, §7: its messages come from the link-local address of its EUI-64, and their
-/// checksum is of that, whatever the header compresses to.
+/// RFC 4944 §6, §7: its messages come from the link-local address of its EUI-64. Their checksum
+/// covers that address, however the header is compressed.
 #[test]
 fn its_link_local_address_is_its_euis() {
     let mut lone = lone(RplRole::Router, |_| {});
@@ -155,8 +154,8 @@ fn its_link_local_address_is_its_euis() {
     }
 }
 
-/// RFC 6550 §6.7.10, §9: it joins, forms its address of its EUI-64, and tells the root, or
-/// its parent, of it.
+/// RFC 6550 §6.7.10, §9: the node joins, forms its address from its EUI-64, and sends a DAO for it
+/// to the root or to its parent.
 #[test]
 fn it_joins_through_a_router_like_it() {
     for mode in [mode::NON_STORING, mode::STORING] {
@@ -184,8 +183,8 @@ fn it_joins_through_a_router_like_it() {
     }
 }
 
-/// RFC 6550 §9.4: with one target a DAO, its own address and three others are four DAOs; by
-/// default they are one.
+/// RFC 6550 §9.4: with one target per DAO, its own address and three others need four DAOs; by
+/// default they need one.
 #[test]
 fn targets_go_one_by_one_if_that_is_how_it_is() {
     for (dao_targets, expected) in [(4, 1), (1, 4)] {
@@ -231,8 +230,8 @@ fn targets_go_one_by_one_if_that_is_how_it_is() {
     }
 }
 
-/// RFC 6554 §3: a source route leaves out what all its addresses share, and no more: here
-/// the first and the last differ in one byte alone, and the one between is another's.
+/// RFC 6554 §3: a source route omits only the prefix that all its addresses share. Here the first
+/// and the last differ in one byte, and the middle one has another EUI-64.
 #[test]
 fn a_source_route_names_every_stop_in_full() {
     let stops = [
@@ -283,7 +282,7 @@ fn a_source_route_names_every_stop_in_full() {
     assert_eq!(named, [global(stops[1]), far]);
 }
 
-/// RFC 6550 §11.2: packet information has DAGRank, unless the rank itself is asked for.
+/// RFC 6550 §11.2: packet information has DAGRank, unless the rules request the rank itself.
 #[test]
 fn the_senders_rank_is_what_was_asked_for() {
     for (plain, expected) in [(false, 2), (true, 256)] {

@@ -22,8 +22,8 @@ fn read(node: &mut common::TestNode, now: redpoll_base::Instant, conn: ConnId) -
     out[..len].to_vec()
 }
 
-/// Opens a connection from the first node to the second with data, which must
-/// arrive and be answered, and ends it.
+/// Opens a connection from the first node to the second with data, which must arrive and be
+/// answered, and closes it.
 fn open(line: &mut Line, listener: ListenerId) {
     let now = line.now;
     let opened = line.nodes[0].tcp_connect_with_data(now, 0, endpoint(2, 80), b"reading");
@@ -52,8 +52,7 @@ fn open(line: &mut Line, listener: ListenerId) {
     line.take_events(1);
 }
 
-/// RFC 7413 §3: the first connection brings the cookie, those after it begin
-/// with data.
+/// RFC 7413 §3: the first connection fetches the cookie, later ones begin with data.
 #[test]
 fn the_second_connection_begins_with_data() {
     let mut line = Line::new(2, 1_848);
@@ -75,7 +74,7 @@ fn a_listener_takes_no_data_unless_told() {
     assert_eq!(line.nodes[1].counters().fast_opens, 0);
 }
 
-/// RFC 7413 §4.1.3.1: a server that no longer takes data is asked the usual way.
+/// RFC 7413 §4.1.3.1: after a refusal, the client connects without data.
 #[test]
 fn a_server_that_refuses_is_left_in_peace() {
     let mut line = Line::new(2, 1_848);
@@ -96,8 +95,8 @@ fn a_server_that_refuses_is_left_in_peace() {
     assert_eq!(line.nodes[1].counters().fast_opens, 1);
 }
 
-/// RFC 7413 §4.1.2: a server that starts anew has another key; the client's
-/// cookie is bad, and it gets a new one.
+/// RFC 7413 §4.1.2: a restarted server has another key; the client's cookie is invalid, and the
+/// client gets a new one.
 #[test]
 fn a_cookie_that_is_no_longer_good_is_replaced() {
     let mut line = Line::new(2, 1_848);
@@ -124,7 +123,7 @@ struct Attack {
 }
 
 impl Attack {
-    /// A listener, and the cookie of the attacker, who can have one.
+    /// A listener, and a valid cookie of the attacker.
     fn new(how: Listen) -> Attack {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen_with(80, how).unwrap();
@@ -141,7 +140,7 @@ impl Attack {
         attack
     }
 
-    /// What is acknowledged of a SYN, and the packet that says so.
+    /// The number of bytes of a SYN that are acknowledged, and the SYN-ACK.
     fn syn(&mut self, port: u16, options: &[u8], data: &[u8]) -> (u32, Vec<u8>) {
         let syn = Tcp {
             src_port: port,
@@ -161,7 +160,7 @@ impl Attack {
         (ack - 1_001, packets[0].clone())
     }
 
-    /// Whether a SYN with data and the cookie is taken.
+    /// Whether the listener accepts a SYN with data and the cookie.
     fn opens(&mut self, port: u16) -> bool {
         let cookie = self.cookie.clone();
         match self.syn(port, &cookie, b"data").0 {
@@ -189,8 +188,8 @@ impl Attack {
     }
 }
 
-/// RFC 7413 §4.2.2, and §5.1: PendingFastOpenRequests has a limit, beyond which
-/// requests are as others.
+/// RFC 7413 §4.2.2, and §5.1: PendingFastOpenRequests has a limit, beyond which the data of a SYN
+/// are ignored.
 #[test]
 fn no_more_are_pending_than_the_listener_allows() {
     let mut attack = Attack::new(FAST);
@@ -205,9 +204,9 @@ fn no_more_are_pending_than_the_listener_allows() {
     let conn = attack.lone.node.tcp_accept(attack.listener).unwrap();
     let now = attack.lone.now;
     assert_eq!(read(&mut attack.lone.node, now, conn), b"data");
-    // Those without data or cookie are served all the same.
+    // SYNs without data or cookie are still served.
     assert_eq!(attack.syn(5, &[], b"").0, 0);
-    // Nobody answers: in the end there is room again.
+    // The handshakes stay incomplete; finally there is room again.
     for _ in 0..600 {
         attack.lone.run_for(Duration::from_secs(1));
         attack.lone.host_packets();
@@ -218,7 +217,7 @@ fn no_more_are_pending_than_the_listener_allows() {
     assert!(attack.opens(6));
 }
 
-/// RFC 7413 §5.1: what was reset counts for a while.
+/// RFC 7413 §5.1: a reset request counts for a while.
 #[test]
 fn resets_make_no_room_for_more() {
     let mut attack = Attack::new(FAST);
@@ -237,7 +236,6 @@ fn resets_make_no_room_for_more() {
     assert!(attack.opens(5));
 }
 
-/// A handshake that is completed makes room.
 #[test]
 fn a_completed_handshake_makes_room() {
     let mut attack = Attack::new(Listen {
@@ -265,7 +263,7 @@ fn a_completed_handshake_makes_room() {
     }
 }
 
-/// Without a place for the connection, or in the queue, the request is as others.
+/// Without a free slot or place in the backlog, the data of a SYN are ignored.
 #[test]
 fn without_room_a_fast_open_is_a_request_like_others() {
     for (how, slots) in [
@@ -293,7 +291,6 @@ fn without_room_a_fast_open_is_a_request_like_others() {
     }
 }
 
-/// The end of a listener is the end of what waits there.
 #[test]
 fn a_listener_that_ends_resets_what_is_pending() {
     let mut attack = Attack::new(FAST);

@@ -1,5 +1,5 @@
-//! From a connection request to an accepted connection: the SYN cache, SYN
-//! cookies (RFC 4987), the backlog, and the end of a listener.
+//! Passive connections: the SYN cache, SYN cookies (RFC 4987), the backlog, and the end of a
+//! listener.
 
 use crate::common;
 
@@ -118,7 +118,7 @@ fn a_wrong_acknowledgment_is_reset_and_changes_nothing() {
     peer.ack = peer.ack.wrapping_add(1);
     peer.give(&mut lone, ACK, b"");
     assert_eq!(flags(&lone.host_packets()), [RST]);
-    // Outside the window: no slot is taken for it.
+    // Outside the window: the segment takes no slot.
     peer.ack = peer.ack.wrapping_sub(1);
     peer.seq += 10_000;
     peer.give(&mut lone, ACK, b"data");
@@ -128,7 +128,7 @@ fn a_wrong_acknowledgment_is_reset_and_changes_nothing() {
     assert!(lone.node.tcp_accept(listener).is_some());
 }
 
-/// What a full backlog or table refuses, the peer says again.
+/// A segment that a full backlog or table refuses is repeated by the peer.
 #[test]
 fn without_room_the_request_waits_for_its_peer_to_speak_again() {
     for backlog in [1, u8::MAX] {
@@ -218,7 +218,7 @@ fn a_listener_that_ends_takes_with_it_what_nobody_has_accepted() {
     assert_eq!(flags(&lone.host_packets()), [RST]);
     half.give(&mut lone, SYN, b"");
     assert_eq!(flags(&lone.host_packets()), [RST | ACK]);
-    // Again, and the old handle is good for nothing.
+    // Again, and the old handle is invalid.
     let again = lone.node.tcp_listen(80).unwrap();
     Peer::open(&mut lone, 5_003);
     assert_eq!(lone.node.tcp_accept(listener), None);
@@ -251,8 +251,8 @@ fn requests_that_nobody_completes_leave_nothing_behind() {
     assert!(lone.node.tcp_accept(listener).is_some());
 }
 
-/// 10,000 requests a second from addresses that answer nothing, for 10 s; and
-/// every 100 ms a client whose answers take 200 ms.
+/// 10,000 requests a second for 10 s from addresses without a host, and every 100 ms a client whose
+/// answers take 200 ms.
 #[test]
 fn a_flood_keeps_nobody_out() {
     const CLIENTS: u16 = 90;
@@ -317,7 +317,6 @@ fn a_flood_keeps_nobody_out() {
     );
 }
 
-/// A connection that is over before anybody accepts it is not accepted.
 #[test]
 fn what_has_failed_is_not_accepted() {
     let (mut lone, listener) = listening();

@@ -1,4 +1,4 @@
-//! Packets that IPv6 has cut, put together by the node they are for (RFC 8200 §4.5).
+//! Reassembly of IPv6 fragments at their destination (RFC 8200 §4.5).
 
 use crate::common;
 
@@ -29,13 +29,13 @@ fn lone() -> (Lone, UdpId) {
     (lone, socket)
 }
 
-/// A datagram of `len` bytes from neighbour 5, as an uncut packet.
+/// An unfragmented datagram of `len` bytes from neighbour 5.
 fn datagram(len: usize) -> Vec<u8> {
     let data: Vec<u8> = (0..len).map(|at| (at * 31 + at / 251) as u8).collect();
     udp(address(5), address(1), (9, PORT), &data)
 }
 
-/// What lies from `from` to `to` behind the header of `whole`, as a fragment.
+/// The bytes `from` to `to` after the header of `whole`, as a fragment.
 fn cut(whole: &[u8], id: u32, from: usize, to: usize) -> Vec<u8> {
     let upper = &whole[40..];
     let more = u16::from(to < upper.len());
@@ -46,7 +46,7 @@ fn cut(whole: &[u8], id: u32, from: usize, to: usize) -> Vec<u8> {
     packet(address(5), address(1), FRAGMENT, 64, &header)
 }
 
-/// All of it, in fragments whose lengths `rng` draws.
+/// All of the packet, in fragments of random lengths.
 fn shreds(whole: &[u8], id: u32, rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut from = 0;
     let mut fragments = Vec::new();
@@ -74,7 +74,7 @@ fn fifteen_hundred_bytes_arrive_in_any_order() {
     for round in 0..200 {
         let whole = datagram(1_452 - round as usize % 50);
         let mut fragments = shreds(&whole, round, &mut rng);
-        // One comes twice, while the packet is not whole yet.
+        // A duplicate, while the packet is incomplete.
         fragments.insert(1, fragments[0].clone());
         for fragment in &fragments {
             assert_eq!(received(&mut lone, socket), None);
@@ -103,7 +103,7 @@ fn two_packets_grow_beside_each_other_and_a_third_takes_the_olders_place() {
         lone.run_for(Duration::from_millis(10));
     }
     assert_eq!(lone.dropped(DropReason::Fragment), 1);
-    // What comes late of the first begins another packet, which is never whole.
+    // A late fragment of the first packet begins another one, which stays incomplete.
     lone.link_sends(5, &cut(&a, 1, 512, 1_024));
     assert_eq!(received(&mut lone, socket), None);
     lone.link_sends(5, &cut(&c, 4, 512, 1_024));
@@ -146,7 +146,7 @@ fn the_sender_of_half_a_packet_hears_of_it_after_a_minute() {
     let (mut lone, socket) = lone();
     let whole = datagram(1_000);
     let first = cut(&whole, 1, 0, 512);
-    // Before it comes the end; then there is no beginning to tell about.
+    // The last fragment comes first; without the first fragment, no error is possible.
     lone.link_sends(5, &cut(&whole, 2, 512, 1_024));
     lone.link_sends(5, &first);
     lone.run_for(Duration::from_secs(59));
@@ -154,7 +154,7 @@ fn the_sender_of_half_a_packet_hears_of_it_after_a_minute() {
     lone.run_for(Duration::from_secs(3));
     let (kind, _, quoted) = error(&mut lone);
     assert_eq!(kind, (3, 1));
-    // The hop limit and all behind it, as it came.
+    // The quotation matches the received packet from the hop limit on.
     assert_eq!(quoted[7..], first[7..]);
     assert_eq!(lone.node.free_slots(), SLOTS);
     assert_eq!(lone.dropped(DropReason::Fragment), 2);
@@ -184,7 +184,7 @@ fn what_cannot_be_part_of_a_packet_is_a_problem() {
     lone.link_sends(5, &cut(&tcp, 1, 0, 16));
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 3), 0));
-    // Longer than a slot: dropped without a word.
+    // Longer than a slot: dropped without an error.
     let mut long = cut(&whole, 9, 512, 1_024);
     long[42..44].copy_from_slice(&1_464u16.to_be_bytes());
     lone.link_sends(5, &long);
@@ -192,7 +192,6 @@ fn what_cannot_be_part_of_a_packet_is_a_problem() {
     lone.assert_silent("problems");
 }
 
-/// The answer to a long request would not fit the link.
 #[test]
 fn an_echo_longer_than_the_link_takes_is_not_answered() {
     let (mut lone, _) = lone();
@@ -227,7 +226,7 @@ fn a_mark_on_one_fragment_is_a_mark_on_all_and_never_on_what_cannot_be_marked() 
     lone.assert_silent("mixed");
 }
 
-/// Whatever comes: bounded, and all is given back.
+/// Random fragments stay within the limits, and all memory is free afterwards.
 #[test]
 fn random_fragments_leave_nothing_behind() {
     let (mut lone, socket) = lone();

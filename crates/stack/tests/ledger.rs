@@ -1,5 +1,4 @@
-//! What `docs/rfc` promises of a node's TCP sockets and the other files do
-//! not show.
+//! Requirements of `docs/rfc` on a node's TCP sockets that the other files do not test.
 
 use crate::common;
 
@@ -13,7 +12,7 @@ use redpoll_tcp::Endpoint;
 
 const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
-/// Begins to connect to the host; the connection, its port, and its SYN.
+/// Starts a connection to the host; returns the connection, its port, and its SYN.
 fn connecting(lone: &mut Lone) -> (ConnId, u16, Vec<u8>) {
     let remote = Endpoint {
         addr: HOST,
@@ -23,7 +22,7 @@ fn connecting(lone: &mut Lone) -> (ConnId, u16, Vec<u8>) {
     let conn = lone.node.tcp_connect(now, remote).unwrap();
     let port = lone.node.tcp_connection(conn).unwrap().local().port;
     let syn = lone.host_packets().remove(0);
-    // Whatever it says of ECN.
+    // Ignores the flags of ECN.
     assert_eq!(read_tcp(&syn).unwrap().0 & 0x3f, SYN);
     (conn, port, syn)
 }
@@ -40,7 +39,7 @@ fn listening_disturbs_nobody_and_nobody_disturbs_it() {
     assert!(lone.node.tcp_listen(port).is_ok());
     assert_eq!(state(&lone, conn), Some(State::SynSent));
     assert_eq!(lone.node.tcp_listen(port), Err(Error::PortInUse));
-    // The first listener is still there.
+    // The first listener still works.
     let probe = common::packets::Tcp {
         src_port: 5_000,
         dst_port: port,
@@ -63,14 +62,14 @@ fn segments_leave_with_the_configured_hop_limit() {
     }
 }
 
-/// RFC 9293 §3.9.2.2, MUST-54: an ICMP error is for the connection whose
-/// segment it quotes, and for no other.
+/// RFC 9293 §3.9.2.2, MUST-54: an ICMP error applies only to the connection whose segment it
+/// quotes.
 #[test]
 fn an_icmp_error_reaches_the_connection_that_it_quotes() {
     let mut lone = Lone::border(|_| {});
     let (first, _, _) = connecting(&mut lone);
     let (second, _, syn) = connecting(&mut lone);
-    // No port there.
+    // No connection has this port.
     let quoted = [&[0; 4], &syn[..]].concat();
     let error = icmp(HOST, address(1), 64, 1, 4, &quoted);
     lone.host_sends(&error).unwrap();
@@ -79,8 +78,7 @@ fn an_icmp_error_reaches_the_connection_that_it_quotes() {
     assert_eq!(refused.error(), Some(TcpError::Refused));
 }
 
-/// RFC 9293 §3.9.2, MUST-50: options of IP that mean nothing to us are passed
-/// over, and the segment behind them counts.
+/// RFC 9293 §3.9.2, MUST-50: unknown IP options are skipped, and the segment after them counts.
 #[test]
 fn a_segment_behind_unknown_options_counts() {
     let mut lone = Lone::border(|_| {});
@@ -93,8 +91,8 @@ fn a_segment_behind_unknown_options_counts() {
         ..Default::default()
     };
     let plain = syn.packet(HOST, address(1));
-    // Destination options: one of type 0x1e, to be skipped by who does not
-    // know it, and padding.
+    // Destination options: one of type 0x1e, which a node skips if it does not know it, and
+    // padding.
     let options = [6, 0, 0x1e, 2, 0, 0, 1, 0];
     let upper = [&options, &plain[40..]].concat();
     lone.host_sends(&packet(HOST, address(1), 60, 64, &upper))

@@ -1,5 +1,4 @@
-//! Tables that are longer than a handle can name: what lies behind is not used, and
-//! nothing overflows.
+//! Tables longer than a handle can name: the further entries are not used, and nothing overflows.
 
 use crate::common;
 
@@ -29,7 +28,7 @@ fn node(places: usize) -> TestNode {
     node
 }
 
-/// Tags are seen on the air; whom early detection marks must not follow from them.
+/// Tags are visible on the air; the random marks of early detection must not follow from them.
 #[test]
 fn tags_and_early_detection_do_not_draw_alike() {
     let seed = |tag, secret| {

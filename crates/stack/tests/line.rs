@@ -6,8 +6,8 @@ use common::{Fate, Line, address, endpoint};
 use redpoll_base::{Duration, Rng};
 use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent};
 
-/// Sends `total` patterned bytes from the first node to the last, which checks
-/// each of them; both ends close.
+/// Sends `total` patterned bytes from the first node to the last, which checks each of them; both
+/// ends close.
 fn transfer(line: &mut Line, total: usize, patience: Duration) {
     let last = line.nodes.len() - 1;
     let listener = line.nodes[last].tcp_listen(80).unwrap();
@@ -83,8 +83,8 @@ fn a_transfer_survives_lost_frames_and_lost_acknowledgements() {
     }
 }
 
-/// With a link that loses more frames than its retries mend, whole datagrams
-/// are lost, and TCP repairs them.
+/// On a link that loses more frames than its retries repair, datagrams are lost, and TCP
+/// retransmits them.
 #[test]
 fn a_transfer_survives_lost_datagrams() {
     let mut line = Line::new(3, 1848);
@@ -126,7 +126,7 @@ fn a_server_of_four_slots_serves_a_thousand_clients() {
             .unwrap_or_else(|| panic!("round {round}"));
         let now = line.now;
         assert_eq!(line.nodes[1].tcp_send(now, server, b"hello"), Ok(5));
-        // The server closes first and is left with TIME-WAIT.
+        // The server closes first and stays in TIME-WAIT.
         line.nodes[1].tcp_close(now, server);
         line.nodes[1].tcp_release(line.now, server);
         line.run_for(Duration::from_millis(200));
@@ -187,8 +187,8 @@ fn a_full_house_of_slots_is_a_named_drop_and_never_a_stall() {
     assert_eq!(again, Ok(()));
 }
 
-/// RFC 6775: a host that knows nothing learns prefix, context and router, is
-/// registered there, and can then be reached by its new address.
+/// RFC 6775: a host without configuration learns prefix, context and router, registers there, and
+/// is reachable by its new address.
 #[test]
 fn a_host_that_knows_nothing_joins_by_neighbour_discovery() {
     let mut line = Line::new(2, 600);

@@ -1,5 +1,5 @@
-//! Connections that the application has let go, when another one needs their slot; and a leaf's
-//! node over an IPv6 that is there already.
+//! Released connections, when another one needs their slot; and a leaf's node over an existing IPv6
+//! layer.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ use redpoll_tcp::{Endpoint, FastOpenServer, HalfOpen};
 
 /// Connection slots of a test node.
 const SLOTS_TCP: usize = 4;
-/// The time after which a peer that is silent gives way: three timeouts of 1 s, doubled.
+/// The time after which a silent peer's connection gives way: three timeouts of 1 s, doubled.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 const FAR: Endpoint = Endpoint {
@@ -25,16 +25,16 @@ const FAR: Endpoint = Endpoint {
     port: 9,
 };
 
-/// What the peer of an orphan does before it vanishes.
+/// The behaviour of an orphan's peer before it vanishes.
 #[derive(Clone, Copy, Debug)]
 enum Peers {
-    /// It never acknowledges what was sent.
+    /// It never acknowledges data.
     TakeNothing,
     /// It keeps its window closed, and answers window probes.
     KeepTheirWindowClosed,
-    /// It acknowledges everything and never ends.
+    /// It acknowledges everything and never closes.
     NeverEnd,
-    /// It has ended, and does not acknowledge our end.
+    /// It has closed, and does not acknowledge the node's FIN.
     HaveEnded,
 }
 
@@ -72,8 +72,8 @@ fn connects(lone: &mut Lone) -> Result<ConnId, Error> {
     lone.node.tcp_connect(lone.now, FAR)
 }
 
-/// A peer that has vanished, in whatever state, does not keep the last slot: neither from a
-/// connection of the application nor from a client.
+/// A vanished peer, in any state, does not keep the last slot from a connection of the application
+/// or of a client.
 #[test]
 fn stalled_orphans_make_room() {
     for peers in [
@@ -106,7 +106,7 @@ fn stalled_orphans_make_room() {
         assert_eq!(lone.node.counters().orphans_recycled, 1, "{peers:?}");
         Peer::open(&mut lone, 6_000);
         assert_eq!(lone.node.counters().orphans_recycled, 2, "{peers:?}");
-        // The oldest went first; a peer that comes back is told.
+        // The oldest went first; a peer that comes back gets a reset.
         all[0].give(&mut lone, ACK, b"x");
         let answers = lone.host_packets();
         let is_reset = |packet: &Vec<u8>| read_tcp(packet).is_some_and(|it| it.0 & RST != 0);
@@ -114,7 +114,7 @@ fn stalled_orphans_make_room() {
     }
 }
 
-/// An orphan that still moves stays: its peer is to get what was said.
+/// An orphan that makes progress stays, so that its peer gets the queued data.
 #[test]
 fn orphans_that_move_stay() {
     let (mut lone, _) = full_of(Peers::TakeNothing);
@@ -123,7 +123,6 @@ fn orphans_that_move_stay() {
     assert_eq!(lone.node.counters().orphans_recycled, 0);
 }
 
-/// Connections that the application holds stay, however silent their peers are.
 #[test]
 fn connections_that_are_held_stay() {
     let mut lone = Lone::border(|_| {});
@@ -137,7 +136,6 @@ fn connections_that_are_held_stay() {
     assert_eq!(connects(&mut lone), Err(Error::NoSlot));
 }
 
-/// A connection that is given up before the handshake is complete leaves its slot at once.
 #[test]
 fn a_cancelled_connect_leaves_its_slot() {
     let mut lone = Lone::border(|_| {});
@@ -162,7 +160,7 @@ impl Memory for HeapLeaf {
     const ROUTES: bool = false;
 }
 
-/// A server with a leaf's memory answers over an IPv6 that is there already.
+/// A server with a leaf's memory answers over an existing IPv6 layer.
 #[test]
 fn a_leafs_server_over_ip_answers() {
     let memory: NodeMemory<HeapLeaf> = NodeMemory {
@@ -220,7 +218,7 @@ fn a_leafs_server_over_ip_answers() {
     let conn = node.tcp_accept(listener).expect("a connection");
     let mut read = [0; 9];
     assert_eq!(node.tcp_recv(now, conn, &mut read), Ok(5));
-    // A port that nobody listens on is answered, too.
+    // A segment to a port without a listener is answered, too.
     let shut = Tcp {
         dst_port: 81,
         ..syn

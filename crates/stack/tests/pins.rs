@@ -1,6 +1,6 @@
-//! The send path under every interleaving: a segment is read from its
-//! connection fragment by fragment, and between any two fragments something
-//! happens to the connection. What arrives is right or does not arrive.
+//! The send path under every interleaving: a segment is read from its connection fragment by
+//! fragment, and between any two fragments something happens to the connection. The arriving data
+//! must be correct or absent.
 
 use crate::common;
 
@@ -59,13 +59,13 @@ struct Scene {
     conn: ConnId,
     /// The node's sequence number of the first byte.
     start: u32,
-    /// Which bytes the peer has.
+    /// The bytes that the peer has received.
     got: [bool; TOTAL as usize],
     reset: bool,
 }
 
 impl Scene {
-    /// The peer, a neighbour, has a connection, and the node has data for it.
+    /// A neighbour has a connection, and the node has data for it.
     fn new() -> Scene {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen(80).unwrap();
@@ -131,7 +131,7 @@ impl Scene {
         }
     }
 
-    /// An ICMPv6 error that quotes the segment under way.
+    /// An ICMPv6 error that quotes the segment in flight.
     fn error(&mut self, kind: u8, code: u8, word: u32) {
         let quoted = Tcp {
             src_port: 80,
@@ -146,7 +146,7 @@ impl Scene {
         self.lone.link_sends(5, &packet);
     }
 
-    /// Takes in what has arrived: each packet whole, each byte the right one.
+    /// Processes the arrived packets: each complete, each byte correct.
     fn take(&mut self, packets: Vec<Vec<u8>>) {
         for packet in packets {
             let (ip, upper) = Ipv6Header::parse(&packet).unwrap();
@@ -188,12 +188,12 @@ fn packets(lone: &mut Lone) -> Vec<Vec<u8>> {
     sent.into_iter().map(|(_, packet)| packet).collect()
 }
 
-/// Frames of the first segment when nothing happens.
+/// Frames of the first segment without interference.
 fn frames_of_a_segment() -> usize {
     let mut scene = Scene::new();
     scene.lone.run_for(Duration::from_secs(1));
     let frames = scene.lone.frames.len();
-    // Three segments of equal length, but for what cwnd holds back.
+    // Three segments of equal length, except where cwnd limits the last.
     assert_eq!(frames % 3, 0, "{frames}");
     frames / 3
 }
@@ -212,7 +212,7 @@ fn play(what: What, boundary: usize, last: usize) {
     let gone = u32::from(partial && (ends || what == What::AckOfAll));
     let sent = packets(&mut scene.lone);
     scene.take(sent);
-    // (A link that fails drops its datagrams under its own name.)
+    // A failed link counts its datagrams separately.
     let counters = *scene.lone.node.lowpan_counters();
     assert_eq!(counters.segment_gone, gone, "{context}");
     assert_eq!(
@@ -230,7 +230,7 @@ fn play(what: What, boundary: usize, last: usize) {
         scene.lone.node.add_route(route).unwrap();
     }
     scene.lone.deaf = false;
-    // From here on the peer acknowledges what it has.
+    // From here on the peer acknowledges its data.
     for _ in 0..40 {
         if ends {
             break;
@@ -251,7 +251,7 @@ fn play(what: What, boundary: usize, last: usize) {
     } else {
         assert_eq!(scene.contiguous(), TOTAL, "{context}");
         assert!(!scene.reset, "{context}");
-        // Its FIN may be out: that is one more.
+        // The node's FIN may be sent: that is one more.
         scene.give(ACK, TOTAL);
     }
     assert_eq!(scene.lone.node.free_slots(), SLOTS, "{context}");
@@ -268,8 +268,8 @@ fn whatever_happens_between_fragments_no_wrong_byte_arrives() {
     }
 }
 
-/// When a segment disappears between two fragments, whoever waits goes on at
-/// once, without a timer or a frame that happens to come.
+/// When a segment disappears between two fragments, the next one continues at once, without a timer
+/// or another frame.
 #[test]
 fn a_segment_that_disappears_does_not_hold_up_the_others() {
     let mut scene = Scene::new();
@@ -282,14 +282,14 @@ fn a_segment_that_disappears_does_not_hold_up_the_others() {
     scene.lone.node.tcp_abort(now, scene.conn);
     scene.lone.node.tcp_connect(now, other).unwrap();
     let before = scene.lone.frames.len();
-    // No timer but those of the frames themselves: not even a tenth of a second.
+    // Only the timers of the frames themselves run: less than a tenth of a second.
     scene.lone.run_for(Duration::from_millis(100));
     let after = &scene.lone.frames[before..];
     assert_eq!(after.len(), 2, "the reset and the SYN");
 }
 
-/// The acknowledgment of a part overtakes the link's report. Room comes about
-/// with the report, and whoever waits for it must be told.
+/// The acknowledgment of a part arrives before the link's report. The report frees buffer space,
+/// and the application must be informed.
 #[test]
 fn room_that_comes_with_the_links_report_is_told() {
     let mut scene = Scene::new();
@@ -297,7 +297,7 @@ fn room_that_comes_with_the_links_report_is_told() {
     let node = &mut scene.lone.node;
     while node.tcp_send(now, scene.conn, &[0; 100]).is_ok() {}
     scene.lone.run_frames(2);
-    // No more than what is out fits the window: nothing else will happen.
+    // The window is full: nothing else will happen.
     let mut ack = segment(ACK, 100, scene.start.wrapping_add(100));
     ack.window = (MSS - 100) as u16;
     let ack = ack.packet(address(5), address(1));

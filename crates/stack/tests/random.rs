@@ -1,5 +1,5 @@
-//! Arbitrary frames, packets and calls, in any order: the node never panics,
-//! and when all is quiet every slot is free and it serves as before.
+//! Arbitrary frames, packets and calls, in any order: the node never panics, and afterwards every
+//! slot is free and the node works as before.
 
 use crate::common;
 
@@ -19,7 +19,7 @@ use redpoll_wire::ipv6::addr;
 
 const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
-/// By how much an answer's numbers are off, and the rest of its header.
+/// The offsets of an answer's numbers from the correct ones, and the rest of its header.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     flags: u8,
@@ -28,7 +28,7 @@ struct Reply {
     window: u16,
 }
 
-/// What can be done to a node.
+/// An operation on a node.
 #[derive(Clone, Debug)]
 enum Op {
     RawFrame(Vec<u8>),
@@ -40,7 +40,7 @@ enum Op {
         changes: Changes,
         way: Way,
     },
-    /// A segment that answers one that the node has sent.
+    /// A segment that answers one of the node.
     Answer {
         which: Index,
         reply: Reply,
@@ -67,7 +67,7 @@ enum Way {
     Host,
     Link,
     Broadcast,
-    /// One of its frames is missing, or comes twice.
+    /// One of its frames is missing or duplicated.
     Damaged(Index, bool),
 }
 
@@ -107,7 +107,7 @@ fn flags() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// Mostly none, to get somewhere.
+/// Mostly zero, so that connections make progress.
 fn shift() -> impl Strategy<Value = i8> {
     prop_oneof![8 => Just(0), 1 => any::<i8>()]
 }
@@ -143,7 +143,7 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// Addresses that matter.
+/// The interesting addresses.
 fn addresses() -> [Addr; 14] {
     [
         address(1),
@@ -297,8 +297,7 @@ impl Scene {
         }
     }
 
-    /// Somebody answers a segment that the node has sent, more or less as it
-    /// should.
+    /// A peer answers a segment of the node, more or less correctly.
     fn answer(&mut self, which: &Index, reply: Reply, data: u16) {
         self.look();
         if self.seen.is_empty() {
@@ -327,7 +326,7 @@ impl Scene {
         self.give(&answer.packet(from, to), way);
     }
 
-    /// All is well again, and everything has its time.
+    /// Runs without faults until everything has ended.
     fn quiesce(&mut self) {
         self.lone.deaf = false;
         routes(&mut self.lone, true);
@@ -351,17 +350,17 @@ impl Scene {
             }
         }
         assert_eq!(self.lone.node.tcp_connections().count(), 0);
-        // A solicitation may just be on its way.
+        // A solicitation may be in flight.
         if self.lone.node.free_slots() < SLOTS {
             self.lone.run_for(Duration::from_secs(1));
         }
         assert_eq!(self.lone.node.free_slots(), SLOTS);
     }
 
-    /// It answers, takes connections and makes them.
+    /// Checks that the node answers, and accepts and opens connections.
     fn serve(&mut self) {
         let host_packets = |lone: &mut Lone| lone.host_packets().len();
-        // Router solicitations come when they like.
+        // Ignores router solicitations.
         let to_one = |lone: &mut Lone| {
             let sent = lone.link_packets();
             sent.iter()
@@ -427,7 +426,7 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
             icmp(src, dst, 255, 134, 0, &rest)
         }
         7 => {
-            // Without a number, and with ones that seem to come late or early.
+            // Without a number, and with numbers that seem late or early.
             let tid = [0, 239, 240, 255, 5][seen.len() % 5];
             let flags = if tid == 0 { 0 } else { 3 };
             let registration = [33, 2, 0, 0, flags, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];
@@ -436,7 +435,7 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
         }
         8 => icmp(src, dst, 255, 136, 0, &target),
         11 | 12 => {
-            // A report of a registration, and what answers one.
+            // A report of a registration, or an answer to one.
             let (code, tid) = [(0, 0), (1, 240), (1, 255), (1, 5)][seen.len() % 4];
             let status = [0, 3][seen.len() % 2];
             let head = [status, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];

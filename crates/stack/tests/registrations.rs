@@ -1,5 +1,4 @@
-//! RFC 8505: of two registrations of an address the later one counts, in whatever
-//! order they come.
+//! RFC 8505: of two registrations of an address the later one counts, in any order of arrival.
 
 use crate::common;
 
@@ -21,7 +20,7 @@ const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 const ECHO_REPLY: u8 = 129;
 
-/// The border router, where the ways of all registrations meet.
+/// The border router, which receives all registrations.
 fn router() -> Lone {
     Lone::border(|config| {
         config.nd = NdConfig::default().with(|it| {
@@ -35,12 +34,12 @@ fn link_local(short: u16) -> Addr {
     addr::link_local(Address::Short(short)).unwrap()
 }
 
-/// Router `from` reports the leaf's registration with this number, or with none.
+/// Router `from` reports the leaf's registration with this number, or without one.
 fn report(lone: &mut Lone, from: u16, tid: Option<u8>) {
     report_as(lone, from, tid, EUI64, 60);
 }
 
-/// Router `from` reports that somebody registers the leaf's address for so many minutes.
+/// Router `from` reports that the node `eui64` registers the leaf's address for `minutes`.
 fn report_as(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
     meet(lone, from);
     report_unmet(lone, from, tid, eui64, minutes);
@@ -53,7 +52,7 @@ fn meet(lone: &mut Lone, from: u16) {
     lone.run_for(Duration::from_millis(20));
 }
 
-/// The same report of a neighbour that may not have acknowledged a frame.
+/// The same report from a neighbour that may not have acknowledged a frame.
 fn report_unmet(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
     let mut rest = vec![0, tid.unwrap_or(0)];
     rest.extend(minutes.to_be_bytes());
@@ -79,7 +78,7 @@ fn register(lone: &mut Lone, tid: u8, routed: bool) {
     lone.link_sends(LEAF, &packet);
 }
 
-/// What the node has answered: to whom, the message's type, status and number.
+/// The answers of the node: destination, message type, status and number.
 fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     let packets = packets.filter(|(_, packet)| packet[40] != ECHO_REPLY);
@@ -90,7 +89,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
         let message = &packet[40..];
         let (status, tid) = match message[0] {
             CONFIRMATION => (message[4], message[5]),
-            // Behind target and link-layer address.
+            // After target and link-layer address.
             ADVERTISEMENT => (message[34], message[37]),
             other => panic!("type {other}"),
         };
@@ -99,7 +98,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     packets.map(read).collect()
 }
 
-/// Which neighbour gets what the host sends to the leaf.
+/// The neighbour that gets the host's packets to the leaf.
 fn way_to_leaf(lone: &mut Lone) -> u16 {
     let host = Addr([0x20; 16]);
     let packet = packets::echo_request(host, address(LEAF));
@@ -115,15 +114,15 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
     let mut lone = router();
     report(&mut lone, 3, Some(241));
     assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
-    // The one before it, held up at the parent before.
+    // The previous registration, delayed at the former parent.
     report(&mut lone, 2, Some(240));
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // Nor does it if this router was that parent.
+    // The same if this router was that parent.
     register(&mut lone, 240, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // Said once more, as when an answer was lost.
+    // Repeated, as after a lost answer.
     report(&mut lone, 3, Some(241));
     assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
 }
@@ -138,7 +137,7 @@ fn a_later_registration_takes_over_and_the_former_way_is_told() {
     let told = [(3, CONFIRMATION, MOVED, 255), (2, CONFIRMATION, SUCCESS, 0)];
     assert_eq!(answers(&mut lone), told);
     assert_eq!(way_to_leaf(&mut lone), 2);
-    // It comes itself, and goes again.
+    // The leaf registers here itself, and leaves again.
     register(&mut lone, 1, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 1)]);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
@@ -150,7 +149,7 @@ fn a_later_registration_takes_over_and_the_former_way_is_told() {
     assert_eq!(way_to_leaf(&mut lone), 2);
 }
 
-/// RFC 8505 §6: a node or a router that knows RFC 6775 alone has no numbers.
+/// RFC 8505 §6: a node or router that implements only RFC 6775 has no numbers.
 #[test]
 fn without_a_number_the_last_to_come_counts() {
     let mut lone = router();
@@ -163,7 +162,7 @@ fn without_a_number_the_last_to_come_counts() {
     assert_eq!(way_to_leaf(&mut lone), 3);
 }
 
-/// A router on the way to the border router (4 is the next one).
+/// A router between others and the border router (4 is its next hop).
 fn relay() -> Lone {
     let mut lone = router();
     lone.node = common::node_with(1, 1_500, |config| {
@@ -194,7 +193,7 @@ fn confirm_from(lone: &mut Lone, from: u16, status: u8, tid: u8) {
     lone.link_sends(from, &packet);
 }
 
-/// What it has passed on: to whom, the type, the number.
+/// The reports that the node has forwarded: destination, type, number.
 fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     packets
@@ -216,7 +215,7 @@ fn who_hears_that_it_was_late_forgets_what_it_left_behind() {
     assert_eq!(passed(&mut lone), [(down, CONFIRMATION, 240)]);
     lone.link_sends(8, &to_leaf);
     assert_eq!(lone.link_packets()[0].0, up);
-    // An answer to what is no longer so changes nothing.
+    // An answer to an outdated report changes nothing.
     report(&mut lone, 7, Some(242));
     assert_eq!(passed(&mut lone), [(up, REQUEST, 242)]);
     confirm(&mut lone, MOVED, 241);
@@ -225,7 +224,7 @@ fn who_hears_that_it_was_late_forgets_what_it_left_behind() {
     assert_eq!(lone.link_packets()[0].0, down);
 }
 
-/// RFC 8505 §5.1: a node that does not set R sees to its routes itself.
+/// RFC 8505 §5.1: a node that does not set R manages its routes itself.
 #[test]
 fn a_registration_without_r_stays_here() {
     let mut lone = relay();
@@ -240,8 +239,8 @@ fn a_registration_without_r_stays_here() {
 const DUPLICATE: u8 = 1;
 const STRANGER: [u8; 8] = [0x66; 8];
 
-/// RFC 6775 §8.2.4: an address that is registered is not another's, however new the
-/// number is, and whichever way the report comes.
+/// RFC 6775 §8.2.4: a registered address is not given to another node, whatever the number and the
+/// path of the report.
 #[test]
 fn a_registered_address_is_not_given_to_another() {
     let mut lone = router();
@@ -253,7 +252,7 @@ fn a_registered_address_is_not_given_to_another() {
         assert_eq!(answers(&mut lone), [answer]);
         assert_eq!(way_to_leaf(&mut lone), 3);
     }
-    // Nor can the stranger end it.
+    // Nor can the other node end it.
     report_as(&mut lone, 3, Some(250), STRANGER, 0);
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), 3);
@@ -266,7 +265,7 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 
-    // And one that comes to this router while another has it.
+    // And one that arrives at this router while another node has it.
     let mut lone = router();
     report_as(&mut lone, 2, Some(241), STRANGER, 60);
     answers(&mut lone);
@@ -275,7 +274,6 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(way_to_leaf(&mut lone), 2);
 }
 
-/// Once the registration has ended, the address is free.
 #[test]
 fn a_route_ends_with_its_registration() {
     let mut lone = router();
@@ -299,7 +297,7 @@ fn a_lifetime_of_zero_leaves_no_route_behind() {
     report(&mut lone, 3, Some(241));
     answers(&mut lone);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // From elsewhere it ends nothing: the leaf has moved on since.
+    // From another router it ends nothing: the leaf has moved since.
     report_as(&mut lone, 2, Some(242), EUI64, 0);
     answers(&mut lone);
     assert_eq!(way_to_leaf(&mut lone), 3);
@@ -308,7 +306,7 @@ fn a_lifetime_of_zero_leaves_no_route_behind() {
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
 
-/// 65,535 minutes are 45 days; a day is believed.
+/// 65,535 minutes are 45 days; the router accepts one day.
 #[test]
 fn a_long_registration_is_cut() {
     let mut lone = router();
@@ -320,8 +318,8 @@ fn a_long_registration_is_cut() {
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
 
-/// What the program has said of an address no registration changes: neither a neighbour's
-/// nor one that another router reports.
+/// A configured route is not changed by registrations, neither of a neighbour nor reported by
+/// another router.
 #[test]
 fn a_given_route_is_not_displaced() {
     use redpoll_stack::{Route, Via};
@@ -353,7 +351,7 @@ fn a_given_route_is_not_displaced() {
         assert_eq!(to_leaf.map(|answer| answer.2), Some(expected(SUCCESS)));
         let now_at = if given { 5 } else { LEAF };
         assert_eq!(way(&mut lone), Address::Short(now_at));
-        // Who reports it from where it is hears that all is well.
+        // A report through the configured next hop is answered with success.
         if given {
             report(&mut lone, 5, Some(243));
             assert_eq!(answers(&mut lone)[0].2, SUCCESS);
@@ -362,8 +360,8 @@ fn a_given_route_is_not_displaced() {
     }
 }
 
-/// RFC 8505 §5.5: the registered address is the target of the solicitation, whatever its source
-/// is; in the answer it is the target, too.
+/// RFC 8505 §5.5: the registered address is the target of the solicitation, whatever its source is;
+/// in the answer it is the target, too.
 #[test]
 fn the_registered_address_is_the_target() {
     for src in [link_local(LEAF), address(LEAF)] {
@@ -383,8 +381,8 @@ fn the_registered_address_is_the_target() {
     }
 }
 
-/// RFC 6775 §5.5.1, §6.5.2: a host that does not know RFC 8505 registers its source address and
-/// asks for an address of the router.
+/// RFC 6775 §5.5.1, §6.5.2: a host without RFC 8505 registers its source address and solicits an
+/// address of the router.
 #[test]
 fn without_a_number_the_registered_address_is_the_source() {
     let mut lone = router();
@@ -401,7 +399,6 @@ fn without_a_number_the_registered_address_is_the_source() {
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
 
-/// The router's own address cannot be registered, nor can one outside the mesh.
 #[test]
 fn addresses_of_others_are_not_registered() {
     for (target, status) in [(address(1), Some(1)), (Addr([0x20; 16]), None)] {
@@ -419,8 +416,8 @@ fn addresses_of_others_are_not_registered() {
     }
 }
 
-/// A forged report leaves nothing behind, at a border router as at one on the way: its sender
-/// acknowledges no frame. It costs few frames, takes no room, and is not reported further.
+/// A forged report has no lasting effect at a border router or a router on the path, because its
+/// sender acknowledges no frame. It costs few frames, takes no room, and is not reported further.
 #[test]
 fn a_report_of_nobody_leaves_nothing_behind() {
     for border in [true, false] {
@@ -435,7 +432,7 @@ fn a_report_of_nobody_leaves_nothing_behind() {
         }
         assert_eq!(passed(&mut lone), [], "reported further");
         assert!(lone.attempts < 1_500, "{}", lone.attempts);
-        // The leaf finds room, by way of a router that is new here, too: it repeats its report.
+        // The leaf finds room, also through a router that is new here: it repeats its report.
         report_unmet(&mut lone, 3, Some(241), EUI64, 60);
         lone.run_for(Duration::from_secs(3));
         report_unmet(&mut lone, 3, Some(241), EUI64, 60);
@@ -444,8 +441,8 @@ fn a_report_of_nobody_leaves_nothing_behind() {
     }
 }
 
-/// RFC 6775 §8.2.5: an answer counts from the router to which this one has reported, and the
-/// border router sends no reports.
+/// RFC 6775 §8.2.5: only the router to which this one has reported can answer, and the border
+/// router sends no reports.
 #[test]
 fn an_answer_of_another_neighbour_is_ignored() {
     for status in [SUCCESS, DUPLICATE, MOVED] {

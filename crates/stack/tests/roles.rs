@@ -1,6 +1,6 @@
-//! Messages of neighbour discovery that come to a node which has no part in them: each type
-//! (RFC 4861 §4, RFC 6775 §4, RFC 8505 §4) and each role. Such a message changes no table, no route
-//! and no address, and is not answered.
+//! Messages of neighbour discovery that do not concern the receiver: each type (RFC 4861 §4, RFC
+//! 6775 §4, RFC 8505 §4) and each role. Such a message changes no table, no route and no address,
+//! and is not answered.
 
 use crate::common;
 
@@ -19,11 +19,11 @@ const OUTSIDE: Addr = Addr([0x20; 16]);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// A leaf whose parent is given.
+    /// A leaf with a configured parent.
     Leaf,
     /// One that sleeps.
     SleepyLeaf,
-    /// A router that forwards by given routes, and with which no host registers.
+    /// A router with configured routes, and with which no host registers.
     Plain,
     /// A router with which hosts register.
     Router,
@@ -180,9 +180,9 @@ fn message(kind: Kind) -> Vec<u8> {
     packets::icmp(src, dst, 255, kind, code, &rest)
 }
 
-/// Whether a node of this role acts on the message. A router takes the registration of a host, and
-/// answers a solicitation of hosts; what it does with a report of a neighbour that acknowledges no
-/// frame is below.
+/// Whether a node of this role acts on the message. A router accepts the registration of a host,
+/// and answers a solicitation of hosts. A report of a neighbour that acknowledges no frame is
+/// tested below.
 fn acts(role: Role, kind: Kind) -> bool {
     let advertises = matches!(role, Role::Router | Role::Border);
     match kind {
@@ -191,7 +191,7 @@ fn acts(role: Role, kind: Kind) -> bool {
     }
 }
 
-/// The neighbour that gets a packet of the node's to `to`, if any.
+/// The neighbour that gets a packet of the node to `to`, if any.
 fn way(lone: &mut Lone, to: Addr) -> Option<Address> {
     lone.link_packets();
     let _ = lone.node.ping(lone.now, to, 1, 1, 8);
@@ -225,8 +225,8 @@ fn a_message_for_other_roles_changes_nothing() {
             }
             let mut frames = lone.frames.iter();
             let answered = frames.any(|(to, _)| *to == Address::Short(FROM));
-            // Without a number the target is the node's own address: it answers as to any other
-            // solicitation (RFC 4861 §7.2.4), without a registration.
+            // Without a number the target is the node's own address: the node answers as to any
+            // other solicitation (RFC 4861 §7.2.4), without a registration.
             let may_answer = kind == Kind::Registration(false);
             assert!(!answered || may_answer, "{what}: answered");
             assert_eq!(lone.node.tables(lone.now), before, "{what}");

@@ -1,5 +1,5 @@
-//! RPL at one node, whose neighbours are the test: what the standard has it do, and what
-//! malformed, contradictory or hostile messages cannot make it do.
+//! RPL at one node, whose neighbours are simulated by the test: the required behaviour, and what
+//! malformed, contradictory or hostile messages cannot cause.
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -17,8 +17,8 @@ use redpoll_wire::rpl::{
     Sequence, SourceRoute, mode, status,
 };
 
-/// RFC 6550 §8.2, §9.8: a router takes the root for its parent, says so in DIOs and tells
-/// it of itself and, when somebody has told it, of others.
+/// RFC 6550 §8.2, §9.8: a router makes the root its parent, announces that in DIOs, and sends DAOs
+/// for itself and for targets behind it.
 #[test]
 fn a_router_joins_and_tells_its_parent_whom_it_reaches() {
     let mut lone = joined();
@@ -56,7 +56,7 @@ fn a_router_joins_and_tells_its_parent_whom_it_reaches() {
     );
 }
 
-/// RFC 6550 §8.2.3 (1): nothing comes of what is malformed; and it is counted.
+/// RFC 6550 §8.2.3 (1): a malformed message is counted and has no effect.
 #[test]
 fn malformed_messages_change_nothing() {
     let mut lone = joined();
@@ -84,7 +84,7 @@ fn malformed_messages_change_nothing() {
     );
 }
 
-/// A message that claims to come from another neighbour than the one that sent it.
+/// A message that claims to come from a neighbour other than its sender.
 #[test]
 fn nobody_speaks_for_another() {
     let mut lone = joined();
@@ -106,8 +106,8 @@ fn nobody_speaks_for_another() {
     assert_eq!(lone.node.rpl_counters().versions, 0);
 }
 
-/// Ranks that only the root can have, and such that nobody has, are not believed; and a
-/// neighbour whose rank falls and falls makes the node neither talk nor wander.
+/// Ranks that only the root can have, and impossible ones, are ignored. A neighbour whose rank
+/// falls again and again causes neither DIOs nor parent changes.
 #[test]
 fn attacks_by_rank_are_bounded() {
     let mut lone = joined();
@@ -126,8 +126,8 @@ fn attacks_by_rank_are_bounded() {
     assert_eq!(counters.trickle_resets, 0);
 }
 
-/// A new version counts if the parent has it, or if there is none. Others have to insist
-/// for ten seconds, and then can pull a node out of its version once in five minutes.
+/// The node follows a new version if its parent has it, or if it has no parent. Other neighbours
+/// must advertise it for ten seconds, and can then move the node to it once in five minutes.
 #[test]
 fn a_flood_of_versions_is_ignored() {
     let mut lone = joined();
@@ -144,13 +144,12 @@ fn a_flood_of_versions_is_ignored() {
         "{counters:?}"
     );
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
-    // The parent's word counts.
+    // A version of the parent counts at once.
     dio(&mut lone, ROOT, VERSION.next(), 128);
     assert_eq!(lone.node.rpl_counters().versions, 1);
 }
 
-/// A root begins a new version when others claim to know a later one, but no more than one
-/// a minute.
+/// A root begins a new version when others advertise a later one, but at most once a minute.
 #[test]
 fn a_root_follows_others_into_few_versions() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
@@ -173,7 +172,7 @@ fn a_root_follows_others_into_few_versions() {
     assert!(counters.versions_ignored >= 16, "{counters:?}");
 }
 
-/// RFC 6550 §9.2.1; a full table keeps what it has, and says so.
+/// RFC 6550 §9.2.1: a full table keeps its routes, and the DAO is refused.
 #[test]
 fn a_flood_of_daos_fills_the_table_and_no_more() {
     let mut lone = joined();
@@ -189,7 +188,7 @@ fn a_flood_of_daos_fills_the_table_and_no_more() {
     assert!(lone.node.rpl_targets(lone.now) < 100);
     assert!(counters.daos_sent - sent < 40, "{counters:?}");
     assert!(acks(&mut lone).contains(&status::REJECTED));
-    // Who was known before is reached still.
+    // Earlier targets are still reachable.
     lone.run_for(Duration::from_secs(2));
     lone.frames.clear();
     lone.link_sends(ROOT, &packets::echo_request(address(ROOT), address(CHILD)));
@@ -200,8 +199,8 @@ fn a_flood_of_daos_fills_the_table_and_no_more() {
     );
 }
 
-/// A No-Path counts from the neighbour through which the target was reached; a DAO that is
-/// older than what is known does not, nor one of the parent's or about the node itself.
+/// A No-Path counts from the neighbour through which the target was reached. A DAO that is older
+/// than the route, comes from the parent or names the node itself does not count.
 #[test]
 fn forged_no_paths_and_daos_are_not_believed() {
     let mut lone = joined();
@@ -227,10 +226,10 @@ fn forged_no_paths_and_daos_are_not_believed() {
         packets.iter().any(|(to, _)| *to == Address::Short(CHILD)),
         "{packets:?}"
     );
-    // The true one's is.
+    // A genuine one counts.
     dao(&mut lone, CHILD, 2, &[(CHILD, 251, 0)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
-    // At once: RFC 6550 §6.4.3.
+    // RFC 6550 §6.4.3: immediately.
     lone.run_for(Duration::from_millis(100));
     lone.frames.clear();
     lone.link_sends(ROOT, &packets::echo_request(address(ROOT), address(CHILD)));
@@ -241,8 +240,8 @@ fn forged_no_paths_and_daos_are_not_believed() {
     );
 }
 
-/// Two routers that take each other for their parent: a DAO from the parent shows it. What
-/// is known of its rank is out of date, and it is asked for a DIO.
+/// Two routers that use each other as parent: a DAO from the parent shows the loop. The node's
+/// record of the parent's rank is out of date, so the node asks it for a DIO.
 #[test]
 fn a_dao_of_the_parent_ends_a_loop() {
     let mut lone = lone(RplRole::Router);
@@ -262,15 +261,15 @@ fn a_dao_of_the_parent_ends_a_loop() {
         "{asked:?}"
     );
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
-    // Whom the parent cannot be behind: the root.
+    // The root cannot be behind the node.
     let mut lone = joined();
     dao(&mut lone, ROOT, 1, &[(CHILD, 240, 30)]);
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// A child whose knowledge is out of date tells a router of the router itself. Its other
-/// targets count, and are acknowledged: or it would repeat the DAO for ever, and nobody
-/// behind it would be reached.
+/// A child with outdated state sends a DAO that names the router itself. Its other targets count
+/// and are acknowledged; otherwise the child would repeat the DAO for ever, and the nodes behind it
+/// would be unreachable.
 #[test]
 fn one_target_that_cannot_be_does_not_cost_the_others() {
     let mut lone = joined();
@@ -285,7 +284,7 @@ fn one_target_that_cannot_be_does_not_cost_the_others() {
     assert_eq!(lone.node.rpl_counters().implausible, 1);
 }
 
-/// A new parent is above the node: a way down to it, through somebody else, is not told.
+/// A new parent is above the node, so the node does not advertise its old route to that parent.
 #[test]
 fn a_parent_is_not_told_of_itself() {
     let mut lone = lone(RplRole::Router);
@@ -305,8 +304,8 @@ fn a_parent_is_not_told_of_itself() {
     assert!(contains(1) && contains(CHILD) && !contains(8), "{told:?}");
 }
 
-/// RFC 6550 §8.2.2.1: a new version of the DODAG forms anew. Targets of the version before
-/// are told to nobody: they may lie above the node now.
+/// RFC 6550 §8.2.2.1: in a new version of the DODAG, targets of the previous version are not
+/// advertised, because they may now be above the node.
 #[test]
 fn what_was_behind_a_router_in_one_version_is_not_told_in_the_next() {
     let mut lone = joined();
@@ -324,12 +323,12 @@ fn what_was_behind_a_router_in_one_version_is_not_told_in_the_next() {
         all.any(|(_, body)| body.windows(16).any(|window| window == address))
     };
     assert!(contains(1) && !contains(CHILD) && !contains(8), "{told:?}");
-    // A child that says so again is behind it in this version, too.
+    // A child that repeats its DAO is behind the node in this version, too.
     dao(&mut lone, CHILD, 2, &[(CHILD, 241, 30)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }
 
-/// RFC 6550 §9.2.1, kim2015's third correction: each DAO begins a route's lifetime anew.
+/// RFC 6550 §9.2.1, kim2015's third correction: each DAO restarts a route's lifetime.
 #[test]
 fn a_route_lives_as_long_as_daos_come() {
     let mut lone = joined();
@@ -355,14 +354,14 @@ fn with_information(down: bool, sender_rank: u16, rank_error: bool, dst: u16) ->
     packets::packet(address(9), address(dst), 0, 64, &upper)
 }
 
-/// RFC 6550 §11.2.2.2: one contradiction is noted in the packet, the second ends it.
+/// RFC 6550 §11.2.2.2: the first contradiction is marked in the packet, the second drops it.
 #[test]
 fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     let mut lone = joined();
     dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
     lone.run_for(Duration::from_secs(3));
     lone.frames.clear();
-    // Up, from a node that is nearer to the root.
+    // Upwards, from a node that is nearer to the root.
     lone.link_sends(ROUTER, &with_information(false, 1, false, 99));
     let packets = lone.link_packets();
     let marked = packets
@@ -374,20 +373,20 @@ fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     );
     lone.link_sends(ROUTER, &with_information(false, 1, true, 99));
     assert_eq!(lone.dropped(DropReason::RankError), 1);
-    // Down, as it should be.
+    // Downwards, as it should be.
     lone.link_sends(ROOT, &with_information(true, 1, true, CHILD));
     let packets = lone.link_packets();
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
     assert_eq!(lone.dropped(DropReason::RankError), 1);
 }
 
-/// Children have their ranks by what a router has said of its own. What has become of it
-/// since, and was not said yet, ends no packet on its way up or down.
+/// The ranks of children follow the rank that the router advertised. A later change that no DIO has
+/// announced yet causes no drop of packets up or down.
 #[test]
 fn a_rank_that_was_not_advertised_ends_no_packet() {
     let mut lone = joined();
     dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
-    // DIOs have told of 256; then the link to the root becomes worse.
+    // DIOs have announced 256; then the link to the root becomes worse.
     lone.run_for(Duration::from_secs(30));
     lone.deaf = true;
     lone.link_sends(CHILD, &with_information(false, 3, false, 99));
@@ -396,14 +395,14 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     lone.frames.clear();
     let rank = lone.node.rpl_place().unwrap().0;
     assert!((512..256 + 512).contains(&rank), "{rank}");
-    // A child of rank 384 has packets down from here, and sends up.
+    // A child of rank 384 receives packets from here and sends packets up.
     lone.link_sends(ROOT, &with_information(true, 1, false, CHILD));
     let down = lone.link_packets();
     let down = down.iter().find(|(to, _)| *to == Address::Short(CHILD));
     let said = PacketInformation::find(&down.expect("a packet").1).unwrap();
     assert_eq!((said.rank_error, said.sender_rank), (false, 2));
     lone.link_sends(CHILD, &with_information(false, 3, false, 99));
-    // A second contradiction ends a packet only as soon as a DIO has advertised the rank.
+    // After a second contradiction, a packet is dropped only when a DIO has advertised the rank.
     lone.run_for(Duration::from_millis(100));
     lone.link_sends(CHILD, &with_information(false, 3, true, 99));
     assert_eq!(lone.dropped(DropReason::RankError), 0);
@@ -411,13 +410,13 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     let up = up.iter().find(|(to, _)| *to == Address::Short(ROOT));
     let said = PacketInformation::find(&up.expect("a packet").1).unwrap();
     assert_eq!((said.rank_error, said.sender_rank), (true, rank / 128));
-    // The contradiction has DIOs say it.
+    // The contradiction triggers a DIO.
     lone.run_for(Duration::from_secs(2));
     lone.link_sends(CHILD, &with_information(false, 2, true, 99));
     assert_eq!(lone.dropped(DropReason::RankError), 1);
 }
 
-/// A packet on its way up that comes from the parent: each has the other for its parent.
+/// A packet that the parent sends up: each node has the other as parent.
 #[test]
 fn a_packet_that_the_parent_sends_up_ends_a_loop() {
     let mut lone = lone(RplRole::Router);
@@ -434,7 +433,7 @@ fn a_packet_that_the_parent_sends_up_ends_a_loop() {
         *to == Address::Short(5) && PacketInformation::find(packet).is_some()
     }));
     assert_eq!(lone.node.rpl_counters().loops, 1);
-    // Not the root's, which has no parent; and what goes down may come from the parent.
+    // The root has no parent; and the parent may send packets down.
     let mut lone = joined();
     lone.link_sends(ROOT, &with_information(false, 5, false, 99));
     lone.link_sends(ROOT, &with_information(true, 1, false, 99));
@@ -442,7 +441,7 @@ fn a_packet_that_the_parent_sends_up_ends_a_loop() {
     assert_eq!(lone.node.rpl_counters().loops, 0);
 }
 
-/// RFC 6550 §11.2.2.3: what has no way down goes back, and what comes back ends the route.
+/// RFC 6550 §11.2.2.3: a packet without a route down goes back, and removes the route.
 #[test]
 fn packets_without_a_way_down_are_given_back() {
     let mut lone = joined();
@@ -472,8 +471,7 @@ fn packets_without_a_way_down_are_given_back() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// RFC 6554 §4.2: a source route goes on to the next stop; one that comes through a router
-/// twice does not.
+/// RFC 6554 §4.2: a source route is followed to the next hop, unless it passes a router twice.
 #[test]
 fn source_routes_are_followed_and_loops_are_not() {
     let mut lone = joined();
@@ -495,7 +493,7 @@ fn source_routes_are_followed_and_loops_are_not() {
     broken[43] = 9;
     lone.link_sends(ROOT, &broken);
     assert_eq!(lone.dropped(DropReason::SourceRoute), 2);
-    // Not over the border either.
+    // Nor over the border.
     let outside = Addr([0x20; 16]);
     let mut leaving = routed(1, &[5]);
     leaving[24..40].copy_from_slice(&outside.0);
@@ -509,7 +507,7 @@ fn source_routes_are_followed_and_loops_are_not() {
     assert!(root.host_packets().is_empty());
 }
 
-/// RFC 9008 §7.2.1: what leaves the DODAG has no packet information any more.
+/// RFC 9008 §7.2.1: a packet that leaves the DODAG has no packet information.
 #[test]
 fn packet_information_stays_within_the_dodag() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
@@ -527,8 +525,8 @@ fn packet_information_stays_within_the_dodag() {
     assert_eq!((header.next_header, payload), (17, &upper[8..]));
 }
 
-/// A node whose last parent has gone tells its children, and joins again; who asks over
-/// and over is not answered over and over.
+/// A node that has lost its last parent poisons its children's routes and joins again. Repeated
+/// solicitations are not all answered.
 #[test]
 fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
     let mut lone = joined();
@@ -554,9 +552,9 @@ fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// RFC 6550 §8.2.2.1: a node that is in a version that a neighbour invented, and without a
-/// parent there, joins again as one that was never there; not before it has asked. It follows
-/// the neighbour once the neighbour has acknowledged a frame.
+/// RFC 6550 §8.2.2.1: a node in a version that a neighbour invented, without a parent there, joins
+/// again as a new node, but only after a solicitation. It follows the neighbour once that has
+/// acknowledged a frame.
 #[test]
 fn a_version_that_somebody_invented_strands_nobody() {
     let mut lone = joined();
@@ -579,7 +577,7 @@ fn a_version_that_somebody_invented_strands_nobody() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// RFC 6550 §7.2 (4): of versions that cannot be compared the root's is the latest.
+/// RFC 6550 §7.2 (4): if versions cannot be compared, the root's is the latest.
 #[test]
 fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
     let mut lone = joined();
@@ -596,8 +594,8 @@ fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// A packet with these extension headers in front of an echo request: kind and body of each,
-/// without its first two bytes.
+/// An echo request behind these extension headers: kind of each, and its body without the first two
+/// bytes.
 fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
     let inner = packets::echo_request(src, dst);
     let mut upper = Vec::new();
@@ -611,8 +609,8 @@ fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
     packets::packet(src, dst, first, 64, &upper)
 }
 
-/// RFC 6554 §5: no packet with a source route enters the DODAG, wherever the header is in the
-/// chain and whether or not stops are left; other routing headers and options do.
+/// RFC 6554 §5: no packet with a source route enters the DODAG, at any place of the header in the
+/// chain, with or without remaining segments. Other routing headers and options do.
 #[test]
 fn source_routes_do_not_enter_from_outside() {
     let outside = Addr([0x20; 16]);
@@ -650,8 +648,8 @@ fn source_routes_do_not_enter_from_outside() {
     }
 }
 
-/// RFC 9008 §4.1: only nodes of the DODAG encapsulate; a tunnel from outside is not opened, at
-/// the border router or behind it, whatever is inside.
+/// RFC 9008 §4.1: only nodes of the DODAG encapsulate. A tunnel from outside is not opened, at the
+/// border router or behind it.
 #[test]
 fn tunnels_from_outside_are_not_opened() {
     let outside = Addr([0x20; 16]);
@@ -670,11 +668,11 @@ fn tunnels_from_outside_are_not_opened() {
                 answers.iter().all(|it| it[40] == 4),
                 "a parameter problem: {answers:?}"
             );
-            // As a router in the mesh gets it.
+            // The same packet at a router of the mesh.
             let mut router = joined();
             router.link_sends(ROOT, &tunnel(outside, address(1)));
             assert_eq!(router.dropped(DropReason::UnknownProtocol), 1);
-            // From the root of its DODAG it is opened.
+            // From the root of its DODAG, the router opens the tunnel.
             let mut router = joined();
             router.link_sends(ROOT, &tunnel(address(ROOT), address(1)));
             assert_eq!(router.dropped(DropReason::UnknownProtocol), 0);

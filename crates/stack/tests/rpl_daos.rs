@@ -1,4 +1,4 @@
-//! When a node that routes by RPL tells of itself and of others (RFC 6550 §9).
+//! The DAOs of a node that routes by RPL, for itself and for others (RFC 6550 §9).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -15,8 +15,8 @@ use redpoll_wire::rpl::{
     Transit, hop_by_hop_len, mode, status,
 };
 
-/// Runs the node for so many seconds beside a parent that says the same every 30 s and
-/// acknowledges each DAO; when, in seconds, DAOs have come.
+/// Runs the node for `seconds` next to a parent that sends a DIO every 30 s and acknowledges each
+/// DAO. Returns the times of the DAOs in seconds.
 fn daos_acknowledged(lone: &mut Lone, seconds: u64) -> Vec<u64> {
     let mut came = Vec::new();
     for second in 0..seconds {
@@ -33,7 +33,7 @@ fn daos_acknowledged(lone: &mut Lone, seconds: u64) -> Vec<u64> {
     came
 }
 
-/// DAOs on their way to the root.
+/// DAOs to the root.
 fn daos_to_root(lone: &mut Lone) -> Vec<Vec<u8>> {
     let packets = lone.link_packets();
     let daos = packets.into_iter().filter_map(|(_, packet)| {
@@ -45,8 +45,7 @@ fn daos_to_root(lone: &mut Lone) -> Vec<Vec<u8>> {
     daos.collect()
 }
 
-/// RFC 6550 §9.5, §9.7: what the parent has acknowledged is told again when half of its
-/// lifetime has passed or so, and no sooner.
+/// RFC 6550 §9.5, §9.7: an acknowledged DAO is repeated after about half of its lifetime.
 #[test]
 fn an_acknowledged_dao_is_not_repeated_before_its_lifetime_asks_for_it() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
@@ -58,8 +57,8 @@ fn an_acknowledged_dao_is_not_repeated_before_its_lifetime_asks_for_it() {
     assert_eq!((counters.stale, counters.daos_given_up), (0, 0));
 }
 
-/// A DAO that nobody acknowledges is repeated, ever more rarely, and never forgotten: many
-/// nodes that hear nothing must not keep each other from being heard.
+/// A DAO without acknowledgment is repeated at growing intervals and never forgotten, so that many
+/// nodes without a working link do not keep each other from being heard.
 #[test]
 fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
@@ -76,7 +75,7 @@ fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
         }
         lone.run_for(Duration::from_millis(100));
     }
-    // Timeouts of 5 s to 160 s, half as much to half as much more.
+    // Timeouts of 5 s to 160 s, plus or minus a half.
     assert!((6..=12).contains(&came.len()), "{came:?}");
     let gaps: Vec<u64> = came.windows(2).map(|two| two[1] - two[0]).collect();
     assert!((2..=8).contains(&gaps[0]), "{gaps:?}");
@@ -86,14 +85,13 @@ fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
     assert_eq!(daos_acknowledged(&mut lone, 300).len(), 0);
 }
 
-/// In non-storing mode the root is asked ever more rarely, whatever becomes of the parents:
-/// where nobody's DAOs are heard links look bad, and each new parent would make for more.
+/// In non-storing mode the intervals between DAOs to the root grow, also when the parent changes.
+/// Where DAOs are lost, links look bad, and each new parent would otherwise cause more DAOs.
 #[test]
 fn another_parent_does_not_make_a_node_insist_on_being_heard() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
     let mut came = 0;
     for second in 0..600 {
-        // The parent changes every ten seconds.
         let turn = second / 10 % 2 == 0;
         let ranks = if turn { [256, 900] } else { [900, 256] };
         if second % 5 == 0 {
@@ -108,8 +106,8 @@ fn another_parent_does_not_make_a_node_insist_on_being_heard() {
     assert!((6..=25).contains(&came), "{came}");
 }
 
-/// In non-storing mode the root can answer a node when it knows those between: who is
-/// farther from it waits longer before the first DAO, a DelayDAO for each hop.
+/// In non-storing mode the root can answer a node only when it knows the nodes between. A node
+/// therefore waits before its first DAO, a DelayDAO for each hop.
 #[test]
 fn who_is_far_from_the_root_tells_it_later() {
     let mean_ms = |rank: u16| {
@@ -146,7 +144,7 @@ fn advertised(lone: &mut Lone) -> Vec<Addr> {
 }
 
 /// RFC 6550 §9.2.2: a target that moves from one child to another keeps this node as its next hop
-/// at the parent, so the parent hears of it only if its Path Sequence is new.
+/// at the parent, so the parent gets a DAO only if the Path Sequence is new.
 #[test]
 fn a_target_that_moves_between_children_is_not_advertised_again() {
     for (sequence, is_new) in [(240, false), (241, true)] {
@@ -170,8 +168,8 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
     }
 }
 
-/// RFC 6550 §9.6: when the parent's DTSN counts up everything is told anew, and asked for
-/// farther down.
+/// RFC 6550 §9.6: when the parent's DTSN increases, the node repeats all DAOs and increases its own
+/// DTSN.
 #[test]
 fn the_parents_dtsn_triggers_daos() {
     let mut lone = joined();
@@ -204,8 +202,8 @@ fn the_parents_dtsn_triggers_daos() {
     assert_eq!(said_by_it.last(), Some(&VERSION.next().next().0));
 }
 
-/// RFC 6550 §11.2.2.3: a packet that comes back by the route that it took removes the route,
-/// has the children tell anew, and goes back further, marked; twenty in an hour at most.
+/// RFC 6550 §11.2.2.3: a packet that returns by the route that it took removes the route, makes the
+/// children repeat their DAOs, and goes back further, marked; at most twenty times an hour.
 #[test]
 fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
     let mut lone = joined();
@@ -234,7 +232,7 @@ fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
         assert_eq!(back, (kept == 0).then_some(true), "{n}");
     }
     assert_eq!(lone.dropped(DropReason::NoRoute), 5);
-    // An hour later it counts again.
+    // After an hour it counts again.
     lone.run_for(Duration::from_secs(3_600));
     dio(&mut lone, ROOT, VERSION, 128);
     dao(&mut lone, CHILD, 26, &[(99, 160, 30)]);
@@ -242,8 +240,8 @@ fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// A non-storing root makes source routes of what nodes say of their parents. Parents in a
-/// circle make none, nor does a parent that nobody can be; memory is as before.
+/// A non-storing root makes source routes from the parents that nodes announce. A circle of parents
+/// or an impossible parent makes no route, and needs no memory.
 #[test]
 fn parents_in_a_circle_make_no_source_route() {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
@@ -265,9 +263,9 @@ fn parents_in_a_circle_make_no_source_route() {
         to_mesh.iter().all(|(to, _)| *to == Address::BROADCAST),
         "{to_mesh:?}"
     );
-    // The host hears of it.
+    // The host gets an error.
     assert!(!lone.host_packets().is_empty());
-    // One of them tells better, and all are reached.
+    // One of them announces its true parent, and all are reachable.
     tell_root(&mut lone, 7, 7, address(1));
     let asked = packets::echo_request(Addr([0x20; 16]), address(5));
     lone.host_sends(&asked).expect("there is a way");
@@ -278,8 +276,8 @@ fn parents_in_a_circle_make_no_source_route() {
     );
 }
 
-/// RFC 6550 §9.4: a group has as many targets as its sender likes. All that fit into a packet are
-/// heeded, in groups of any size, and so is a No-Path for all of them.
+/// RFC 6550 §9.4: a group has any number of targets. The node processes every target that fits in a
+/// packet, in groups of any size, and also a No-Path for all of them.
 #[test]
 fn groups_of_targets_have_any_size() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);

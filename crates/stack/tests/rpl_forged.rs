@@ -1,4 +1,4 @@
-//! Routes that forged DAOs ask for, and versions and ranks of forged DIOs (ADR 38).
+//! Routes that forged DAOs request, and versions and ranks of forged DIOs (ADR 38).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -41,8 +41,8 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     })
 }
 
-/// A neighbour that acknowledges no frame takes no node's traffic, however often it asks, with
-/// whatever path sequence and lifetime.
+/// A neighbour that acknowledges no frame takes no node's traffic, regardless of the number, path
+/// sequences and lifetimes of its DAOs.
 #[test]
 fn a_forged_dao_takes_no_traffic() {
     for sequence in [0, 60, 127, 128, 200, 245, 255] {
@@ -62,8 +62,8 @@ fn a_forged_dao_takes_no_traffic() {
     }
 }
 
-/// Whatever came first: a genuine DAO takes the target back at once, with an older path sequence
-/// too, because the forged next hop has not acknowledged a frame.
+/// A genuine DAO takes the target back at once, also with an older path sequence, because the
+/// forged next hop has not acknowledged a frame.
 #[test]
 fn a_genuine_dao_takes_its_target_back() {
     for sequence in [1, 60, 130, 200, 250] {
@@ -77,8 +77,7 @@ fn a_genuine_dao_takes_its_target_back() {
     }
 }
 
-/// Forged DAOs are forgotten without any traffic to their targets, and while they are known they
-/// leave room for genuine ones.
+/// Forged DAOs expire without traffic to their targets, and leave room for genuine ones.
 #[test]
 fn forged_daos_do_not_fill_the_table() {
     let mut lone = root();
@@ -130,7 +129,7 @@ fn a_proven_next_hop_that_falls_silent_loses_its_routes() {
     assert_eq!(next_hop(&mut lone, VICTIM), Some(ROUTER));
 }
 
-/// A node that moves is reached by its new way once that has acknowledged one frame.
+/// A node that moves is reached by its new path once the new next hop has acknowledged a frame.
 #[test]
 fn a_node_that_moves_takes_its_route_along() {
     let mut lone = root();
@@ -144,8 +143,8 @@ fn a_node_that_moves_takes_its_route_along() {
     assert_eq!(next_hop(&mut lone, VICTIM), Some(ROUTER));
 }
 
-/// RFC 6550 §7.2: a counter that has begun anew is heeded by the same way at once, and by another
-/// way no later than after the lifetime of routes, whatever lifetime the DAO asked for.
+/// RFC 6550 §7.2: a restarted counter is accepted by the same path at once, and by another path no
+/// later than after the lifetime of routes, regardless of the lifetime in the DAO.
 #[test]
 fn a_path_sequence_that_begins_anew_is_heeded_within_a_lifetime() {
     for (before, after) in [
@@ -177,7 +176,7 @@ fn a_path_sequence_that_begins_anew_is_heeded_within_a_lifetime() {
             Some(ROUTER),
             "{before}, {after}"
         );
-        // By the same way.
+        // By the same path.
         dao(&mut lone, ROUTER, 3, &[(VICTIM, before, 2)]);
         dao(&mut lone, ROUTER, 4, &[(VICTIM, after, 2)]);
         lone.run_for(Duration::from_secs(115));
@@ -214,8 +213,8 @@ fn lifetimes_are_capped() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// RFC 6550 §9.7, RFC 9010 §9.2.2: in non-storing mode a node tells the root of itself, and of
-/// hosts whose parent it is.
+/// RFC 9010 §9.2.2, RFC 6550 §9.7: in non-storing mode a node sends the root DAOs for itself, and
+/// for hosts whose parent it is.
 #[test]
 fn nobody_tells_the_root_of_others() {
     let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
@@ -225,7 +224,7 @@ fn nobody_tells_the_root_of_others() {
     let reached = |lone: &mut Lone| next_hop(lone, VICTIM);
     assert_eq!(reached(&mut lone), Some(CHILD));
     let before = lone.node.rpl_counters().implausible;
-    // Another source; a host behind a parent that is another one; a No-Path of another one.
+    // Another source; a host behind another parent; a No-Path of another source.
     tell(&mut lone, ROUTER, ROUTER, VICTIM, ROUTER, |it| {
         it.sequence = Sequence(245)
     });
@@ -237,7 +236,7 @@ fn nobody_tells_the_root_of_others() {
     });
     assert_eq!(lone.node.rpl_counters().implausible, before + 3);
     assert_eq!(reached(&mut lone), Some(CHILD));
-    // In its name, but to where it is not: straight behind the root, or behind no router.
+    // In the node's name with a false parent: the root itself, or an address without a router.
     lone.absent.insert(VICTIM);
     for parent in [1, NOBODY] {
         for _ in 0..3 {
@@ -250,8 +249,8 @@ fn nobody_tells_the_root_of_others() {
     assert_eq!(lone.node.rpl_counters().daos_unproven, 6);
 }
 
-/// `count` DIOs, each of another neighbour that does not exist and 200 ms after the previous one.
-/// Their versions are newer than the root's.
+/// `count` DIOs at intervals of 200 ms, each from another neighbour that does not exist. Their
+/// versions are newer than the root's.
 fn forged_dios(lone: &mut Lone, count: u16) {
     for n in 0..count {
         lone.absent.insert(NOBODY + n);
@@ -261,8 +260,8 @@ fn forged_dios(lone: &mut Lone, count: u16) {
     }
 }
 
-/// A node does not leave its version for one that only neighbours advertise which acknowledge no
-/// frame, however long they do so. It asks one of them in three seconds.
+/// A node does not leave its version for one that only neighbours without acknowledged frames
+/// advertise. It sends one of them a DIS every three seconds.
 #[test]
 fn a_forged_version_is_not_followed() {
     let mut lone = joined();
@@ -299,8 +298,8 @@ fn dio_at_root(lone: &mut Lone, from: u16, version: Sequence) {
     say(lone, from, ALL_NODES, &dio_of(&options, 1, version, 256));
 }
 
-/// Forged DIOs leave a node that has lost its parent no worse off than before: it joins again
-/// when it hears a router that acknowledges frames, though the forged ranks were lower.
+/// Forged DIOs do no lasting harm to a node that has lost its parent: it joins again when it hears
+/// a router that acknowledges frames, although the forged ranks were lower.
 #[test]
 fn forged_dios_do_not_hide_the_parent() {
     let mut lone = lone(RplRole::Router);
@@ -317,8 +316,8 @@ fn forged_dios_do_not_hide_the_parent() {
 }
 
 /// A node whose link to its parent has become worse does not leave the parent for neighbours that
-/// acknowledge no frame, however near to the root they say they are. It leaves the parent at once
-/// for a neighbour that does.
+/// acknowledge no frame, whatever ranks they advertise. It leaves the parent at once for a
+/// neighbour that does.
 #[test]
 fn a_forged_rank_takes_no_node_from_its_parent() {
     let mut lone = lone(RplRole::Router);

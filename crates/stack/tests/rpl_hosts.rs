@@ -1,4 +1,4 @@
-//! Hosts that do not know RPL, under a router that does (RFC 9010, RFC 8505).
+//! Hosts without RPL, under a router with RPL (RFC 9010, RFC 8505).
 #![cfg(all(feature = "rpl-hosts", feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -26,7 +26,7 @@ const DUPLICATE: u8 = 1;
 const FULL: u8 = 2;
 const MOVED: u8 = 3;
 
-/// A node of this role that hosts may register with.
+/// A node of this role with which hosts may register.
 fn router(role: RplRole) -> Lone {
     let mut lone = Lone::border(|config| {
         config.nd = NdConfig::default().with(|it| {
@@ -65,13 +65,13 @@ fn root(mode: u8) -> Lone {
     lone
 }
 
-/// A registration, as it comes over the link.
+/// A registration, as it arrives over the link.
 #[derive(Clone, Copy)]
 struct Asked {
     address: u16,
-    /// Whose frame it is.
+    /// The sender of the frame.
     from: u16,
-    /// What it says of that.
+    /// The link-layer address in the message.
     link: u16,
     eui64: [u8; 8],
     tid: u8,
@@ -90,7 +90,8 @@ const ASKED: Asked = Asked {
 /// A target of a DAO, its transit information, and where the DAO goes.
 type Told = (Addr, Transit, Addr);
 
-/// Sends it; the status of the answer, and what the router tells of at once.
+/// Sends the registration; returns the status of the answer, and the targets that the router
+/// advertises at once.
 fn ask(lone: &mut Lone, asked: Asked) -> (Option<u8>, Vec<Told>) {
     let mut rest = vec![0; 4];
     // RFC 8505 §5.5: the registered address.
@@ -108,18 +109,18 @@ fn ask(lone: &mut Lone, asked: Asked) -> (Option<u8>, Vec<Told>) {
     (status, targets(&packets))
 }
 
-/// Sends it; the status of the answer, if one comes.
+/// Sends the registration; returns the status of the answer, if any.
 fn register(lone: &mut Lone, asked: Asked) -> Option<u8> {
     ask(lone, asked).0
 }
 
-/// What the router tells of within so many seconds.
+/// The targets that the router advertises within `seconds`.
 fn told(lone: &mut Lone, seconds: u64) -> Vec<Told> {
     lone.run_for(Duration::from_secs(seconds));
     targets(&lone.link_packets())
 }
 
-/// The targets of DAOs among these packets, but for the router itself.
+/// The targets of DAOs among these packets, without the router itself.
 fn targets(packets: &[(Address, Vec<u8>)]) -> Vec<Told> {
     let mut told = Vec::new();
     for (_, packet) in packets {
@@ -148,8 +149,8 @@ fn targets(packets: &[(Address, Vec<u8>)]) -> Vec<Told> {
     told
 }
 
-/// RFC 9010 §9.2.2: E is set, the Path Sequence is the registration's number, the lifetime
-/// its own; in non-storing mode the router is the parent, and the root hears of it.
+/// RFC 9010 §9.2.2: E is set, and the Path Sequence and lifetime are those of the registration. In
+/// non-storing mode the router is the parent, and the DAO goes to the root.
 #[test]
 fn a_registration_is_told_of_as_an_external_target() {
     for mode in [mode::STORING, mode::NON_STORING] {
@@ -171,7 +172,7 @@ fn a_registration_is_told_of_as_an_external_target() {
         };
         first.extend(told(&mut lone, 60));
         assert_eq!(first, [(address(LEAF), transit, to)], "once");
-        // What is renewed is told anew.
+        // A renewed registration is advertised again.
         let renewed = Asked { tid: 241, ..ASKED };
         let (status, mut again) = ask(&mut lone, renewed);
         again.extend(told(&mut lone, 5));
@@ -183,7 +184,7 @@ fn a_registration_is_told_of_as_an_external_target() {
     }
 }
 
-/// A registration that its host ends, or that runs out, is a No-Path.
+/// A registration that its host ends, or that expires, causes a No-Path.
 #[test]
 fn what_has_ended_cannot_be_reached_any_more() {
     for mode in [mode::STORING, mode::NON_STORING] {
@@ -206,7 +207,7 @@ fn what_has_ended_cannot_be_reached_any_more() {
                 assert_eq!(status, Some(SUCCESS));
                 told_of = told;
             } else {
-                // Its parent is heard all the while.
+                // The router receives DIOs of its parent meanwhile.
                 for _ in 0..12 {
                     let options = dio_options(ROOT);
                     dio_with(&mut lone, ROOT, VERSION, 128, &options, |dio| {
@@ -225,9 +226,8 @@ fn what_has_ended_cannot_be_reached_any_more() {
     }
 }
 
-/// Who has registered first has the address; a late registration, one of an address that is
-/// the root's or a node's of the DODAG, one in a neighbour's name and one without room are
-/// refused, and counted.
+/// The first registration of an address wins. Refused and counted are: a late registration, one of
+/// the root's or a DODAG node's address, one in a neighbour's name, and one without room.
 #[test]
 fn forged_and_superfluous_registrations_are_refused() {
     let mut lone = joined_in(mode::STORING);
@@ -284,7 +284,7 @@ fn forged_and_superfluous_registrations_are_refused() {
         match register(&mut lone, asked) {
             Some(SUCCESS) => room += 1,
             Some(FULL) => {}
-            // The link has no room for the answer, or for one more that sleeps.
+            // The link has no room for the answer, or for another sleeping neighbour.
             None => {}
             other => panic!("{other:?}"),
         }
@@ -297,7 +297,7 @@ fn forged_and_superfluous_registrations_are_refused() {
     assert!(told.iter().all(|it| it.0 != address(ROOT)), "{told:?}");
 }
 
-/// A host that hears nothing looks for another router.
+/// A host without an answer looks for another router.
 #[test]
 fn a_router_without_a_way_to_the_root_does_not_answer() {
     let mut lone = router(RplRole::Router);
@@ -305,7 +305,7 @@ fn a_router_without_a_way_to_the_root_does_not_answer() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// What comes for the leaf has nothing of RPL when it leaves for it.
+/// A packet for the leaf contains no RPL headers when it leaves for the leaf.
 #[test]
 fn the_router_takes_packet_information_away() {
     let mut lone = joined_in(mode::STORING);
@@ -330,7 +330,7 @@ fn the_router_takes_packet_information_away() {
     assert_eq!(packet[40..], echo[40..]);
 }
 
-/// A DAO that tells of the leaf as an external target.
+/// A DAO with the leaf as an external target.
 fn dao_of_leaf(lone: &mut Lone, from: u16, parent: Option<u16>, tid: u8) {
     let transit = |external, sequence, parent| {
         RplOption::Transit(Transit {
@@ -370,17 +370,17 @@ fn say_to_root(lone: &mut Lone, from: u16, is_routed: bool, dao: &Dao<'_>) {
     lone.link_sends(ROUTER, &packet);
 }
 
-/// What the root sends when the host sends to the leaf.
+/// The frame that the root sends when the host sends to the leaf.
 fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
     lone.frames.clear();
     let packet = packets::echo_request(Addr([0x20; 16]), address(LEAF));
     lone.host_sends(&packet).unwrap();
-    // Acknowledgements may come before it.
+    // Acknowledgements may precede it.
     lone.link_packets().pop().expect("it is sent")
 }
 
-/// RFC 9008 §7.3, RFC 9010 §9.2.2: the root's outer header and source route end at the
-/// leaf's router, which finds the leaf's packet within, as the host has sent it.
+/// RFC 9008 §7.3, RFC 9010 §9.2.2: the root's outer header and source route end at the leaf's
+/// router, which takes out the leaf's packet as the host has sent it.
 #[test]
 fn a_source_route_ends_at_the_router_of_the_leaf() {
     let mut lone = root(mode::NON_STORING);
@@ -399,7 +399,7 @@ fn a_source_route_ends_at_the_router_of_the_leaf() {
     );
     let inner = &payload[8 + 8 * usize::from(payload[1])..];
     assert_eq!((inner[6], &inner[24..40]), (58, &address(LEAF).0[..]));
-    // It moves to a router that is the root's child, and what is late changes nothing.
+    // The leaf moves to a router that is the root's child, and a late DAO changes nothing.
     dao_of_leaf(&mut lone, ROUTER, Some(ROUTER), 241);
     dao_of_leaf(&mut lone, CHILD, Some(CHILD), 240);
     let (to, packet) = sent_to_leaf(&mut lone);
@@ -407,15 +407,15 @@ fn a_source_route_ends_at_the_router_of_the_leaf() {
     assert_eq!(lone.node.rpl_counters().stale, 1);
 }
 
-/// In storing mode the route leads to the neighbour that has told of the leaf; nothing is
-/// put before the packet, for nobody would take it away.
+/// In storing mode the route leads to the neighbour that advertised the leaf. The packet gets no
+/// extra header, because no node would remove it.
 #[test]
 fn in_storing_mode_the_packet_stays_as_it_is() {
     let mut lone = root(mode::STORING);
     dao_of_leaf(&mut lone, ROUTER, None, 240);
     let (to, packet) = sent_to_leaf(&mut lone);
     assert_eq!((to, packet[6]), (Address::Short(ROUTER), 58));
-    // Who tells of a node's address as of a leaf's does not get its packets.
+    // A DAO that names a node's address as a leaf does not get the node's packets.
     dao(&mut lone, CHILD, 2, &[(CHILD, 240, 30)]);
     let before = lone.node.rpl_counters().implausible;
     dao(&mut lone, ROUTER, 3, &[(LEAF, 245, 30)]);
@@ -423,7 +423,6 @@ fn in_storing_mode_the_packet_stays_as_it_is() {
     assert_eq!(sent_to_leaf(&mut lone).0, Address::Short(ROUTER));
 }
 
-/// The root, too, may be the router of a leaf.
 #[test]
 fn a_leaf_may_register_with_the_root() {
     for mode in [mode::STORING, mode::NON_STORING] {

@@ -1,5 +1,5 @@
-//! A root in non-storing mode asks the targets of DAOs that are behind routers (ADR 38): what
-//! forged DAOs, No-Paths and errors change at the root.
+//! A root in non-storing mode sends inquiries to the targets of DAOs that are behind routers (ADR
+//! 38): the effect of forged DAOs, No-Paths and errors at the root.
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -33,7 +33,7 @@ fn root() -> Lone {
     lone
 }
 
-/// The same, and [`DEEP`] behind the router has answered.
+/// The same, after [`DEEP`] behind the router has answered.
 fn deep_root() -> Lone {
     let mut lone = root();
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |_| {});
@@ -66,7 +66,7 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     }
 }
 
-/// As forged DAOs have it.
+/// Path control and lifetime as in forged DAOs.
 fn endless(transit: &mut Transit) {
     (transit.sequence, transit.lifetime) = (Sequence(250), 255);
 }
@@ -81,8 +81,8 @@ fn error(lone: &mut Lone, from: u16, code: u8, to: u16) {
     lone.link_sends(from, &packet);
 }
 
-/// DAOs in the name of nodes that exist, with parents that exist and are not theirs, take no
-/// node's traffic: not a router's that is the root's child, and not that of a node behind it.
+/// DAOs in the name of existing nodes, with existing parents that are not theirs, take no node's
+/// traffic: neither a child's of the root nor that of a node behind it.
 #[test]
 fn a_false_parent_takes_no_traffic() {
     for sequence in [0, 60, 127, 200, 241, 255] {
@@ -103,7 +103,6 @@ fn a_false_parent_takes_no_traffic() {
     }
 }
 
-/// A node that moves is asked over its new path, and answers.
 #[test]
 fn a_node_that_moves_takes_its_route_along() {
     let mut lone = deep_root();
@@ -124,7 +123,7 @@ fn a_node_that_moves_takes_its_route_along() {
     run_answering(&mut lone, secs(4), &[DEEP]);
     assert!(lone.now.since(began) < secs(6));
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
-    // By the former way it is older.
+    // By the former path it is older.
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |it| {
         it.sequence = Sequence(240);
     });
@@ -132,7 +131,7 @@ fn a_node_that_moves_takes_its_route_along() {
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
 }
 
-/// A forged DAO that came first, with whatever path sequence, does not keep the node out.
+/// A forged DAO that came first, with any path sequence, does not keep the node out.
 #[test]
 fn a_genuine_dao_takes_its_target_back() {
     for sequence in [0, 60, 127, 200, 250, 255] {
@@ -233,7 +232,6 @@ fn forged_targets_displace_no_honest_node() {
         rounds += 1;
         assert!(rounds < 100);
     }
-    // It stays.
     for _ in 0..200 {
         forge(&mut lone, n);
         n += 1;
@@ -286,7 +284,7 @@ fn a_guessed_answer_confirms_nothing() {
     assert_eq!((asked, targets(&lone)), (4, 2));
 }
 
-/// A root in storing mode, and a root whose targets are all its children, asks nobody.
+/// A root in storing mode sends no inquiries, nor does a root whose targets are all its children.
 #[test]
 fn others_ask_nobody() {
     let storing = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);

@@ -1,5 +1,5 @@
-//! When a node that routes by RPL speaks, and whom it chooses (RFC 6550 §8, RFC 6719,
-//! RFC 6552).
+//! The DIOs of a node that routes by RPL, and the choice of its parent (RFC 6550 §8, RFC 6719, RFC
+//! 6552).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -30,8 +30,7 @@ fn lose_frames(lone: &mut Lone, count: usize) {
     lone.frames.clear();
 }
 
-/// DIOs that the node sends to everybody in 40 s, while twenty a second are heard that say
-/// this rank.
+/// DIOs that the node multicasts in 40 s, while it receives twenty a second with this rank.
 fn dios_beside(from: u16, rank: u16) -> u32 {
     let mut lone = joined();
     let before = lone.node.rpl_counters().dios_sent;
@@ -42,9 +41,9 @@ fn dios_beside(from: u16, rank: u16) -> u32 {
     lone.node.rpl_counters().dios_sent - before
 }
 
-/// RFC 6550 §8.3: who is nearer to the root and says the same makes a node's own DIO
-/// superfluous. Who is as far or farther does not: those behind the node hear nothing of it
-/// by that.
+/// RFC 6550 §8.3: a consistent DIO from a node nearer to the root suppresses the node's own DIO.
+/// One from a node as far or farther does not, because the nodes behind this node may not receive
+/// it.
 #[test]
 fn only_dios_from_nearer_the_root_suppress_ones_own() {
     assert_eq!(dios_beside(ROOT, 128), 0);
@@ -54,8 +53,8 @@ fn only_dios_from_nearer_the_root_suppress_ones_own() {
     }
 }
 
-/// A rank that is not what the last DIO has said is news to those behind the node, however
-/// many others speak.
+/// A rank that differs from the last advertised one is not suppressed, however many others send
+/// DIOs.
 #[test]
 fn news_of_the_own_rank_are_not_suppressed() {
     let mut lone = joined();
@@ -70,8 +69,8 @@ fn news_of_the_own_rank_are_not_suppressed() {
     assert_eq!(lone.node.rpl_counters().dios_sent - before, 1);
 }
 
-/// RFC 6550 §8.3: who asks one node is answered by that one alone, with the configuration;
-/// Trickle goes on as it was.
+/// RFC 6550 §8.3: a unicast DIS is answered by a unicast DIO with the configuration, without effect
+/// on Trickle.
 #[test]
 fn a_solicitation_of_one_node_is_answered_to_the_asker() {
     let mut lone = joined();
@@ -92,8 +91,8 @@ fn a_solicitation_of_one_node_is_answered_to_the_asker() {
     assert_eq!(lone.node.rpl_counters().trickle_resets, 0);
 }
 
-/// RFC 6550 §8.5: a leaf joins and tells of itself; it offers no way to anybody, and takes
-/// nobody's DAO.
+/// RFC 6550 §8.5: a leaf joins and sends DAOs for itself. It advertises no routes and accepts no
+/// DAO.
 #[test]
 fn a_leaf_only_joins() {
     let mut lone = lone(RplRole::Leaf);
@@ -114,7 +113,7 @@ fn a_leaf_only_joins() {
     assert_eq!(lone.node.rpl_counters().implausible, 1);
 }
 
-/// What a DIO has behind its base object, with objective function zero.
+/// The options of a DIO with objective function zero.
 fn zero_options(from: u16) -> Vec<u8> {
     let objective = objective::OF0;
     let configuration = Configuration {
@@ -129,8 +128,8 @@ fn zero_options(from: u16) -> Vec<u8> {
     ])
 }
 
-/// RFC 6552 §4.1, with the step of rank of RFC 8180 §5.1.2: three times the ETX less two,
-/// one to nine; and a parent that gives a lower rank is taken at once.
+/// RFC 6552 §4.1, with the step of rank of RFC 8180 §5.1.2: three times the ETX less two, one to
+/// nine. A parent that gives a lower rank is chosen at once.
 #[test]
 fn objective_function_zero_counts_steps_of_rank() {
     let mut lone = lone(RplRole::Router);
@@ -138,15 +137,15 @@ fn objective_function_zero_counts_steps_of_rank() {
         dio_with(lone, from, VERSION, rank, &zero_options(from), |_| ());
     };
     dio(&mut lone, ROUTER, 256);
-    // An ETX of two, as nothing was sent yet: four steps.
+    // No frame was sent yet, so the ETX is 2: four steps.
     assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 4 * 128);
     lone.run_for(Duration::from_secs(3));
     // The first attempt of a DAO succeeded, so the ETX is 1.5: two steps.
     assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 2 * 128);
-    // A little lower is enough, where MRHOF would want 1.5 transmissions.
+    // A slightly lower rank is enough, while MRHOF would require 1.5 transmissions.
     dio(&mut lone, ROOT, 128);
     assert_eq!(parent(&lone), Some(Address::Short(ROUTER)), "four steps");
-    // It has to acknowledge a frame first, which shows an ETX of 1.5.
+    // It must acknowledge a frame first, which shows an ETX of 1.5.
     lone.absent.insert(ROUTER);
     lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
     lone.run_for(Duration::from_millis(400));
@@ -167,8 +166,8 @@ fn a_busy_channel_does_not_make_a_link_bad() {
     assert_eq!(lone.node.rpl_place(), place);
 }
 
-/// The link to another possible parent is measured from time to time: it is asked for a DIO,
-/// the one first to which nothing was sent yet. One that is no use is left alone.
+/// The link to another possible parent is measured from time to time by a DIS, first for a
+/// neighbour without any frame. A useless neighbour gets none.
 #[test]
 fn possible_parents_are_probed() {
     let mut lone = lone(RplRole::Router);
@@ -199,7 +198,7 @@ fn a_flood_of_neighbours_displaces_nobody_who_matters() {
     }
     assert!(lone.node.rpl_counters().neighbours_refused >= 400);
     assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
-    // The parent is lost, and the one next best is still known.
+    // The parent is lost, and the next best one is still known.
     lone.run_for(Duration::from_secs(120));
     for _ in 0..4 {
         if parent(&lone) == Some(Address::Short(ROUTER)) {
@@ -209,8 +208,8 @@ fn a_flood_of_neighbours_displaces_nobody_who_matters() {
     assert_eq!(parent(&lone), Some(Address::Short(5)));
 }
 
-/// RFC 6550 §9.8: a parent that has no room for a target refuses the DAO, and the node turns
-/// to another one; without any it stays, and asks again.
+/// RFC 6550 §9.8: a parent without room for a target refuses the DAO, and the node changes to
+/// another parent. Without another one, it stays and repeats the DAO.
 #[test]
 fn a_parent_without_room_is_left() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
@@ -231,8 +230,8 @@ fn a_parent_without_room_is_left() {
     assert!(!said(&mut lone, 2).is_empty(), "it asks again");
 }
 
-/// RFC 6551 §3.1: with load awareness a neighbour that says it is overloaded is two
-/// transmissions farther away; without it is not.
+/// RFC 6551 §3.1: with load awareness an overloaded neighbour counts as two transmissions farther
+/// away; without, it does not.
 #[test]
 fn who_says_that_it_is_overloaded_is_avoided() {
     for (aware, chosen) in [(false, ROUTER), (true, 5)] {
@@ -246,7 +245,7 @@ fn who_says_that_it_is_overloaded_is_avoided() {
         assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
         let state = bytes(&[RplOption::NodeState { overloaded: true }]);
         let options = [dio_options(ROUTER), state].concat();
-        // Its link is known to be as good.
+        // Its link proves to be as good.
         for _ in 0..10 {
             dio(&mut lone, 5, VERSION, 280);
             lone.run_for(Duration::from_secs(60));
@@ -256,8 +255,7 @@ fn who_says_that_it_is_overloaded_is_avoided() {
     }
 }
 
-/// RFC 6719 §3.2.2 (3): by how much another one must be better, and what a link is taken
-/// for over which nothing was sent yet, are parameters.
+/// RFC 6719 §3.2.2 (3): the switch threshold and the ETX of an unused link are parameters.
 #[test]
 fn who_is_better_by_the_threshold_becomes_the_parent() {
     for (initial_etx, switch_threshold, rank, chosen) in [
@@ -265,7 +263,7 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
         (128, 192, 318, ROUTER),
         (128, 64, 318, 5),
         (128, 64, 328, ROUTER),
-        // Who is no better is no reason to change, however low the threshold.
+        // An equal neighbour does not replace the parent, even with the lowest threshold.
         (128, 0, 384, ROUTER),
     ] {
         let rules = TestRules {
@@ -278,16 +276,16 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
         // A DAO measures the link to it: one transmission.
         lone.run_for(Duration::from_secs(3));
         dio(&mut lone, 5, VERSION, rank);
-        // It has to acknowledge a frame before.
+        // It must acknowledge a frame first.
         lone.run_for(Duration::from_millis(100));
         let what = (initial_etx, switch_threshold, rank);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");
     }
 }
 
-/// By an objective function that counts hops, and takes a link for worn above an ETX of 3, a node
-/// stays with the root over a link that loses frames, and then takes whoever is not behind it;
-/// by ranks of ETX it takes the router that has a good link at once.
+/// With an objective function that counts hops and considers a link worn above an ETX of 3, a node
+/// stays with the root over a lossy link and then takes any router that is not behind it. With
+/// ranks by ETX it changes to the router with a good link at once.
 #[test]
 fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     for (by_hops, lost, rank, chosen) in [
@@ -321,9 +319,8 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     }
 }
 
-/// Nobody relies on a leaf's parent before its first DAO: until then who is better by whatever
-/// it is takes the place of who answered first; afterwards it is by the threshold, as with a
-/// router.
+/// Before its first DAO, no route leads to a leaf. Until then any better parent replaces the one
+/// that answered first; afterwards the threshold applies, as for a router.
 #[test]
 fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
     for (role, waits, chosen) in [
@@ -337,7 +334,7 @@ fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
             // DelayDAO is a second.
             lone.run_for(Duration::from_secs(3));
         }
-        // A hop nearer to the root: 128, of the 192 that it must be.
+        // A hop nearer to the root: an improvement of 128, less than the threshold of 192.
         dio(&mut lone, 5, VERSION, 256);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{role:?}");
         lone.run_for(Duration::from_secs(3));
@@ -347,7 +344,7 @@ fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
     }
 }
 
-/// A node tells of itself again by an interval of its own, where it has one.
+/// A node with its own DAO interval repeats its DAOs by that.
 #[test]
 fn daos_come_again_by_their_interval() {
     for (interval_s, least, most) in [(None, 1, 1), (Some(10), 9, 10)] {

@@ -1,5 +1,5 @@
-//! What a node that routes by RPL does about ways that are broken, and what its data
-//! packets have about them (RFC 6550 §3.2.2, RFC 6554 §4.2, RFC 9008).
+//! Repair of broken routes by a node that routes by RPL, and the RPL headers of data packets (RFC
+//! 6550 §3.2.2, RFC 6554 §4.2, RFC 9008).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -19,8 +19,8 @@ use redpoll_wire::rpl::{
 
 const OUTSIDE: Addr = Addr([0x20; 16]);
 
-/// RFC 6550 §8.2.2.4 (3): in one version a node's rank rises no further than the root
-/// allows, beyond the lowest that it has had; who could only have a higher one has no parent.
+/// RFC 6550 §8.2.2.4 (3): in one version a node's rank rises at most by the limit of the root above
+/// its lowest rank. A node that could only have a higher rank has no parent.
 #[test]
 fn a_rank_rises_no_further_than_the_root_allows() {
     let most = CONFIGURATION.max_rank_increase;
@@ -37,7 +37,7 @@ fn a_rank_rises_no_further_than_the_root_allows() {
             false => (INFINITE_RANK, None),
         };
         assert_eq!(lone.node.rpl_place(), Some(place), "{more}");
-        // In the next version all begin anew.
+        // The limit starts again in the next version.
         dio(&mut lone, ROUTER, VERSION.next(), theirs + more);
         lone.run_for(Duration::from_secs(10));
         dio(&mut lone, ROUTER, VERSION.next(), theirs + more);
@@ -54,8 +54,8 @@ fn option_of(lone: &mut Lone) -> PacketInformation {
     found.expect("packet information")
 }
 
-/// RFC 9008 §4.1.3, §4.2: the DODAG's configuration says which option type new packets
-/// carry; a packet that has one keeps its type.
+/// RFC 9008 §4.1.3, §4.2: the DODAG's configuration determines the option type of new packets; a
+/// packet with an option keeps its type.
 #[test]
 fn the_configuration_says_which_option_packets_carry() {
     for (flags, ignorable) in [(0, false), (CONFIGURATION.flags, true)] {
@@ -91,8 +91,8 @@ fn the_configuration_says_which_option_packets_carry() {
     }
 }
 
-/// RFC 9008 §6: where the option stands beside others the header stays; nobody outside
-/// learns the rank of the last router.
+/// RFC 9008 §6: if the header contains other options, it stays; the rank of the last router does
+/// not leave the DODAG.
 #[test]
 fn what_leaves_beside_other_options_says_no_rank() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
@@ -105,7 +105,7 @@ fn what_leaves_beside_other_options_says_no_rank() {
     assert_eq!(left.sender_rank, 0);
 }
 
-/// RFC 9008 §1, RFC 6040 §4.2: congestion on the way of an outer header is seen inside.
+/// RFC 9008 §1, RFC 6040 §4.2: congestion marked in an outer header is copied to the inner one.
 #[test]
 fn a_mark_on_an_outer_header_counts_inside() {
     let mut lone = joined();
@@ -132,7 +132,7 @@ fn a_mark_on_an_outer_header_counts_inside() {
     }
 }
 
-/// A packet of the root's with a source route, at the stop `first`.
+/// A packet of the root with a source route, at the stop `first`.
 fn routed(first: u16, stops: &[u16]) -> Vec<u8> {
     let mut buffer = [0; 64];
     let mut out = Cursor::new(&mut buffer);
@@ -141,7 +141,7 @@ fn routed(first: u16, stops: &[u16]) -> Vec<u8> {
     packets::packet(address(ROOT), address(first), 43, 64, out.written())
 }
 
-/// ICMPv6 errors among what the node sends: code, destination, and what they quote.
+/// ICMPv6 errors that the node sends: code, destination, and quotation.
 fn errors(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     let packets = lone.link_packets();
     let errors = packets.iter().filter_map(|(_, packet)| {
@@ -162,9 +162,9 @@ fn joined_non_storing() -> Lone {
     lone
 }
 
-/// RFC 6554 §4.2: a stop that does not answer is not on the link. One packet is answered by
-/// code 7 after frames to it were lost, to the root, with the stop as the packet's
-/// destination; the next one is tried again.
+/// RFC 6554 §4.2: a stop that does not answer is not on the link. After lost frames to the stop,
+/// one packet is answered to the root by code 7, with the stop as the packet's destination. The
+/// next packet is tried again.
 #[test]
 fn a_stop_that_does_not_answer_is_told_to_the_root() {
     for stops in [&[CHILD][..], &[CHILD, 9]] {
@@ -192,13 +192,13 @@ fn a_stop_that_does_not_answer_is_told_to_the_root() {
     }
 }
 
-/// Stops that no neighbour can be are told at once; and of whatever is told, ten at once
-/// and then two a second (RFC 4443 §2.4 (f)).
+/// Impossible stops are reported at once. Any errors are limited to ten at once and two a second
+/// (RFC 4443 §2.4 (f)).
 #[test]
 fn errors_about_stops_are_bounded() {
     let mut lone = joined_non_storing();
     for n in 0..60 {
-        // Strangers, of whom no more are tried than of any.
+        // Unverified neighbours, to which the limit also applies.
         lone.link_sends(ROOT, &routed(1, &[1_000 + n]));
         lone.run_for(Duration::from_millis(50));
     }
@@ -221,16 +221,15 @@ fn non_storing_root() -> Lone {
     lone
 }
 
-/// An error of `from` about a packet of `src` with a source route, whose next stop was
-/// `stop`.
+/// An error of `from` about a packet of `src` with a source route whose next stop was `stop`.
 fn error_about(from: Addr, (src, kind): (Addr, u8), stop: Addr) -> Vec<u8> {
     let quoted = packets::packet(src, stop, kind, 60, &[59, 1, 3, 1, 0xee, 0, 0, 0, 0, 9]);
     let rest = [&[0; 4][..], &quoted].concat();
     packets::icmp(from, address(1), 64, 1, 7, &rest)
 }
 
-/// The root forgets the stop that its parent does not reach; what is behind it is not
-/// reached until it tells of itself, which the root asks for when a packet wants to go there.
+/// The root removes the stop that its parent does not reach. The nodes behind it are unreachable
+/// until the stop sends a DAO, which the root requests when a packet needs it.
 #[test]
 fn a_root_forgets_a_stop_that_is_not_there() {
     let mut lone = non_storing_root();
@@ -248,7 +247,7 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert!(lone.host_sends(&request).is_ok());
     assert_eq!(lone.host_packets()[0][40..42], [1, 0], "no route");
     assert_ne!(dtsn(&mut lone), Some(before), "everybody is asked");
-    // It tells of itself under another parent, and all is as before.
+    // The stop sends a DAO with another parent, and all are reachable again.
     tell_root(&mut lone, ROUTER, CHILD, address(1));
     lone.frames.clear();
     assert!(lone.host_sends(&request).is_ok());
@@ -256,9 +255,9 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
 }
 
-/// Who is not the stop's parent, who is outside, what the root has not sent and what has no
-/// source route changes nothing; of what is well-formed about targets that have answered an
-/// inquiry, twenty in an hour do.
+/// An error has no effect if its sender is not the stop's parent or is outside, if the root has not
+/// sent the packet, or without a source route. Well-formed errors about targets that have answered
+/// an inquiry have effect, at most twenty an hour.
 #[test]
 fn forged_errors_about_stops_are_harmless() {
     let mut lone = non_storing_root();
@@ -290,14 +289,14 @@ fn forged_errors_about_stops_are_harmless() {
         assert_eq!(lone.node.rpl_targets(lone.now), 2 + kept, "{n}");
         tell_root(&mut lone, ROUTER, CHILD, address(ROUTER));
     }
-    // A router that is no root, and a root in storing mode, are told nothing by it.
+    // The error has no effect on a router, or on a root in storing mode.
     let mut lone = joined();
     dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
     lone.link_sends(CHILD, &error_about(seven, good, seven));
     assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }
 
-/// The versions in DIOs that the node sends to everybody within a time.
+/// The versions in DIOs that the node multicasts within `time`.
 fn versions(lone: &mut Lone, time: Duration) -> Vec<u8> {
     lone.frames.clear();
     lone.run_for(time);
@@ -306,8 +305,9 @@ fn versions(lone: &mut Lone, time: Duration) -> Vec<u8> {
     versions
 }
 
-/// RFC 6550 §3.2.2, §8.2.2.1: a root begins a new version when it is told to, and says so
-/// within Trickle's shortest interval; not while it listens which one there is, and nobody else.
+/// RFC 6550 §3.2.2, §8.2.2.1: a root begins a new version on request and advertises it within
+/// Trickle's shortest interval, but not while it listens for the present version after its start.
+/// Other nodes cannot begin a version.
 #[test]
 fn a_root_begins_a_new_version_when_it_is_told_to() {
     let first = VERSION.0;
@@ -327,7 +327,7 @@ fn a_root_begins_a_new_version_when_it_is_told_to() {
     assert!(!plain.node.begin_rpl_version(plain.now));
 }
 
-/// It does so from time to time if it was given an interval, which begins anew when it was told.
+/// With an interval, it begins versions by itself; a requested version restarts the interval.
 #[test]
 fn a_root_begins_new_versions_by_a_timer() {
     let mut root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);

@@ -1,5 +1,5 @@
-//! Nodes whose frames are protected: TCP over two hops, nodes without the key, a counter
-//! that is not stored or used up.
+//! Nodes with link-layer security: TCP over two hops, nodes without the key, a counter that is not
+//! stored or is used up.
 #![cfg(feature = "security")]
 
 use crate::common;
@@ -105,7 +105,6 @@ fn no_byte_of_the_payload_is_in_the_air() {
     assert!(line.frames > 8);
 }
 
-/// The first hop has no key, or another one.
 #[test]
 fn who_has_no_key_is_not_heard_and_hears_nothing() {
     let mut other = line();
@@ -144,8 +143,8 @@ fn frames_wait_until_the_counter_is_stored() {
     assert_eq!(line.nodes[0].mac_counters().dropped_unsealed, 0);
 }
 
-/// The application is told as of every other way that is cut; nothing goes out, and the
-/// node comes to rest.
+/// The application gets an error as with any broken path; nothing is sent, and the node comes to
+/// rest.
 #[test]
 fn a_node_whose_counters_are_used_up_falls_silent() {
     let mut line = line();
@@ -163,7 +162,7 @@ fn a_node_whose_counters_are_used_up_falls_silent() {
     assert_eq!(line.nodes[0].free_slots(), 6);
 }
 
-/// Frames that are recorded on the first hop and sent again later.
+/// Frames that are recorded on the first hop and replayed later.
 #[test]
 fn replayed_frames_are_counted_and_do_nothing() {
     let mut line = line();

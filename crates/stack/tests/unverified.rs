@@ -1,5 +1,5 @@
-//! Packets to addresses that nobody has, and answers to sources that nobody has: they
-//! take a bounded part of the radio, and their senders are told (RFC 4443 §3.1).
+//! Packets to addresses without a node, and answers to such sources: they take a limited part of
+//! the radio, and their senders get an error (RFC 4443 §3.1).
 
 use crate::common;
 
@@ -26,12 +26,12 @@ fn told(lone: &mut Lone) -> Vec<(u8, u8)> {
     packets.iter().map(|p| (p[40], p[41])).collect()
 }
 
-/// Ten a second, each to another address; what the host is told.
+/// Sends ten packets a second, each to another address; returns the errors for the host.
 fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
     let mut all = Vec::new();
     for n in 0..seconds * 10 {
         let packet = udp(HOST, address(0x4000 + n), (1, 53), b"?");
-        // While a packet to nobody is being tried the few slots may be taken.
+        // During the attempts for a packet without a receiver, the few slots may be in use.
         let _ = lone.host_sends(&packet);
         lone.run_for(Duration::from_millis(100));
         all.extend(told(lone));
@@ -39,7 +39,7 @@ fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
     all
 }
 
-/// Transmissions of a frame that nobody acknowledges.
+/// Transmissions of a frame without acknowledgment.
 fn tries() -> usize {
     usize::from(MacConfig::default().max_frame_retries) + 1
 }
@@ -105,8 +105,7 @@ fn who_did_not_answer_is_not_tried_again_for_half_a_minute() {
     assert_eq!(lone.link_packets().len(), 1);
 }
 
-/// Sources that nobody has cost the answers to them: a neighbour makes up a new one
-/// for each request.
+/// Answers to forged sources: a neighbour invents a new source for each request.
 #[test]
 fn answers_to_made_up_neighbours_are_bounded() {
     let mut lone = lone();
@@ -121,7 +120,7 @@ fn answers_to_made_up_neighbours_are_bounded() {
     assert!((4..=9).contains(&packets), "{packets}");
 }
 
-/// Where all that exist have routes the rest of the prefix is a dead end, at once.
+/// Where all existing nodes have routes, a packet to the rest of the prefix fails at once.
 #[test]
 fn an_unreachable_prefix_takes_no_frame() {
     let mut lone = lone();

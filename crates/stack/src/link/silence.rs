@@ -1,4 +1,4 @@
-//! What a sleepy node must not miss: that packets no longer reach it, and that its peer did not
+//! Failures that a sleepy node must detect: packets that no longer reach it, and a peer that did not
 //! receive the end of a handshake.
 //!
 //! If an expected packet does not arrive for long, a router on the path may have lost its route, or

@@ -12,7 +12,7 @@ use crate::SleepyConfig;
 /// The pause between two polls that introduce the node to a parent, while it holds frames back.
 const INTRODUCTION: Duration = Duration::from_millis(100);
 
-/// What the layers above expect.
+/// Events that the layers above expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Expected {
     /// A packet is about to arrive.

@@ -155,7 +155,7 @@ impl<P: Profile> Node<P> {
         any
     }
 
-    /// Makes a segment of a connection whose route uses the radio; returns whether there was one.
+    /// Makes a segment for a connection whose route uses the radio; returns whether there was one.
     fn pull_segment(&mut self, now: Instant) -> bool {
         let (net, link) = (&self.net, &self.link);
         let headroom = net.routing.headroom();

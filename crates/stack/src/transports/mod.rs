@@ -208,7 +208,7 @@ pub trait Transport {
         counters: &mut NodeCounters,
     ) -> Outcome;
 
-    /// Makes a segment of a connection whose remote address is in `reach`.
+    /// Makes a segment for a connection whose remote address is in `reach`.
     fn pull<H>(
         &mut self,
         _now: Instant,

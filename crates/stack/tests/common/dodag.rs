@@ -1,4 +1,4 @@
-//! One node that routes by RPL, whose neighbours, and whose root, are the test.
+//! One node that routes by RPL, whose neighbours and root are simulated by the test.
 
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{RplConfig, RplMemory, RplRole};
@@ -25,8 +25,7 @@ pub const CONFIGURATION: Configuration = Configuration {
     lifetime: 30,
     lifetime_unit_s: 60,
 };
-/// The root of the DODAG that the node joins; neighbours that are routers, and one behind
-/// the node.
+/// The root of the DODAG that the node joins; neighbours that are routers, and one behind the node.
 pub const ROOT: u16 = 2;
 pub const ROUTER: u16 = 3;
 pub const CHILD: u16 = 7;
@@ -45,7 +44,7 @@ pub fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// The options of a DAO by which a root in non-storing mode learns whose parent is whose.
+/// The options of a DAO from which a root in non-storing mode learns a node's parent.
 pub fn behind(target: Addr, parent: Addr) -> Vec<u8> {
     bytes(&[
         RplOption::Target(TargetOption {
@@ -62,7 +61,6 @@ pub fn behind(target: Addr, parent: Addr) -> Vec<u8> {
     ])
 }
 
-/// A control message from a neighbour.
 pub fn say(lone: &mut Lone, from: u16, to: Addr, message: &Message<'_>) {
     let mut buffer = vec![0; 1200];
     let mut out = Cursor::new(&mut buffer);
@@ -80,7 +78,7 @@ pub fn say_bytes(lone: &mut Lone, from: u16, to: Addr, code: u8, body: &[u8]) {
     lone.link_sends_to(from, link, &packet);
 }
 
-/// What a DIO of `from` has behind its base object.
+/// The options of a DIO from `from`.
 pub fn dio_options(from: u16) -> Vec<u8> {
     bytes(&[
         RplOption::Configuration(CONFIGURATION),
@@ -116,7 +114,7 @@ pub fn dio_non_storing(lone: &mut Lone, from: u16, version: Sequence, rank: u16)
     });
 }
 
-/// A DIO with these options, and with what `adapt` makes of it.
+/// A DIO with these options, changed by `adapt`.
 pub fn dio_with(
     lone: &mut Lone,
     from: u16,
@@ -169,7 +167,7 @@ pub fn dao(lone: &mut Lone, from: u16, sequence: u8, targets: &[(u16, u8, u8)]) 
 }
 
 pub fn lone(role: RplRole) -> Lone {
-    // Nobody here answers.
+    // The test sends no DAO-ACKs.
     lone_with(role, |config| config.dao_ack = false)
 }
 
@@ -177,7 +175,7 @@ pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     lone_by(TestRules::default(), role, adapt)
 }
 
-/// One with rules of its own.
+/// A node with these rules.
 pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     let mut lone = Lone::border(|_| {});
     let mut config = RplConfig::new(7);
@@ -212,7 +210,6 @@ pub fn all_said(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     messages.collect()
 }
 
-/// Those with this code.
 pub fn said(lone: &mut Lone, code: u8) -> Vec<(Addr, Vec<u8>)> {
     let all = all_said(lone).into_iter();
     all.filter(|(it, ..)| *it == code)
@@ -236,8 +233,8 @@ pub fn dao_ack(lone: &mut Lone, from: u16, sequence: u8, status: u8) {
     say(lone, from, link_local(1), &Message::DaoAck(ack));
 }
 
-/// The node `target` tells the root in non-storing mode who its parent is; the neighbour `via`
-/// passes that on.
+/// The node `target` reports its parent to the root in non-storing mode; the neighbour `via`
+/// forwards the DAO.
 pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
     let options = behind(address(target), parent);
     let dao = Dao {
@@ -255,7 +252,7 @@ pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
     lone.link_sends(via, &packet);
 }
 
-/// A DAO of a non-storing DODAG: the source `src` tells that `target` is behind `parent`; the
+/// A DAO of a non-storing DODAG: the source `src` reports that `target` is behind `parent`; the
 /// neighbour `via` forwards it.
 pub fn tell(
     lone: &mut Lone,
@@ -312,7 +309,7 @@ fn inquiry((hop, packet): &(Address, Vec<u8>)) -> Option<Inquiry> {
     let mut next = header.next_header;
     loop {
         match next {
-            // Hop-by-hop options.
+            // Skips hop-by-hop options.
             0 => (next, rest) = (rest[0], &rest[8 + 8 * usize::from(rest[1])..]),
             41 => {
                 (header, rest) = Ipv6Header::parse(rest).ok()?;
@@ -331,14 +328,14 @@ fn inquiry((hop, packet): &(Address, Vec<u8>)) -> Option<Inquiry> {
     }
 }
 
-/// The target of an inquiry answers by way of the neighbour `via`.
+/// The target of an inquiry answers through the neighbour `via`.
 pub fn answer(lone: &mut Lone, via: u16, (_, to, number): Inquiry) {
     let reply = packets::icmp(to, address(1), 64, 129, 0, &number);
     lone.link_sends(via, &reply);
 }
 
-/// Runs a root in non-storing mode for `time`. Of the targets behind routers these `honest` ones
-/// answer. Returns whom it has asked.
+/// Runs a root in non-storing mode for `time`, while the targets `honest` behind routers answer.
+/// Returns the destinations of the inquiries.
 pub fn run_answering(lone: &mut Lone, time: Duration, honest: &[u16]) -> Vec<Addr> {
     let until = lone.now + time;
     let mut asked = Vec::new();

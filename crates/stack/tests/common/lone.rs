@@ -1,4 +1,4 @@
-//! One node, with the test as its host and as all of its neighbours.
+//! One node, whose host and neighbours are simulated by the test.
 
 use std::collections::BTreeSet;
 
@@ -19,17 +19,17 @@ pub const SLOTS: usize = 6;
 pub struct Lone<A: Assist = NoAssist> {
     pub now: Instant,
     pub node: Node<Assisted<A>>,
-    /// What it has sent over the radio, link destination first.
+    /// The frames that it has sent over the radio, each with its link-layer destination.
     pub frames: Vec<(Address, Vec<u8>)>,
-    /// Transmissions, repeated ones and those that nobody heard counted.
+    /// Transmissions, including repeated and unacknowledged ones.
     pub attempts: usize,
-    /// Whether neighbours acknowledge.
+    /// Whether no neighbour acknowledges.
     pub deaf: bool,
-    /// Whether the channel is never free.
+    /// Whether the channel is always busy.
     pub busy: bool,
-    /// Neighbours that do not, if the others do.
+    /// Neighbours that do not acknowledge.
     pub absent: BTreeSet<u16>,
-    /// Neighbours whose requests the radio answers with "there is something".
+    /// Neighbours whose data requests are acknowledged with the frame pending bit.
     pub promised: BTreeSet<u16>,
     neighbour: Lowpan<HeapMemory>,
     dsn: u8,
@@ -46,8 +46,7 @@ impl PayloadSource for NoTransport {
 }
 
 impl Lone {
-    /// A border router with the short address 1: its mesh on the link, all
-    /// else at the host.
+    /// A border router with the short address 1: its mesh on the link, everything else at the host.
     pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
         Lone::border_with(adapt, NoAssist)
     }
@@ -141,8 +140,8 @@ impl<A: Assist> Lone<A> {
         self.now = self.now.max(end);
     }
 
-    /// Runs until `count` more frames are out, and acknowledged; at most a
-    /// second. The node has not yet been asked for the next one.
+    /// Runs until `count` more frames are sent and acknowledged, at most a second. The node has not
+    /// been polled for the next frame.
     pub fn run_frames(&mut self, count: usize) {
         self.run(self.now + Duration::from_secs(1), self.frames.len() + count);
     }
@@ -199,7 +198,7 @@ impl<A: Assist> Lone<A> {
         }
     }
 
-    /// Takes the packets in the frames sent so far, put together.
+    /// Takes the packets in the frames sent so far, reassembled.
     pub fn link_packets(&mut self) -> Vec<(Address, Vec<u8>)> {
         self.run_for(Duration::from_millis(900));
         let mut packets = Vec::new();
@@ -215,7 +214,7 @@ impl<A: Assist> Lone<A> {
         packets
     }
 
-    /// Takes what waits for the host.
+    /// Takes the packets for the host.
     pub fn host_packets(&mut self) -> Vec<Vec<u8>> {
         let mut out = [0; 1280];
         std::iter::from_fn(|| {
@@ -225,7 +224,7 @@ impl<A: Assist> Lone<A> {
         .collect()
     }
 
-    /// Nothing went anywhere, and nothing is kept.
+    /// Asserts that nothing was sent and every slot is free.
     pub fn assert_silent(&mut self, why: &str) {
         assert_eq!(self.link_packets(), [], "{why}: to the link");
         assert!(self.host_packets().is_empty(), "{why}: to the host");

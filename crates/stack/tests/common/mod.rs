@@ -1,5 +1,5 @@
-//! Nodes on heap memory, and a line of them over a radio without time: a
-//! frame is at its neighbour (or lost, as the test says) as soon as it is sent.
+//! Nodes on heap memory, and a line of them over a radio without delay: a frame reaches its
+//! neighbour, or is lost by the test, as soon as it is sent.
 
 #[cfg(feature = "rpl")]
 #[allow(dead_code)]
@@ -160,9 +160,9 @@ pub struct Line {
     pub now: Instant,
     pub nodes: Vec<TestNode>,
     pub events: Vec<(usize, NodeEvent)>,
-    /// Asked once a unicast frame: how the frame fares.
+    /// Decides the fate of each unicast frame.
     pub fate: FateOf,
-    /// May change what the node with this index sends.
+    /// May change the frames of the node with this index.
     pub rewrite: Rewrite,
     pub frames: usize,
     /// The frame in each radio's buffer.
@@ -203,7 +203,7 @@ impl Line {
         }
     }
 
-    /// Lets every node do what it can at this moment.
+    /// Lets every node do its due work.
     pub fn settle(&mut self) {
         loop {
             let mut busy = false;
@@ -237,7 +237,7 @@ impl Line {
 
     fn transmit(&mut self, from: usize, frame: &[u8]) {
         self.frames += 1;
-        // A whole frame takes about this long; it keeps time moving.
+        // About the time of a whole frame.
         self.now += Duration::from_millis(4);
         let to = u16::from_le_bytes([frame[5], frame[6]]);
         let ack_request = frame[0] & 0x20 != 0;
@@ -266,7 +266,7 @@ impl Line {
         self.nodes[from].on_radio_done(self.now, result);
     }
 
-    /// Runs until nothing is left to do or `until` is reached.
+    /// Runs until no work is left or until `until`.
     pub fn run_until(&mut self, until: Instant) {
         loop {
             self.settle();

@@ -1,4 +1,4 @@
-//! Packets as somebody else would make them.
+//! Packets, built independently of the engine.
 
 use redpoll_base::Addr;
 use redpoll_base::checksum::Checksum;
@@ -17,7 +17,7 @@ pub fn packet(src: Addr, dst: Addr, next_header: u8, hop_limit: u8, upper: &[u8]
     [&header.to_bytes(), upper].concat()
 }
 
-/// Puts the checksum where this protocol has it.
+/// Writes the checksum at `at`.
 fn summed(src: Addr, dst: Addr, protocol: u8, at: usize, mut upper: Vec<u8>) -> Vec<u8> {
     let mut sum = Checksum::pseudo_header(&src, &dst, protocol, upper.len() as u32);
     sum.add(&upper);
@@ -25,7 +25,7 @@ fn summed(src: Addr, dst: Addr, protocol: u8, at: usize, mut upper: Vec<u8>) -> 
     upper
 }
 
-/// A TCP segment without options; what the caller wants to say of it.
+/// A TCP segment without options.
 #[derive(Clone, Copy, Default)]
 pub struct Tcp<'a> {
     pub src_port: u16,
@@ -47,7 +47,7 @@ impl Tcp<'_> {
         self.packet_with(src, dst, &[])
     }
 
-    /// The packet with these options: whole words.
+    /// The packet with these options, which fill whole words.
     pub fn packet_with(&self, src: Addr, dst: Addr, options: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.src_port.to_be_bytes());
@@ -85,7 +85,7 @@ pub fn udp(src: Addr, dst: Addr, ports: (u16, u16), data: &[u8]) -> Vec<u8> {
     packet(src, dst, 17, 64, &summed(src, dst, 17, 6, bytes))
 }
 
-/// An ICMPv6 message: type, code, the rest behind the checksum.
+/// An ICMPv6 message: type, code, and the rest after the checksum.
 pub fn icmp(src: Addr, dst: Addr, hop_limit: u8, kind: u8, code: u8, rest: &[u8]) -> Vec<u8> {
     let message = [&[kind, code, 0, 0], rest].concat();
     packet(src, dst, 58, hop_limit, &summed(src, dst, 58, 2, message))

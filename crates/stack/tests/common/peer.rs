@@ -1,4 +1,4 @@
-//! A host behind the border router that speaks TCP as the test wants it to.
+//! A host behind the border router whose TCP the test controls.
 
 use redpoll_base::Addr;
 
@@ -7,7 +7,7 @@ use super::lone::Lone;
 use super::packets::{ACK, FIN, SYN, Tcp, read_tcp};
 
 pub const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
-/// A peer at the host that does what the test says and no more.
+/// A peer at the host that sends only what the test requests.
 pub struct Peer {
     pub port: u16,
     pub seq: u32,
@@ -22,7 +22,7 @@ impl Peer {
         peer
     }
 
-    /// Asks for a connection, and has the answer.
+    /// Sends a SYN, and receives the answer.
     pub fn half_open(lone: &mut Lone, port: u16) -> Peer {
         let mut peer = Peer {
             port,
@@ -55,7 +55,7 @@ impl Peer {
         self.seq += data.len() as u32 + u32::from(flags & SYN != 0) + u32::from(flags & FIN != 0);
     }
 
-    /// Acknowledges all that has come, and says which flags came.
+    /// Acknowledges everything received; returns the received flags.
     pub fn acknowledge(&mut self, lone: &mut Lone) -> u8 {
         let mut seen = 0;
         for packet in lone.host_packets() {

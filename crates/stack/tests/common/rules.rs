@@ -1,9 +1,9 @@
-//! Rules of a test's own, which use all that the engine asks them for.
+//! Rules of a test, which use every method of the traits.
 
 use redpoll_base::Duration;
 use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 
-/// The rules of devices, or by hops in the place of objective function zero, with parameters.
+/// The rules of devices, or hop counts in place of objective function zero, with parameters.
 #[derive(Clone, Copy)]
 pub struct TestRules {
     pub by_hops: bool,
@@ -100,7 +100,7 @@ impl Objective for TestObjective {
         matches!(self, ByHops)
     }
 
-    /// A fifth of the ETX is the last frame's.
+    /// The last frame has a weight of a fifth in the ETX.
     fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
         let sample = u16::from(attempts) * Candidate::TRANSMISSION;
         matches!(self, ByHops).then_some(etx / 5 * 4 + sample / 5)

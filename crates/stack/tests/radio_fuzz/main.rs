@@ -1,15 +1,13 @@
-//! A border router, a router, a leaf, a leaf that sleeps and a host, among whom
-//! everything that a radio can do goes wrong: frames cut, changed, joined, doubled,
-//! held back and sent in anybody's name, data requests that nobody made, results of
-//! works that the radio never had, time that jumps by milliseconds or by days. With the
-//! features of RPL every second mesh finds its ways itself, in either mode, and with the feature
-//! `security` every fifth mesh protects its frames.
+//! A border router, a router, a leaf, a sleepy leaf and a host, whose radios report arbitrary
+//! events: frames cut, changed, joined, doubled, delayed and forged, forged data requests, results
+//! of works that the radio never had, and time that jumps by milliseconds or days. With the
+//! features of RPL every second mesh routes by RPL, in either mode. With the feature `security`
+//! every fifth mesh protects its frames.
 //!
-//! A panic (overflow of numbers counts), a frame that is counted twice or not at all, a
-//! stream with a byte that nobody sent, or a table that is not empty when all has been
-//! quiet for a while: each ends the test and names the seed that shows it again.
-//! `REDPOLL_FUZZ_STEPS` (200,000 unless set; `make radiofuzz` has fifty million) and
-//! `REDPOLL_FUZZ_SEED` say how many and from which seed on.
+//! The test fails on a panic (including integer overflow), a frame that is counted twice or never,
+//! a wrong byte in a stream, or a table that is not empty after a quiet time. The failure names the
+//! seed that reproduces it. `REDPOLL_FUZZ_STEPS` is the number of steps (default 200,000; `make
+//! radiofuzz`: fifty million), and `REDPOLL_FUZZ_SEED` the first seed.
 
 #[path = "../common/mod.rs"]
 #[allow(dead_code, reason = "shared with tests that use more of it")]
@@ -25,10 +23,10 @@ use std::thread;
 
 use mesh::Mesh;
 
-/// Steps of one mesh, behind which all must be quiet.
+/// Steps of one mesh, after which it must come to rest.
 const ROUND: u64 = 20_000;
 
-/// What a round reaches at least, on average: see [`Mesh::reach`].
+/// The least average of [`Mesh::reach`] per round.
 const LEAST: [u64; 5] = [1_000, 100, 50, 50, 100];
 
 fn number(name: &str, default: u64) -> u64 {
@@ -70,7 +68,7 @@ fn whatever_the_radio_does() {
             });
         }
     });
-    // A campaign that comes nowhere would be passed by anybody.
+    // A campaign without accepted frames would always pass.
     let reach = reach.into_inner().unwrap();
     for (sum, least) in reach.into_iter().zip(LEAST) {
         assert!(
@@ -86,7 +84,7 @@ fn whatever_the_radio_does() {
     );
 }
 
-/// One round, and how far it came; a panic in it names the seed.
+/// Runs one round and returns its reach; a panic names the seed.
 fn run(seed: u64) -> [u64; 5] {
     let outcome = std::panic::catch_unwind(|| {
         let mut mesh = Mesh::new(seed);

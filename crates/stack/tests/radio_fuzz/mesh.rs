@@ -1,4 +1,4 @@
-//! Five nodes, what their radios were asked to do, and what is on the way.
+//! Five nodes, the works of their radios, and the frames and packets in flight.
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_lowpan::{
@@ -24,21 +24,21 @@ pub const SLEEPY: usize = 3;
 const HOST: usize = 4;
 const HOST_ADDRESS: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 const PAN: u16 = 0x7270;
-/// Frames, and packets beyond the border router, that are remembered.
+/// The number of remembered frames, and of remembered packets beyond the border router.
 const HEARD: usize = 24;
-/// The longest that a registration is believed, and an hour.
+/// The longest lifetime that a registration can have, plus an hour.
 const A_DAY: Duration = Duration::from_secs(25 * 3_600);
 
-/// A node, and what its radio and its applications hold.
+/// A node, and the state of its radio and applications.
 struct Inhabitant {
     node: TestNode,
     /// The frame in the radio.
     loaded: Vec<u8>,
-    /// What the radio was asked to do, and has not done.
+    /// The unfinished work of the radio.
     work: Option<RadioWork>,
     conns: Vec<ConnId>,
     socket: Option<UdpId>,
-    /// Frames that it was given.
+    /// Frames that the node received.
     frames: u64,
 }
 
@@ -47,9 +47,9 @@ pub struct Mesh {
     ways: Ways,
     rng: Rng,
     nodes: Vec<Inhabitant>,
-    /// What was on the air.
+    /// Previous frames on the air.
     air: Vec<Vec<u8>>,
-    /// What went between border router and host.
+    /// Previous packets between border router and host.
     wire: Vec<Vec<u8>>,
 }
 
@@ -95,7 +95,7 @@ fn configure(index: usize, (recovers, ways): (bool, Ways), now: Instant) -> Inha
             );
         }
     }
-    // What RPL finds itself is not given.
+    // With RPL, the routes that RPL finds are not configured.
     let given = |via: &Via| ways == Ways::Given || index >= SLEEPY || *via == Via::Host;
     for (prefix, len, via) in routes(index) {
         if given(&via) {
@@ -133,7 +133,7 @@ fn routes(index: usize) -> Vec<(Addr, u8, Via)> {
 impl Mesh {
     pub fn new(seed: u64) -> Mesh {
         let how = (seed.is_multiple_of(2), Ways::of(seed));
-        // Not far from where numbers of milliseconds in 32 bits begin anew.
+        // Near the wrap of a 32-bit count of milliseconds.
         let now = Instant::from_millis((1 << 32) - 60_000 + seed % 100_000);
         Mesh {
             now,
@@ -161,12 +161,12 @@ impl Mesh {
         self.rng.below(100) < percent
     }
 
-    /// One thing happens.
+    /// Performs one random step.
     pub fn step(&mut self) {
         let index = self.any();
         match self.rng.below(100) {
             0..=54 => {
-                // A frame takes about so many works.
+                // A frame takes about eight works.
                 for _ in 0..self.rng.below(8) {
                     self.serve(index, false);
                 }
@@ -207,14 +207,14 @@ impl Mesh {
 
     // --- the radio ---
 
-    /// Has a node's radio do what the node wants, `is_good`: properly; whether there was
-    /// anything. The host has a radio, too, that hears nothing.
+    /// Performs the node's radio work, correctly if `is_good`. Returns whether there was work. The
+    /// host's radio receives nothing.
     fn serve(&mut self, index: usize, is_good: bool) -> bool {
         let it = &mut self.nodes[index];
         sealed::store(&mut it.node);
         if it.work.is_none() {
             it.work = it.node.poll_radio(self.now);
-            // A radio takes its time, now and then.
+            // A radio sometimes delays a work.
             if !is_good && self.chance(10) {
                 return true;
             }
@@ -236,7 +236,7 @@ impl Mesh {
         work.is_some()
     }
 
-    /// A frame is sent; whoever it is for has it, or not.
+    /// Delivers a frame to its destination, or not.
     fn on_air(&mut self, frame: &[u8], is_good: bool) -> RadioResult {
         self.now += Duration::from_millis(3);
         let wants_ack = frame.first().is_some_and(|first| first & 0x20 != 0);
@@ -276,7 +276,7 @@ impl Mesh {
         it.node.input_frame(self.now, frame, info);
     }
 
-    /// A node hears what was on the air before, as it was or not.
+    /// Delivers a previous frame, possibly changed, to a node.
     fn hear(&mut self, index: usize) {
         if index == HOST || self.air.is_empty() {
             return;
@@ -287,7 +287,7 @@ impl Mesh {
             mutate(&mut self.rng, &mut frame, &other, 125);
         }
         if self.chance(30) && frame.len() > 9 {
-            // To this node, from anybody.
+            // To this node, from any sender.
             frame[5..7].copy_from_slice(&short(index).to_le_bytes());
             let from = self.any_short();
             frame[7..9].copy_from_slice(&from.to_le_bytes());
@@ -327,14 +327,14 @@ impl Mesh {
         for index in 0..=HOST {
             let node = &mut self.nodes[index].node;
             let is_due = node.poll_at().is_some_and(|wake| wake.at <= self.now);
-            // Nobody must mind being called too early.
+            // Early calls must have no effect.
             if is_due || self.rng.below(20) == 0 {
                 node.on_timeout(self.now);
             }
         }
     }
 
-    /// Packets go from the border router to the host and back.
+    /// Transfers packets between the border router and the host.
     fn cross(&mut self, may_change: bool) {
         let mut out = [0; 1_280];
         for (from, to) in [(BORDER, HOST), (HOST, BORDER)] {
@@ -386,7 +386,7 @@ impl Mesh {
             (3..=5, Some(conn)) => {
                 let mut read = [0; 400];
                 if let Ok(len) = it.node.tcp_recv(now, conn, &mut read) {
-                    // Checksums are weak, and no attacker here mends them.
+                    // Checksums are weak, but this attacker does not correct them.
                     assert!(read[..len].iter().all(|byte| *byte == b'r'), "a wrong byte");
                 }
             }
@@ -411,9 +411,9 @@ impl Mesh {
         }
     }
 
-    // --- what must hold ---
+    // --- invariants ---
 
-    /// Every frame in, and every one out, is found in one reason.
+    /// Every received and every sent frame is counted once.
     pub fn check_counters(&self) {
         for (index, it) in self.nodes.iter().enumerate() {
             let mac = it.node.mac_counters();
@@ -443,8 +443,8 @@ impl Mesh {
         }
     }
 
-    /// How far it came: frames taken, data requests heard, broken frames, results of the
-    /// radio that belonged to nothing, packets delivered.
+    /// The progress: frames accepted, data requests received, broken frames, results of the radio
+    /// without a work, packets delivered.
     pub fn reach(&self) -> [u64; 5] {
         let sum = |count: fn(&TestNode) -> u32| {
             let counts = self.nodes.iter().map(|it| u64::from(count(&it.node)));
@@ -459,7 +459,8 @@ impl Mesh {
         ]
     }
 
-    /// All is well again: everything ends, and every table is empty.
+    /// Runs the mesh without faults until everything has ended, and checks that every table is
+    /// empty.
     pub fn come_to_rest(&mut self) {
         for it in &mut self.nodes {
             for conn in it.conns.drain(..) {
@@ -468,7 +469,7 @@ impl Mesh {
             }
         }
         self.run_well(Duration::from_secs(900));
-        // Whatever was registered in anybody's name has ended.
+        // Every forged registration has expired.
         self.now += A_DAY;
         let mut left = Vec::new();
         for _ in 0..240 {
@@ -481,7 +482,7 @@ impl Mesh {
         panic!("not empty, or not joined: {left:#?}");
     }
 
-    /// Whether every node that looks for one has a way to the root.
+    /// Whether every node that routes by RPL has a route to the root.
     fn is_joined(&self) -> bool {
         let mut all = self.nodes.iter().enumerate();
         all.all(|(index, it)| ways::is_joined(&it.node, index))
@@ -495,7 +496,7 @@ impl Mesh {
             .collect()
     }
 
-    /// Time goes on, and the radios do what they should.
+    /// Advances the time with correct radios.
     fn run_well(&mut self, time: Duration) {
         let end = self.now + time;
         loop {
@@ -531,8 +532,8 @@ impl Mesh {
     }
 }
 
-/// Nothing but what the sleepy leaf's own registration leaves; and ways that RPL keeps as long
-/// as somebody tells of them, or was told to keep for ever.
+/// Whether the tables contain only the sleepy leaf's own registration, and routes that RPL keeps as
+/// long as DAOs arrive or for ever.
 fn is_empty(tables: &Tables, ways: Ways) -> bool {
     let routes = if ways == Ways::Given { 1 } else { 8 };
     let expected = Tables {

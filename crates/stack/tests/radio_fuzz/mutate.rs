@@ -1,4 +1,4 @@
-//! What becomes of a frame or packet on its way.
+//! Mutation of frames and packets.
 
 use redpoll_base::Rng;
 

@@ -1,4 +1,4 @@
-//! How the nodes of a mesh know their ways.
+//! The source of the nodes' routes.
 
 use redpoll_base::Instant;
 
@@ -7,7 +7,7 @@ use crate::common::TestNode;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ways {
     Given,
-    /// They find them by RPL; the leaf that sleeps registers with its router.
+    /// RPL; the sleepy leaf registers with its router.
     #[cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
     Rpl {
         mode: u8,
@@ -42,7 +42,7 @@ mod found {
     use crate::mesh::{BORDER, LEAF, SLEEPY};
 
     impl Ways {
-        /// Every second seed finds its ways itself.
+        /// Every second seed uses RPL.
         pub fn of(seed: u64) -> Ways {
             match seed % 8 {
                 2 | 3 => Ways::Rpl {
@@ -71,7 +71,7 @@ mod found {
         node.route_by_rpl(now, role, config, RplMemory { neighbours });
     }
 
-    /// Whether the node has a way to the root, if it is to have one.
+    /// Whether the node has a route to the root, if it should have one.
     pub fn is_joined(node: &TestNode, index: usize) -> bool {
         let place = node.rpl_place();
         place.is_none_or(|(_, parent)| index == BORDER || parent.is_some())

@@ -1,12 +1,11 @@
-//! Connections by the hundred thousands between two nodes in virtual time, over
-//! links that lose, double and reorder: used for a few hundred bytes, closed in
-//! every order, aborted, left alone, with floods of SYNs in between.
+//! Many connections between two nodes in virtual time, over links that lose, duplicate and reorder.
+//! A connection carries a few hundred bytes and is closed in any order, aborted, or abandoned, with
+//! floods of SYNs in between.
 //!
-//! A wrong byte, a connection that fails by itself, one that never ends, a
-//! slot or datagram that stays taken, or a process that grows: each ends the
-//! test and names the seed that shows it again. `REDPOLL_SOAK_CYCLES` (20,000
-//! unless set; `make soak` has a million) and `REDPOLL_SOAK_SEED` say how many
-//! and which.
+//! The test fails on a wrong byte, a connection that fails without reason or never ends, a leaked
+//! slot or datagram, or a growing process. The failure names the seed that reproduces it.
+//! `REDPOLL_SOAK_CYCLES` is the number of connections (default 20,000; `make soak`: a million), and
+//! `REDPOLL_SOAK_SEED` the seed.
 
 #[path = "../common/mod.rs"]
 #[allow(dead_code)]
@@ -28,7 +27,7 @@ const LINKS: [Badness; 5] = [
     link(8, 2, 10),
     link(15, 5, 20),
 ];
-/// How much the process may grow once it has done a tenth of the work.
+/// The allowed growth of the process after the first tenth of the work.
 const GROWTH_KB: u64 = 1_024;
 
 const fn link(loss: u32, duplication: u32, reordering: u32) -> Badness {
@@ -106,7 +105,7 @@ fn sample(cycles: u64, done: &AtomicU64, is_over: impl Fn() -> bool) -> Vec<u64>
     sizes
 }
 
-/// Where the system tells.
+/// The resident size, where the system reports it.
 fn resident_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! What the two applications of a connection do with it.
+//! The behaviour of the two applications of a connection.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_stack::{ConnId, Error};
@@ -10,21 +10,19 @@ use crate::common::TestNode;
 pub const HEADER: usize = 8;
 const MOST: u32 = 700;
 
-/// How a session ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
-    /// This role (0 opened, 1 accepted) ends its stream when it has all; the
-    /// other one then.
+    /// This role (0 opened, 1 accepted) closes when it has received everything, then the other one.
     First(usize),
-    /// Each does when it has sent all, half-closed.
+    /// Each role closes when it has sent everything.
     Both,
-    /// This role aborts when it has received so many bytes.
+    /// This role aborts after this number of received bytes.
     Abort(usize, usize),
-    /// This role lets go without a word, as early.
+    /// This role releases without a close, after this number of received bytes.
     Leave(usize, usize),
 }
 
-/// What is agreed on for a session, all of it from its number.
+/// The plan of a session, derived from its number.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub number: u64,
@@ -54,7 +52,7 @@ impl Plan {
         }
     }
 
-    /// Whether one of them breaks it off.
+    /// Whether one of the roles aborts or releases early.
     pub fn is_broken_off(&self) -> bool {
         matches!(self.ending, Ending::Abort(..) | Ending::Leave(..))
     }
@@ -67,14 +65,13 @@ impl Plan {
     }
 }
 
-/// How an end has come to its end.
+/// The outcome at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// Both streams have ended.
     Well,
-    /// As planned, before that.
+    /// As planned, before the end of the streams.
     BrokenOff,
-    /// The connection failed.
     Failed,
 }
 
@@ -83,7 +80,7 @@ pub enum Over {
 pub struct End {
     pub conn: ConnId,
     role: usize,
-    /// The one who accepts learns of it from the first bytes.
+    /// The accepting role learns it from the first bytes.
     pub plan: Option<Plan>,
     header: Vec<u8>,
     sent: usize,
@@ -111,7 +108,7 @@ impl End {
         self.role
     }
 
-    /// Does what can be done now. Once it is over the connection was released.
+    /// Performs the possible calls. When the session is over, the connection has been released.
     pub fn step(&mut self, now: Instant, node: &mut TestNode, seed: u64) -> Option<Over> {
         let over = self.attend(now, node, seed)?;
         node.tcp_release(now, self.conn);

@@ -1,4 +1,4 @@
-//! Two nodes, the link between them, and what is checked in between.
+//! Two nodes, the link between them, and the checks of the test.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -14,27 +14,26 @@ use crate::session::{End, Over, Plan};
 const PORT: u16 = 80;
 const BUFFER: usize = 400;
 const DELAY: Duration = Duration::from_millis(20);
-/// Connections that each node opens at the same time, of the four it has room
-/// for.
+/// Connections that each node opens at the same time; it has room for four.
 const AT_ONCE: usize = 2;
-/// Every so many sessions all come to their end, and everything must be free.
+/// After this number of sessions, everything must end and be free.
 const REST: u64 = 500;
-/// The longest a rest takes to come: the last retries, and keepalive.
+/// The longest time until then: the last retries, and keepalive.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// Ends of a node that may fail because the other end's slot served another connection, in
 /// addition to one in a thousand sessions. Links that lose 15 % have about one in 40,000.
 const LEFT_ALONE: u32 = 2;
 
-/// What has happened in a world.
+/// The events in a world.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
     pub cycles: u64,
     well: u64,
     broken_off: u64,
-    /// By the other end's doing.
+    /// Failed because of the other end.
     failed: u64,
-    /// Nobody answered while all slots were taken.
+    /// The SYN was not answered while all slots were in use.
     unanswered: u64,
     floods: u64,
     packets: u64,
@@ -49,7 +48,6 @@ pub struct World {
     listeners: [ListenerId; 2],
     /// `wires[i]` leads away from node i.
     wires: [Wire; 2],
-    /// The ends at each node.
     ends: [Vec<End>; 2],
     next: u64,
     free_slots: usize,
@@ -76,7 +74,7 @@ impl World {
         }
     }
 
-    /// So many sessions.
+    /// Runs the world for `cycles` sessions.
     pub fn run(mut self, cycles: u64, done: &AtomicU64, again: &str) -> Tally {
         let guard = Guard(again);
         while self.tally.cycles < cycles {
@@ -104,7 +102,7 @@ impl World {
                 continue;
             }
             let to = endpoint(2 - from as u16, PORT);
-            // All its slots may be taken by what is not over yet.
+            // All its slots may still be in use.
             if let Ok(conn) = self.nodes[from].tcp_connect(self.now, to) {
                 let plan = Plan::new(self.seed, self.next);
                 self.next += 1;
@@ -116,7 +114,7 @@ impl World {
         }
     }
 
-    /// SYNs from nowhere: nobody will answer what they are answered.
+    /// Sends SYNs from addresses without a node.
     fn flood(&mut self, to: usize) {
         self.tally.floods += 1;
         let dst = address(to as u16 + 1);
@@ -131,12 +129,12 @@ impl World {
                 window: 1_000,
                 ..Tcp::default()
             };
-            // Counted by the node if it has no room for it.
+            // The node counts it if it has no room for it.
             let _ = self.nodes[to].input_packet(self.now, &segment.packet(Addr(src), dst));
         }
     }
 
-    /// What happens at this moment, and on to the next.
+    /// Runs the events of this moment, and advances to the next.
     fn turn(&mut self) {
         for at in 0..2 {
             while let Some(packet) = self.wires[1 - at].receive(self.now) {
@@ -155,7 +153,7 @@ impl World {
         let timers = self.nodes.iter().filter_map(TestNode::poll_at);
         let next = timers.map(|wake| wake.at).chain(wires).min();
         let least = self.now + Duration::from_micros(1);
-        // With nothing at all to come the applications still have their turn.
+        // Without any event, the applications still get their turn.
         self.now = next.map_or(self.now + Duration::from_secs(1), |at| at.max(least));
     }
 
@@ -210,14 +208,14 @@ impl World {
         while node.poll_radio(self.now).is_some() {}
         let mut packet = [0; 1_280];
         while let Some(len) = node.poll_packet(self.now, &mut packet) {
-            // What answers a flood goes nowhere.
+            // Drops the answers to a flood.
             if packet[24..40] == address(2 - at as u16).0 {
                 self.wires[at].send(self.now, &packet[..len]);
             }
         }
     }
 
-    /// Everything comes to its end: then everything is free.
+    /// Waits until everything has ended, and checks that everything is free.
     fn rest(&mut self) {
         let deadline = self.now + PATIENCE;
         let is_busy = |world: &World| {
@@ -250,7 +248,7 @@ impl World {
     }
 }
 
-/// Says how to see a failure again.
+/// Prints how to reproduce a failure.
 struct Guard<'a>(&'a str);
 
 impl Drop for Guard<'_> {
@@ -264,7 +262,7 @@ fn make(short: u16) -> TestNode {
         config.forwards = false;
         config.tcp.syn_retries = 5;
         config.tcp.time_wait = Duration::from_secs(4);
-        // Who is left alone by a reset that got lost finds out by this.
+        // An end whose peer's reset was lost detects it by keepalive.
         config.tcp.keepalive = Some(Keepalive {
             idle: Duration::from_secs(60),
             interval: Duration::from_secs(10),
