@@ -8,12 +8,12 @@ use crate::workspace::{self, Workspace};
 
 /// The example for an nRF52840, a workspace of its own.
 const EXAMPLE: &str = "examples/nrf52840";
-/// Its images, each with the features and the target that it is built for.
+/// Images of the example, each with its features and its target.
 const IMAGES: [(&str, &str, &str); 2] = [
     ("leaf", "", "thumbv7em-none-eabihf"),
     ("thread", "thread", "thumbv7em-none-eabi"),
 ];
-/// Its builds are next to those of the workspace, in a separate folder.
+/// Folder of the example's builds: next to those of the workspace, but separate.
 const TARGET: &str = "target/nrf52840";
 
 /// Checks all of them; names those for whose target the toolchain has no library.

@@ -143,7 +143,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     Failure::unless_empty("docs: not measured:", missing)
 }
 
-/// Those that may have marks: the README and what is under `docs/`.
+/// Returns the documents that may have marks: the README and what is under `docs/`.
 fn documents(workspace: &Workspace) -> Result<Vec<Document>, Failure> {
     let mut paths = vec![workspace.root.join("README.md")];
     let mut folders = vec![workspace.root.join("docs")];
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!(Options::parse(&["--only"]), Err("--only".to_owned()));
     }
 
-    /// So that a mark without a declaration is found without any run.
+    /// A mark without a declaration must be found without any run.
     #[test]
     fn the_documents_have_the_blocks_that_are_declared() {
         let workspace = Workspace::here();

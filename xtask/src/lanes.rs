@@ -30,7 +30,7 @@ const LATER: [&str; 1] = ["firmware"];
 /// A program of tests.
 #[derive(Debug, PartialEq, Eq)]
 struct Test {
-    /// Its target's name.
+    /// Name of the test's target.
     name: String,
     program: PathBuf,
     /// The package's folder, in which cargo runs it.

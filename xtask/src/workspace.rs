@@ -128,7 +128,7 @@ pub fn executable(messages: &str, name: &str) -> Option<PathBuf> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok())
         .find(|message| {
-            // Its own unit tests are a program of the same name.
+            // The program's unit tests are a program of the same name.
             message["target"]["name"] == name
                 && message["profile"]["test"] != true
                 && message["executable"].is_string()

@@ -15,12 +15,12 @@ use redpoll_wire::ipv6::{self, Ipv6Header};
 pub enum Rejected {
     /// Not a well-formed IPv6 packet (an IPv4 packet, garbage, cut short).
     Malformed,
-    /// Its source claims to be inside the mesh, which is behind us.
+    /// The source address is inside the mesh, but the packet came from the host side.
     SpoofedSource,
     /// A group or link-local destination: the host's own chatter on its
     /// interface (router solicitations, multicast DNS). It stays there.
     NotForMesh,
-    /// Its destination is not inside the mesh's prefix.
+    /// The destination is not inside the mesh's prefix.
     ForeignDestination,
     /// The node refused it for a reason of its own, which it counts.
     Node(DropReason),
@@ -31,10 +31,10 @@ pub enum Rejected {
 pub enum Withheld {
     /// Not a well-formed IPv6 packet.
     Malformed,
-    /// Its source is one that no router forwards: unspecified, loopback, link-local, a group,
-    /// or an IPv4 address in IPv6 form (RFC 4291 §2.5, RFC 6890).
+    /// The source is an address that no router forwards: unspecified, loopback, link-local, a
+    /// group, or an IPv4 address in IPv6 form (RFC 4291 §2.5, RFC 6890).
     UnroutableSource,
-    /// Its source is outside the mesh's prefix, or is the host's own address.
+    /// The source is outside the mesh's prefix, or is the host's own address.
     ForeignSource,
 }
 

@@ -109,7 +109,8 @@ typedef struct rp_node rp_node;
 /* Configuration of a node on a radio; the comments have the defaults. rp_config_init sets
  * everything except entropy, short_address, prefix, parent (of a leaf), and eui64. Set eui64 if
  * the node sleeps or has sleepy children: a router distinguishes the registrations of sleepy
- * nodes by their eui64. */
+ * nodes by their eui64. Each number of connections, listeners, handshakes, routes, sockets,
+ * packets or children is a limit, for which the node reserves memory. */
 struct rp_config {
     uint8_t eui64[8];          /* big-endian, as printed */
     uint8_t prefix[8];         /* the mesh's /64, from which addresses are formed (RFC 4944 §6) */
@@ -135,7 +136,7 @@ struct rp_config {
                                   default 0 */
     uint8_t connections;       /* number of TCP connections at the same time; default 1 */
     uint8_t listeners;         /* number of listening ports; default 1 */
-    uint8_t half_open;         /* number of handshakes in progress; default 2 */
+    uint8_t half_open;         /* number of handshakes at the same time; default 2 */
     uint8_t udp_sockets;       /* number of UDP sockets; default 1 */
     uint8_t sockets;           /* number of descriptors in total; default 4 */
     uint8_t packets;           /* number of slots of packet_bytes for packets that wait or
@@ -196,7 +197,7 @@ struct rp_ip_config {
                                 mss + 60; default 1280 */
     uint8_t connections;     /* number of TCP connections at the same time; default 1 */
     uint8_t listeners;       /* number of listening ports; default 1 */
-    uint8_t half_open;       /* number of handshakes in progress; default 2 */
+    uint8_t half_open;       /* number of handshakes at the same time; default 2 */
     uint8_t udp_sockets;     /* number of UDP sockets; default 0: your stack processes UDP */
     uint8_t sockets;         /* number of descriptors in total; default 4 */
     uint8_t packets;         /* number of slots of packet_bytes for received packets and answers;
@@ -205,14 +206,14 @@ struct rp_ip_config {
     uint8_t reserved;        /* must be 0 */
 };
 
-/* Sets the defaults of a node over IPv6. */
+/* Sets the defaults of a node above your own IPv6 stack. */
 int rp_ip_config_init(struct rp_ip_config *config);
 
 /* Returns in len the bytes of memory that a node needs. RP_EINVAL: invalid configuration. */
 int rp_sizeof_ip(const struct rp_ip_config *config, size_t *len);
 
-/* Creates a node over IPv6 in memory of len bytes, under the conditions of rp_node_init.
- * RP_ENOMEM: len is too small. */
+/* Creates a node above your own IPv6 stack in memory of len bytes, under the conditions of
+ * rp_node_init. RP_ENOMEM: len is too small. */
 int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
                rp_node **node);
 
@@ -270,7 +271,7 @@ int rp_poll_radio(rp_node *node, uint64_t now_us, struct rp_work *work);
                                      itself waits for it */
 #define RP_RESULT_ACKED 4         /* sent and acknowledged */
 #define RP_RESULT_ACKED_PENDING 5 /* sent and acknowledged, with the frame-pending bit set */
-#define RP_RESULT_NO_ACK 6        /* sent, but not acknowledged in time */
+#define RP_RESULT_NO_ACK 6        /* the frame was sent, but not acknowledged in time */
 
 /* Reports the end of an operation: RP_RESULT_LOADED after RP_WORK_LOAD, another RP_RESULT_* after
  * RP_WORK_TRANSMIT. RP_EINVAL: no such operation was in progress. */

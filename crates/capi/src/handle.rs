@@ -148,7 +148,7 @@ impl RpNode {
         unsafe { self.node.assume_init_mut() }
     }
 
-    /// Its sockets at a moment.
+    /// Returns the node's sockets at the time `now_us`.
     pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, StaticMemory> {
         // SAFETY: as in `node`.
         let node = unsafe { self.node.assume_init_mut() };

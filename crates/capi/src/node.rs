@@ -326,7 +326,7 @@ pub unsafe extern "C" fn rp_poll_packet(
     let (found, out) = unsafe { (RpNode::on_radio(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;
-        // One that does not fit would be lost.
+        // A packet that does not fit into `out` would be lost.
         if out.len() < MTU {
             return Err(Errno::EINVAL);
         }

@@ -44,13 +44,14 @@ impl RpWaiter {
     }
 
     fn now(&self) -> u64 {
-        // SAFETY: `find` has checked that the hook exists; it fulfils the header's conditions.
+        // SAFETY: `find` has checked that the hook exists; the hook fulfils the conditions that
+        // `redpoll.h` states.
         self.now.map_or(0, |now| unsafe { now(self.context) })
     }
 
     fn run(&self, hook: Hook) {
         if let Some(hook) = hook {
-            // SAFETY: the hook fulfils the header's conditions, see `find`.
+            // SAFETY: the hook fulfils the conditions that `redpoll.h` states, see `find`.
             unsafe { hook(self.context) }
         }
     }
@@ -90,7 +91,7 @@ impl Waiter for RpWaiter {
             let Some(wait) = self.wait else {
                 return Err(Errno::EFAULT);
             };
-            // SAFETY: the hook fulfils the header's conditions, see `find`.
+            // SAFETY: the hook fulfils the conditions that `redpoll.h` states, see `find`.
             let woken = unsafe { wait(self.context, until) };
             if woken < 0 {
                 // The calls use EAGAIN for "not now", which would look like the end of the

@@ -102,7 +102,7 @@ pub struct ViewArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Address of the page on this computer
+    /// Address of this computer at which the live view is served
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080",
           value_parser = web_address)]
     pub web: SocketAddr,

@@ -46,7 +46,8 @@ const OF_RESULTS: [&str; 4] = [
     folder::FRAMES,
     folder::RECORDING,
 ];
-/// So deep the folders of a result are looked at: the seeds of several runs have one each.
+/// Depth to which the folders of a result are searched: a result of several seeds has a folder for
+/// each seed.
 const DEEP: usize = 2;
 
 /// Adds the result files in a folder; nothing if it is another kind of folder.

@@ -32,7 +32,7 @@ pub struct PlotArgs {
     pub out: Option<PathBuf>,
 
     /// Plot only this picture: topology, goodput, window, round-trip, in-flight, retransmissions,
-    /// queue, radio, current, flows, duty-cycle or charge. May be repeated
+    /// queue, radio, current (of each node, in mA), flows, duty-cycle or charge. May be repeated
     #[arg(long = "picture", value_name = "NAME", value_parser = NAMES)]
     pub pictures: Vec<String>,
 

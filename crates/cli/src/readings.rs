@@ -98,7 +98,7 @@ const WAYS: [Way; 9] = [
         Some(PSK),
     ),
     way(
-        "new TLS with certificate",
+        "new TLS connection with a server certificate",
         Between::Closed,
         Some(CERTIFICATE),
     ),

@@ -40,7 +40,7 @@ fn readings_are_dearer_the_more_is_opened_anew() {
             "new connection by Fast Open",
             "new connection",
             "new TLS connection, resumed or with a pre-shared key",
-            "new TLS with certificate",
+            "new TLS connection with a server certificate",
         ];
         for pair in dearer.windows(2) {
             for what in ["frames", "bytes", "charge_mc"] {

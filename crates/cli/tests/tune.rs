@@ -118,7 +118,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     // The scenario as it stands polls once a second, and takes more.
     let current = |of: &str| json[of]["figures"][0]["mean"]["value"].as_f64().unwrap();
     assert!(current("found") < current("as_it_stands"));
-    // None of the seeds that judge has chosen.
+    // No held-out seed, which judges the values, was used to choose them.
     let held_out = json["held_out_seeds"].as_array().unwrap();
     let chose = json["stages"]
         .as_array()

@@ -385,7 +385,7 @@ fn frames_of(capture: &str) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some(Ok(block)) = reader.next_block() {
         if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block {
-            // Behind the TAP header, whose length it says.
+            // The frame follows the TAP header, which contains its own length.
             let at = usize::from(u16::from_le_bytes([packet.data[2], packet.data[3]]));
             frames.push(packet.data[at..packet.data.len() - 2].to_vec());
         }

@@ -92,7 +92,7 @@ impl Block {
         self.num as usize * self.size.bytes()
     }
 
-    /// Its part of `body`; `None` if it starts behind its end.
+    /// Returns this block's part of `body`; `None` if the block starts after the end of `body`.
     pub(crate) fn of(self, body: &[u8]) -> Option<&[u8]> {
         let start = self.offset();
         let end = body.len().min(start + self.size.bytes());

@@ -15,7 +15,7 @@ use crate::message::Peer;
 pub(crate) const ECHO: u16 = 252;
 /// A value counts in the window in which it was given out and in the next.
 const WINDOW: Duration = Duration::from_secs(64);
-/// So long a peer counts as verified after its last request.
+/// Time for which a peer counts as verified after its last request.
 const TRUST: Duration = Duration::from_secs(3_600);
 /// Peers that are remembered; the one that asked longest ago gives way.
 const PEERS: usize = 16;

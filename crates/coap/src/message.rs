@@ -9,9 +9,9 @@ use redpoll_base::Addr;
 /// without security.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Peer {
-    /// Its IPv6 address.
+    /// IPv6 address of the peer.
     pub addr: Addr,
-    /// Its UDP port.
+    /// UDP port of the peer.
     pub port: u16,
 }
 

@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(check(&mut packet(&[(11, b"a"), (11, b"b")])), Ok(()));
         assert_eq!(check(&mut packet(&[(9, b"")])), Err(9));
         assert_eq!(check(&mut packet(&[(65_001, b"x")])), Err(65_001));
-        // Too long a value, and one of a kind twice.
+        // A value that is too long, and twice an option that may occur only once.
         assert_eq!(check(&mut packet(&[(27, b"1234")])), Err(27));
         assert_eq!(check(&mut packet(&[(17, b""), (17, b"")])), Err(17));
     }

@@ -19,7 +19,7 @@ pub struct Request {
     pub query: String,
     /// The body; it goes block-wise if it is longer than a block.
     pub payload: Vec<u8>,
-    /// Its Content-Format (RFC 7252 §12.3).
+    /// Content-Format of the payload (RFC 7252 §12.3).
     pub content_format: Option<u16>,
     /// Whether it is sent until it is acknowledged.
     pub confirmable: bool,
@@ -107,7 +107,7 @@ pub struct Incoming {
     pub query: String,
     /// The body.
     pub payload: Vec<u8>,
-    /// Its Content-Format.
+    /// Content-Format of the payload.
     pub content_format: Option<u16>,
     /// Whether its sender repeats it until it is acknowledged.
     pub confirmable: bool,

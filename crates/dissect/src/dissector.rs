@@ -37,7 +37,7 @@ impl Reading {
 /// A decoded frame.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
-    /// Its layers, the outermost first.
+    /// Layers of the frame, the outermost first.
     pub layers: Vec<Layer>,
     /// The IPv6 packet: of this frame, or of the datagram that it completes.
     pub packet: Option<Packet>,

@@ -64,20 +64,20 @@ pub fn hex(bytes: &[u8]) -> String {
 /// A field of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Its name in Wireshark.
+    /// Name of the field in Wireshark.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the field.
     pub value: Value,
 }
 
 /// A layer of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// Its protocol, as Wireshark names it.
+    /// Protocol of the layer, by Wireshark's name.
     pub name: &'static str,
-    /// Its part of the frame's line.
+    /// The layer's part of the line that summarises the frame.
     pub title: String,
-    /// Its fields, in the order of their bytes.
+    /// Fields of the layer, in the order of their bytes.
     pub fields: Vec<Field>,
 }
 

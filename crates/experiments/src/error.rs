@@ -44,7 +44,7 @@ pub enum ResultsError {
     Version {
         /// The file.
         path: String,
-        /// Its version.
+        /// Version of the file.
         found: i32,
     },
     /// The file is damaged.

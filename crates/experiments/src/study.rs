@@ -21,10 +21,10 @@ pub struct Study {
     pub palette: &'static [(&'static str, Hue)],
     /// Text of its `criteria.toml`.
     pub criteria: &'static str,
-    /// Its figures and tables, in the order of the page.
+    /// Figures and tables of the study, in the order of the page.
     pub figures: fn() -> Vec<Figure>,
-    /// Its figure over measured links, if present. Criteria do not judge this figure, because the
-    /// user chooses the links.
+    /// Figure over measured links, if the study has one. Criteria do not judge this figure, because
+    /// the user chooses the links.
     pub over_links: Option<OverLinks>,
 }
 

@@ -1,4 +1,4 @@
-//! The one connection that a leaf has room for, and the service that it is for.
+//! The one connection for which a leaf has room, and the service that uses it.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, DropReason, Error, UdpId};

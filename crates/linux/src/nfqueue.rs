@@ -115,9 +115,9 @@ fn refused(errno: Errno, number: u16, may_ask: bool) -> QueueError {
 /// A packet that the kernel holds.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuedPacket<'q> {
-    /// Its number in the queue, for [`NfQueue::accept`].
+    /// Number of the packet in the queue, for [`NfQueue::accept`].
     pub id: u32,
-    /// Its beginning.
+    /// The first bytes of the packet.
     pub bytes: &'q [u8],
 }
 

@@ -47,7 +47,8 @@ impl Coverage {
             if let Some(bits) = self.words.get_mut(word) {
                 let new = (mask & !*bits).count_ones();
                 *bits |= mask;
-                // The total is at most 256.
+                // `covered` counts units of eight bytes. The map has one bit for each unit of a
+                // datagram of at most 2,047 bytes, so there are at most 256 units.
                 self.covered = self.covered.saturating_add(new as u16);
             }
         }

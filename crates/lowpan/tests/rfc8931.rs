@@ -421,7 +421,7 @@ fn what_cannot_be_is_refused() {
     }
     frames(&mut b, START, B, A);
     receive(&mut b, START, &first[0]);
-    // Beyond the end; within the headers.
+    // An offset beyond the end of the datagram, and an offset within its headers.
     for offset in [header(&first[0]).offset - 10, 2] {
         let bad = Fragment {
             offset,

@@ -23,7 +23,7 @@ fn a_relay_switches_labels() {
     }] {
         let (mut a, mut relay) = pair();
         let mut c = recovering(RecoveryConfig::default());
-        // Its tags differ from those of `A`.
+        // The tags of the relay's own datagrams differ from those of `A`.
         let slot = hold(&mut relay, &common::packet(to_c(59), 1, 300));
         relay.queue(START, slot, C);
         let others = frames(&mut relay, START, B, C);

@@ -144,7 +144,7 @@ fn a_segment_is_wanted_only_when_it_could_start() {
         assert!(!node.wants_segment());
         node.on_frame_done(T0, true);
     }
-    // Its event first.
+    // The event of the first segment has to be taken first.
     assert!(!node.wants_segment());
     assert!(!node.start_segment(T0, segment(2, ip(6), 200).0));
     assert_eq!(
@@ -307,7 +307,7 @@ fn red_marks_a_datagram_before_its_first_fragment_leaves() {
         }
         node.on_frame_done(T0, true);
     }
-    // Behind the last two the queue is below the upper threshold.
+    // After the last two datagrams, the queue is below the upper threshold.
     assert_eq!(marks[..2], [true, true]);
     assert_eq!(marks.len(), 5);
     assert!(!marks[4], "the queue is empty");
@@ -427,7 +427,7 @@ fn random_early_detection_pauses_where_two_conversations_meet() {
             let slot = hold(&mut node, &packet(header, seed, 300));
             node.queue(T0, slot, C);
         }
-        // Behind the second datagram it knows of two.
+        // After the second datagram, the node has seen two conversations.
         assert_eq!(drain(&mut node, T0).len(), if pauses { 6 } else { 12 });
         if pauses {
             let end = T0 + RedConfig::default().pause.times(3);

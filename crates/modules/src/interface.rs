@@ -100,7 +100,7 @@ pub(crate) struct Interface {
     text: Buffer,
     /// The state of the node's random numbers, between two ticks.
     random: u64,
-    /// Behind all that points into it.
+    /// Declared after all fields that point into the library, so that it is dropped last.
     _library: Library,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Module {
     ticked_us: Option<u64>,
     /// A frame is arriving, as strong as this.
     hears_dbm: Option<i8>,
-    /// Its frame is on the air.
+    /// Whether the module's frame is on the air.
     sends: bool,
     frame: Vec<u8>,
 }

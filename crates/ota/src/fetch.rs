@@ -201,7 +201,8 @@ impl Fetch {
         self.offset
     }
 
-    /// Those of `bytes` that belong to the body; behind its end there is nothing of use.
+    /// Returns the part of `bytes` that belongs to the body. Bytes after the end of the body are
+    /// not used.
     pub fn body<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let left = self.left.unwrap_or(0);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());

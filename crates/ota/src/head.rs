@@ -41,7 +41,7 @@ impl ETag {
 /// A `Content-Range` of bytes (RFC 9110 §14.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
-    /// Its first and last byte; `None` if the range was not satisfiable (`*`).
+    /// First and last byte of the part; `None` if the range was not satisfiable (`*`).
     pub(crate) part: Option<(u64, u64)>,
     /// How long the whole is; `None` if it does not say.
     pub(crate) whole: Option<u64>,

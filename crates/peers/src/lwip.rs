@@ -58,7 +58,7 @@ mod present {
     /// A process has one lwIP; the guard has exclusive access.
     static LWIP: Mutex<()> = Mutex::new(());
 
-    /// The one lwIP with one connection, which both ends share.
+    /// The only lwIP of the process, with one connection; both ends share it.
     struct Lwip {
         /// Time of lwIP's last tick; both ends tick together.
         last_tick: Cell<Instant>,

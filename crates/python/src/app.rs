@@ -345,7 +345,7 @@ impl Node {
                 .ok_or_else(|| PyValueError::new_err(format!("there is no node called {to:?}")))?;
             let measured = cx.oracle.flow(flow, &state.name, to);
             if state.conns.values().any(|conn| conn.away == measured) {
-                // Its bytes would be mixed into those of one stream.
+                // The bytes of both applications would be mixed in one stream.
                 let text = format!(
                     "the flow {flow:?} to {to} already has a connection; allowed: another name"
                 );

@@ -215,7 +215,7 @@ impl News {
         self.news.event == CongestionEvent::Acked { filled: true }
     }
 
-    /// Of a timeout: whether it is the first one since new data were acknowledged.
+    /// Returns, for a timeout, whether it is the first timeout since new data were acknowledged.
     #[getter]
     fn is_first(&self) -> bool {
         self.news.event == CongestionEvent::Timeout { first: true }

@@ -29,7 +29,7 @@ pub struct Kept {
 
 /// A results file.
 pub struct Store<'a> {
-    /// Its path.
+    /// Path of the file.
     pub path: &'a str,
     /// The fingerprint of the sources under which it keeps runs.
     pub fingerprint: &'a str,

@@ -35,7 +35,7 @@ enum Failure {
 }
 
 /// Runs a scenario. `apps` are pairs of a node's name and an application, `congestion` pairs of
-/// the scenario's name for a congestion control and a class of such.
+/// the name of a congestion control in the scenario and a Python class that implements it.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, seed, apps, interval_s=None, congestion=Vec::new()))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]

@@ -8,7 +8,7 @@ use crate::{Finding, IDENTITY, NOBODY, Outcome, TESTER, frames};
 
 const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("no auto_ack"));
 
-/// That there is one acknowledgement, of `dsn`, in time; its frame-pending bit.
+/// Checks that there is one acknowledgement, of `dsn`, in time; returns its frame-pending bit.
 fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let [ack] = said.sent.as_slice() else {
         let count = said.sent.len();
@@ -35,7 +35,7 @@ pub(crate) fn in_time(bench: &mut Bench<'_>) -> Finding {
         if bench.caps.auto_ack {
             one_ack(bench, &said, dsn)?;
         } else {
-            // That is the MAC's to do.
+            // The MAC acknowledges these frames, not the radio.
             said.is_unanswered()?;
         }
     }

@@ -228,13 +228,13 @@ pub(crate) struct Said {
 pub(crate) struct Ack {
     /// From the end of the tester's frame.
     pub(crate) after: Duration,
-    /// Its sequence number and frame-pending bit, if it is an Imm-ACK.
+    /// Sequence number and frame-pending bit of the acknowledgement, if it is an Imm-ACK.
     pub(crate) what: Option<(u8, bool)>,
     pub(crate) frame: Vec<u8>,
 }
 
 impl Said {
-    /// That the radio has handed over `frame`, once, and nothing else.
+    /// Checks that the radio has handed over `frame`, once, and nothing else.
     pub(crate) fn is_heard(&self, frame: &[u8]) -> Result<(), String> {
         match self.heard.as_slice() {
             [one] if one.frame == frame => Ok(()),
@@ -247,7 +247,7 @@ impl Said {
         }
     }
 
-    /// That nothing was sent.
+    /// Checks that the radio sent nothing.
     pub(crate) fn is_unanswered(&self) -> Result<(), String> {
         ensure(self.sent.is_empty(), || {
             format!("the radio sent {:02x?}", self.sent[0].frame)

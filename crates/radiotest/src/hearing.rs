@@ -44,7 +44,7 @@ pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
         .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))
         .collect();
     for (number, frame) in (1..).zip(&sent) {
-        // 480 µs on the air and a millisecond of nothing.
+        // A frame takes 480 µs on the air, so a pause of 1,120 µs follows it.
         bench.tester().send_after(us(number * 1_600), frame);
     }
     bench.quiet()?;

@@ -65,7 +65,7 @@ pub enum Outcome {
 pub struct Check {
     /// The property.
     pub name: &'static str,
-    /// Its outcome.
+    /// Outcome of the check.
     pub outcome: Outcome,
 }
 

@@ -15,7 +15,7 @@ pub enum By {
 /// A frame that was on the air.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Its sender.
+    /// Station that sent the frame.
     pub by: By,
     /// The beginning of its preamble, by the tester's clock.
     pub began: Instant,
@@ -39,7 +39,7 @@ pub struct Reply {
 pub enum What {
     /// An Imm-ACK.
     Ack {
-        /// Its frame-pending bit.
+        /// Frame-pending bit of the acknowledgement.
         pending: bool,
         /// Distance of its sequence number from that of the frame, modulo 256.
         off_by: u8,

@@ -162,7 +162,7 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// Changes what is counted, where something is.
+    /// Adds one to the counter that `which` selects.
     #[cfg(feature = "stats")]
     pub(crate) fn count(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32) {
         let counter = which(&mut self.stats);

@@ -9,11 +9,11 @@ use crate::Body;
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Out {
-    /// Its header without ports and checksum.
+    /// Header of the segment without ports and checksum.
     pub fields: Fields,
-    /// Its first byte in [`Body::tx`].
+    /// Position of the segment's first byte in [`Body::tx`].
     pub offset: usize,
-    /// Its payload in bytes.
+    /// Payload of the segment in bytes.
     pub len: usize,
 }
 

@@ -12,7 +12,7 @@ use crate::blip::Blip;
 use crate::linux::Linux;
 use crate::uip::Uip;
 
-/// None of them, or one.
+/// The rival of a node, or none.
 #[derive(Debug)]
 pub enum Rival<M: Memory + 'static> {
     /// The node has its own TCP.

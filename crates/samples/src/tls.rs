@@ -30,7 +30,7 @@ pub struct Records<'m> {
 pub struct Psk<'k> {
     /// The key: with SHA-256, 32 bytes are as many as are of use.
     pub key: &'k [u8],
-    /// Its name.
+    /// Name of the key.
     pub identity: &'k [u8],
 }
 

@@ -15,7 +15,7 @@ use redpoll_mac::RxInfo;
 pub enum Occasion<'a> {
     /// The requested time has come.
     Due,
-    /// Its radio begins to receive a frame.
+    /// The node's radio begins to receive a frame.
     FrameBegins {
         /// Reception quality.
         info: RxInfo,
@@ -25,7 +25,7 @@ pub enum Occasion<'a> {
         /// The frame without its check sequence; `None` if it was damaged.
         frame: Option<&'a [u8]>,
     },
-    /// Its transmission has ended.
+    /// The node's transmission has ended.
     Sent,
 }
 

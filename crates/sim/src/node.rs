@@ -215,8 +215,9 @@ fn build_with<A: Access>(
         addresses.any(|address| address == *to)
     };
     for route in routes_of(scenario, index, routes) {
-        // The table is as long as the list. A sleepy node has no host route, because it registers
-        // its address.
+        // Adding a route cannot fail, because the node's table has an entry for each of these
+        // routes. The host route to a sleepy node lasts only until this node registers its address
+        // with its parent.
         let _ = match route.len == 128 && sleeps(&route.prefix) {
             true => node.add_route_until_registered(route.prefix, route.via),
             false => node.add_route(route),

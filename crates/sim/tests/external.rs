@@ -214,7 +214,7 @@ fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
     let figures = there.world.external_figures(3).unwrap();
     assert_eq!((figures.begun, figures.gone, figures.damaged), (1, 0, 0));
     assert_eq!(figures.impossible, 0);
-    // Its hello may cause a repeated request to begin.
+    // The hello of the external leaf may cause a repeated request at the start.
     assert!(figures.repeated <= 1, "{figures:?}");
     assert!(figures.asked > 400, "{figures:?}");
     assert!(there.world.oracle().violations().is_empty());

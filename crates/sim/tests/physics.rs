@@ -244,8 +244,8 @@ fn the_air_of_every_line_keeps_the_rules() {
     }
 }
 
-/// Checks that with the ideal radio only the space separates frames without a backoff: otherwise
-/// they are too close.
+/// Checks that with the ideal radio and without a backoff, only the interframe space keeps frames
+/// apart: without this space, a frame begins less than the standard's LIFS after the previous one.
 #[test]
 fn without_a_space_frames_follow_too_closely() {
     let frames = |ifs| record("line-1", "ideal", &[("mac.ifs", ifs)], 30);

@@ -143,9 +143,9 @@ struct Reply {
 pub struct SynAck {
     /// The segment, which has no payload.
     pub header: Header,
-    /// Its source address.
+    /// Source address of the segment.
     pub src: Addr,
-    /// Its destination address.
+    /// Destination address of the segment.
     pub dst: Addr,
 }
 

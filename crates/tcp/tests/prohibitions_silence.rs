@@ -289,7 +289,8 @@ impl World {
     }
 }
 
-/// A silent peer ends a connection when its R2 is reached, for every choice of the application.
+/// A connection to a silent peer ends when the connection's R2 is reached, for every R2 that the
+/// application chooses.
 #[test]
 fn silence_ends_a_connection_at_its_own_r2() {
     let (mut ends, mut probes) = ([0; 3], 0);

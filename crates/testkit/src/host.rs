@@ -10,7 +10,7 @@ use redpoll_tcp::{
 
 use crate::{Record, SYN_ACK};
 
-/// A connection's buffers on the test host.
+/// Type of a connection's send buffer and of its receive buffer on the test host.
 pub type Buffer = Vec<u8>;
 
 /// This side's end in packet tests.

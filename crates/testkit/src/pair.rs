@@ -59,17 +59,19 @@ pub struct Plan {
     pub send: usize,
     /// Bytes written at a time.
     pub chunk: usize,
-    /// How long it waits before it reads what is there; zero: at once.
+    /// Time for which the application waits before it reads the received bytes; zero: at once.
     pub read_pause: Duration,
     /// Bytes read at a time.
     pub read_chunk: usize,
     /// Send and receive buffers, in bytes.
     pub buffers: (usize, usize),
-    /// How often, of a thousand events, its connection is frozen, if it can be.
+    /// Number of events per thousand after which this end's connection is frozen, if its state
+    /// allows freezing.
     pub freeze: u32,
-    /// Freezes its connection after this event of the run, from 0, if it can be.
+    /// Number of the event of the run, from 0, after which this end's connection is frozen, if its
+    /// state allows freezing.
     pub freeze_at: Option<u32>,
-    /// How long it is frozen at most: what arrives meanwhile is lost.
+    /// Maximum time for which the connection is frozen. Segments that arrive meanwhile are lost.
     pub sleep: Duration,
 }
 

@@ -24,7 +24,7 @@ pub struct Wire {
     rng: Rng,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
     sent: u64,
-    /// Its counters.
+    /// Counters of the packets on the wire.
     pub counters: WireCounters,
 }
 

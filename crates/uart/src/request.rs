@@ -29,7 +29,7 @@ pub struct Begin {
     pub pan_id: u16,
     /// The node's short address.
     pub short: u16,
-    /// Its extended address, in the order in which it is printed.
+    /// The node's extended address, in the order in which it is printed.
     pub extended: [u8; 8],
     /// The functions that the radio performs by itself.
     pub caps: RadioCaps,

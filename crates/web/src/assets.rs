@@ -3,11 +3,11 @@
 /// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
-    /// Its path on the server.
+    /// Path of the file on the server.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type of the file.
     pub media_type: &'static str,
-    /// Its content.
+    /// Content of the file.
     pub bytes: &'static [u8],
 }
 

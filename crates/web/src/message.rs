@@ -36,7 +36,7 @@ pub struct Hello {
     pub scenario: String,
     /// The kind of run.
     pub mode: Mode,
-    /// Its end; `None` for a mesh in real time.
+    /// End of the run; `None` for a mesh in real time.
     pub duration_us: Option<u64>,
     /// The mesh's prefix, of 64 bits.
     pub prefix: String,
@@ -69,15 +69,15 @@ pub enum Mode {
 /// A node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeInfo {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
     /// Border, router or leaf.
     pub role: String,
     /// It sleeps.
     pub sleepy: bool,
-    /// Its IPv6 address.
+    /// IPv6 address of the node.
     pub address: String,
-    /// Its applications.
+    /// Applications of the node.
     pub apps: Vec<String>,
 }
 
@@ -161,7 +161,7 @@ pub struct LossInfo {
 /// A TCP connection.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowInfo {
-    /// Its number.
+    /// Number of the flow.
     pub id: u32,
     /// The end that opened it, as far as is known.
     pub a: EndInfo,

@@ -21,9 +21,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Where the text is, and what it is.
 #[derive(Clone, Copy, Debug)]
 pub struct PageKind {
-    /// Its path, such as `/metrics`.
+    /// Path of the page, such as `/metrics`.
     pub path: &'static str,
-    /// Its media type.
+    /// Media type of the page.
     pub media_type: &'static str,
 }
 

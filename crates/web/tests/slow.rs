@@ -202,7 +202,7 @@ fn browsers_that_answer_no_ping_give_way_to_one_that_does() {
         tungstenite::client(url.as_str(), stream).ok()
     };
     let mut honest = join().unwrap().0;
-    // Its first answer to a ping; a browser reads all the time.
+    // Reads the first answer to a ping, and then all the time, as a browser does.
     honest.get_mut().set_nonblocking(true).unwrap();
     let mut read = move || while honest.read().is_ok() {};
     let mut silent = Vec::new();

@@ -169,7 +169,7 @@ fn round<P: Protocol>(
         if link.data != before {
             break;
         }
-        // Its data leave at the next tick.
+        // The client's data leave at its next tick.
         let Some(wake) = client.poll_at() else {
             fail("nothing is to come");
         };

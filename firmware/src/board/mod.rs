@@ -12,7 +12,7 @@ use core::arch::asm;
 
 /// A board with a serial line.
 pub trait Board {
-    /// Its name.
+    /// Name of the board.
     const NAME: &'static str;
 
     /// Makes the serial line ready.

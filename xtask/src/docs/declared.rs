@@ -64,7 +64,7 @@ pub enum Check {
     /// The first cell that is measured.
     #[default]
     First,
-    /// None of its numbers: even one takes too long.
+    /// No cell of the block: even one takes too long.
     None,
 }
 

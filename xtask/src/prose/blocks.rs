@@ -10,7 +10,7 @@ use crate::source;
 /// A piece of prose that is read as one.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Its first and last line, counted from 1.
+    /// First and last line of the block, counted from 1.
     pub lines: (usize, usize),
     pub text: String,
 }

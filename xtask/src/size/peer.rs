@@ -15,8 +15,9 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Those of `image`, in whose main function the stack lies. Its calls of the stack are counted:
-    /// the compiler puts much of smoltcp in line there, so that they cannot be told apart.
+    /// Reads the layers of `image`, in whose main function the stack lies. The stack's size
+    /// includes the image's calls of the stack: the compiler inlines much of smoltcp there, so the
+    /// two cannot be separated.
     pub fn of(image: &Image, bare: &Image) -> Layers {
         Layers {
             flash: image.flash.saturating_sub(bare.flash),

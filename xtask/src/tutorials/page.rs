@@ -18,7 +18,7 @@ const HINT: &str = "<!-- tutorial:";
 /// A tutorial.
 #[derive(Debug, PartialEq)]
 pub struct Page {
-    /// Its path from the root.
+    /// Path of the page from the root of the repository.
     pub name: String,
     /// `root`, `network`, or programs; without them it is skipped.
     pub needs: Vec<String>,

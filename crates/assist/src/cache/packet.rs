@@ -44,7 +44,7 @@ pub(super) struct Segment {
 /// An end's window scale, which holds if both ends have one (RFC 7323 §2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scaling {
-    /// Its SYN was not seen.
+    /// The connection's SYN was not seen.
     Unseen,
     Off,
     By(u8),

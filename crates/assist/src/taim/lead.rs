@@ -20,7 +20,8 @@ pub(super) struct VirtualTime {
 
 impl VirtualTime {
     pub(super) const START: VirtualTime = VirtualTime {
-        // So large that a flow's progress, which may be less by the slack, is positive.
+        // This initial value is so large that a flow's progress, which may be less than it by the
+        // slack, is positive.
         now: 1 << 48,
         flows: 1,
         count_at: Instant::ZERO,

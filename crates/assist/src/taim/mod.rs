@@ -116,7 +116,7 @@ pub enum Input<H> {
 pub struct Released<H> {
     /// The packet.
     pub handle: H,
-    /// Its waiting time.
+    /// Time for which the packet waited.
     pub waited: Duration,
     /// Time from when it was due until the caller asked for it.
     pub late: Duration,
@@ -159,7 +159,7 @@ pub struct Counters {
 /// The state of a flow, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowView {
-    /// Its ends.
+    /// Both ends of the flow.
     pub ends: Ends,
     /// Whether each end has acknowledged data of the other; only then its packets wait.
     pub is_confirmed: bool,

@@ -159,7 +159,7 @@ proptest! {
                 let number = u32::from_be_bytes([packet[48], packet[49], packet[50], packet[51]]);
                 let bare = bare(&packet);
                 if let Some(owed) = known.owed.get_mut(&bare).filter(|owed| **owed > 0) {
-                    // Its turn has come.
+                    // The cache owed this packet, and now it has passed.
                     *owed -= 1;
                     known.passed.insert(bare);
                     continue;
@@ -182,8 +182,8 @@ proptest! {
         let _ = (CLIENT, SERVER);
     }
 
-    /// Each packet is different: a direction's packets leave in order of arrival, except for
-    /// copies.
+    /// The packets of a direction leave in the order of their arrival, except for copies. The
+    /// packets of the test differ, so the test can recognise each one.
     #[test]
     fn nothing_is_overtaken(
         course in prop::collection::vec(happens(), 1..120),

@@ -61,6 +61,6 @@ fn a_flow_that_has_said_nothing_for_three_minutes_does_not_count() {
         .map(|pair| pair[1].cmp(&pair[0]))
         .collect();
     use std::cmp::Ordering::{Greater, Less};
-    // Its throughput falls by a quarter a minute: below half in the fifth.
+    // The flow's throughput falls by a quarter per minute, so it is below half in the fifth minute.
     assert_eq!(trend, [Less, Less, Less, Less, Greater, Less, Less, Less]);
 }

@@ -213,7 +213,9 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         let t_us = one["t"].as_u64()?;
         if t_us > until_us {
             return Some(
-                "not in the recordings: a random number or a decision at that moment".into(),
+                "none in the recordings. The cause of the difference is a value that recordings do \
+                 not contain, such as a random number"
+                    .into(),
             );
         }
         let found = of_ends(a, &one, &other).or_else(|| of_nodes(a, &one, &other));

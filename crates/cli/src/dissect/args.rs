@@ -58,7 +58,7 @@ pub struct NetworkArgs {
 /// See [`NetworkArgs::fcs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FcsArg {
-    /// Detected from the first frames
+    /// The program detects the content from the first frames
     Auto,
     /// The check sequence
     Crc,

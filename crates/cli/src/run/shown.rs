@@ -201,7 +201,8 @@ impl Record {
 
     /// Writes down what has happened; how far to go on until the next time.
     pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
-        /// So that the page moves evenly, and a world does not run out of room.
+        /// Simulated time between two writes, so that the page moves evenly and the world's buffers
+        /// have room.
         const STEP: Duration = Duration::from_millis(50);
         const MANY: usize = 1_000;
         let frames = self.writer.write(world);

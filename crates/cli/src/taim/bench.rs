@@ -387,7 +387,8 @@ fn flood(is_flooded: bool) -> u64 {
             let Some(conn) = conns.get(number as usize) else {
                 continue;
             };
-            // Its acknowledgment comes back at once, and passes with the next segment's.
+            // The acknowledgment of this packet comes back at once, and passes with that of the
+            // next segment.
             bytes += 38;
             let later = now + round(number);
             taim.input(now, &conn.ack(), u32::MAX);

@@ -139,7 +139,7 @@ fn duration(ms: f64) -> Duration {
     Duration::from_micros((ms * 1e3).round() as u64)
 }
 
-/// Memory on the heap.
+/// Memory of the packets and flow tables, allocated on the heap.
 #[derive(Debug)]
 pub enum Heap {}
 

@@ -20,7 +20,7 @@ const LINES: usize = 1_024;
 pub(super) struct Connections {
     names: BTreeMap<Ipv6Addr, String>,
     watched: VecDeque<Watched>,
-    /// Those that are forwarded, and since when: as many as the forwarder carries.
+    /// Forwarded connections with the time at which each began: as many as the forwarder allows.
     forwarded: BTreeMap<(SocketAddr, SocketAddrV6), Instant>,
     lines: VecDeque<String>,
 }

@@ -25,7 +25,7 @@ const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 /// A frame's place in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// Its number, counted from 1 as Wireshark does.
+    /// Number of the frame in the capture, counted from 1 as Wireshark does.
     pub number: u64,
     /// When its first bit was on the air, in microseconds.
     pub start_us: u64,
@@ -56,7 +56,7 @@ pub struct Transfer {
     /// These are further attempts at a frame that has arrived already: its sender has not
     /// heard the acknowledgement.
     pub repeats: bool,
-    /// Behind the MAC header; empty if it is secured and was not opened.
+    /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,
     /// Frames with which attempts collided: of neighbours of the receiver that had not heard
     /// the sender, or that the sender had not heard.

@@ -37,7 +37,7 @@ pub struct Finding {
 }
 
 impl Cause {
-    /// Its name in output for programs.
+    /// Returns the cause's name in output for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "poll-per-fragment",
@@ -49,7 +49,7 @@ impl Cause {
         }
     }
 
-    /// Its name for people.
+    /// Returns the cause's name for people.
     pub const fn title(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "a poll per fragment",

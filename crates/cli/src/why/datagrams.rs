@@ -33,11 +33,12 @@ pub struct Polled {
 /// The outcome of a datagram on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its first frame was sent; the rest follows.
+    /// The first frame of the datagram was sent; the others follow.
     Begun,
     Arrived,
-    /// Its sender gave it up at one of its frames: the last attempt, how many there were, and
-    /// the frame of a hidden node with which one collided, if half or more did so.
+    /// The sender gave the datagram up at one of its frames: the last attempt, the number of
+    /// attempts, and the frame of a hidden node with which an attempt collided, if half of the
+    /// attempts or more collided.
     Lost {
         last: Place,
         attempts: u32,
@@ -57,13 +58,14 @@ pub struct Datagram {
     pub src: Address,
     pub dst: Address,
     pub segment: Segment,
-    /// Its first frame.
+    /// First frame of the datagram.
     pub first: Place,
     /// When the last attempt of its last frame was over.
     pub end_us: u64,
     /// Attempts since the last report.
     pub attempts: u32,
-    /// Those of them that were acknowledged, whether or not the sender heard it.
+    /// Number of these frames that were acknowledged, whether or not the sender received the
+    /// acknowledgement.
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
@@ -289,7 +291,7 @@ impl Datagrams {
             }
         }
         let Some(assembly) = self.assembled.get_mut(&key) else {
-            // Its sender has not heard that it has arrived.
+            // The sender has not received the acknowledgement of a datagram that has arrived.
             if let Some((label, datagram)) = self.complete.get(&(key.0, key.1))
                 && (transfer.repeats || matches!(label, Label::Recoverable(..)))
                 && *label == part.label
@@ -396,7 +398,7 @@ impl Datagram {
         }
     }
 
-    /// Its segment with the attempts of `transfer` alone.
+    /// Returns the datagram with the attempts of `transfer` alone.
     fn tried(self, transfer: &Transfer, fate: Fate) -> Datagram {
         Datagram {
             end_us: transfer.last.end_us,

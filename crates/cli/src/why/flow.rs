@@ -33,7 +33,8 @@ pub struct Flow {
     pub disturbed: u64,
     /// Attempts at frames.
     pub attempts: u64,
-    /// Those of them that were acknowledged, whether or not the sender heard it.
+    /// Number of these frames that were acknowledged, whether or not the sender received the
+    /// acknowledgement.
     pub acked: u64,
 }
 
@@ -93,7 +94,7 @@ impl Flow {
         }
     }
 
-    /// Its connection is over.
+    /// Handles the end of the flow's connection.
     fn finish(&mut self) {
         let end_us = self.end_us;
         self.halves.iter_mut().for_each(|half| half.finish(end_us));

@@ -295,7 +295,8 @@ impl Half {
                 detail_us: alone.delay_us,
             });
         }
-        // Its way through the mesh takes time, too, in which a second one cannot always go.
+        // The way through the mesh takes time, too, in which a second segment cannot always be
+        // sent.
         let shared = u64::from(self.hops()).min(REUSE_HOPS) - 1;
         let way_us = alone.air_us.saturating_mul(shared);
         let idle_us = alone.wait_us.saturating_sub(alone.delay_us);

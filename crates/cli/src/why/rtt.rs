@@ -35,8 +35,8 @@ impl RoundTrips {
         }
     }
 
-    /// Those of another connection between the same ends, for the median; the timeout is the
-    /// later one's.
+    /// Adds the round trips of another connection between the same ends, for the median. The
+    /// timeout is that of the later connection.
     pub fn join(&mut self, later: RoundTrips) {
         let room = KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(later.kept.into_iter().take(room));

@@ -37,7 +37,7 @@ impl Tally {
         self.show([event]);
     }
 
-    /// Those of another connection.
+    /// Adds the tally of another connection.
     pub fn join(&mut self, other: Tally) {
         self.count += other.count;
         self.cost_us += other.cost_us;

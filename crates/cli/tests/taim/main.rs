@@ -167,8 +167,8 @@ fn ratio(network: &Network, seconds: u64) -> f64 {
 }
 
 fn more_equal() {
-    // A window of some packets over 10 and 80 ms there and back, and one packet in a
-    // hundred lost.
+    // Two flows with round-trip times of 10 and 80 ms. The loss of one packet in a hundred keeps
+    // their windows at a few packets.
     let network = Network::new(1, [5, 40]);
     ip6tables(&[
         "-I",

@@ -11,7 +11,7 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    /// Its interface is `wire1`.
+    /// Starts a neighbour in a network namespace. The neighbour's interface is `wire1`.
     pub fn beside(interface: &str) -> Neighbour {
         let process = Command::new("unshare").args(["-n", "sleep", "600"]).spawn();
         let process = process.expect("unshare is there");

@@ -74,7 +74,7 @@ impl Program {
         line
     }
 
-    /// Its process's number.
+    /// Process identifier of the program.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"

@@ -52,7 +52,7 @@ pub enum Event {
     Request {
         /// Names it.
         id: IncomingId,
-        /// Its sender.
+        /// Sender of the request.
         from: Peer,
         /// The request.
         request: Incoming,

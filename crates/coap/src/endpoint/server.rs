@@ -43,7 +43,7 @@ struct Asked {
     accept: Option<u16>,
     block1: Option<Block>,
     block2: Option<Block>,
-    /// Its sender is where it says.
+    /// Whether the sender was verified at its source address.
     verified: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct Taken {
     pub query: String,
     /// Where it begins in its body, in bytes.
     pub offset: u64,
-    /// Its bytes.
+    /// Bytes of the block.
     pub payload: Vec<u8>,
     /// How long the body is.
     pub bytes: u64,
@@ -35,7 +35,7 @@ pub struct Taken {
 pub struct QuickReceiver {
     config: QuickConfig,
     next_id: u16,
-    /// The one heard of last comes last.
+    /// Bodies in reception. The body whose blocks arrived last is at the end.
     bodies: Vec<Body>,
     datagrams: Vec<(Peer, Vec<u8>)>,
 }

@@ -39,7 +39,7 @@ const ARPHRD: [u16; 3] = [804, 805, 806];
 /// The bytes behind a frame's last payload byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trailer {
-    /// None in the capture.
+    /// The capture has no check sequence.
     #[default]
     Absent,
     /// The check sequence of two bytes.
@@ -116,9 +116,9 @@ pub enum Content<'a> {
     Lowpan {
         /// The datagram.
         bytes: &'a [u8],
-        /// Its sender.
+        /// Sender of the frame.
         src: Address,
-        /// Its receiver.
+        /// Receiver of the frame.
         dst: Address,
         /// Bytes that were not captured.
         missing: usize,

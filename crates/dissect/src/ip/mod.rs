@@ -76,9 +76,9 @@ fn address(addr: Addr, unknown: Option<u8>) -> String {
 /// An IPv6 packet, or the beginning of one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
-    /// Its bytes.
+    /// Bytes of the packet.
     pub bytes: Vec<u8>,
-    /// Its IPv6 headers, the outermost first.
+    /// IPv6 headers of the packet, the outermost first.
     pub ips: Vec<Ip>,
     /// Whether only the beginning is here by design, as in a first fragment.
     pub is_part: bool,

@@ -9,7 +9,7 @@ pub struct Element<'a> {
     pub id: u8,
     /// Whether it is a payload element.
     pub is_payload: bool,
-    /// Its content.
+    /// Content of the element.
     pub content: &'a [u8],
 }
 

@@ -92,7 +92,7 @@ impl Account {
         })
     }
 
-    /// Its name, or its number if it has none.
+    /// Returns the user's name, or the user's number if it has no name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -169,7 +169,7 @@ impl Drop for AsUser {
     fn drop(&mut self) {
         setfsuid(self.uid);
         setfsgid(self.gid);
-        // They were this process's a moment ago.
+        // Restores the groups that this process had before.
         let _ = setgroups(&self.groups);
     }
 }

@@ -20,7 +20,7 @@ use crate::privilege::Account;
 pub enum LineSpec {
     /// A serial port, or whatever else is a terminal.
     Uart {
-        /// Its path.
+        /// Path of the device.
         path: PathBuf,
         /// Bits a second.
         baud: u32,
@@ -29,7 +29,7 @@ pub enum LineSpec {
     Process {
         /// Its path.
         program: PathBuf,
-        /// Its arguments.
+        /// Arguments of the program.
         arguments: Vec<String>,
         /// The user that it is started as; `None` for this process's own.
         account: Option<Account>,

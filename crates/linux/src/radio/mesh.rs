@@ -135,7 +135,7 @@ where
             RadioWork::SourceMatch { neighbour, pending } => {
                 self.radio.set_pending(neighbour, pending);
             }
-            // Its receiver is always on.
+            // The receiver of a host's radio is always on.
             RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => {}
         }
     }

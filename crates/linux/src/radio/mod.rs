@@ -169,7 +169,7 @@ impl Radio {
         }
     }
 
-    /// Its counters, as a line for users.
+    /// Returns the radio's counters as a line for users.
     pub fn summary(&self) -> String {
         match &self.kind {
             Link::Spinel(stick) => {

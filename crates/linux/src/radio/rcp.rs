@@ -61,16 +61,16 @@ pub struct Identity {
 pub enum Event {
     /// It is set up, for the first time or again.
     Ready {
-        /// Its firmware's name and version.
+        /// Name and version of the firmware.
         version: String,
-        /// Its abilities.
+        /// Functions that the radio performs by itself.
         caps: RadioCaps,
     },
     /// It has heard a frame, for this node and intact.
     Received {
         /// The MPDU without its check sequence.
         mpdu: Vec<u8>,
-        /// Its signal strength and quality.
+        /// Signal strength and link quality of the frame.
         info: RxInfo,
     },
     /// A transmission has ended.

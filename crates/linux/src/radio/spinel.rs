@@ -91,7 +91,7 @@ pub struct Message<'a> {
     pub command: Command,
     /// With what; 0 for [`Command::Reset`].
     pub property: u32,
-    /// Its value.
+    /// Value of the property.
     pub value: &'a [u8],
 }
 

@@ -28,11 +28,11 @@ const ACK_WAIT: Duration = Duration::from_millis(30);
 pub struct Datagram<'a> {
     /// Channel, 11 to 26.
     pub channel: u8,
-    /// Its sender or receiver.
+    /// Device that sent or shall receive the frame.
     pub device: u16,
     /// Link quality.
     pub lqi: u8,
-    /// Its number at that device.
+    /// Sequence number of the datagram at that device.
     pub sequence: u32,
     /// The MPDU without its check sequence, which was right.
     pub mpdu: &'a [u8],
@@ -43,7 +43,7 @@ pub struct Datagram<'a> {
 pub enum NotZep {
     /// No ZEP, or of another version or type.
     Unknown,
-    /// Its length contradicts its content.
+    /// The datagram's length contradicts its content.
     Length,
     /// The frame's check sequence is wrong.
     Fcs,

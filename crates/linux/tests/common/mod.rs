@@ -96,7 +96,8 @@ impl Case {
     reason = "each test binary uses its own part of this module"
 )]
 pub fn main(cases: Vec<Case>) -> ExitCode {
-    // They wait for a slow link most of the time, not for a processor.
+    // The tests wait for a slow link most of the time, so more of them run at once than there are
+    // processors.
     main_with(cases, 8)
 }
 

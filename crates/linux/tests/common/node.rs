@@ -11,7 +11,7 @@ use redpoll_stack::{
     Profile, Pull, Route, StandardRules, UdpSlot, Via, transport,
 };
 
-/// Memory on the heap.
+/// Memory of a node's buffers and tables, allocated on the heap.
 pub enum HeapMemory {}
 
 impl Memory for HeapMemory {

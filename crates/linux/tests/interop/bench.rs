@@ -34,7 +34,7 @@ pub struct DirectNode {
 impl DirectNode {
     fn settle(&mut self) {
         while let Some(packet) = self.to_node.receive(self.now) {
-            // Its counters say why one is refused.
+            // If the node refuses a packet, the gate's counters have the reason.
             let _ = self.gate.input_packet(self.now, &mut self.node, &packet);
         }
         if self.node.poll_at().is_some_and(|wake| wake.at <= self.now) {

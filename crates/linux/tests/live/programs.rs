@@ -26,7 +26,7 @@ impl Server {
             .stderr(Stdio::null());
         let mut child = piped.spawn().ok()?;
         let mut stdin = child.stdin.take().unwrap();
-        // Its end is the end of the input.
+        // The end of the standard input ends the script.
         stdin.write_all(input.as_bytes()).unwrap();
         drop(stdin);
         let mut stdout = child.stdout.take().unwrap();

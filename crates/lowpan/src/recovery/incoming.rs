@@ -64,7 +64,7 @@ pub(crate) struct Arriving {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// Its offset in the expanded datagram.
+    /// Offset of the fragment in the expanded datagram.
     Place(usize),
     /// It has already arrived.
     Known,

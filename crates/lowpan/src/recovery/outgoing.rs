@@ -31,7 +31,7 @@ pub(crate) enum Source {
 pub(crate) struct DatagramLengths {
     /// The uncompressed datagram.
     pub(crate) size: u16,
-    /// Its compressed headers.
+    /// Length of the compressed headers.
     pub(crate) head: u16,
     /// The uncompressed form of these headers.
     pub(crate) expanded: u16,
@@ -116,7 +116,7 @@ impl Shape {
 pub(crate) enum Phase {
     /// It waits for the radio.
     Ready,
-    /// Its fragments leave.
+    /// The fragments of the datagram are being sent.
     Leaving,
     /// It waits for an acknowledgment until this time.
     Waiting { asked: Instant, until: Instant },

@@ -58,7 +58,8 @@ impl<A: Access> Mac<A> {
         };
         match security.open((&header, payload), frame, clear) {
             Ok(()) => {}
-            // Its Imm-ACK was lost. The MAC drops it as a duplicate.
+            // The Imm-ACK of this frame was lost, and the neighbour repeats the frame. The MAC
+            // drops it as a duplicate.
             Err(Refusal::Replayed) if self.was_here(now, clear.as_slice()) => {}
             Err(why) => {
                 security.counters.refuse(why);

@@ -133,20 +133,20 @@ pub struct NamedNeighbour {
 pub enum Refusal {
     /// The frame has no security.
     Unsecured,
-    /// Its auxiliary header is truncated or of an unsupported kind: a level that does not
-    /// authenticate, a frame of TSCH, or the standard of 2003.
+    /// The auxiliary header of the frame is truncated or of an unsupported kind: a level that does
+    /// not authenticate, a frame of TSCH, or the standard of 2003.
     Malformed,
-    /// Its level is below the required one.
+    /// The security level of the frame is below the required level.
     Level,
     /// This node does not have the key that it identifies.
     UnknownKey,
     /// The sender's EUI-64 is unknown.
     UnknownSender,
-    /// Its code is wrong: a node without the key made or changed it.
+    /// The integrity code of the frame is wrong: a node without the key made or changed the frame.
     Unauthenticated,
     /// It repeats the counter of its sender's last frame.
     Replayed,
-    /// Its counter is lower than the last one, or is the reserved last value.
+    /// The frame counter is lower than the last one, or is the reserved last value.
     OldCounter,
     /// It is authentic, and there is no room to store its sender.
     NoRoom,

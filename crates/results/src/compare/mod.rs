@@ -32,9 +32,9 @@ pub struct Line {
 pub struct Comparison {
     /// Name of the case, if there are several.
     pub case: String,
-    /// Its seeds on both sides.
+    /// Seeds of both sides.
     pub seeds: [Vec<u64>; 2],
-    /// Its figures.
+    /// Compared figures.
     pub lines: Vec<Line>,
 }
 

@@ -94,7 +94,7 @@ const IS_WIDE: u8 = 0x10;
 const FILE: &[u8] = b"image";
 
 impl Message<'_> {
-    /// Its bytes.
+    /// Returns the message's bytes.
     pub(super) fn write(&self) -> Datagram {
         let mut out = Datagram::EMPTY;
         // A session of its own, with no addresses in the header.

@@ -11,7 +11,7 @@ use super::message::{Body, Message};
 pub struct Piece<'a> {
     /// Where it begins in the image, in bytes.
     pub offset: u64,
-    /// Its bytes.
+    /// Bytes of the block.
     pub bytes: &'a [u8],
     /// It is the last one.
     pub is_last: bool,

@@ -245,13 +245,13 @@ pub struct Control {
     refusal: Option<(SeqNum, SeqNum)>,
     /// With [`Corrections::write`]: something new waits for the next tick.
     has_new: bool,
-    /// Behind the last byte that the application has written.
+    /// Sequence number after the last byte that the application has written.
     seqno: SeqNum,
     /// The first byte that is not acknowledged.
     head: SeqNum,
     /// The first byte of all.
     start: SeqNum,
-    /// Behind the last byte that was sent.
+    /// Sequence number after the last byte that was sent.
     sent: SeqNum,
     /// The next byte that is expected.
     ackno: SeqNum,

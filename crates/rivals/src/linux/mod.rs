@@ -85,7 +85,7 @@ impl Linux {
     }
 }
 
-/// Its state of a connection.
+/// State of a connection with Linux's rules.
 #[derive(Clone, Debug)]
 pub struct Control {
     pub(crate) state: State,

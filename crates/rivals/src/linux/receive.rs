@@ -1,4 +1,4 @@
-//! Linux's way of receiving: what is kept, and when it is acknowledged.
+//! Linux's rules for received segments: which data are stored, and when they are acknowledged.
 
 use redpoll_base::{Bytes, Duration, Instant};
 use redpoll_tcp::{Error, Segment, SeqNum, State};
@@ -9,32 +9,33 @@ use crate::Body;
 
 /// Number of first acknowledgments that are not delayed.
 const QUICK: u8 = 16;
-/// The longest that one waits.
+/// Maximum delay of an acknowledgement.
 const LONGEST: Duration = Duration::from_millis(200);
-/// Stretches beyond a gap that are told apart; what makes another is dropped.
+/// Maximum number of separate ranges of data beyond a gap. A segment that would make a further
+/// range is dropped.
 const GAPS: usize = 8;
-/// The assumed size of a full segment before the first one.
+/// The assumed payload of a full segment in bytes, until the first segment with data arrives.
 const FIRST_MSS: usize = 536;
 
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     pub(super) nxt: SeqNum,
-    /// Values of the last acknowledgment.
+    /// Acknowledgment number that was sent last.
     pub(super) acked: SeqNum,
     /// The end of the window that was announced.
     pub(super) edge: SeqNum,
-    /// Beyond a gap: stretches that are there, in order.
+    /// Ranges of received data beyond a gap, in ascending order.
     beyond: [Option<(SeqNum, SeqNum)>; GAPS],
-    /// The number of the peer's FIN.
+    /// Sequence number of the peer's FIN, after it has arrived.
     fin: Option<SeqNum>,
     pub(super) ack_due: bool,
     pub(super) ack_at: Option<Instant>,
     quick: u8,
     ato: Duration,
     last: Option<Instant>,
-    /// A short segment was pushed since the last acknowledgment.
+    /// A segment with PSH, or shorter than a full one, arrived since the last acknowledgment.
     pushed: bool,
-    /// The longest segment so far.
+    /// Payload of the longest segment so far, in bytes.
     mss: usize,
 }
 

@@ -10,11 +10,12 @@ use crate::{Body, Out};
 /// The MSS of a peer without the option (RFC 9293 §3.7.1), and the window above which a segment
 /// is at most half of it.
 const DEFAULT_MSS: u16 = 536;
-/// The least segment size: 68 bytes less the TCP header.
+/// The least segment size: 68 bytes minus the TCP header of 20 bytes.
 const LEAST_MSS: u16 = 48;
 /// Largest number of doublings of the interval between probes of a closed window.
 const LONGEST_PROBE: u8 = 8;
-/// Segments in flight that are told apart; of more, the last ones count as one.
+/// Maximum number of segments in flight whose ends are recorded. If more are in flight, the last
+/// ones count as one segment.
 const TOLD_APART: usize = 64;
 
 #[derive(Clone, Debug)]
@@ -22,26 +23,27 @@ pub(super) struct Sender {
     iss: SeqNum,
     una: SeqNum,
     nxt: SeqNum,
-    /// Behind the last byte that was ever sent.
+    /// Sequence number after the last byte that was ever sent.
     max: SeqNum,
     wnd: u16,
-    /// The largest window of all.
+    /// The largest window that the peer has announced, in bytes.
     max_wnd: u16,
     mss: u16,
-    /// One past each segment in flight, in order.
+    /// Sequence number after the last byte of each segment in flight, in ascending order.
     ends: [SeqNum; TOLD_APART],
     count: usize,
     duplicates: u8,
-    /// Fast recovery, or what follows a timeout, ends here.
+    /// Sequence number whose acknowledgment ends fast recovery, or the recovery after a timeout.
     recover: Option<SeqNum>,
-    /// The head is to be retransmitted at once.
+    /// Whether the first segment in flight is to be retransmitted at once.
     again: bool,
-    /// By which segment the round trip is measured, and when that was sent.
+    /// Segment by which the round trip is measured, and the time at which it was sent.
     timed: Option<(SeqNum, Instant)>,
-    /// Behind the last segment shorter than a full one.
+    /// Sequence number after the last segment that was shorter than a full one.
     short: SeqNum,
-    /// Behind the rest of a piece that was cut at the window's edge, where others were
-    /// already behind it: that rest is a segment of its own, and does not grow.
+    /// Sequence number after the remaining part of a segment that was cut at the window's edge
+    /// while later segments already existed. The remaining part is a segment of its own and does
+    /// not grow.
     rest: Option<SeqNum>,
     pub(super) syn_due: bool,
     pub(super) probe_due: bool,

@@ -23,7 +23,7 @@ pub(super) struct Place {
     pub released: bool,
     pub closing: bool,
     pub starved: bool,
-    /// Its state when it was last looked at, and bytes that were there to be read.
+    /// State of the connection at the last call, and number of readable bytes at that time.
     pub was: State,
     pub unread: usize,
     pub ended: bool,

@@ -189,7 +189,7 @@ fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, 
         c.len = 0;
         c.timer.stop();
     }
-    // The one timer of a connection: it has just been set to the timeout.
+    // A connection has one timer, which has just been set to the timeout.
     c.waited = match c.state {
         State::FinWait2 if was == State::FinWait1 => c.timer.ticks(),
         State::FinWait2 => c.waited,

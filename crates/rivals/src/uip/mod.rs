@@ -136,9 +136,9 @@ pub struct Control {
     stopped: bool,
     /// The next byte that is expected.
     rcv_nxt: SeqNum,
-    /// The last byte that was acknowledged, and one.
+    /// Sequence number after the last acknowledged byte.
     snd_nxt: SeqNum,
-    /// Behind it: bytes, or the SYN or FIN, that are outstanding.
+    /// Number of outstanding bytes from `snd_nxt` on; a SYN or FIN counts as one byte.
     len: u16,
     /// The longest segment at present, and the agreed one. With [`REFUSAL`] the first is a
     /// window.

@@ -78,12 +78,12 @@ pub enum Event {
 /// An indication to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// Its radio received a frame, which [`Air::received`] returns until the next event.
+    /// The node's radio received a frame, which [`Air::received`] returns until the next event.
     Frame {
         /// Index of the node.
         node: u32,
     },
-    /// Its raw radio begins to receive a frame.
+    /// The node's raw radio begins to receive a frame.
     Follows {
         /// Index of the node.
         node: u32,
@@ -95,15 +95,15 @@ pub enum Indication {
         /// Whether the frame is intact; [`Air::received`] then returns it until the next event.
         intact: bool,
     },
-    /// Its radio received a frame to its end, whatever its destination and condition. Only nodes
-    /// with [`overhear`](Air::overhear) get this.
+    /// The node's radio received a frame to its end, whatever its destination and condition. Only
+    /// nodes with [`overhear`](Air::overhear) get this.
     Overheard {
         /// Index of the node.
         node: u32,
         /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.
         intact: bool,
     },
-    /// Its radio finished a work.
+    /// The node's radio finished a work.
     Done {
         /// Index of the node.
         node: u32,

@@ -28,7 +28,7 @@ pub struct Changes {
 /// A transmission.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frame {
-    /// Its number in the run.
+    /// Number of the frame in the run.
     pub id: u64,
     /// Beginning of its first bit.
     pub start: Instant,
@@ -73,9 +73,9 @@ pub struct HostPacket {
     pub at: Instant,
     /// Whether it enters the mesh.
     pub into_mesh: bool,
-    /// Its beginning, at most 160 bytes: headers with all options.
+    /// Beginning of the packet, at most 160 bytes: headers with all options.
     pub bytes: Box<[u8]>,
-    /// Its length in bytes.
+    /// Length of the whole packet in bytes.
     pub len: usize,
 }
 

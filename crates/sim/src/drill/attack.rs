@@ -8,7 +8,7 @@ use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// Beyond the border router, with packets.
+    /// The attacker is a host beyond the border router and sends packets.
     Host,
     /// Within radio range of the nodes, with frames.
     Air,

@@ -89,11 +89,11 @@ pub struct Sinr {
     /// Standard deviation of a direction's deviation from the shadowing of its pair, in dB: one
     /// normal value for each directed link.
     pub asymmetry_sigma_db: f64,
-    /// Standard deviation of the nodes' powers, in dB.
+    /// Standard deviation of the nodes' transmit powers, in dB.
     pub tx_power_sigma_db: f64,
     /// Standard deviation of the nodes' noise floors, in dB.
     pub noise_sigma_db: f64,
-    /// Correlation between power and noise floor of one node, -1 to 1.
+    /// Correlation between the transmit power and the noise floor of a node, -1 to 1.
     pub power_noise_correlation: f64,
     /// Variation of a link's loss with time.
     pub fading: Fading,

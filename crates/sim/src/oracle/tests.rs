@@ -173,7 +173,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&sender, at(2), &resent);
     assert_eq!(oracle.loss(), 1.0 / 7.0);
 
-    // Those three arrive and wait for the seventh.
+    // These three segments arrive and wait for the seventh.
     let mut gap = received(6);
     gap.segments_received += 3;
     gap.data_segments_received += 3;

@@ -231,7 +231,7 @@ impl Train {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RestState {
     Listen,
-    /// Its receiver is off.
+    /// The receiver is off, and the oscillator is on.
     Doze,
     Sleep,
 }
@@ -285,9 +285,9 @@ pub struct Station {
     /// Whether its node's firmware implements the functions of the radio; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
-    /// Frames that the radio reports in addition.
+    /// Overheard frames that the radio reports in addition to the received ones.
     pub overhears: Overhears,
-    /// Latest intact frame of those.
+    /// Latest intact overheard frame.
     pub overheard: Box<FrameBuf>,
     /// State between works.
     pub rests: RestState,

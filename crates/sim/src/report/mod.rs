@@ -85,11 +85,11 @@ pub struct OracleReport {
 /// The figures of a node.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NodeFigures {
-    /// Its name.
+    /// Name of the node.
     pub name: String,
-    /// Its role in the mesh: `border`, `router` or `leaf`.
+    /// Role of the node in the mesh: `border`, `router` or `leaf`.
     pub role: &'static str,
-    /// Its position at the end, in metres.
+    /// Position of the node at the end, in metres.
     pub position_m: (f64, f64),
     /// Name of its next hop towards the root, at the end.
     pub parent: Option<String>,
@@ -118,13 +118,13 @@ pub struct NodeFigures {
     /// Recovery of its fragments (RFC 8931); `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
-    /// Its cache of segments; `None` without one.
+    /// The node's cache of segments; `None` without a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheFigures>,
-    /// Its place in the DODAG and its RPL counters; `None` with fixed routes.
+    /// The node's rank and parents in the DODAG, and its RPL counters; `None` with fixed routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplFigures>,
-    /// Its duty-cycled MAC; `None` without one.
+    /// The node's duty-cycled MAC; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.

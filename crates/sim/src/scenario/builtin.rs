@@ -4,7 +4,7 @@
 /// A scenario that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
-    /// Its name: the file's without `.toml`.
+    /// Name of the scenario: the file's name without `.toml`.
     pub name: &'static str,
     /// The file's content.
     pub text: &'static str,

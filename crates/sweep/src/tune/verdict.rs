@@ -75,7 +75,7 @@ impl Judged {
 pub struct Neighbour {
     /// Index of the parameter.
     pub along: usize,
-    /// Its value at this point.
+    /// Value of the parameter at this point.
     pub value: String,
     /// The judged point.
     pub judged: Judged,

@@ -30,7 +30,7 @@ pub enum Lowpan {
     First {
         /// Which datagram.
         tag: u16,
-        /// Its size.
+        /// Size of the datagram in bytes.
         size: u16,
     },
     /// Another fragment.
@@ -41,7 +41,7 @@ pub enum Lowpan {
         size: u16,
         /// Where it begins there.
         offset: u16,
-        /// Its length.
+        /// Length in bytes.
         len: usize,
     },
     /// A recoverable fragment (RFC 8931 §5.1).
@@ -52,7 +52,7 @@ pub enum Lowpan {
         sequence: u8,
         /// Its length.
         len: usize,
-        /// Its offset; of the first the size of the datagram.
+        /// Offset of the fragment; in a first fragment the size of the datagram.
         offset: u16,
     },
     /// An acknowledgement of those (RFC 8931 §5.2).
@@ -62,14 +62,14 @@ pub enum Lowpan {
         /// Which fragments.
         bitmap: u32,
     },
-    /// None of these.
+    /// Another kind of frame.
     Other,
 }
 
 /// An IPv6 packet, the innermost if it is in a tunnel.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Its header.
+    /// IPv6 header of the packet.
     pub ip: Ipv6Header,
     /// The destination at the end of its source route.
     pub dst: Addr,

@@ -23,11 +23,11 @@ pub struct Line {
 /// A layer of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Layer {
-    /// Its name.
+    /// Name of the layer.
     pub name: String,
-    /// Its name with what is most important in it.
+    /// Name of the layer with its most important values.
     pub title: String,
-    /// Its fields, by name.
+    /// Fields of the layer, by name.
     pub fields: Vec<(&'static str, String)>,
 }
 

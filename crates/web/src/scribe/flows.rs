@@ -28,7 +28,7 @@ pub(super) struct Flows {
     names: Vec<String>,
     /// The computer behind the border router.
     host: Addr,
-    /// Those that are remembered, by number.
+    /// Flows that are remembered, in the order of their numbers.
     tracks: VecDeque<Track>,
     /// How many have been forgotten: the number of the first that is not.
     forgotten: u32,

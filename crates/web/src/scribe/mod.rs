@@ -70,7 +70,7 @@ impl Scribe {
         text(&FromServer::Scene(&self.scene))
     }
 
-    /// That has changed.
+    /// Replaces the scene after a change.
     pub fn set_scene(&mut self, scene: Scene) {
         self.scene = scene;
     }

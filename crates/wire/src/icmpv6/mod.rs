@@ -51,7 +51,7 @@ pub mod unreachable {
     pub const NO_ROUTE: u8 = 0;
     /// Forbidden by an administrator.
     pub const PROHIBITED: u8 = 1;
-    /// Beyond the scope of the source address.
+    /// The destination is beyond the scope of the source address.
     pub const BEYOND_SCOPE: u8 = 2;
     /// The address does not answer.
     pub const ADDRESS: u8 = 3;
@@ -101,7 +101,7 @@ pub enum Message<'a> {
     },
     /// The packet does not fit the next link.
     PacketTooBig {
-        /// That link's MTU in bytes.
+        /// MTU of the link to the next hop, in bytes.
         mtu: u32,
         /// The beginning of the packet.
         quoted: &'a [u8],

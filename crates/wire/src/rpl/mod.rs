@@ -51,7 +51,7 @@ pub mod code {
     pub const DIO: u8 = 1;
     /// Destination Advertisement Object.
     pub const DAO: u8 = 2;
-    /// Its acknowledgement.
+    /// Acknowledgement of a DAO.
     pub const DAO_ACK: u8 = 3;
 }
 

@@ -219,7 +219,7 @@ fn packet_information_is_found_and_replaced() {
     assert!(newer.replace(&mut bytes));
     assert_eq!(bytes[42..48], [0x23, 4, 0xe0, 2, 3, 4]);
     assert_eq!(PacketInformation::find(&bytes), Some(newer));
-    // Behind other options, and not at all.
+    // The option after other options, and a packet without the option.
     let padded = [6, 1, 1, 2, 0, 0, 0, 0x23, 4, 0, 0, 0, 1, 1, 1, 0];
     let bytes = packet(0, addr(2), &padded);
     assert_eq!(PacketInformation::find(&bytes).unwrap().sender_rank, 1);

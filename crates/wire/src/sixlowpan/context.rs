@@ -27,7 +27,7 @@ impl Context {
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
         let joined = addr::from_prefix_and_iid(&self.prefix, iid);
         match self.len {
-            // Its bits after them are zero.
+            // The bits of the prefix after these are zero.
             0..=64 => joined,
             len => addr::overlay(&self.prefix, len, &joined),
         }

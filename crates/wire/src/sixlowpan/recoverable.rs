@@ -173,7 +173,7 @@ pub struct Ack {
 }
 
 impl Ack {
-    /// Its bytes.
+    /// Length of an acknowledgment in bytes.
     pub const LEN: usize = 6;
 
     /// Parses the acknowledgment at the start of `bytes`, and ignores what follows.

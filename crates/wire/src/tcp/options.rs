@@ -61,9 +61,9 @@ pub enum OptionItem<'a> {
     Nop,
     /// Any other option.
     Option {
-        /// Its kind, 2 to 255; see [`kind`].
+        /// Kind of the option, 2 to 255; see [`kind`].
         kind: u8,
-        /// Its bytes behind kind and length. The length in the option is 2 more.
+        /// Bytes of the option after its kind and length. The length field of the option is 2 more.
         value: &'a [u8],
     },
 }

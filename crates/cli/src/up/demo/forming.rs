@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::StepFailure;
 use super::plan::Plan;
 
-/// So long at most: a mesh of some hops forms in half a minute.
+/// Longest wait for the mesh to form: a mesh of some hops forms in half a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// For an answer.
 const ANSWER: Duration = Duration::from_secs(5);

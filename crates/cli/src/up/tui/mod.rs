@@ -35,9 +35,9 @@ pub(super) struct Tui {
 /// A request of the user to the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
-    /// That it goes on.
+    /// The session continues.
     GoOn,
-    /// That it ends.
+    /// The session ends.
     End,
 }
 

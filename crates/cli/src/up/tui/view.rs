@@ -38,7 +38,7 @@ pub(super) enum Key {
 /// A node in a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct NodeLine {
-    /// Its index.
+    /// Index of the node.
     pub node: u32,
     pub name: String,
     /// How deep it is in the tree of routes.

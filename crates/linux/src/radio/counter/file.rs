@@ -118,8 +118,8 @@ fn open_or_create(path: &Path) -> io::Result<(File, bool)> {
     }
 }
 
-/// Formats a record. The number is in it twice: a record of which only a part was written has
-/// two different numbers, or one.
+/// Formats a record. A record contains the counter twice: a record of which only a part was
+/// written has two different numbers, or one number.
 fn record(counter: u32) -> [u8; RECORD] {
     let mut record = [b' '; RECORD];
     record[RECORD - 1] = b'\n';

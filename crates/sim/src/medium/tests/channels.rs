@@ -163,7 +163,7 @@ fn gains_are_distributed_as_they_should_be() {
     assert!((below(&rayleigh, 1.0) - 0.6321).abs() < 0.014);
     let rician = draw(Gain::Rician { k_db: 6.0 });
     assert!((mean(&rician) - 1.0).abs() < 0.02, "{}", mean(&rician));
-    // Its variance is (1 + 2K) / (1 + K)², with K = 3.98.
+    // The variance of the gain is (1 + 2K) / (1 + K)², with K = 3.98.
     let variance = deviation(&rician) * deviation(&rician);
     assert!((variance - 0.361).abs() < 0.02, "{variance}");
     let decibels = |gains: &[f64]| {

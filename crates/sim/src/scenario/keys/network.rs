@@ -168,7 +168,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair_queue.quantum", size(1.0, 65_535.0), Default("1280 B"), None,
         "Bytes that a queue sends per turn; the default is the MTU of IPv6, as in RFC 8290 §5.2.4."),
     key("fair_queue.target", time(1_000.0, 60.0 * US_PER_S), Default("100 ms"), None,
-        "CoDel's TARGET, acceptable waiting time of packets: a tenth of the interval (RFC 8289 §4.4)."),
+        "CoDel's TARGET, the acceptable waiting time of packets; RFC 8289 §4.4 recommends a tenth of `interval`."),
     key("fair_queue.interval", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "CoDel's INTERVAL, time for which packets may wait longer than TARGET: about the longest expected round-trip time (RFC 8289 §4.3). 100 ms suit the Internet; 1 s is an assumption for meshes."),
     key("fair_queue.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,

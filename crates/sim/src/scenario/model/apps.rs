@@ -14,7 +14,7 @@ pub struct AppSpec {
     pub start_spread: Duration,
     /// Commands under which it runs.
     pub when: When,
-    /// Its kind, with parameters.
+    /// Kind of the application, with parameters.
     pub kind: AppKind,
 }
 

@@ -74,6 +74,6 @@ pub struct NodeSpec {
     pub connections: u16,
     /// Additional connections, reserved for host ports that are forwarded through it.
     pub forwards: u16,
-    /// Its applications.
+    /// Applications of the node.
     pub apps: Vec<AppSpec>,
 }

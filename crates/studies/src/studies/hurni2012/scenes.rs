@@ -116,7 +116,7 @@ fn scene(percent: u32) -> Scene {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mac {
     pub name: &'static str,
-    /// Its word in the criteria.
+    /// Word for the MAC in the names of the criteria.
     pub word: &'static str,
     /// The letter in its figures' numbers.
     pub letter: &'static str,

@@ -214,7 +214,7 @@ impl Building {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     pub name: &'static str,
-    /// Its word in the criteria.
+    /// Word for the traffic in the names of the criteria.
     pub word: &'static str,
     /// The names of its scenes with five hops, with seven hops, and with [`Building::Neck`].
     scenes: [&'static str; 3],

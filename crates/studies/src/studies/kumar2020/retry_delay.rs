@@ -249,8 +249,8 @@ fn share_of_time(course: &Course, is: impl Fn(f64) -> bool) -> Reading {
 
 const METRIC: Metric = Metric::new("retransmissions", "");
 
-/// Adds timeouts at d = 0 and 40 ms and their difference, with other causes of lost frames, or with
-/// another loss detection.
+/// Adds rows with the number of timeouts at link retry delays of 0 and 40 ms and the difference of
+/// the two numbers, with other causes of lost frames, or with another loss detection.
 fn other_losses(figure: &mut Figure) -> Vec<Handle> {
     // Frames lost after the radio acknowledged them, which link retries cannot repair.
     const RANDOM: &[(&str, &str)] = &[

@@ -142,9 +142,9 @@ impl Mac {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
     pub name: &'static str,
-    /// Its word in the criteria.
+    /// Word for the TCP in the names of the criteria.
     pub word: &'static str,
-    /// Its name in scenarios.
+    /// Name of the TCP in scenarios.
     transport: &'static str,
 }
 

@@ -101,7 +101,7 @@ pub struct NeighborAdvertisement<'a> {
     pub override_cached: bool,
     /// The announced address, not multicast.
     pub target: Addr,
-    /// Its link-layer address, the result of a registration.
+    /// Options: the sender's link-layer address, or the result of a registration.
     pub options: Options<'a>,
 }
 
