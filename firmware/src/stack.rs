@@ -1,5 +1,5 @@
-//! How much of the stack has been used: what no call has reached still has the pattern that
-//! it was painted with.
+//! Measures the used part of the stack: bytes that no call has reached still have the pattern with
+//! which the stack was filled.
 
 use core::ptr::{addr_of, addr_of_mut};
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ unsafe extern "C" {
     static mut bss_end: u32;
 }
 
-/// Where the painting ended: what calls use is below.
+/// Address at which the pattern ends: calls use the memory below it.
 static TOP: AtomicUsize = AtomicUsize::new(0);
 
 const PATTERN: u32 = 0xa5a5_5a5a;

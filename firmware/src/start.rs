@@ -1,4 +1,4 @@
-//! From reset to the image's `image_main`.
+//! Code from reset to the image's `image_main`.
 
 use core::ptr::{addr_of, addr_of_mut};
 

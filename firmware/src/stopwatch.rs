@@ -62,13 +62,13 @@ impl Stopwatch {
         self.ticks
     }
 
-    /// How many laps there were.
+    /// Returns the number of laps.
     pub fn laps(&self) -> u32 {
         self.laps
     }
 }
 
-/// How many instructions [`calibrate`] runs.
+/// Number of instructions that [`calibrate`] runs.
 pub const CALIBRATION: u32 = 100_000;
 
 /// The ticks of [`CALIBRATION`] instructions.

@@ -95,7 +95,7 @@ fn folder(workspace: &Workspace) -> PathBuf {
 struct Listing {
     package: String,
     lines: Vec<String>,
-    /// How many of the lines are items, see [`COUNTED`].
+    /// Number of lines that are items, see [`COUNTED`].
     items: usize,
 }
 
@@ -189,8 +189,8 @@ fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failu
     listings.collect::<Result<Vec<_>, _>>().map(Ok)
 }
 
-/// Lets a stable toolchain write JSON: the option itself is unstable, and its output is the same
-/// for all users of one release.
+/// Allows a stable toolchain to write JSON: the option itself is unstable, and its output is the
+/// same for all users of one release.
 fn unstable(command: &mut Command) -> &mut Command {
     command.env("RUSTC_BOOTSTRAP", "1")
 }

@@ -14,7 +14,7 @@ pub struct Beside {
     errors: PathBuf,
 }
 
-/// How it ended.
+/// Outcome of a process.
 pub struct Ended {
     pub status: ExitStatus,
     pub printed: String,

@@ -20,7 +20,7 @@ use crate::workspace::{self, Workspace};
 pub use pictures::make as pictures;
 pub use preprocess::run as preprocess;
 
-/// Which mdBook, as `scripts/setup.sh` installs it.
+/// Version of mdBook that `scripts/setup.sh` installs.
 const VERSION: &str = "0.5.4";
 
 /// Checks the links, and builds the book; says what was left out.

@@ -13,7 +13,7 @@ use crate::{
     lines, names, prose, publish, purity, python, reference, rfc, size, tutorials, web,
 };
 
-/// One step: its name and what to do. `Ok(Some(reason))` is a skip.
+/// A step: its name and its function. `Ok(Some(reason))` means that the step was skipped.
 type Step = (
     &'static str,
     fn(&Workspace) -> Result<Option<String>, Failure>,
@@ -152,7 +152,8 @@ impl Ran {
     }
 }
 
-/// How long a step took, and how much of one processor: what of it was waiting is seen.
+/// Formats the duration of a step and its share of a processor's time, which shows the time spent
+/// waiting.
 fn spent(start: Instant, before: Option<f64>) -> String {
     let seconds = start.elapsed().as_secs_f64();
     match before.zip(computed()) {
@@ -300,8 +301,8 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// One of the two ways may be skipped. A user who may install packages has no reason to skip
-/// both.
+/// Checks the purity by `way`. A way may be skipped. A user who may install packages has no reason
+/// to skip both ways.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {
         Ok(_) => purity::run(workspace, Some(way)).map(|()| None),
@@ -342,7 +343,7 @@ const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recover
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     lanes::run(workspace)?;
-    // In addition TCP without its optional features.
+    // TCP is also tested without its optional features.
     for features in TCP_FEATURES {
         let mut cargo = workspace.cargo();
         cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);

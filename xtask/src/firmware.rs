@@ -22,7 +22,8 @@ pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure
     }
     let folder = firmware::leaves(workspace, &toolchain)?;
     let mut cargo = workspace.cargo();
-    // As the tests are built: this package alone would ask those below it for other features.
+    // The package is built as the tests are built: a build of this package alone would select other
+    // features of its dependencies.
     cargo.args(["test", "--workspace", "--test", "firmware"]);
     cargo.env("REDPOLL_FIRMWARE", folder);
     if lasts {

@@ -8,7 +8,7 @@ use crate::workspace::{self, Workspace};
 /// Seconds a target if nothing else is asked for.
 const SECONDS: u32 = 60;
 
-/// As many times that for targets with more to find than a codec has.
+/// Factors of the time for targets with more to find than a codec has.
 const LONGER: [(&str, u32); 1] = [("tcp", 10)];
 
 pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {

@@ -42,7 +42,7 @@ impl Test {
         WAITING.contains(&self.name.as_str())
     }
 
-    /// As in the output: the target and its package.
+    /// Returns the name in the output: the target and its package.
     fn shown(&self) -> String {
         let package = self.folder.file_name().unwrap_or_default();
         format!("{} of {}", self.name, package.to_string_lossy())
@@ -92,7 +92,7 @@ fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
     let start = Instant::now();
     let ended = test.run();
     let seconds = start.elapsed().as_secs_f64();
-    // One at a time: the lock also keeps what two lanes print apart.
+    // The lock is held while one lane prints, so that the lines of two lanes do not mix.
     let Ok(mut failed) = failed.lock() else {
         return;
     };

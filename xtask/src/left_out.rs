@@ -44,7 +44,7 @@ fn files(folder: &Path) -> Result<Vec<String>, Failure> {
     Ok(files)
 }
 
-/// Which of the files neither the program of tests nor the manifest names.
+/// Returns the files that neither the test program nor the manifest names.
 fn left_out<'a>(files: &'a [String], program: &str, manifest: &str) -> Vec<&'a str> {
     let modules = (program.lines()).filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
     let programs =

@@ -16,7 +16,7 @@ use crate::workspace::{self, Workspace};
 
 const TARGET: &str = "thumbv6m-none-eabi";
 
-/// How `core` for the target is had.
+/// Source of `core` for the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// It is part of the toolchain.
@@ -26,7 +26,7 @@ pub enum Way {
 }
 
 impl Way {
-    /// How to get there.
+    /// Returns the instructions to install it.
     pub fn advice(self) -> &'static str {
         match self {
             Way::Installed => "no toolchain has the target: `rustup target add thumbv6m-none-eabi`",
@@ -167,8 +167,8 @@ impl Toolchain {
             command
                 .env("RUSTC_BOOTSTRAP", "1")
                 .args(["-Z", libraries.build_std()]);
-            // Where cargo looks for it; without this, in the sysroot, where
-            // the package has a link to the same place.
+            // Path at which cargo looks for the sources; without this variable it looks in the
+            // sysroot, where the package has a link to the same place.
             command.env("__CARGO_TESTS_ONLY_SRC_ROOT", source.join("library"));
             command.args([Path::new("--target-dir"), &target_dir(workspace)]);
         }

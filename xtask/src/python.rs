@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// Where the package is, as a workspace of its own.
+/// Manifest of the package, which is a workspace of its own.
 pub const MANIFEST: &str = "crates/python/Cargo.toml";
 /// Cargo's target folder: what the other workspace has built there need not be built again.
 pub const TARGET: &str = "target";

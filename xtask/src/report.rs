@@ -1,4 +1,4 @@
-//! How checks end.
+//! Outcomes of checks.
 
 use std::fmt;
 

@@ -330,7 +330,7 @@ mod tests {
         let said = follows(text).unwrap_err();
         assert!(said.starts_with(":6: "), "{said}");
         assert!(said.contains("no-such-file"), "{said}");
-        // In a pipe, too.
+        // The same command in a pipe.
         assert!(follows("```sh\nls no-such-file | cat\n```\n\n```text\n…\n```\n").is_err());
     }
 

@@ -87,7 +87,7 @@ fn rooms(tokens: TokenStream) -> BTreeSet<&'static str> {
     found
 }
 
-/// How many fields the struct `Node` has, if it is here.
+/// Returns the number of fields of the struct `Node`, if `tokens` contain it.
 fn fields_of_node(tokens: TokenStream) -> Option<usize> {
     let file: syn::File = syn::parse2(tokens).ok()?;
     file.items.into_iter().find_map(|item| match item {

@@ -11,7 +11,7 @@ use crate::workspace::{self, Workspace};
 const FILES: [&str; 3] = ["index.html", "live.css", "live.js"];
 /// The oldest Node that builds the page.
 const NODE: &str = "20.19 or later";
-/// How a test says that something is missing.
+/// Exit code of a test whose requirements are missing.
 const SKIPPED: i32 = 77;
 
 /// Builds the page again and compares.
@@ -42,7 +42,7 @@ pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Has a browser work with the page of the program that the tests have built.
+/// Tests the page of the program, which the tests have built, in a browser.
 pub fn page(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let folder = workspace.root.join("web");
     let program = workspace.root.join("target/debug/redpoll");

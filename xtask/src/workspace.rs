@@ -1,4 +1,4 @@
-//! Where things are, and how to call cargo.
+//! Paths of the workspace, and calls of cargo.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ use redpoll_stack::{ConnId, Error, Streams};
 pub enum ToHost {
     /// This number of bytes was written to the buffer.
     Data(usize),
-    /// Nothing at the moment.
+    /// No data at the moment.
     Nothing,
     /// The mesh side has ended its direction: shut the host's stream down for
     /// writing.
@@ -133,7 +133,7 @@ impl Splice {
         self.failed || (self.host_ended && self.mesh_ended)
     }
 
-    /// Lets go of the connection; resets it unless both directions had ended.
+    /// Releases the connection; resets it unless both directions had ended.
     pub fn release(self, now: Instant, node: &mut impl Streams) {
         if !(self.host_ended && self.mesh_ended) {
             node.abort(now, self.conn);

@@ -124,7 +124,7 @@ impl RpConfig {
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
-    /// How much of everything it has.
+    /// Returns the numbers and sizes of the node's buffers and tables.
     pub(crate) fn room(&self) -> Room {
         Room {
             connections: self.connections,

@@ -39,7 +39,7 @@ pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
     Ok(unsafe { pointer.read() })
 }
 
-/// Where to write something that need not be written: `pointer` may be null.
+/// Returns the place for an optional result, whose `pointer` may be null.
 ///
 /// # Safety
 /// As [`reference`].

@@ -33,7 +33,8 @@ pub struct RpNode {
     below: Below,
     /// The longest packet that its slots take, in bytes.
     pub(crate) packet_bytes: u16,
-    /// Where it was made: its tables are behind it, and it must not be moved.
+    /// Address at which the node was made. Its tables follow it in memory, so the node must not be
+    /// moved.
     here: *const RpNode,
     node: MaybeUninit<Node<StaticMemory>>,
     sockets: &'static mut [Socket],

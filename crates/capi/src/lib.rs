@@ -31,7 +31,7 @@ mod plan;
 pub mod socket;
 pub mod waiting;
 
-/// Nothing in the library panics; a `no_std` library must have this all the same.
+/// The library does not panic, but a `no_std` library must have a panic handler.
 #[cfg(all(not(feature = "std"), not(test)))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {

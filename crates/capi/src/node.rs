@@ -102,7 +102,7 @@ pub unsafe extern "C" fn rp_address(node: *mut RpNode, address: *mut u8) -> Code
     }))
 }
 
-/// Where a route leads to.
+/// Destinations of a route.
 const VIA_NEIGHBOUR: u8 = 0;
 const VIA_ON_LINK: u8 = 1;
 const VIA_HOST: u8 = 2;
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mu
     }))
 }
 
-/// How a work ended, in the numbers of `RP_RESULT_*`.
+/// Returns the outcome of a radio work from its number, one of `RP_RESULT_*`.
 fn result(number: u8) -> Option<RadioResult> {
     Some(match number {
         1 => RadioResult::Loaded,

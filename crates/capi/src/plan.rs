@@ -1,7 +1,7 @@
-//! Where in the caller's memory everything of a node is.
+//! Places of a node's parts in the caller's memory.
 //!
-//! One list of parts says both how long the memory must be and where each part begins, so
-//! that the two cannot differ.
+//! One list of parts determines both the length of the memory and the beginning of each part, so
+//! the two cannot differ.
 
 use core::alloc::Layout;
 
@@ -20,7 +20,7 @@ type Udp = UdpSlot<&'static mut [u8]>;
 /// at least, and no part of a node needs more.
 pub(crate) const ALIGN: usize = 8;
 
-/// How much of everything a node has; buffers are in bytes.
+/// Numbers and sizes of a node's buffers and tables; sizes of buffers are in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) connections: u8,

@@ -11,7 +11,7 @@ use crate::error::{Code, bytes, bytes_mut, code, place, put, value};
 use crate::handle::RpNode;
 use crate::socket::{RpEndpoint, descriptor, polled};
 
-/// Has something of the caller's done.
+/// A callback of the caller.
 type Hook = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// `struct rp_waiter`

@@ -1,4 +1,4 @@
-//! How a command ends that did not do what it was asked for.
+//! Exit codes and messages of commands that fail.
 
 use std::process::ExitCode;
 

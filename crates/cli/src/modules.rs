@@ -15,7 +15,7 @@ pub(crate) fn loader(scenario: &str) -> impl Loader {
     let scenario = scenario.to_owned();
     redpoll_modules::Modules::new(move |line| {
         let line = format!("{scenario}: {line}");
-        // Nothing else can be done: the thread that would end the run is the one that hangs.
+        // The process must exit here: the thread that would end the run is the one that hangs.
         let _ = crate::output::fail(crate::USAGE, line);
         std::process::exit(crate::USAGE.into());
     })

@@ -125,12 +125,12 @@ impl<'a> Places<'a> {
         self.outputs.iter().find(is_over)
     }
 
-    /// As [`Places::check`], and refuses an output over a file that `scenario` was
-    /// read from.
+    /// Checks as [`Places::check`], and refuses to write an output over the file from which
+    /// `scenario` was read.
     ///
     /// # Errors
     ///
-    /// Which it is, and what is allowed.
+    /// The output, and what is allowed.
     pub fn check_beside(&self, scenario: &Scenario) -> Result<(), String> {
         self.check()?;
         let read: Vec<_> = scenario

@@ -5,9 +5,9 @@ use std::io::{IsTerminal as _, Read};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How often they are drawn in a second.
+/// Number of updates of a progress bar per second.
 const HZ: u8 = 10;
-/// How bytes are counted, and other things.
+/// Formats of the progress bars for bytes and for other units.
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
 /// The template for an unknown length.

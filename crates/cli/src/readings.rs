@@ -114,7 +114,7 @@ struct Cost {
     bytes: f64,
     charge_mc: f64,
     wakes: f64,
-    /// Until it was acknowledged.
+    /// Time until the reading was acknowledged, in milliseconds.
     ms: f64,
 }
 
@@ -206,7 +206,7 @@ struct Counter {
 struct Counted {
     frames: u64,
     bytes: u64,
-    /// How often the leaf has begun to send in the minute behind a reading.
+    /// Number of times that the leaf has begun to send in the minute after a reading.
     wakes: u64,
     last: Option<Instant>,
 }

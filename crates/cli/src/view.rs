@@ -16,7 +16,7 @@ use crate::output::{self, fail};
 use crate::web::{self, Anchor};
 use crate::{FAILED, USAGE};
 
-/// How long to wait between two looks at the clock.
+/// Interval between two checks of the clock.
 const TURN: Duration = Duration::from_millis(15);
 
 /// Runs the command.

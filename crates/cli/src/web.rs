@@ -25,7 +25,7 @@ pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
     })
 }
 
-/// Where to look at the mesh, in lines for the terminal.
+/// Returns lines for the terminal with the address of the live view.
 pub(crate) fn greeting(server: &Server) -> String {
     format!(
         "Open this page: {}\n{}",
@@ -46,13 +46,14 @@ fn exposure(address: SocketAddr) -> String {
     }
 }
 
-/// Where virtual time and that on the wall met: how far a run should be that goes at a
-/// certain speed from there.
+/// A pair of virtual and real time at which the speed last changed. It determines how far a run
+/// with this speed should be.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Anchor(Option<(Instant, u64, f64)>);
 
 impl Anchor {
-    /// Where a run should be now that is at `t`, in microseconds; `None`: as far as it can.
+    /// Returns the virtual time in microseconds that a run at `t` should have reached by now;
+    /// `None` if it runs as fast as possible.
     pub(crate) fn goal(&mut self, t: u64, speed: Option<f64>) -> Option<u64> {
         let Some(speed) = speed else {
             self.0 = None;

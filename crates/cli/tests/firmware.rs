@@ -141,8 +141,8 @@ impl Line for Socket {
     }
 }
 
-/// In virtual time, an emulated leaf sends the same bytes as a simulated one, at the same
-/// microseconds.
+/// Checks that an emulated leaf in virtual time sends the same bytes as a simulated leaf, at the
+/// same microseconds.
 fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
     let scratch = Scratch::new(test);
     let Some(_emulator) = emulate(test, board, &scratch.socket()) else {
@@ -168,7 +168,7 @@ fn a_cortex_m0_sends_what_a_simulated_leaf_sends() {
     sends_what_a_simulated_leaf_sends("same_frames_m0", &MICROBIT);
 }
 
-/// In real time: curl fetches from a microcontroller over three simulated hops.
+/// Checks in real time that curl fetches a page from a microcontroller over three simulated hops.
 #[test]
 fn curl_fetches_from_a_microcontroller_over_three_hops() {
     let test = "curl";

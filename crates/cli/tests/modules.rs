@@ -86,7 +86,7 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
         let told = stderr(&run);
         assert_eq!(code(&run), 2, "{told}");
         assert!(told.contains("mesh.toml: nodes.node-"), "{told}");
-        // How long it was seen to run depends on how busy the machine is.
+        // The time for which the module was seen to run depends on the load of the machine.
         for part in [
             "the module hangs: it has run for",
             "modules.patience, 0.5 s",

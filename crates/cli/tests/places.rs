@@ -1,4 +1,4 @@
-//! Where the program writes: never over what it reads, never twice into one place.
+//! The program never writes over a file that it reads, and never writes two outputs to one place.
 
 mod support;
 

@@ -405,7 +405,7 @@ fn a_radio_that_is_a_program_is_the_user_and_is_started_again() {
     if !is_root(test) || !has_terminals(test) {
         return;
     }
-    // Where the user may execute it.
+    // The folder is one in which the user may execute the program.
     let folder = folder_of_user("up-forkpty");
     let program = folder.file("radio");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();

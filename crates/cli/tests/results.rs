@@ -199,7 +199,7 @@ fn a_result_is_plotted_told_and_compared() {
     assert!(html.contains("<title>line-2, seed 1</title>") && html.ends_with("</html>\n"));
     assert!(html.contains("Overrides of the scenario's file: <code>duration ="));
     assert!(html.contains("goodput (kb/s)") && html.contains("node-3"));
-    // Nothing from elsewhere.
+    // The page loads nothing from other servers.
     assert!(
         !html.contains("http://") && !html.contains("src="),
         "{html}"

@@ -139,7 +139,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     assert!(module.contains("pub const TCP_MSS: u16 = "), "{module}");
     compiles(&folder);
 
-    // Nothing is left to run, and what is found is the same.
+    // No run is left, and the found values are the same.
     let again = tune(&folder, &["goal.toml", "--json", "-"]);
     assert_eq!(found(&again), json);
     assert!(

@@ -47,7 +47,7 @@ fn a_page_comes_through_a_forwarded_port() {
     let mut mesh = office(&FORWARD);
     mesh.wait_until_up();
     let port = forwarded_port(&mesh.line());
-    // One after the other: connections are given back.
+    // Connections one after the other: the forwarder frees each connection at its end.
     for _ in 0..3 {
         assert!(get(port).contains("This is leaf-12"));
     }
@@ -118,7 +118,7 @@ fn frames_are_told_of_on_request() {
     refused(&[&["up", "office"][..], &rest].concat(), 2, &["--verbose"]);
 }
 
-/// As a browser does: six connections at once, to a node with room for four.
+/// A browser opens six connections at once, to a node with room for four.
 #[test]
 fn six_connections_at_once_are_all_served() {
     let mut mesh = office(&FORWARD);

@@ -711,7 +711,7 @@ fn namespace_hides_the_mesh() {
     let (code, output) = office(41, &["--join", "namespace", "--", "sh", "-c", script]).finishes();
     assert_eq!(code, 0, "{output}");
     assert!(output.ends_with("1\n"), "{output}");
-    // From outside, nothing of it is to be seen.
+    // From outside the namespace, nothing of the mesh is visible.
     let mut mesh = office(41, &["--join", "namespace", "--name", "rphidden"]);
     mesh.wait_until_up();
     assert!(!exists("rphidden"));

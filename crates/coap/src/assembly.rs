@@ -7,7 +7,7 @@ use redpoll_base::{Duration, Instant};
 use crate::block::Block;
 use crate::message::Peer;
 
-/// Which transfer a block belongs to: RFC 7959 §2.5 allows one a peer and
+/// The transfer to which a block belongs: RFC 7959 §2.5 allows one transfer for each peer and
 /// resource at a time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Resource {

@@ -18,7 +18,7 @@ impl BlockSize {
         BlockSize(szx.unwrap_or(0))
     }
 
-    /// How many bytes it is.
+    /// Returns the size of the block in bytes.
     pub const fn bytes(self) -> usize {
         16 << self.0
     }
@@ -32,12 +32,12 @@ pub struct Part {
     pub num: u32,
     /// Others follow.
     pub more: bool,
-    /// How long blocks are; all but the last are full.
+    /// Size of the blocks; all except the last are full.
     pub size: BlockSize,
 }
 
 impl Part {
-    /// Where it begins in its body, in bytes.
+    /// Returns the position of the part in its body, in bytes.
     pub const fn offset(self) -> usize {
         self.num as usize * self.size.bytes()
     }
@@ -87,7 +87,7 @@ impl Block {
         }
     }
 
-    /// Where it starts in its body.
+    /// Returns the position of the block in its body, in bytes.
     pub(crate) fn offset(self) -> usize {
         self.num as usize * self.size.bytes()
     }

@@ -12,7 +12,7 @@ const THREE_SECONDS: Duration = Duration::from_secs(3);
 const DRAFT_CAP: Duration = Duration::from_secs(32);
 const CONTIKI_CAP: Duration = Duration::from_secs(60);
 
-/// One estimator of RFC 6298 §2 with its own K.
+/// An estimator of RFC 6298 §2 with its own K.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Estimator {
     /// SRTT and RTTVAR; `None` before a sample.
@@ -76,8 +76,8 @@ impl Cocoa {
 
     /// Ages the estimate: an old one approaches 1 to 3 s (the draft, §4.3 and appendix B.2).
     fn age(&mut self, now: Instant) {
-        // As often as it would have happened on time: each step takes at least
-        // 16 times the estimate, so that there are never many.
+        // The estimate ages as often as it would have on time. Each step takes at least 16 times
+        // the estimate, so there are few steps.
         loop {
             let idle = now.since(self.updated);
             let (after, aged) = if self.rto < SECOND {

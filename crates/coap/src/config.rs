@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 
 use crate::block::BlockSize;
 
-/// How retransmission timeouts are chosen.
+/// Method by which retransmission timeouts are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RtoPolicy {
     /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
@@ -86,7 +86,7 @@ impl Transmission {
 pub struct Config {
     /// Transmission parameters.
     pub transmission: Transmission,
-    /// How timeouts are chosen.
+    /// Method by which timeouts are chosen.
     pub rto: RtoPolicy,
     /// The largest block that it sends or wants; longer bodies go block-wise.
     pub block: BlockSize,
@@ -115,8 +115,8 @@ pub struct Config {
     /// A request that is not answered after this is acknowledged alone, and
     /// the response follows in a message of its own (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
-    /// How long it waits for a response that is not, or no longer, asked for
-    /// by retransmissions; MAX_TRANSMIT_WAIT by default.
+    /// Time for which a client waits for a response after its request was acknowledged or without
+    /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.
     pub patience: Duration,
 }
 

@@ -5,8 +5,7 @@ use alloc::vec::Vec;
 use coap_lite::{MessageClass, MessageType, Packet};
 use redpoll_base::Addr;
 
-/// Where a datagram comes from or goes to: an endpoint of RFC 7252 §1.2
-/// without security.
+/// Source or destination of a datagram: an endpoint of RFC 7252 §1.2 without security.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Peer {
     /// IPv6 address of the peer.

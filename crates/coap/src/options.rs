@@ -1,5 +1,5 @@
-//! Which options this endpoint understands in requests and responses
-//! (RFC 7252 §5.4, §5.10; RFC 7959 §2.1; RFC 7967; RFC 9175 §2.2).
+//! The options that this endpoint understands in requests and responses (RFC 7252 §5.4, §5.10; RFC
+//! 7959 §2.1; RFC 7967; RFC 9175 §2.2).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -37,7 +37,7 @@ pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
     check_with(packet, &[])
 }
 
-/// As [`check`], where `more` options are understood besides.
+/// Checks as [`check`], if the endpoint also understands the options `more`.
 pub(crate) fn check_with(packet: &mut Packet, more: &[Known]) -> Result<(), u16> {
     let mut ignored = Vec::new();
     for (number, values) in packet.options() {

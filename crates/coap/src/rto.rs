@@ -1,4 +1,4 @@
-//! How long a message waits for its acknowledgement before it is repeated.
+//! Time for which a message waits for its acknowledgement before it is retransmitted.
 
 use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant, Rng};
@@ -91,7 +91,8 @@ impl Estimators {
         known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
     }
 
-    /// When such a message may be sent; `None` if at any time.
+    /// Returns the time from which such a message may be sent; `None` if it may be sent at any
+    /// time.
     pub(crate) fn not_before(&self, peer: Peer) -> Option<Instant> {
         self.unconfirmed(peer)?.unconfirmed.not_before()
     }
@@ -116,7 +117,7 @@ impl Estimators {
         });
     }
 
-    /// Has `act` work with the estimate of `peer`.
+    /// Calls `act` with the estimate of `peer`.
     fn with<R>(&mut self, now: Instant, peer: Peer, act: impl FnOnce(&mut Cocoa) -> R) -> R {
         let known = self.peers.iter().position(|(known, _)| *known == peer);
         let mut estimate = match known {

@@ -15,7 +15,7 @@ const ANSWER_BYTES: usize = 16 << 10;
 struct Message {
     peer: Peer,
     id: MessageId,
-    /// From then on the ID may be a new message's.
+    /// Time from which the ID may belong to a new message.
     until: Instant,
     /// The Acknowledgement or Reset that it got; empty for none.
     answer: Vec<u8>,

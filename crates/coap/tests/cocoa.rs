@@ -25,8 +25,8 @@ fn note(bytes: usize) -> Request {
         .unreliable()
 }
 
-/// Lets the time until `end` go by, answered after `rtt` or not at all; every
-/// message that the client sent, when, and of which type.
+/// Passes the time until `end`, with answers after `rtt` or without answers. Returns the time and
+/// type of every message that the client sent.
 fn run(pair: &mut Pair, rtt: Option<Duration>, end: Instant) -> Vec<(Instant, &'static str)> {
     let mut sent = Vec::new();
     loop {
@@ -97,8 +97,8 @@ fn the_rate_is_one_in_a_timeout() {
     let gap = |at: usize| sent[at + 1].0.since(sent[at].0);
     assert_eq!(gap(0), secs(2));
     assert_eq!(sent[7].1, "CON");
-    // One strong sample: 0.5 * (100 + 4 * 50) + 0.5 * 2000 ms. An estimate
-    // weighs half each time.
+    // A strong sample: 0.5 * (100 + 4 * 50) + 0.5 * 2000 ms. The old and the new estimate each have
+    // a weight of one half.
     assert_eq!(gap(8), Duration::from_millis(1_150));
     assert!(gap(16) < gap(8) && gap(32) < Duration::from_millis(800));
     // Contiki's and the standard's go at once.

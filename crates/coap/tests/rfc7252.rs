@@ -190,7 +190,7 @@ fn s5_2_2_separate() {
     assert_eq!(pair.server.poll_datagram().unwrap().1, alone);
     pair.client.input(pair.now, SERVER, &alone);
     assert_eq!(pair.client.expects(), Expect::Data);
-    // Nothing is repeated now.
+    // The client retransmits nothing from now on.
     pair.wait(secs(60));
     assert_eq!(pair.client.poll_datagram(), None);
     pair.server

@@ -1,4 +1,4 @@
-//! From captured frames to layers.
+//! Decodes captured frames to layers.
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;

@@ -16,7 +16,7 @@ use crate::run::{Reading, Run};
 pub enum X {
     /// A number in the figure's unit.
     Number(f64),
-    /// One of several categories.
+    /// A category by name.
     Name(&'static str),
     /// No position: the row is about the whole figure.
     None,

@@ -13,7 +13,7 @@ use crate::figure::{Declared, Figure, Origin, X};
 use crate::results::{Results, StoredRun};
 use crate::run::{Gap, Run, mean};
 
-/// One number of a figure, with the paper's number.
+/// A number of a figure, with the paper's number.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     /// The study's name.

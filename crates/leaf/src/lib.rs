@@ -114,7 +114,7 @@ impl Services {
         }
     }
 
-    /// When the services want to be called.
+    /// Returns the time at which the services want to be called.
     pub fn wakes_at(&self) -> Option<Instant> {
         self.session.deadline()
     }

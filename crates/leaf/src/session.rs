@@ -24,7 +24,7 @@ const SEND_BUFFER: u32 = 1_848;
 pub(crate) enum Service {
     /// Echoes all data (RFC 862).
     Echo,
-    /// One request, one answer.
+    /// A connection with one HTTP request and its answer.
     Web(Web),
 }
 
@@ -33,9 +33,9 @@ pub(crate) struct Session {
     conn: Option<ConnId>,
     service: Service,
     held: Held,
-    /// When something last moved.
+    /// Time at which data last moved.
     moved: Instant,
-    /// When the connection was accepted.
+    /// Time at which the connection was accepted.
     begun: Instant,
     /// Bytes that it has been given to send.
     given: u32,
@@ -69,7 +69,7 @@ impl Session {
         self.conn == Some(conn)
     }
 
-    /// When the connection is given up.
+    /// Returns the time at which the connection is given up.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let end = self.moved + PATIENCE;
         let look = self.begun + GRACE;
@@ -126,7 +126,7 @@ impl Session {
         let mut bytes = [0; DATAGRAM];
         while let Some((len, from)) = node.udp_recv(id, &mut bytes) {
             let datagram = bytes.get(..len).unwrap_or_default();
-            // One that finds no room is lost, as datagrams are.
+            // A datagram that finds no room is lost, as datagrams may be.
             let _ = node.udp_send(now, id, from, datagram);
         }
     }

@@ -32,7 +32,7 @@ pub struct Status {
 /// The only field that counts.
 const HOST: &[u8] = b"host";
 
-/// One request and its answer.
+/// An HTTP request and its answer.
 #[derive(Default)]
 pub(crate) struct Web {
     line: [u8; LINE],
@@ -51,7 +51,7 @@ pub(crate) struct Web {
     phase: Phase,
 }
 
-/// How far the field of a line has been read.
+/// State of reading a header field of a line.
 #[derive(Default, Clone, Copy)]
 enum Field {
     /// Reading a field's name: its length so far, and whether it is a prefix of [`HOST`].

@@ -34,7 +34,8 @@ const INITIAL_INTERVAL_MAX: Duration = Duration::from_secs(16);
 const INITIAL_COUNT: u32 = 3;
 const DELAY_BETWEEN: Duration = Duration::from_secs(3);
 const ANSWER_DELAY_MAX: Duration = Duration::from_millis(500);
-/// How long hosts keep the route: three times the longest interval, as RFC 4191 §4 has it.
+/// Time for which hosts keep the route: three times the longest interval, as RFC 4191 §4
+/// recommends.
 const ROUTE_LIFETIME_S: u32 = 1_800;
 
 /// Why nothing can be advertised.
@@ -66,7 +67,7 @@ fn failed(step: &'static str) -> impl Fn(Errno) -> AdvertiserError {
     }
 }
 
-/// When advertisements leave (RFC 4861 §6.2.4, §6.2.6).
+/// Times at which advertisements are sent (RFC 4861 §6.2.4, §6.2.6).
 #[derive(Debug)]
 struct Timetable {
     rng: Rng,
@@ -91,7 +92,7 @@ impl Timetable {
         least + Duration::from_micros(u64::from(self.rng.below(span.saturating_add(1))))
     }
 
-    /// One has left.
+    /// Records that an advertisement was sent.
     fn on_sent(&mut self, now: Instant) {
         self.last = Some(now);
         self.sent = self.sent.saturating_add(1);
@@ -161,7 +162,8 @@ impl Advertiser {
         })
     }
 
-    /// When [`Advertiser::turn`] is to be called, if no solicitation comes before.
+    /// Returns the time at which [`Advertiser::turn`] is to be called, if no solicitation arrives
+    /// before.
     pub fn next_at(&self) -> Instant {
         self.timetable.next
     }
@@ -208,7 +210,7 @@ impl Advertiser {
                 Err(Errno::EINTR) => continue,
                 Err(errno) => return Err(errno.into()),
             };
-            // From an unspecified source the scope is not said.
+            // If the source address is unspecified, the kernel does not report the scope.
             let is_here = interface.is_none_or(|index| index == 0 || index == self.interface);
             if is_solicitation(message.get(..len).unwrap_or_default(), hop_limit) && is_here {
                 return Ok(true);

@@ -14,9 +14,8 @@ use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::Pid;
 
-/// Has the kernel kill what `command` starts as soon as the thread that
-/// starts it is gone, however it went: for a helper that must not be left
-/// behind even by SIGKILL.
+/// Makes the kernel kill the process that `command` starts as soon as the thread that starts it has
+/// ended, for any reason. This is for a helper that must not remain even after SIGKILL.
 pub fn kill_with_us(command: &mut Command) {
     // SAFETY: between fork and exec only async-signal-safe calls are allowed;
     // prctl(2) is a bare system call and allocates nothing.
@@ -37,7 +36,7 @@ pub struct Companion {
 }
 
 impl Companion {
-    /// How long a process may take to end after SIGTERM and SIGHUP, before SIGKILL.
+    /// Longest time for a process to end after SIGTERM and SIGHUP, before SIGKILL.
     const PATIENCE: Duration = Duration::from_secs(2);
 
     /// Starts the program, with no signal blocked; it gets a SIGHUP should this

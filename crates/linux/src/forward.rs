@@ -21,7 +21,7 @@ pub use spec::{ForwardSpec, ForwardSpecError};
 /// The border router's own TCP, as far as a forward needs it. Every
 /// [`Mesh`](crate::gateway::Mesh) has it.
 pub trait MeshTcp {
-    /// One connection into the mesh.
+    /// A connection into the mesh.
     type Conn;
 
     /// Opens a connection to a node; it may still be under way when this
@@ -50,7 +50,7 @@ pub trait MeshTcp {
     /// Ends our stream after what is queued; the peer may go on sending.
     fn close(&mut self, conn: &mut Self::Conn);
 
-    /// Gives the connection back: if both streams have ended, queued data are still delivered;
+    /// Releases the connection: if both streams have ended, queued data are still delivered;
     /// otherwise it is reset.
     fn release(&mut self, conn: Self::Conn);
 }
@@ -60,7 +60,7 @@ pub trait MeshTcp {
 pub enum Received {
     /// This many bytes, at least one.
     Data(usize),
-    /// Nothing now.
+    /// No data at the moment.
     Nothing,
     /// The peer has ended its stream.
     End,
@@ -136,7 +136,7 @@ pub enum Passage {
     },
 }
 
-/// How a forwarded connection ended.
+/// Reason for the end of a forwarded connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Both sides have ended their streams.
@@ -147,7 +147,7 @@ pub enum Ending {
     BrokenByHost,
 }
 
-/// One `--forward`: its listening sockets and where it leads.
+/// A `--forward` option: its listening sockets and its destination.
 #[derive(Debug)]
 struct Forward {
     listeners: Vec<TcpListener>,

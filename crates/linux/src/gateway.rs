@@ -30,7 +30,7 @@ pub trait Mesh {
     /// Brings the mesh up to `now`, which never goes back.
     fn advance(&mut self, now: Instant);
 
-    /// When it next has something to do by itself.
+    /// Returns the time at which the mesh next has an event of its own.
     fn next_at(&self) -> Option<Instant>;
 
     /// Takes a packet from the host: any bytes at all.
@@ -39,8 +39,8 @@ pub trait Mesh {
     /// Writes the next packet for the host to `out` and returns its length.
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
 
-    /// Lets `act` use the border router at the present time, and then has the
-    /// mesh do what follows from it.
+    /// Calls `act` with the border router at the present time. Then the mesh handles the
+    /// consequences.
     fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Self::Border) -> R) -> R;
 }
 
@@ -199,8 +199,8 @@ impl Gateway {
         &self.counters
     }
 
-    /// How late the most belated event of the mesh was since the last call:
-    /// some hundred microseconds normally, ever more if the machine is too slow.
+    /// Returns the largest delay of an event of the mesh since the last call. The delay is normally
+    /// some hundred microseconds. It grows without limit if the machine is too slow.
     pub fn take_lateness(&mut self) -> Duration {
         std::mem::take(&mut self.lateness)
     }

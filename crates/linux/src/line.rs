@@ -17,12 +17,12 @@ use nix::sys::time::TimeSpec;
 
 /// The pause before another attempt to reach a missing peer.
 const AGAIN: Duration = Duration::from_millis(500);
-/// How long a connection may take.
+/// Longest time for a connection to open.
 const CONNECT: Duration = Duration::from_secs(2);
 /// Bytes read at once.
 const CHUNK: usize = 4_096;
 
-/// Where the other end is.
+/// Address of the other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineAddress {
     /// It comes to this file.
@@ -65,7 +65,7 @@ impl LineAddress {
 pub struct LineWatch(Arc<Epoll>);
 
 impl LineWatch {
-    /// One of no lines yet.
+    /// Makes a watch without lines.
     ///
     /// # Errors
     /// The kernel's.
@@ -134,7 +134,7 @@ pub struct SocketLine {
     address: LineAddress,
     listener: Option<Listener>,
     stream: Option<Box<dyn Stream>>,
-    /// When a peer was last sought.
+    /// Time at which a peer was last looked for.
     sought: Option<Instant>,
     watch: LineWatch,
 }

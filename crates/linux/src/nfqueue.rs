@@ -165,7 +165,7 @@ impl NfQueue {
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
-        // In one message, or packets would come before there is a mode to hear of them in.
+        // One message sets both, because packets would otherwise arrive before the mode is set.
         queue
             .configure(&[
                 (COMMAND, &[BIND, 0, high, low]),
@@ -252,7 +252,7 @@ impl NfQueue {
         self.flush()?;
         // All with a number up to this one, which also those have that are not read yet.
         self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
-        // In one message, so that nothing comes in between.
+        // One message sets both, so that nothing happens in between.
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let unbind: (u16, &[u8]) = (COMMAND, &[UNBIND, 0, high, low]);
         let message = message(CONFIG, REQUEST, 0, self.number, &[unbind]);

@@ -123,7 +123,7 @@ impl FromStr for Service {
     }
 }
 
-/// Where a packet goes. The port is 0 for protocols without ports.
+/// Destination of a packet. The port is 0 for protocols without ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Destination {
     addr: Ipv6Addr,
@@ -175,7 +175,7 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// Lets nodes reach `exposed` and answer whatever comes from outside.
+    /// Permits nodes to send to `exposed`, and to answer packets from outside.
     pub fn new(exposed: Vec<Service>) -> Reach {
         Reach {
             exposed,
@@ -183,7 +183,7 @@ impl Reach {
         }
     }
 
-    /// Lets nodes reach everything.
+    /// Permits nodes to send to any destination.
     pub fn anything() -> Reach {
         Reach::new(vec![Service::default()])
     }
@@ -271,7 +271,7 @@ impl Reach {
         false
     }
 
-    /// Notes an attempt, unless the same one was reported before.
+    /// Records an attempt, unless the same attempt was reported before.
     fn report(&mut self, node: Ipv6Addr, to: Destination) {
         if self.reported.contains(&(node, to)) || self.attempts.len() >= REPORTS_MAX {
             return;

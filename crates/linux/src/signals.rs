@@ -37,7 +37,7 @@ impl Signals {
         Self::of(&[])
     }
 
-    /// As [`Signals::watch`], and Ctrl-Z does not stop the process either: the process gets
+    /// Watches as [`Signals::watch`], and Ctrl-Z does not stop the process either: the process gets
     /// [`Notice::Stop`], and calls [`stop`] when it is ready.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use crate::ioctl;
 
-/// Where the kernel keeps TUN devices.
+/// Device file of the kernel for TUN interfaces.
 pub const DEVICE: &str = "/dev/net/tun";
 
 /// Properties of an interface.

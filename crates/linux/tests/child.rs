@@ -1,5 +1,5 @@
-//! Nothing that a companion has started outlives it. One test a file: a
-//! companion takes all children of its process for its own.
+//! No process that a companion has started outlives it. The file has one test, because a companion
+//! treats all children of its process as its own.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -42,7 +42,7 @@ fn run(script: &str) -> Duration {
 
 #[test]
 fn what_a_companion_started_ends_with_it() {
-    // As in the program: these are blocked here and must not be there.
+    // These signals are blocked here, as in the program, and must not be blocked in the companion.
     let _signals = Signals::watch().unwrap();
     let polite = "sleep 1000 & echo $!; (sleep 1000 & echo $!); sleep 1000";
     assert!(

@@ -32,7 +32,7 @@ const IDENTITY: Identity = Identity {
     max_frame_retries: 3,
 };
 
-/// From 1 to 2, with a request for acknowledgement.
+/// A frame from 1 to 2 that requests an acknowledgement.
 const FRAME: [u8; 11] = [0x61, 0x98, 7, 0x70, 0x72, 2, 0, 1, 0, b'h', b'i'];
 
 /// The fake's reaction to the next frame to send.
@@ -353,7 +353,7 @@ fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
 }
 
 impl Bench {
-    /// As [`Bench::send`], once the line has been found gone.
+    /// Sends as [`Bench::send`], after the loss of the line was detected.
     fn send_while_gone(&mut self) -> RadioResult {
         while !self.was_told("has disconnected") {
             self.radio.turn(self.clock.now());

@@ -20,11 +20,11 @@ use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// In a slot.
+    /// A packet in a slot.
     Slot(SlotId),
     /// A forwarded fragment, as its frame.
     Forwarded(Forwards),
-    /// In the transport's buffer; the headers are in the [`PulledDatagram`].
+    /// A segment in the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
     /// A datagram in recoverable fragments, by its index.
     Recoverable(u8, Recovers),

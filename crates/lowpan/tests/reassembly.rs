@@ -208,7 +208,7 @@ fn uncompressed_packets_are_understood() {
         node.input(T0, A, B, &frame[..100]),
         Err(DropReason::Malformed)
     );
-    // In two fragments.
+    // The packet arrives in two fragments.
     let mut first = vec![0xc0, 100, 0, 5, 0x41];
     first.extend(&sent[..64]);
     let mut last = vec![0xe0, 100, 0, 5, 8];

@@ -400,8 +400,8 @@ fn fragments_under_other_numbers_fill_the_gap() {
     assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::FULL);
 }
 
-/// Nothing that comes makes a reassembly begin, or reach out of its slot, that
-/// could not end well.
+/// Checks that no arriving fragment begins a reassembly that could not succeed, or reaches beyond
+/// its slot.
 #[test]
 fn what_cannot_be_is_refused() {
     let (mut a, mut b) = pair();

@@ -108,7 +108,7 @@ fn a_relay_answers_when_its_acknowledgment_was_lost() {
         (back.tag, back.bitmap),
         (header(&again[0]).tag, Bitmap::FULL)
     );
-    // One that does not ask is dropped silently.
+    // A fragment that does not request an acknowledgment is dropped silently.
     assert_eq!(
         pass(&mut relay, ms(500), &first[1]),
         Err(DropReason::Duplicate)
@@ -269,7 +269,7 @@ fn congestion_is_echoed_once() {
 /// Without memory a datagram is handled otherwise, or refused.
 #[test]
 fn memory_bounds_what_is_under_way() {
-    // Nothing for own datagrams: plain fragments.
+    // `a` has no memory for its own recoverable datagrams, so it sends plain fragments.
     let mut a = node(4);
     a.forward_fragments(forwarding(16));
     a.recover_fragments(RecoveryConfig::default(), memory(0, 4, 4));
@@ -279,7 +279,7 @@ fn memory_bounds_what_is_under_way() {
     assert!(kinds[1..].iter().all(|kind| *kind == Dispatch::Next));
     assert!(fragment::Header::parse(&plain[0]).is_ok());
 
-    // Nothing for paths: the relay joins the datagram.
+    // The relay has no memory for paths, so it reassembles the datagram.
     let (mut a, _) = pair();
     let (_, first) = begin(&mut a, START, 6);
     let mut relay = node(4);
@@ -290,7 +290,8 @@ fn memory_bounds_what_is_under_way() {
         .find_map(|frame| pass(&mut relay, START, frame).unwrap());
     assert_eq!(relay.packet(slot.unwrap()), packet);
 
-    // Nothing for what arrives, or no slot: a null bitmap.
+    // The receiver has no memory for arriving datagrams, or no slot, so it answers with a null
+    // bitmap.
     for (slots, incoming, reason) in [(4, 0, DropReason::NoSlot), (1, 4, DropReason::NoSlot)] {
         let mut b = node(slots);
         b.recover_fragments(RecoveryConfig::default(), memory(4, incoming, 0));

@@ -219,7 +219,7 @@ fn occupancy_is_averaged_over_time() {
         let slot = hold(&mut node, &packet(ip(6), 1, 20));
         node.queue(ms(at), slot, C);
     }
-    // One from 0, two from 100, one from 300, none from 400.
+    // Queue length: 1 from 0 ms, 2 from 100 ms, 1 from 300 ms, 0 from 400 ms.
     for at in [300, 400] {
         next_frame(&mut node, ms(at - 5), &mut Source::default()).unwrap();
         node.on_frame_done(ms(at), true);
@@ -411,7 +411,8 @@ fn a_pause_follows_what_the_next_hop_forwards() {
     }
 }
 
-/// One conversation alone is sent without a pause, however long the queue is.
+/// If there is only one conversation, datagrams are sent without a pause, however long the queue
+/// is.
 #[test]
 fn random_early_detection_pauses_where_two_conversations_meet() {
     let config = LowpanConfig::default()

@@ -133,7 +133,7 @@ impl Mac {
 
 /// Calls of the upper layer.
 impl<A: Access> Mac<A> {
-    /// As [`Mac::new`], with another access method.
+    /// Makes a MAC as [`Mac::new`], with another access method.
     pub fn with_access(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
         // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
         let dsn = rng.next_u32() as u8;
@@ -239,7 +239,7 @@ impl<A: Access> Mac<A> {
         self.submit_as(now, payload_len, Service::default());
     }
 
-    /// As [`submit`](Self::submit), with other parameters of the service.
+    /// Submits as [`submit`](Self::submit), with other parameters of the service.
     pub fn submit_as(&mut self, now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;

@@ -27,8 +27,8 @@ fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
     assert!(b.done_event().is_some());
 }
 
-/// From the end of an exchange until the next frame is given to the radio, and
-/// until the radio has the order to assess the channel and send it.
+/// Returns the time from the end of an exchange until the next frame is given to the radio, and the
+/// time until the radio has the order to assess the channel and send it.
 fn waits(b: &mut Bench) -> (u64, u64) {
     let end = b.now;
     b.mac.frame_mut(PEER).expect("idle")[0] = 1;

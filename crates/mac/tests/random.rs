@@ -140,8 +140,8 @@ proptest! {
         for step in steps {
             take(&mut b, step);
         }
-        // From here the radio answers every work, if only with nonsense, and
-        // timers are served. 12 attempts of 8 assessments and a few loads.
+        // From here on the radio answers every work, with any result, and timers are served. At
+        // most 12 attempts with 8 assessments each, and a few loads, are possible.
         let mut results = results.iter().cycle();
         let mut turns = 0;
         b.done(RadioResult::Loaded);

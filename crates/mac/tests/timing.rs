@@ -1,8 +1,7 @@
-//! How long a frame takes on an ideal radio: the standard's times and nothing
-//! else.
+//! The time that a frame takes on an ideal radio is the sum of the standard's times.
 //!
-//! For 127 bytes: mean backoff 3.5 x 320 us, assessment 128, turnaround 192,
-//! frame 4,256, turnaround 192, Imm-ACK 352: 6,240 us in the mean.
+//! For 127 bytes: mean backoff 3.5 x 320 us, assessment 128, turnaround 192, frame 4,256,
+//! turnaround 192, Imm-ACK 352: 6,240 us in the mean.
 
 use crate::bench;
 

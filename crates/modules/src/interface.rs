@@ -113,9 +113,10 @@ unsafe impl Send for Interface {}
 pub(crate) struct Timers {
     /// It has more to do, or waits in a loop for what its radio or the time brings.
     pub(crate) runs_on: bool,
-    /// In milliseconds.
+    /// Time of the timer in milliseconds.
     pub(crate) timer_ms: Option<u64>,
-    /// In microseconds; it is due when the clock shows just that.
+    /// Time of the real-time timer in microseconds; it expires when the clock shows exactly this
+    /// time.
     pub(crate) rtimer_us: Option<u64>,
 }
 
@@ -174,7 +175,7 @@ impl Interface {
         self.call(init);
     }
 
-    /// Lets it run until it waits.
+    /// Runs the module until it waits.
     pub(crate) fn tick(&mut self, now_us: u64) {
         self.time_us.set(now_us);
         self.time_ms.set(now_us / 1_000);

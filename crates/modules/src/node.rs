@@ -49,11 +49,11 @@ impl Module {
         passed.unwrap_or(now_us)
     }
 
-    /// When it is to run again.
+    /// Returns the time at which the module is to run again.
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
         let timers = self.interface.timers();
         let soon = now + self.quantum;
-        // One in the past never fires.
+        // A timer whose time is in the past never expires.
         let rtimer = timers.rtimer_us.map(Instant::from_micros);
         let rtimer = rtimer.filter(|at| *at >= now);
         let other = match (self.sends, timers.runs_on, timers.timer_ms) {

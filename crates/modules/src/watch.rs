@@ -7,14 +7,14 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How often the thread looks.
+/// Interval of the thread's checks.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The state that a loader's nodes and the thread share.
 pub(crate) struct Watch {
     /// Odd while a node runs; counts up when one begins and when it ends.
     turn: AtomicU64,
-    /// Which node.
+    /// Number of the node that runs.
     who: AtomicUsize,
     nodes: Mutex<Vec<Watched>>,
     is_over: AtomicBool,
@@ -26,7 +26,7 @@ struct Watched {
     patience: Duration,
 }
 
-/// One node, as it is watched.
+/// A node that the thread watches.
 pub(crate) struct Ward {
     watch: Arc<Watch>,
     number: usize,
@@ -50,7 +50,7 @@ impl Watch {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// One node more.
+    /// Adds a node.
     pub(crate) fn join(self: &Arc<Watch>, name: &str, patience: Duration) -> Ward {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.push(Watched {
@@ -92,7 +92,7 @@ impl Watch {
 }
 
 impl Ward {
-    /// Has the node run.
+    /// Runs the node's code under the watch.
     pub(crate) fn during<R>(&self, run: impl FnOnce() -> R) -> R {
         self.watch.who.store(self.number, Ordering::Relaxed);
         self.watch.turn.fetch_add(1, Ordering::Release);

@@ -99,7 +99,7 @@ const CASES: [Case; 12] = [
 /// (docs/modules.md).
 const KEYS: &str = "packet_option = \"rfc6553\"\nsender_rank = \"rank\"\ndao_targets = 1\n";
 
-/// When our nodes begin to ask, and how long a run takes.
+/// Time at which Redpoll's nodes begin to send requests, and duration of a run.
 const BEGINS_S: u64 = 90;
 const RUN_S: u64 = 600;
 

@@ -1,4 +1,4 @@
-//! One request for the image, or for what is left of it, and its answer (RFC 9110 §14, §15.3.7).
+//! A request for the image, or for the missing part of it, and its answer (RFC 9110 §14, §15.3.7).
 
 use core::fmt::{self, Write};
 
@@ -12,10 +12,10 @@ pub const HEAD_MAX: usize = 512;
 pub struct Have {
     /// Bytes from its beginning that are written.
     pub bytes: u64,
-    /// How long it is; `None` before the first answer.
+    /// Size of the image in bytes; `None` before the first answer.
     pub size: Option<u64>,
-    /// Which version of it; `None` if the server does not say, and then nothing can be gone
-    /// on with.
+    /// Version of the image; `None` if the server does not state it. The transfer can then not be
+    /// continued.
     pub etag: Option<ETag>,
 }
 
@@ -68,15 +68,15 @@ impl core::error::Error for Refused {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
-/// One connection's request and answer; see the [crate](crate).
+/// A request and its answer on one connection; see the [crate](crate).
 #[derive(Clone, Debug)]
 pub struct Fetch {
     have: Have,
     head: [u8; HEAD_MAX],
     filled: usize,
-    /// Where the body begins in the image.
+    /// Position in the image at which the body begins.
     offset: u64,
-    /// Where it ends.
+    /// Position in the image at which the body ends.
     end: u64,
     /// Bytes of it that have not come; `None` before the head was whole.
     left: Option<u64>,

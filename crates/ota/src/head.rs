@@ -43,7 +43,7 @@ impl ETag {
 pub(crate) struct Range {
     /// First and last byte of the part; `None` if the range was not satisfiable (`*`).
     pub(crate) part: Option<(u64, u64)>,
-    /// How long the whole is; `None` if it does not say.
+    /// Size of the whole image in bytes; `None` if the header does not state it.
     pub(crate) whole: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ pub struct Pages<P> {
     page: P,
     /// Bytes in `page`.
     filled: usize,
-    /// Where `page` begins in the image.
+    /// Position of `page` in the image.
     begin: u64,
 }
 
@@ -50,7 +50,7 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Has `write` write the last page, which is not full: the image has ended.
+    /// Calls `write` for the last page, which is not full: the image has ended.
     ///
     /// # Errors
     /// That of `write`.
@@ -64,7 +64,7 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Up to where the image is written.
+    /// Returns the number of bytes from the beginning of the image that are written.
     pub fn durable(&self) -> u64 {
         self.begin
     }

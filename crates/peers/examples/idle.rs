@@ -1,5 +1,5 @@
-//! Where the time of a transfer of the bench `loss` goes: the seconds in which the link carries data, and
-//! those in which it is idle, by the event that ends each pause.
+//! Divides the time of a transfer of the bench `loss`: the seconds in which the link carries data,
+//! and those in which it is idle, by the event that ends each pause.
 //!
 //! `cargo run --release -p redpoll-peers --example idle -- 15 40` runs seeds 1 to 40 at 15 % loss.
 //! A third argument is the least retransmission timeout in milliseconds.

@@ -43,12 +43,12 @@ pub struct Plan {
     pub time: Duration,
 }
 
-/// One figure of all seeds.
+/// A metric over all seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// The stack of the flow beside Redpoll's.
     pub subject: Subject,
-    /// One of [`METRICS`].
+    /// The metric, an element of [`METRICS`].
     pub metric: &'static str,
     /// Packets in the queue.
     pub queue: usize,

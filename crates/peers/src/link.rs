@@ -1,4 +1,4 @@
-//! One direction of a point-to-point link: a queue, a rate, a delay, and losses.
+//! A direction of a point-to-point link: a queue, a rate, a delay, and losses.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ pub struct Link {
     pub loss_ppm: u32,
 }
 
-/// One direction of a link in operation. `P` is a packet.
+/// A direction of a link in operation. `P` is a packet.
 #[derive(Debug)]
 pub struct Pipe<P = Vec<u8>> {
     link: Link,

@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use crate::subject::Subject;
 use crate::transfer::{Measured, Transfer};
 
-/// One figure.
+/// A metric of a stack at one loss.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// The bench.
     pub bench: &'static str,
     /// The stack.
     pub subject: Subject,
-    /// One of the bench's metrics.
+    /// The metric, an element of the bench's metrics.
     pub metric: &'static str,
     /// Loss in percent.
     pub loss: u32,

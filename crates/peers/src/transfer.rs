@@ -1,4 +1,4 @@
-//! One bulk transfer in virtual time.
+//! A bulk transfer in virtual time.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_testkit::pattern;

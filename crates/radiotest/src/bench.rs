@@ -36,7 +36,7 @@ pub(crate) fn us(us: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// How long a frame is on the air; `len` is without its FCS.
+/// Returns the time that a frame is on the air; `len` is without its FCS.
 pub(crate) fn on_air(len: usize) -> Duration {
     us(timing::air_time_us(len + 2))
 }
@@ -101,7 +101,7 @@ impl<'a> Bench<'a> {
         self.heard.push(Heard { info, frame });
     }
 
-    /// Lets time pass.
+    /// Passes the given time.
     pub(crate) fn wait(&mut self, time: Duration) -> Result<(), String> {
         let until = self.now() + time;
         loop {
@@ -116,12 +116,12 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Until all is over and reported.
+    /// Waits until everything has ended and was reported.
     pub(crate) fn quiet(&mut self) -> Result<(), String> {
         self.wait(QUIET + self.limits.report)
     }
 
-    /// Has the radio do something that has a result: which, and after how long.
+    /// Gives the radio a work that has a result; returns the result and its delay.
     pub(crate) fn work(
         &mut self,
         work: RadioWork,
@@ -156,9 +156,9 @@ impl<'a> Bench<'a> {
         self.radio.start(work, &[]);
     }
 
-    /// Lets the tester send a frame, and waits until this is over and reported. Returns the
-    /// frames that the radio delivered, and those that it sent, each with its delay after the
-    /// end of the frame.
+    /// Makes the tester send a frame, and waits until this has ended and was reported. Returns the
+    /// frames that the radio delivered, and those that it sent, each with its delay after the end
+    /// of the frame.
     pub(crate) fn say(&mut self, frame: &[u8]) -> Result<Said, String> {
         self.tester.send_after(us(1_000), frame);
         self.quiet()?;
@@ -226,7 +226,7 @@ pub(crate) struct Said {
 
 /// Something that the radio has sent.
 pub(crate) struct Ack {
-    /// From the end of the tester's frame.
+    /// Delay of the acknowledgement after the end of the tester's frame.
     pub(crate) after: Duration,
     /// Sequence number and frame-pending bit of the acknowledgement, if it is an Imm-ACK.
     pub(crate) what: Option<(u8, bool)>,

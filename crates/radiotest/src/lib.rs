@@ -25,7 +25,7 @@ use redpoll_mac::{Radio, RadioIdentity};
 use bench::Bench;
 pub use tester::{By, Reply, Seen, Tester, What};
 
-/// How far off a radio may be.
+/// Allowed deviations of a radio from the standard's times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// An acknowledgement begins so long before the end of aTurnaroundTime at most. Default: a
@@ -87,7 +87,7 @@ impl Report {
             .collect()
     }
 
-    /// How many it has.
+    /// Returns the number of checks that passed.
     pub fn passed(&self) -> usize {
         let passed = |check: &&Check| check.outcome == Outcome::Passed;
         self.checks.iter().filter(passed).count()

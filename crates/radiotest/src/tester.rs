@@ -28,7 +28,7 @@ pub struct Seen {
 /// The answer to each frame that asks for an acknowledgement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// From the end of the frame to the first symbol of the answer.
+    /// Delay from the end of the frame to the first symbol of the answer.
     pub after: Duration,
     /// The answer.
     pub what: What,

@@ -33,7 +33,7 @@ pub struct Body<B> {
     pub ended: bool,
     /// Why the connection is over, if not in good order.
     pub error: Option<Error>,
-    /// One past the last byte, or SYN or FIN, that was ever sent.
+    /// Sequence number after the last byte, SYN or FIN that was ever sent.
     pub(crate) sent_up_to: Option<SeqNum>,
     /// Whether retransmissions are caused by a timer.
     pub(crate) by_timer: bool,

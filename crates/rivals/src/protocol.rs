@@ -91,7 +91,7 @@ pub trait Protocol {
         seg: &Segment<'_>,
     );
 
-    /// When the clock that all connections share ticks next.
+    /// Returns the time of the next tick of the clock that all connections share.
     fn next_tick(&self) -> Option<Instant> {
         None
     }
@@ -99,7 +99,7 @@ pub trait Protocol {
     /// Handles a tick of the clock, after `open` connections were notified.
     fn on_tick(&mut self, _open: usize) {}
 
-    /// When something of this connection alone is due.
+    /// Returns the time of the next event of this connection alone.
     fn timer(&self, _control: &Self::Control) -> Option<Instant> {
         None
     }
@@ -120,7 +120,7 @@ pub trait Protocol {
         body: &mut Body<B>,
     ) -> Option<Out>;
 
-    /// How many bytes the application may write now.
+    /// Returns the number of bytes that the application may write now.
     fn room<B: Bytes>(&self, _control: &Self::Control, body: &Body<B>) -> usize {
         body.tx.room()
     }

@@ -17,7 +17,7 @@ use crate::uip::Uip;
 pub enum Rival<M: Memory + 'static> {
     /// The node has its own TCP.
     None(NoStreams),
-    /// One segment at a time: see [`uip`](crate::uip).
+    /// uIP's TCP, with one segment at a time: see [`uip`](crate::uip).
     Uip(Table<M, Uip>),
     /// BLIP's: see [`blip`](crate::blip).
     Blip(Table<M, Blip>),
@@ -34,7 +34,7 @@ impl<M: Memory + 'static> Default for Rival<M> {
     }
 }
 
-/// Has the one that is there do it.
+/// Calls the function of the rival that exists.
 macro_rules! the_one {
     ($of:expr, $one:ident => $call:expr) => {
         match $of {

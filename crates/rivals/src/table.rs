@@ -55,8 +55,8 @@ pub struct Table<M: Memory + 'static, P: Protocol> {
     pub(crate) ports: M::Table<Port>,
     /// Whose turn it is to make a segment.
     pub(crate) turn: u8,
-    /// One past the last slot with a connection: a table of hundreds that has one is not
-    /// searched to its end whenever its node is asked.
+    /// Index after the last slot with a connection. A large table with one connection is then not
+    /// searched to its end on every call of its node.
     end: u8,
 }
 
@@ -100,7 +100,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         (slot.generation == generation && slot.control.is_some()).then_some(slot)
     }
 
-    /// Has `act` work with a connection that the application holds.
+    /// Calls `act` with a connection that the application holds.
     fn with<R>(
         &mut self,
         id: ConnId,

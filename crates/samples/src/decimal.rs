@@ -46,7 +46,7 @@ impl Decimal {
         self.bytes[self.begin] = byte;
     }
 
-    /// As text.
+    /// Returns the number as text.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[self.begin..]).unwrap_or_default()
     }

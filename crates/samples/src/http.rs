@@ -95,7 +95,7 @@ enum Phase {
     Idle,
 }
 
-/// One of the [`AT_ONCE`] places for a connection.
+/// A place for a connection; there are [`AT_ONCE`] of these.
 #[derive(Default)]
 struct Slot {
     phase: Cell<Phase>,
@@ -129,8 +129,8 @@ impl Slot {
         }
     }
 
-    /// Which connection gives way first, the one with the highest value; `None`: this one does
-    /// not.
+    /// Returns a value by which connections give way: the one with the highest value first. `None`
+    /// if this connection does not give way.
     fn rank(&self) -> Option<(bool, u64)> {
         let age = self.age.get();
         match self.phase.get() {
@@ -145,7 +145,7 @@ impl Slot {
     }
 }
 
-/// How a connection ends that the server gives up.
+/// The end of a connection that the server gives up.
 #[derive(Clone, Copy)]
 enum Ending {
     Close,

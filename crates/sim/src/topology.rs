@@ -144,7 +144,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     };
     let mut routes = tree_routes(&graph, root, &flows);
     for (from, to) in flows {
-        // From and to the root, the tree's paths are the shortest.
+        // To and from the root, the paths of the tree are the shortest.
         if from != root && to != root {
             shorten(&graph, &mut routes, from, to);
         }

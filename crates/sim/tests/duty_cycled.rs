@@ -345,7 +345,7 @@ fn frames_of_a_burst_are_sent_once() {
         pair[0].answered && pair[1].copies[0].start_us < last.end_us + 15_000
     });
     assert!(followed.count() * 2 > all.len());
-    // In 2.5, no frame follows at once.
+    // In Contiki 2.5, no frame follows at once.
     let old = ("mac.release", "contiki-2.5");
     let (_, frames) = record("pair", &[CONTIKIMAC, CC2420, old], 30);
     let all = trains(&frames, 1);

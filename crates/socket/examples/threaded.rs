@@ -28,7 +28,7 @@ const PORT: u16 = 7;
 /// Longest sleep of a network thread.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// One node with the state that its threads share.
+/// A node with the state that its threads share.
 struct Kernel {
     state: Mutex<State>,
     changed: Condvar,

@@ -115,7 +115,7 @@ struct Wire {
     bytes: Rc<RefCell<VecDeque<u8>>>,
     reader: Rc<RefCell<Option<Waker>>>,
     sent: Rc<Cell<u32>>,
-    /// One of this number of bytes is changed.
+    /// The line changes one byte out of this number.
     noise: u32,
 }
 

@@ -48,7 +48,7 @@ impl PlanError {
     }
 }
 
-/// One combination of values.
+/// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The varied keys in the order of the file, with their values at this point.

@@ -22,7 +22,8 @@ pub struct Config<A = Standard> {
     /// Whether to offer and accept selective acknowledgments (RFC 2018), and
     /// with them loss detection by time (RFC 8985). Default true.
     pub sack: bool,
-    /// When explicit congestion notification is used (RFC 3168). Default [`EcnUse::Asked`].
+    /// Conditions for the use of explicit congestion notification (RFC 3168). Default
+    /// [`EcnUse::Asked`].
     pub ecn: EcnUse,
     /// Longest delay of an acknowledgment, below 500 ms (RFC 9293 §3.8.6.3). Default 200 ms, the
     /// delay that tail loss probes of other stacks allow for.
@@ -70,7 +71,7 @@ pub struct Config<A = Standard> {
     pub algorithms: A,
 }
 
-/// When explicit congestion notification is used (RFC 3168 §6.1.1).
+/// Conditions for the use of explicit congestion notification (RFC 3168 §6.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
     /// Never: the connection neither requests nor accepts it.
@@ -92,7 +93,7 @@ impl EcnUse {
     }
 }
 
-/// How an idle connection is probed (RFC 9293 §3.8.4).
+/// Probing of an idle connection (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
     /// Idle time before the first probe, 24 days at most as for every timer. Default 2 hours

@@ -162,7 +162,7 @@ pub(crate) struct SynReceived {
 pub(crate) struct OurSyn {
     /// Whether it must be sent now.
     pub(crate) due: bool,
-    /// How the last transmission was lost, if it was.
+    /// The loss of the last transmission, if it was lost.
     pub(crate) lost: Option<Loss>,
 }
 

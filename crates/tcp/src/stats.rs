@@ -63,13 +63,13 @@ pub struct Stats {
 pub struct Retransmissions {
     /// After the retransmission timer ran out (RFC 6298), SYN included.
     pub rto: u32,
-    /// In fast recovery (RFC 5681, RFC 6582, RFC 6675, RFC 8985).
+    /// Retransmissions in fast recovery (RFC 5681, RFC 6582, RFC 6675, RFC 8985).
     pub fast: u32,
     /// After the link reported the segment lost.
     pub link_lost: u32,
     /// After the path MTU decreased.
     pub path_mtu: u32,
-    /// As tail loss probes (RFC 8985 §7).
+    /// Tail loss probes (RFC 8985 §7).
     pub tail: u32,
     /// Old data that probe a window which shrank to zero.
     pub probe: u32,

@@ -27,7 +27,7 @@ const GIVE_UP: u8 = RETRIES + 1;
 /// so a client learns nothing about others.
 const MOST_CHALLENGES: u8 = 10;
 
-/// How late an answer may be retransmitted.
+/// Largest delay of a retransmitted answer.
 const SLACK: Duration = Duration::from_millis(20);
 
 /// Memory for one half-open connection.

@@ -42,7 +42,7 @@ impl Timer {
     ];
 }
 
-/// How late each timer may be served without harm to the peer, in milliseconds and in the order of
+/// Largest delay of each timer without harm to the peer, in milliseconds and in the order of
 /// `Timer`. [`TimerTable::next`] receives the slack of the last one.
 const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     1_000, // Linger

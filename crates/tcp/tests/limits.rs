@@ -23,7 +23,7 @@ fn orphan(t: &mut Host) {
     t.conn.orphan(now, limit);
 }
 
-/// Lets the peer send by `word` each second, until the connection is closed.
+/// Makes the peer send by `word` each second, until the connection is closed.
 fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u64 {
     let start = t.ms();
     while !t.conn.is_closed() && t.ms() - start <= limit_ms {

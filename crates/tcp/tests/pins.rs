@@ -374,7 +374,7 @@ fn a_syn_that_the_link_loses_is_repeated_at_once() {
     );
 }
 
-/// One loss on the link halves the window once and does not collapse it.
+/// A loss on the link halves the window once and does not reduce it to one segment.
 #[test]
 fn a_link_loss_is_repaired_by_the_next_segment() {
     let config = Config {

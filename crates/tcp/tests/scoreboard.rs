@@ -14,7 +14,7 @@ struct Out {
     una: u32,
     /// Number of transmissions of each segment outstanding at the start, by its number.
     sent: BTreeMap<u32, u32>,
-    /// Which segments the peer holds, and their order of arrival.
+    /// The segments that the peer holds, and their order of arrival.
     has: Vec<bool>,
     order: Vec<u32>,
     /// Retransmitted segments in the network.

@@ -43,7 +43,7 @@ impl Input<'_> {
     }
 }
 
-/// One end.
+/// An end of the connection.
 struct End {
     conn: Connection<Buffer>,
     /// Bytes that it writes before it closes.

@@ -19,7 +19,7 @@ use crate::host::{Buffer, LOCAL, REMOTE};
 /// a radio does, and reads its payload in two halves while it does so.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// From the end of a segment's service to its arrival.
+    /// Time from the end of a segment's service to its arrival.
     pub latency: Duration,
     /// Time to serve one byte; a segment's service time without latency.
     pub per_byte: Duration,
@@ -29,7 +29,7 @@ pub struct Link {
     pub duplicate: u32,
     /// Segments that are held up by up to `reorder_by`.
     pub reorder: u32,
-    /// How long those are held up at most.
+    /// Longest delay of reordered segments.
     pub reorder_by: Duration,
     /// Segments that the link gives up, and says so.
     pub give_up: u32,
@@ -90,21 +90,21 @@ impl Default for Plan {
     }
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Both ends are in TIME-WAIT or CLOSED and have read everything.
     Done,
     /// Time ran out.
     Late,
-    /// Nothing will ever happen again.
+    /// No event is left, although the run has not ended.
     Deadlock,
 }
 
 /// The end of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
     /// When.
     pub at: Instant,
@@ -149,7 +149,7 @@ struct Side {
     served: u32,
     /// The time at which its connection was frozen, and the frozen bytes.
     frozen: Option<(Instant, Vec<u8>)>,
-    /// How often it was frozen.
+    /// Number of times that the connection was frozen.
     freezes: u32,
     written: usize,
     closed: bool,

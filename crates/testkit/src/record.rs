@@ -165,8 +165,8 @@ impl Record {
         self
     }
 
-    /// As many bytes of data, all of them the byte `x`. Only the length is
-    /// compared when receiving.
+    /// Sets the data to this number of bytes with the value `x`. Only the length is compared when
+    /// receiving.
     pub fn len(mut self, len: usize) -> Self {
         self.data = vec![b'x'; len];
         self

@@ -31,7 +31,7 @@ pub fn has_terminals(test: &str) -> bool {
 
 /// Returns why no pseudo-terminal can be opened; `None` if one can.
 pub fn no_terminal() -> Option<String> {
-    // Where /dev/pts is not mounted, the kernel refuses to open the master's end.
+    // If /dev/pts is not mounted, the kernel refuses to open the master's end.
     let master = OpenOptions::new().read(true).write(true).open("/dev/ptmx");
     let error = master.err()?;
     Some(format!(

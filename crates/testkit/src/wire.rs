@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use redpoll_base::{Duration, Instant, Rng};
 
-/// How bad the link is, in percent of the packets.
+/// Defects of the link, in percent of the packets.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Badness {
     /// Packets that never arrive.
@@ -15,10 +15,10 @@ pub struct Badness {
     pub reordering: u32,
 }
 
-/// One direction of a link: packets on their way, by the time they arrive.
+/// A direction of a link: packets in transit, by the time of their arrival.
 #[derive(Debug)]
 pub struct Wire {
-    /// From sending to arrival.
+    /// Time from sending to arrival.
     delay: Duration,
     badness: Badness,
     rng: Rng,
@@ -42,7 +42,7 @@ pub struct WireCounters {
 }
 
 impl Wire {
-    /// How much longer a packet takes that is held back, at most.
+    /// Largest factor by which the delay of a held-back packet exceeds the normal delay.
     const HELD_BACK: u64 = 10;
 
     /// Returns an empty wire. The same generator gives the same losses.
@@ -82,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// When the next packet arrives.
+    /// Returns the time at which the next packet arrives.
     pub fn next_at(&self) -> Option<Instant> {
         self.under_way.keys().next().map(|&(at, _)| at)
     }

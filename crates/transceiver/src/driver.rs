@@ -5,13 +5,13 @@ use core::task::{Context, Poll};
 use redpoll_base::Instant;
 use redpoll_mac::RxInfo;
 
-/// How a channel is assessed.
+/// Method of the channel assessment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Assessment {
     /// The standard's methods: carrier, energy, or both.
     Channel,
-    /// In a way in which it is always free: for frames that are sent without an assessment,
-    /// where the driver does not leave it out.
+    /// The channel always counts as free: for frames that are sent without an assessment, if the
+    /// driver cannot leave the assessment out.
     AlwaysFree,
 }
 
@@ -26,7 +26,7 @@ pub trait Transceiver {
     /// `None` if its length is invalid. A frame has at most 125 bytes.
     fn received(&self) -> Option<(&[u8], RxInfo)>;
 
-    /// Has channels assessed so from now on.
+    /// Sets the method of channel assessments from now on.
     fn assess_by(&mut self, assessment: Assessment);
 
     /// Assesses the channel for 128 µs, as the standard requires, and sends `frame` if the

@@ -27,7 +27,7 @@ pub(crate) enum Order {
 pub struct Exchange {
     /// A transmission that waits for the driver.
     transmit: Cell<Option<bool>>,
-    /// How the node wants the radio to rest.
+    /// State in which the node wants the radio between works.
     rest: Cell<RadioWork>,
     loaded: RefCell<FrameBuf>,
     identity: Cell<Option<RadioIdentity>>,
@@ -38,7 +38,8 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Nothing has happened yet; the radio listens, and no frame is its own.
+    /// Makes an exchange in which nothing has happened yet: the radio listens, and accepts no frame
+    /// as its own.
     pub const fn new() -> Exchange {
         Exchange {
             transmit: Cell::new(None),

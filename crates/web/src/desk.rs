@@ -99,7 +99,7 @@ impl Desk {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
-    /// How the clock of a run is to go.
+    /// Returns the requested state of the run's clock.
     pub fn clock(&self) -> Clock {
         self.clock
     }

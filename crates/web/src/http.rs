@@ -180,7 +180,7 @@ impl Drop for Leave {
     }
 }
 
-/// When a byte was last moved on a connection.
+/// Time at which a byte was last moved on a connection.
 #[derive(Clone)]
 struct Moved(Arc<Mutex<Instant>>);
 

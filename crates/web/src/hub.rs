@@ -57,7 +57,7 @@ impl Hub {
         }
     }
 
-    /// Has `act` make a message, which goes to all browsers.
+    /// Sends the message that `act` makes to all browsers.
     pub(crate) fn publish(&self, act: impl FnOnce(&mut Scribe) -> String) {
         let mut room = self.room();
         if let Source::Scribe(scribe) = &mut room.source {
@@ -132,7 +132,7 @@ impl Hub {
     }
 }
 
-/// Where messages come from.
+/// Source of messages.
 pub(crate) enum Source {
     Scribe(Box<Scribe>),
     Story(Box<Story>),

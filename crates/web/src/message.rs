@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 pub enum FromServer<'a> {
     /// Once, at the beginning of a run.
     Hello(&'a Hello),
-    /// Which nodes hear and disturb one another; sent at the beginning and after changes.
+    /// Pairs of nodes that hear and disturb one another; sent at the beginning and after changes.
     Scene(&'a Scene),
     /// Nodes and connections as they are now; frames before this are not to be had.
     State(State<'a>),
     /// The changes since the previous message.
     Changes(Changes<'a>),
-    /// How the clock goes.
+    /// State of the run's clock.
     Clock(Clock),
     /// The outcome of a request.
     Answer(Answer),
@@ -42,7 +42,8 @@ pub struct Hello {
     pub prefix: String,
     /// The address of the host behind the border router.
     pub host: Option<String>,
-    /// How far a frame is received and disturbs, in metres, where that is a distance.
+    /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
+    /// the medium has no such distance.
     pub ranges_m: Option<[f64; 2]>,
     /// Positions shape the links: nodes can be moved.
     pub is_movable: bool,
@@ -81,7 +82,7 @@ pub struct NodeInfo {
     pub apps: Vec<String>,
 }
 
-/// Which nodes hear and disturb one another.
+/// Pairs of nodes that hear and disturb one another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Scene {
     /// Pairs of nodes that hear each other.
@@ -108,7 +109,7 @@ pub struct State<'a> {
 /// Columns of figures, by node.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Nodes {
-    /// In metres.
+    /// Coordinate in metres.
     pub x: Vec<f64>,
     /// In metres.
     pub y: Vec<f64>,
@@ -141,7 +142,8 @@ pub struct InterfererInfo {
     pub x: f64,
     /// In metres.
     pub y: f64,
-    /// How far it disturbs, in metres, where that is a distance.
+    /// Distance up to which the interferer disturbs, in metres; `None` if the medium has no such
+    /// distance.
     pub range: Option<f64>,
     /// Share of the time in which it is on the air.
     pub busy: f64,
@@ -150,7 +152,7 @@ pub struct InterfererInfo {
 /// Frames that are lost on purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LossInfo {
-    /// From this sender; −1: from any.
+    /// Index of the sender whose frames are lost; −1: any sender.
     pub from: i32,
     /// At this receiver; −1: at any.
     pub to: i32,
@@ -167,7 +169,7 @@ pub struct FlowInfo {
     pub a: EndInfo,
     /// The other.
     pub b: EndInfo,
-    /// When its first segment was seen.
+    /// Time at which the first segment of the flow was seen.
     pub since: u64,
 }
 
@@ -183,9 +185,9 @@ pub struct EndInfo {
 /// The changes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Changes<'a> {
-    /// Up to here.
+    /// Time up to which these changes happened.
     pub t: u64,
-    /// When that was, in milliseconds since 1970: how late browsers hear of it.
+    /// Real time of `t`, in milliseconds since 1970, by which browsers compute their delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<f64>,
     /// Frames that have begun.
@@ -200,7 +202,7 @@ pub struct Changes<'a> {
     /// New connections.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub flows: &'a [&'a FlowInfo],
-    /// How the nodes' ends of connections are, where that has changed.
+    /// States of the nodes' ends of connections that have changed.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub ends: &'a [EndRow],
     /// Radios that do something else than before: node, state.

@@ -18,7 +18,7 @@ use crate::http;
 /// Time within which the text has to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Where the text is, and what it is.
+/// Path and media type of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageKind {
     /// Path of the page, such as `/metrics`.

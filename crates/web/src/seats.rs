@@ -22,7 +22,7 @@ pub(crate) struct Seats(Mutex<Vec<Entry>>);
 
 struct Entry {
     network: Network,
-    /// When the browser was asked for a sign of life that it has not given yet.
+    /// Time of the oldest ping that the browser has not answered.
     asked_at: Option<Instant>,
     lost: Arc<Notify>,
 }
@@ -71,12 +71,12 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// Notes a message of the browser, such as the answer to a ping.
+    /// Records a message of the browser, such as the answer to a ping.
     pub(crate) fn heard(&self) {
         self.update(|entry| entry.asked_at = None);
     }
 
-    /// Notes a ping to the browser; returns the time since the oldest unanswered one.
+    /// Records a ping to the browser; returns the time since the oldest unanswered ping.
     pub(crate) fn asked(&self) -> Duration {
         let mut owed = Duration::ZERO;
         self.update(|entry| {

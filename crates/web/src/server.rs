@@ -92,7 +92,7 @@ impl Server {
         })
     }
 
-    /// Where it listens.
+    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -214,8 +214,8 @@ fn router(shared: Shared) -> Router {
         .with_state(shared)
 }
 
-/// Lets only requests through that are meant for this server, and says to browsers what the
-/// page may do: load nothing from elsewhere, be in nobody's frame.
+/// Passes only requests that are meant for this server. The headers of each answer forbid the page
+/// to load anything from other servers, and to be shown in a frame of another page.
 async fn check(State(shared): State<Shared>, request: HttpRequest, next: Next) -> Response {
     let host = request.headers().get(header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
@@ -346,7 +346,7 @@ async fn put(socket: &mut WebSocket, message: ws::Message) -> Result<(), Over> {
 }
 
 impl Shared {
-    /// Has the simulation look.
+    /// Wakes the simulation, so that it handles waiting requests.
     fn ring(&self) {
         // If there is no room, a byte is there already.
         let _ = (&*self.bell).write(&[1]);

@@ -16,9 +16,9 @@ use crate::scribe::Scribe;
 
 /// No line is longer.
 const LONGEST: u64 = 64 << 20;
-/// How far apart the places are where a reader can begin.
+/// Interval between the positions at which a reader can begin.
 const STATES: Duration = Duration::from_secs(2);
-/// How far apart the figures of the nodes are.
+/// Interval between the figures of the nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 
 /// Writes a run down.
@@ -79,7 +79,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Where a reader of a recording is: what it has to know to go on from there.
+/// State of a reader of a recording: everything that is needed to continue from there.
 #[derive(Clone, Debug)]
 pub struct Story {
     pub(crate) hello: String,
@@ -110,9 +110,9 @@ pub enum StoryError {
 pub struct Reader<R> {
     input: BufReader<R>,
     story: Story,
-    /// Where one can begin: when, and at which byte.
+    /// Positions from which a reader can begin: the time, and the position of the byte.
     places: Vec<(u64, u64)>,
-    /// When it ends.
+    /// End of the recording in microseconds.
     end: u64,
     /// The last line was not written to its end.
     is_cut: bool,
@@ -205,7 +205,7 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// When it ends, in microseconds.
+    /// Returns the end of the recording in microseconds.
     pub fn end(&self) -> u64 {
         self.end
     }

@@ -36,7 +36,7 @@ impl Show {
         }
     }
 
-    /// Lets the world go on for `ms` of virtual time, in as many of real time.
+    /// Advances the world by `ms` of virtual time, in the same real time.
     fn run(&mut self, ms: u64) {
         for _ in 0..ms.div_ceil(10) {
             let until = self.world.now() + redpoll_base::Duration::from_millis(10);
@@ -46,7 +46,7 @@ impl Show {
         }
     }
 
-    /// Has the desk look until `is_done`.
+    /// Makes the desk handle requests until `is_done`.
     fn until(&mut self, what: &str, mut is_done: impl FnMut(&Desk) -> bool) {
         let deadline = Instant::now() + Duration::from_secs(10);
         while !is_done(&self.desk) {

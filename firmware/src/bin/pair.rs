@@ -58,7 +58,7 @@ struct Link {
 impl Link {
     /// Carries the next segment of `from`, if there is one, to `to`.
     fn carry(&mut self, from: &mut End, to: &mut End, meta: &IpMeta) -> bool {
-        // By reference: neither is small to move.
+        // A reference, because neither value is small to move.
         let Some(desc) = &from.poll_segment(self.now, MAX_LEN) else {
             return false;
         };
@@ -218,8 +218,8 @@ fn image_main() -> ! {
         *byte = i as u8;
     }
     let mut sink = Aligned([0u8; PAYLOAD]);
-    // As many segments as the buffers hold, so that each round begins at the
-    // same place in them.
+    // The round has as many segments as the buffers hold, so each round begins at the same place in
+    // them.
     let mut read = 0;
     let mut round = |link: &mut Link| {
         let end = link.data + WINDOW as u32;
@@ -256,7 +256,7 @@ fn image_main() -> ! {
     }
     exchange_ends();
     check(sink.0 == source.0);
-    // Nothing was sent twice.
+    // No segment was sent twice.
     check(before + link.data == read);
 
     let (data, acks) = (link.data, link.acks);

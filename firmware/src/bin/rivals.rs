@@ -154,7 +154,7 @@ fn count<P: Protocol>(
 
 type End<'a, P> = (&'a mut Table<StaticMemory, P>, ConnId);
 
-/// One segment, from one application to the other.
+/// Exchanges a segment, from one application to the other.
 fn round<P: Protocol>(
     link: &mut Link,
     (client, conn): End<'_, P>,

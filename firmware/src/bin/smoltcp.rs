@@ -29,7 +29,7 @@ struct Radio {
 /// The received frame.
 struct Received([u8; FRAME]);
 
-/// Where to write what is to be sent.
+/// Buffer for a frame to send.
 struct Sent<'a>(&'a mut [u8; FRAME]);
 
 impl RxToken for Received {

@@ -65,7 +65,7 @@ pub fn read<B: Board>() -> u8 {
             return byte;
         }
         store(CLEAR_PENDING, 1 << B::INTERRUPT);
-        // One may have come in between.
+        // A byte may have arrived in between.
         if let Some(byte) = B::read() {
             return byte;
         }

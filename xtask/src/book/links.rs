@@ -12,7 +12,7 @@ const SUMMARY: &str = "docs/SUMMARY.md";
 /// A link of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Where in the text its target is.
+    /// Position of the target in the text.
     pub at: std::ops::Range<usize>,
     pub target: String,
 }

@@ -17,7 +17,7 @@ use crate::workspace::{self, Workspace};
 struct Picture {
     /// The words behind `redpoll run`.
     run: Vec<String>,
-    /// Which picture of `redpoll plot`.
+    /// Name of the picture of `redpoll plot`.
     picture: String,
     /// The flows or nodes; all without it.
     #[serde(default)]

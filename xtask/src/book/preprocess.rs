@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::links::{beside, is_elsewhere, links};
 use crate::report::{Failure, Outcome};
 
-/// Where the repository is.
+/// Address of the repository.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// Reads a book from standard input and writes it to standard output, in mdBook's format.

@@ -162,7 +162,7 @@ fn known_fields() -> Result<BTreeSet<String>, Failure> {
     Ok(text.lines().filter_map(name).collect())
 }
 
-/// One form of a value, whichever program wrote it.
+/// Returns a value in a form that is the same for both programs.
 fn plain(value: &str) -> String {
     let value = value.trim();
     if value.matches(':').count() < 7

@@ -29,7 +29,7 @@ const PER_FILE: usize = 4_000;
 /// Differences that are shown for each field.
 const SHOWN: usize = 3;
 
-/// How much is compared.
+/// Amount of data that is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
     /// Some thousand frames.
@@ -170,7 +170,7 @@ struct Tally {
     frames: usize,
     values: usize,
     justified: usize,
-    /// How often each row of the table was needed.
+    /// Number of differences that each row of the table explains.
     used: BTreeMap<usize, usize>,
     /// Differences without a row, by field.
     open: BTreeMap<String, (usize, Vec<String>)>,

@@ -45,7 +45,7 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Cell {
     pub template: Template,
-    /// By seed; none where the text has no number.
+    /// Values by seed; empty if the text has no number.
     pub runs: Vec<Compared>,
 }
 
@@ -56,7 +56,7 @@ pub struct Compared {
     pub base: Option<Run>,
 }
 
-/// How much of a block the short check looks at.
+/// The part of a block that the short check measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Check {
@@ -78,7 +78,7 @@ struct BlockText {
     check: Check,
     /// Leaves the command out: the page names it once, for all of its blocks.
     without_caption: bool,
-    /// In a block without rows: the text of the sentence.
+    /// Text of the sentence, in a block without rows.
     value: Option<String>,
     scenario: Option<String>,
     set: Vec<String>,
@@ -94,7 +94,7 @@ struct BlockText {
 #[serde(default, deny_unknown_fields)]
 struct SideText {
     head: Words,
-    /// In a row that is not measured.
+    /// Cells of a row that is not measured.
     cells: Vec<String>,
     scenario: Option<String>,
     set: Vec<String>,

@@ -11,7 +11,7 @@ const END: &str = "<!-- end -->";
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mark {
     pub name: String,
-    /// Where it begins, counted from 1.
+    /// Line at which the mark begins, counted from 1.
     pub line: usize,
     /// The text between the marks.
     pub inside: Range<usize>,

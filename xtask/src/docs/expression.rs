@@ -66,7 +66,7 @@ pub enum Function {
     Jain,
 }
 
-/// How deep measures may refer to measures.
+/// Largest depth of references between measures.
 const DEPTH: usize = 8;
 
 impl Expression {

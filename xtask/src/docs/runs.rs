@@ -23,7 +23,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// A command that writes one JSON object to its standard output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Run {
-    /// As a person types them, `redpoll` first.
+    /// The words as a person types them, `redpoll` first.
     words: Vec<String>,
     /// It simulates a scenario, and writes JSON only with an option.
     simulates: bool,
@@ -75,7 +75,7 @@ impl Run {
     }
 }
 
-/// As it is typed into a shell.
+/// Formats the command as it is typed into a shell.
 impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_=.,:/%".contains(letter);
@@ -166,7 +166,7 @@ pub fn carry_out(
                     .carry_out(program, &workspace.root)
                     .and_then(|value| kept.put(run, &value).map(|()| value)),
             };
-            // Nothing panics while it holds the lock.
+            // No code panics while it holds the lock.
             let Ok(mut done) = done.lock() else { return };
             let (results, failures, said) = &mut *done;
             match result {

@@ -1,6 +1,6 @@
 //! The bound of a figure, and the value that is compared with it.
 
-/// Which of the seeds' values has to keep to the bound.
+/// The seeds whose values have to keep to the bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     /// The worst of them.

@@ -75,7 +75,8 @@ const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
 const CHANCE: f64 = 0.0253;
 
 const AS_DERIVED: Bound = Bound::Between(FULL * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
-/// How often the rest is sent is TCP's to decide.
+/// TCP decides how often it sends the remainder of the data separately, so both frequencies are
+/// allowed.
 const AS_SHIPPED: Bound = Bound::Between(WITH_RESTS * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
 
 /// Frames that are encrypted and authenticated as in Thread.

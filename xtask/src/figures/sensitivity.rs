@@ -92,7 +92,7 @@ fn mean(workspace: &Workspace, hops: u64, options: &[&str]) -> Result<f64, Failu
 mod tests {
     use super::*;
 
-    /// One thing at a time: no two rows are alike, and only the first is as shipped.
+    /// Each row changes one thing: no two rows are equal, and only the first is as shipped.
     #[test]
     fn every_row_changes_something() {
         for (place, row) in CHANGES.iter().enumerate() {

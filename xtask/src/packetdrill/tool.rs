@@ -16,7 +16,7 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     Passed,

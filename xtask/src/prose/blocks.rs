@@ -35,7 +35,7 @@ impl Collector {
 
     fn close(&mut self) {
         let closed = self.open.take();
-        // One word says nothing that could be unclear.
+        // A single word cannot be unclear.
         self.done
             .extend(closed.filter(|it| it.text.trim().contains(' ')));
     }

@@ -1,9 +1,9 @@
-//! Where the sources cite which RFC: `RFC nnnn §x`, and requirements by the
-//! numbers of RFC 9293: `MUST-n`, `SHLD-n`, `MAY-n`, `REC-n`.
+//! Finds citations of RFCs in the sources: `RFC nnnn §x`, and requirements by the numbers of RFC
+//! 9293: `MUST-n`, `SHLD-n`, `MAY-n`, `REC-n`.
 
 use std::collections::BTreeSet;
 
-/// How an RFC is cited.
+/// Citations of an RFC.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Cited {
     /// Citations with a section.
@@ -15,7 +15,7 @@ pub struct Cited {
 }
 
 impl Cited {
-    /// One citation, or mention, in the crate `name`.
+    /// Counts a citation, or a mention without a section, in the crate `name`.
     pub fn count(&mut self, section: Option<&str>, name: &str) {
         self.crates.insert(name.to_owned());
         match section {
@@ -67,7 +67,7 @@ pub fn requirements(text: &str) -> Vec<&str> {
     found
 }
 
-/// How many digits `text` begins with.
+/// Returns the number of digits at the start of `text`.
 fn digits(text: &str) -> usize {
     text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len()
 }

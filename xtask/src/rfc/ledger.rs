@@ -21,7 +21,7 @@ pub struct Ledger {
     pub rfc: u32,
     #[serde(rename = "title")]
     _title: String,
-    /// Which part of the RFC is covered, and in which sense.
+    /// Part of the RFC that is covered, and in which sense.
     #[serde(rename = "scope")]
     _scope: String,
     #[serde(default, rename = "requirement")]
@@ -72,7 +72,7 @@ pub enum Status {
     OtherLayer,
 }
 
-/// One name or several.
+/// A name or several names.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Names {

@@ -28,7 +28,7 @@ impl Symbol {
 /// The properties of a linked image that the checks need.
 pub struct Image {
     pub path: PathBuf,
-    /// By address.
+    /// Symbols in the order of their addresses.
     pub symbols: Vec<Symbol>,
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u64,
@@ -188,7 +188,7 @@ impl Image {
         shown.collect()
     }
 
-    /// Where in our sources the instruction at `address` comes from.
+    /// Returns the place in the project's sources from which the instruction at `address` comes.
     fn place(&self, address: u64) -> String {
         let frames = self.functions_at(address);
         let ours = frames
@@ -230,7 +230,7 @@ fn is_variable(section: &object::Section<'_, '_>) -> bool {
     }
 }
 
-/// Where the linker script has put a mark.
+/// Returns the address of a mark of the linker script.
 fn address_of(file: &object::File<'_>, mark: &str) -> u64 {
     file.symbol_by_name(mark)
         .map_or(0, |symbol| symbol.address())

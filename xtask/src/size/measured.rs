@@ -31,21 +31,21 @@ pub(super) struct Measured {
     /// Flash that RPL adds, by its parts.
     pub(super) routed: Vec<(&'static str, Flash)>,
     pub(super) panics: Vec<String>,
-    /// In the whole node.
+    /// Places of the whole node that may panic.
     pub(super) node_panics: Vec<String>,
-    /// In one that routes by RPL, too.
+    /// Places of a node that routes by RPL that may panic.
     pub(super) routed_panics: Vec<String>,
     pub(super) security: Security,
     /// Or why not.
     pub(super) instructions: Result<PerSegment, String>,
-    /// Nothing where nothing could be run.
+    /// Counted steps; empty if nothing could be run.
     pub(super) steps: Vec<Step>,
     /// Instructions a segment of the TCPs to compare with.
     pub(super) rivals: Vec<Rival>,
 }
 
 impl Measured {
-    /// Nothing is larger or slower than was promised, or may panic.
+    /// Checks that nothing is larger or slower than promised, and that nothing may panic.
     pub(super) fn check(self, workspace: &Workspace) -> Outcome {
         snapshot::compare(workspace, &self.snapshot())?;
         if !self.steps.is_empty() {

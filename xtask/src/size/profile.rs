@@ -1,5 +1,5 @@
-//! Which functions the instructions of a segment are spent in: QEMU's trace
-//! of every instruction, attributed through the image's symbols and lines.
+//! Attributes the instructions of a segment to functions: QEMU's trace of every instruction, with
+//! the image's symbols and lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -63,9 +63,9 @@ fn one_instruction_a_block(command: &mut Command) {
 struct Profile {
     /// Instructions by the innermost function of the project that contains them.
     written: BTreeMap<String, u64>,
-    /// By the function it was compiled into.
+    /// Instructions by the function into which they were compiled.
     own: BTreeMap<String, u64>,
-    /// By every function that was being executed.
+    /// Instructions by every function that was being executed.
     with_callees: BTreeMap<String, u64>,
 }
 
@@ -126,7 +126,7 @@ fn address(line: &str) -> Option<u64> {
 /// to the next instruction.
 #[derive(Debug, Default)]
 struct CallStack {
-    /// Where each call returns to, and where the function begins.
+    /// Return address of each call, and beginning of the called function.
     calls: Vec<(u64, u64)>,
     before: Option<u64>,
 }

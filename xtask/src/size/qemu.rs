@@ -29,7 +29,7 @@ pub struct PerSegment {
     pub checksum: f64,
     /// Acknowledgments for each data segment.
     pub acks: f64,
-    /// How many segments were counted.
+    /// Number of counted segments.
     pub segments: u64,
 }
 

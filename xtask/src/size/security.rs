@@ -28,7 +28,7 @@ pub struct Security {
     pub panics: Vec<String>,
     /// Places of the ciphers' crates, which index arrays of constant length.
     foreign_panics: Vec<String>,
-    /// Nothing where nothing could be run.
+    /// Counted frames; empty if nothing could be run.
     frames: Vec<Frame>,
 }
 
@@ -131,7 +131,7 @@ impl Security {
         format!("{bytes:>5}  {}link-layer security\n", snapshot::FLASH)
     }
 
-    /// One with these bytes of flash, for tests.
+    /// Makes an instance with this flash, for tests.
     #[cfg(test)]
     pub fn of(flash: Flash) -> Security {
         Security {

@@ -6,7 +6,7 @@ use super::types;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// How the file begins.
+/// First lines of the file.
 pub const HEAD: &str = "\
 # Sizes in bytes on 32-bit ARM of types with many instances, and flash.
 # Compared by `cargo xtask size --check`, flash within 5 %; `cargo xtask size
@@ -14,10 +14,10 @@ pub const HEAD: &str = "\
 # before you accept. Some values also have a limit in xtask/src/size/snapshot.rs.
 ";
 
-/// How the names of flash begin.
+/// Prefix of the names of flash sizes.
 pub const FLASH: &str = "flash: ";
 
-/// By how much flash may differ: it follows the compiler and whatever is changed.
+/// Share by which flash may differ: it depends on the compiler and on every change.
 const TOLERANCE: f64 = 0.05;
 
 /// Bytes that were promised, with either compiler: no acceptance moves them.

@@ -11,12 +11,12 @@ use super::image::{Image, Symbol};
 use super::thumb;
 use crate::report::{self, Failure, Outcome};
 
-/// Where the image begins.
+/// Function at which the image begins.
 const WHOLE: &str = "reset";
 /// The image's own main function.
 const MAIN: &str = "image_main";
-/// Where it serves one message after the other: what is below it is the stack of a node that
-/// has been made.
+/// Function that serves one message after the other. The calls below it need the stack of a node
+/// that has been made.
 const SERVING: &str = "redpoll_firmware::leaf::serve";
 /// Bytes that must be free below the longest chain.
 const MARGIN: u64 = 192;
@@ -33,7 +33,7 @@ pub type Chain = Vec<(String, u64)>;
 /// The memory of a leaf.
 #[derive(Debug, Default)]
 pub struct Stack {
-    /// From the start on, the making of the node included.
+    /// Stack from the start on, including the construction of the node.
     whole: Chain,
     /// Once it serves.
     serving: Chain,

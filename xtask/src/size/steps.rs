@@ -11,9 +11,8 @@ use crate::workspace::{self, Workspace};
 /// Bytes of TCP data in a packet of five frames.
 const PAYLOAD: u32 = 462;
 
-/// By how much a count may differ from the table. Counts follow the compiler and
-/// whatever is changed; the energy that is worked out with them does not need
-/// more.
+/// Share by which a count may differ from the table. Counts depend on the compiler and on every
+/// change, and the energy that is computed from them does not need more accuracy.
 const TOLERANCE: f64 = 0.1;
 
 const HEAD: &str = "\

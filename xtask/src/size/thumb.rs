@@ -48,7 +48,7 @@ fn sign_extended(bits: u32, width: u32) -> i64 {
 mod tests {
     use super::*;
 
-    /// As `arm-none-eabi-objdump` shows them.
+    /// Expected values are those of `arm-none-eabi-objdump`.
     #[test]
     fn calls_lead_where_a_disassembler_says() {
         // 467e: f7ff fff9  bl 4674

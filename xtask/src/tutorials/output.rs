@@ -3,15 +3,15 @@
 //! A line `…` stands for any lines, and `…` in a line for any text. All else is compared exactly,
 //! except for the ends of lines, and for numbers where the page has a hint about them.
 
-/// How the numbers of a block are compared.
+/// Method by which the numbers of a block are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Numbers {
-    /// As text.
+    /// Numbers are compared as text.
     #[default]
     Exact,
     /// Any number in the place of a number. Runs of blanks are equal.
     Any,
-    /// As `Any`, but within this percentage of the shown number.
+    /// As `Any`, but a number may differ from the shown number by at most this percentage.
     Within(f64),
 }
 
@@ -27,7 +27,7 @@ pub struct Expected {
 /// The first line that does not fit.
 #[derive(Debug, PartialEq)]
 pub struct Difference {
-    /// Where the page shows it.
+    /// Line of the page that shows the expected output.
     pub line: usize,
     pub expected: String,
     pub got: String,

@@ -399,7 +399,7 @@ impl<M: Kinds> Cache<M> {
                 None => return count(&mut self.counters.without_room),
             }
         } else {
-            // One copy of a repeated segment is sufficient, the later one.
+            // Of a repeated segment, only the later copy is sent.
             let is_same =
                 |it: &Copied| it.is_of(place, upper) && it.seq == segment.seq && !it.stage.waits();
             self.held.release(is_same);

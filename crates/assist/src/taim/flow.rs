@@ -24,7 +24,7 @@ pub struct FlowCounters {
     pub longest_wait_us: u64,
 }
 
-/// How certain it is that a flow exists.
+/// Certainty that a flow exists.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Standing {
     /// The slot is free.

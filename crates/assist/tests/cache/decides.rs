@@ -1,5 +1,5 @@
-//! When copies are sent, and when acknowledgments are made (Hurni et al. 2012, §3.2 and
-//! §3.3).
+//! Tests the times at which copies are sent and acknowledgments are made (Hurni et al. 2012, §3.2
+//! and §3.3).
 
 use crate::packets::{ACK, CLIENT, FIN, Heap, SERVER, SYN};
 use crate::packets::{ack, cache, data, due, open, pass, sent};
@@ -149,7 +149,7 @@ fn no_copy_of_what_comes_behind_a_gap_or_again() {
     pass(&mut cache, 20, &data(132, 1, 16).packet());
     pass(&mut cache, 30, &data(116, 1, 16).packet());
     assert_eq!(due(&cache), None);
-    // From there on all is in order again.
+    // After this segment all data are in order again.
     pass(&mut cache, 40, &data(148, 1, 16).packet());
     assert!(due(&cache).is_some());
 }
@@ -204,7 +204,7 @@ fn open_fast(cache: &mut Cache<Heap>, number: u32) {
 fn data_with_a_syn_that_the_server_took_are_not_asked_for_again() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open_fast(&mut cache, 116);
-    // As the sender has not heard of it.
+    // The sender has not received the server's acknowledgment, so it retransmits.
     assert_eq!(
         pass(&mut cache, 200, &data(100, 1, 16).packet()),
         Disposition::Keep

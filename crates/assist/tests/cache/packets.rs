@@ -161,7 +161,7 @@ pub fn sent(cache: &mut Cache<Heap>, ms: u64) -> Vec<Vec<u8>> {
     all
 }
 
-/// When it wants to be called, in ms.
+/// Returns the time at which the cache wants to be called, in ms.
 pub fn due(cache: &Cache<Heap>) -> Option<u64> {
     cache.poll_at().map(|wake| wake.at.as_millis())
 }

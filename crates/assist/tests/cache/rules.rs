@@ -10,7 +10,7 @@ fn passed_on(it: &Tcp) -> Vec<u8> {
     [&[0x7a, 0x33], &packet[40..]].concat()
 }
 
-/// When [`open`] is over.
+/// Time at which [`open`] is over, in ms.
 const T: u64 = 2_000;
 
 fn open(cache: &mut Cache<Heap>) {
@@ -128,7 +128,7 @@ fn dtc_answers_a_duplicate_by_its_copy_and_not_by_a_word_to_the_sender() {
         "it is on its way"
     );
     assert!(sent(&mut cache, T + 120).is_empty());
-    // By then it is lost as well, and is for its end to send.
+    // By this time the copy is lost as well, and the sender has to retransmit the segment.
     assert_eq!(sent(&mut cache, T + 10_000), Vec::<Vec<u8>>::new());
     assert_eq!(pass(&mut cache, T + 10_000, &asks), Disposition::Forward);
     assert_eq!(cache.counters().duplicates, 2);

@@ -143,7 +143,8 @@ fn a_segment_that_is_alone_goes_on_in_halves_and_is_acknowledged_once() {
     assert_eq!(crosses(&mut engine, NOW, &halfway), []);
     let whole = down((DOWN, UP + 39), ACK);
     assert_eq!(crosses(&mut engine, NOW, &whole), from_ref(&whole));
-    // One that follows another before that is acknowledged goes on as it is.
+    // A segment that follows another before the acknowledgment of that segment is forwarded
+    // unchanged.
     let one = up((UP + 39, DOWN), ACK).payload(&bytes(0, 39));
     assert_eq!(crosses(&mut engine, NOW, &one).len(), 2);
     let two = up((UP + 78, DOWN), ACK).payload(&bytes(0, 39));
@@ -219,7 +220,7 @@ fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
         (engine.poll(&mut [0; 1_280]), engine.counters().dropped),
         (None, 1)
     );
-    // One that only passes is still as broken as it was.
+    // A packet that is only forwarded remains as broken as it was.
     let mut broken = up((UP, DOWN), ACK).payload(&bytes(0, 30)).packet();
     broken[70] ^= 1;
     assert_eq!(engine.input(NOW, Mesh, &mut broken), Some(90));

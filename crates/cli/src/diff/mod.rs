@@ -84,7 +84,7 @@ pub fn run(args: &DiffArgs) -> ExitCode {
     match try_run(args) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(FAILED),
-        // As of `diff` and `cmp`, so that 1 always means a difference.
+        // Exit code 2, as for `diff` and `cmp`, so that 1 always means a difference.
         Err(line) => fail(USAGE, line),
     }
 }

@@ -1,5 +1,5 @@
-//! Where the frames of a run come from: a capture, or a program that runs the scenario now and
-//! is read while it does.
+//! Sources of the frames of a run: a capture, or a program that runs the scenario now and whose
+//! output is read meanwhile.
 
 use std::collections::VecDeque;
 use std::fs::File;

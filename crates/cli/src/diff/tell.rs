@@ -124,7 +124,7 @@ fn sought(
     })
 }
 
-/// How much later `b` begins than `a`.
+/// Returns a text with the time by which `b` begins later than `a`.
 fn apart(a: &Record, b: &Record) -> String {
     match (a.at_us, b.at_us) {
         (Some(a), Some(b)) if b >= a => format!(", {} µs later", b - a),

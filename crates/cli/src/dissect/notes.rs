@@ -26,7 +26,7 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// Nothing yet, of a mesh whose context 0 is `prefix`.
+    /// Makes empty notes about a mesh whose context 0 is `prefix`.
     pub fn of(prefix: Addr) -> Notes {
         Notes {
             prefix,

@@ -28,7 +28,7 @@ use outputs::{Asked, Outputs};
 use progress::Progress;
 use shown::Show;
 
-/// How long to simulate between two looks at signals and the progress bar.
+/// Real time for which the simulation runs between two checks of signals and the progress bar.
 const SLICE: WallDuration = WallDuration::from_millis(50);
 
 /// Runs the command.
@@ -39,8 +39,8 @@ pub fn run(args: &RunArgs) -> ExitCode {
     }
 }
 
-/// How long it took to make the world, if that is worth a line: links and routes of
-/// many nodes.
+/// Returns a line with the time that the construction of the world took, if it was more than a
+/// second: the links and routes of many nodes take long.
 fn told_set_up(took: WallDuration) -> String {
     if took > WallDuration::from_secs(1) {
         format!(
@@ -102,7 +102,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     };
     let report = world.report();
     let is_taken = outputs.takes_standard();
-    // One output that fails costs none of the others.
+    // If one output fails, the others are still written.
     let mut failures = Vec::new();
     if !is_taken {
         let mut text = table::render(&report, &scenario, &left_out, signal.is_some());
@@ -212,7 +212,7 @@ fn next_step(step: Duration, took: WallDuration) -> Duration {
     }
 }
 
-/// Where the JSON object goes.
+/// Destination of the JSON object.
 pub(crate) enum JsonFile {
     Standard,
     File(File, PathBuf),

@@ -47,7 +47,7 @@ pub(crate) struct Asked<'a> {
     pub in_place: bool,
 }
 
-/// Which files, of each kind.
+/// The wanted files of each kind.
 struct Wanted {
     folder: Option<PathBuf>,
     json: Vec<PathBuf>,

@@ -152,7 +152,8 @@ impl Show {
         Ok(())
     }
 
-    /// Has the run be at `to`: on from here, or from its beginning again, as fast as it goes.
+    /// Moves the run to `to` as fast as possible: forward from its present state, or from its
+    /// beginning.
     fn go_to(&mut self, world: &mut World, to: Instant) -> Result<(), Failure> {
         world.live_end();
         if to < world.now() {
@@ -173,7 +174,7 @@ impl Show {
     }
 }
 
-/// Lets happen what comes until a frame begins.
+/// Handles events until a frame begins.
 fn step_to_frame(world: &mut World, end: Instant) {
     let before = world.air().transmissions();
     for _ in 0..EVENTS {

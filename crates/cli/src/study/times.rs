@@ -1,4 +1,4 @@
-//! How long the runs of a study took.
+//! Duration of the runs of a study.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

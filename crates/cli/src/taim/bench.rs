@@ -27,7 +27,7 @@ const PACKETS: u32 = 16_384;
 /// Forged flows in [`flood`].
 const FORGED: u64 = 1_000_000;
 
-/// One figure.
+/// A measured value with its name and bound.
 struct Figure {
     name: &'static str,
     asked: &'static str,
@@ -339,7 +339,7 @@ fn flood(is_flooded: bool) -> u64 {
         conn.open(&mut taim, Instant::ZERO);
     }
     let mut bytes = 0;
-    // Which flow's next segment arrives when.
+    // The arrival time of each flow's next segment.
     let mut coming = BinaryHeap::new();
     for conn in &conns {
         coming.push(Reverse((

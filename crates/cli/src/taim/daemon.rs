@@ -53,7 +53,7 @@ pub(super) struct Daemon {
     /// The limit set in the kernel.
     limit: u32,
     late: Lateness,
-    /// How late the packets were that leave in this turn.
+    /// Delays of the packets that leave in this turn.
     turn: Vec<Duration>,
 }
 

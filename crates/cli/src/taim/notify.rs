@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 /// See the [module](self).
 pub(super) struct Supervisor {
-    /// Where it hears; `None` if there is none.
+    /// Socket of the service manager; `None` without a service manager.
     socket: Option<UnixDatagram>,
-    /// How often it wants to hear.
+    /// Interval of the reports that the service manager expects.
     every: Option<Duration>,
     told: Instant,
 }
@@ -61,7 +61,7 @@ impl Supervisor {
 fn socket() -> Option<UnixDatagram> {
     let name = std::env::var_os("NOTIFY_SOCKET")?;
     let address = match name.as_bytes() {
-        // In no file system.
+        // The socket's name is abstract: it is not in a file system.
         [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
         _ => SocketAddr::from_pathname(&name),
     };

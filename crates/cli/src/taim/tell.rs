@@ -11,7 +11,7 @@ use serde_json::json;
 use super::Heap;
 use crate::progress::bar;
 
-/// How late packets left, by powers of two of a microsecond.
+/// Counts of the delays with which packets left, by powers of two of a microsecond.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Lateness {
     counts: [u64; 24],
@@ -27,7 +27,7 @@ impl Lateness {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// How many there were.
+    /// Returns the number of counted packets.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -99,7 +99,7 @@ impl Snapshot {
         ]
     }
 
-    /// One object.
+    /// Returns the snapshot as one JSON object.
     pub(super) fn json(&self) -> String {
         let flows = self.flows.iter().map(|flow| {
             let counters = &flow.counters;

@@ -12,7 +12,7 @@ const JOINED: &str = "REDPOLL_JOINED";
 const HOST: &str = "REDPOLL_HOST";
 const FORWARDS: &str = "REDPOLL_FORWARDS";
 
-/// How the mesh is joined.
+/// The way in which the mesh is joined to this computer, and its names and addresses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Environment {
     pub(super) way: Way,

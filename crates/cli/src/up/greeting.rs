@@ -10,7 +10,8 @@ use redpoll_sim::{AppKind, NodeSpec, Scenario};
 use super::environment::Environment;
 use super::join::{Joined, Way};
 
-/// How the mesh is joined and where its nodes are.
+/// Returns the text about the way in which the mesh is joined, and about the positions of its
+/// nodes.
 pub(super) fn text(
     scenario: &Scenario,
     joined: &Joined,

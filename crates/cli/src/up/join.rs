@@ -1,4 +1,4 @@
-//! By which way the mesh is joined to this computer.
+//! Ways in which the mesh is joined to this computer.
 
 use std::fmt;
 

@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::rights::Rights;
 
-/// How long a radio may take to be set up.
+/// Longest time for the set-up of a radio.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Lives until a signal. The exit code.

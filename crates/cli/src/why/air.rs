@@ -1,4 +1,4 @@
-//! From frames to transfers: the attempts at one frame, and whether it was acknowledged.
+//! Groups frames to transfers: the attempts to send a frame, and whether it was acknowledged.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -27,9 +27,9 @@ const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 pub struct Place {
     /// Number of the frame in the capture, counted from 1 as Wireshark does.
     pub number: u64,
-    /// When its first bit was on the air, in microseconds.
+    /// Time at which the first bit was on the air, in microseconds.
     pub start_us: u64,
-    /// When its last one was.
+    /// Time at which the last bit was on the air, in microseconds.
     pub end_us: u64,
 }
 
@@ -107,7 +107,7 @@ pub struct Air {
 }
 
 impl Air {
-    /// Nothing yet; frames that are secured are opened with `keys`.
+    /// Makes an empty air; secured frames are decrypted with `keys`.
     pub fn with(keys: Keys) -> Air {
         Air {
             keys,

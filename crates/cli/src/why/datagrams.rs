@@ -1,4 +1,4 @@
-//! From transfers to datagrams: the frames of one IPv6 packet over one link.
+//! Groups transfers to datagrams: the frames of one IPv6 packet over one link.
 
 use std::collections::HashMap;
 
@@ -26,7 +26,7 @@ pub struct Polled {
     pub request: Place,
     /// The fragment.
     pub fragment: Place,
-    /// From the end of the fragment before it to its beginning.
+    /// Time from the end of the previous fragment to the beginning of this one.
     pub wait_us: u64,
 }
 
@@ -60,7 +60,7 @@ pub struct Datagram {
     pub segment: Segment,
     /// First frame of the datagram.
     pub first: Place,
-    /// When the last attempt of its last frame was over.
+    /// Time at which the last attempt of the last frame ended, in microseconds.
     pub end_us: u64,
     /// Attempts since the last report.
     pub attempts: u32,
@@ -141,7 +141,7 @@ impl Frame {
     }
 }
 
-/// One frame's part of a datagram.
+/// The part of a datagram that a frame carries.
 struct Part {
     label: Label,
     /// Whether it is the first, and the datagram's length, uncompressed or compressed.
@@ -149,7 +149,7 @@ struct Part {
     place: PartPlace,
 }
 
-/// Where a part belongs.
+/// Position of a part within its datagram.
 enum PartPlace {
     /// Fragments of RFC 4944, which are sent in order.
     InOrder { is_last: bool },
@@ -157,7 +157,7 @@ enum PartPlace {
     Numbered { sequence: u8, len: usize },
 }
 
-/// How much of a datagram has arrived.
+/// The parts of a datagram that have arrived.
 #[derive(Default)]
 struct Progress {
     /// Bytes of the whole, if parts are numbered.
@@ -381,7 +381,7 @@ impl Datagrams {
 }
 
 impl Datagram {
-    /// One of which a transfer carries the first frame, without its attempts.
+    /// Makes a datagram of which `transfer` carries the first frame, without counting its attempts.
     fn begun(transfer: &Transfer, segment: Segment) -> Datagram {
         Datagram {
             src: transfer.src,

@@ -125,7 +125,7 @@ impl Flow {
         }
     }
 
-    /// How long data were in flight, either way.
+    /// Returns the time in which data were in flight in either direction.
     pub fn busy_us(&self) -> u64 {
         self.halves.iter().map(|half| half.busy_us).sum()
     }

@@ -1,4 +1,4 @@
-//! One direction of a connection, as its sender and its receiver have it.
+//! One direction of a connection, from the view of its sender and of its receiver.
 
 use std::collections::VecDeque;
 
@@ -40,16 +40,16 @@ struct Sent {
     last: Place,
     last_end_us: u64,
     times: u32,
-    /// Where its datagram was lost, since it was sent last.
+    /// Loss of the segment's datagram since the segment was sent last.
     lost: Option<Lost>,
-    /// When it arrived, and with which frame it began.
+    /// Time of arrival, and the frame with which the datagram began.
     arrived: Option<Place>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     last: Place,
-    /// From its first attempt to its last one.
+    /// Time from the first attempt to the last attempt.
     air_us: u64,
     /// The frame with which the last attempt collided, from a sender that this sender does not
     /// hear, if half of its attempts or more collided so.
@@ -189,7 +189,7 @@ struct Alone {
     first: Place,
     air_us: u64,
     wait_us: u64,
-    /// How long its receiver kept the acknowledgement back.
+    /// Time for which the receiver delayed the acknowledgement.
     delay_us: u64,
     ack: Place,
 }
@@ -402,7 +402,8 @@ impl Half {
         let Some(ack) = datagram.segment.ack else {
             return;
         };
-        // One that goes with data has waited for the application.
+        // An acknowledgement that is sent with data has waited for the application, so its delay
+        // does not count.
         let delay_us = match (self.sent.front(), datagram.segment.len) {
             (
                 Some(Sent {

@@ -51,7 +51,7 @@ pub struct Seen {
     pub flows: Vec<Flow>,
 }
 
-/// From frames to connections.
+/// Reads frames and groups them to connections.
 struct Reader {
     air: Air,
     datagrams: Datagrams,

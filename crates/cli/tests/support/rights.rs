@@ -20,7 +20,7 @@ pub const NET_ADMIN: &str = "0000000000001000";
 /// An empty set.
 pub const NOTHING: &str = "0000000000000000";
 
-/// One thread, from `/proc/PID/task/TID/status`.
+/// A thread, read from `/proc/PID/task/TID/status`.
 pub struct Thread {
     pub tid: Pid,
     status: String,
@@ -104,8 +104,8 @@ pub fn check(threads: &[Thread], capabilities: &str, is_user: bool) {
     }
 }
 
-/// Has a thread of the program make a system call, by ptrace(2). `bytes` are put into its memory;
-/// an argument of [`BYTES`] becomes their address. Returns what the kernel answers: a value, or
+/// Makes a thread of the program call the kernel, by ptrace(2). `bytes` are written into its
+/// memory; an argument of [`BYTES`] becomes their address. Returns the kernel's answer: a value, or
 /// the negative number of an error.
 #[cfg(target_arch = "x86_64")]
 pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -> i64 {

@@ -28,7 +28,8 @@ impl Daemon {
         Self::spawn(Self::command(args))
     }
 
-    /// As a real-time process where that is allowed; whether it is one.
+    /// Starts the program as a real-time process if the system allows it; returns whether it is
+    /// one.
     pub fn start_in_time(args: &[&str]) -> (Daemon, bool) {
         let chrt = |program: &str| {
             let mut command = Command::new("chrt");

@@ -98,7 +98,7 @@ fn rules(queue: &str) {
     rules_of(IP6TABLES, queue);
 }
 
-/// As [`rules`], with this program.
+/// Adds the rules of [`rules`] with this program.
 fn rules_of(program: &str, queue: &str) {
     for way in ["-i", "-o"] {
         let rule = [
@@ -244,8 +244,8 @@ const TURN: Duration = Duration::from_secs(12);
 /// A million forged flows are not made in more turns than this: half an hour.
 const TURNS: u32 = 130;
 
-/// How many forged flows there are, and in how many turns at most: a million take minutes, so
-/// that they are only made where `TAIM_FORGED` says so, and then all of them.
+/// Returns the number of forged flows, and the largest number of turns in which they are made. A
+/// million flows take minutes, so they are made only if `TAIM_FORGED` is set, and then all of them.
 fn forged_count() -> (u32, u32) {
     let long = std::env::var("TAIM_FORGED").ok();
     let count = long.map(|text| text.parse().expect("TAIM_FORGED is a number"));
@@ -382,7 +382,7 @@ fn many_flows() {
     tell(&[
         ("concurrent flows", Must::AtLeast(5_000.0), held, ""),
         ("packets a second that were there", Must::Be, rate, ""),
-        // One core carries 20,000 packets a second if each takes less than 50 us.
+        // A core carries 20,000 packets per second if each packet takes less than 50 µs.
         (
             "processor time a packet, kernel included",
             Must::AtMost(50.0),

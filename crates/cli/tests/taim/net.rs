@@ -132,7 +132,7 @@ impl Network {
             done.send(result.is_ok()).unwrap();
         });
         let connected = is_done.recv_timeout(PATIENCE).expect("an outcome");
-        // Until the listener has gone, and the port is free.
+        // Waits until the listener has ended and the port is free.
         std::thread::sleep(Duration::from_millis(300));
         connected
     }
@@ -176,7 +176,7 @@ impl Network {
         }
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let counts = [0, 1].map(|which| counts[which].load(Ordering::Relaxed));
-        // Until the last connection has ended, and the port is free.
+        // Waits until the last connection has ended and the port is free.
         std::thread::sleep(Duration::from_millis(1_500));
         counts
     }
@@ -383,7 +383,7 @@ impl Flood {
         self.thread.is_finished()
     }
 
-    /// How many have been poured.
+    /// Returns the number of packets that were sent.
     pub fn sent(&self) -> u32 {
         self.sent.load(Ordering::Relaxed)
     }
@@ -402,7 +402,7 @@ fn write(into: &Tun, bytes: &[u8]) {
     }
 }
 
-/// How many segments for that address have come out of an interface.
+/// Returns the number of segments for that address that have come out of an interface.
 fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
     let mut out = [0; 2_048];
     let mut count = 0;

@@ -17,7 +17,7 @@ impl Neighbour {
         let process = process.expect("unshare is there");
         let pid = process.id().to_string();
         let neighbour = Neighbour { process, pid };
-        // Until `unshare` has done its work both are in one network.
+        // Both are in one network namespace until `unshare` has made a new one.
         let own = std::fs::read_link("/proc/self/ns/net").unwrap();
         let theirs = format!("/proc/{}/ns/net", neighbour.pid);
         while std::fs::read_link(&theirs).is_ok_and(|net| net == own) {

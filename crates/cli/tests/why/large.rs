@@ -56,8 +56,8 @@ fn memory(child: &Child) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Has `command` read what `next` gives, until that is enough or it has ended. Its exit code,
-/// the most memory that it has had, in KiB, and what it complained of.
+/// Writes the output of `next` to `command` until it is enough or the command has ended. Returns
+/// the command's exit code, its largest memory in KiB, and its error output.
 fn read(command: &str, mut next: impl FnMut(&mut Vec<u8>)) -> (Option<i32>, u64, String) {
     let mut child = Command::new(PROGRAM)
         .args([command, "-"])

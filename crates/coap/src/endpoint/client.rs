@@ -23,7 +23,7 @@ pub(super) struct Outgoing {
     silent: bool,
 }
 
-/// Where its present message is.
+/// State of the present message of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// For its turn.
@@ -32,8 +32,8 @@ enum State {
         id: MessageId,
         token: Token,
         at: Instant,
-        /// Until then a response is waited for; while a confirmable message is
-        /// repeated that ends otherwise.
+        /// Time until which the client waits for a response; `None` while a confirmable message is
+        /// retransmitted, because the last retransmission ends the wait.
         until: Option<Instant>,
     },
 }
@@ -106,8 +106,8 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// How often the present message of a request has been repeated so far; 0 of one that
-    /// is over, or waits for its turn.
+    /// Returns the number of retransmissions of the present message of a request; 0 if the request
+    /// has ended or waits for its turn.
     pub fn repeats(&self, request: RequestId) -> u8 {
         let cargo = Cargo::Request(request.0);
         let pending = self.reliable.iter().find(|pending| pending.cargo == cargo);
@@ -139,7 +139,7 @@ impl Endpoint {
         !outgoing.is_under_way() && self.outgoing.iter().filter(is_to_same).count() < nstart
     }
 
-    /// Until when its rate holds it back, if it does.
+    /// Returns the time until which the rate limit delays the request, if it does.
     fn held_until(&self, outgoing: &Outgoing) -> Option<Instant> {
         match outgoing.is_alone() {
             true => self.estimators.not_before(outgoing.to),
@@ -147,7 +147,7 @@ impl Endpoint {
         }
     }
 
-    /// When something that is held back by its rate may go.
+    /// Returns the earliest time at which a request that the rate limit delays may be sent.
     pub(super) fn next_unheld(&self) -> Option<Instant> {
         let waiting = self
             .outgoing

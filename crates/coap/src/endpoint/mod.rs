@@ -87,7 +87,7 @@ impl core::error::Error for Busy {}
 /// The kind of traffic that an endpoint waits for; it sets a sleepy node's poll rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Expect {
-    /// Nothing in particular.
+    /// The application expects no message.
     Nothing,
     /// A response to a request.
     Data,
@@ -115,7 +115,7 @@ pub struct Counters {
     /// Round-trip time of the last message acknowledged without having been
     /// repeated, in microseconds; 0 before one.
     pub last_rtt_us: u64,
-    /// How many such times there were.
+    /// Number of these round-trip times.
     pub rtt_samples: u64,
     /// Requests whose sender was asked first whether it is where it says.
     pub challenges: u64,
@@ -124,7 +124,7 @@ pub struct Counters {
 /// Datagrams that wait for [`Endpoint::poll_datagram`] at most.
 const QUEUE: usize = 64;
 
-/// One UDP port that speaks CoAP; see the [crate](crate).
+/// A CoAP endpoint at one UDP port; see the [crate](crate).
 #[derive(Debug)]
 pub struct Endpoint {
     config: Config,
@@ -179,8 +179,8 @@ impl Endpoint {
         self.events.pop_front()
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called; `None` for not
-    /// at all.
+    /// Returns the time at which [`on_timeout`](Self::on_timeout) is to be called; `None` if it
+    /// need not be called.
     pub fn poll_at(&self) -> Option<Instant> {
         let waits = self.outgoing.iter().filter_map(Outgoing::deadline);
         let answers = self.served.iter().filter_map(Served::alone_at);
@@ -223,8 +223,8 @@ impl Endpoint {
         }
     }
 
-    /// Since when it has been waiting for that: when the oldest message that
-    /// is unanswered was sent, or its request acknowledged.
+    /// Returns the time since which the endpoint waits for a message: the time at which the oldest
+    /// unanswered message was sent, or its request was acknowledged.
     pub fn expects_since(&self) -> Option<Instant> {
         let requests = self.outgoing.iter().filter_map(Outgoing::sent_at);
         let messages = self.reliable.iter().map(|pending| pending.first_sent);

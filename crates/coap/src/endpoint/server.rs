@@ -25,8 +25,8 @@ const AROUND: usize = 40;
 pub(super) struct Served {
     id: IncomingId,
     asked: Asked,
-    /// When it is acknowledged without a response; `None` if it has been, or
-    /// need not be.
+    /// Time at which the request is acknowledged without a response; `None` if it has been
+    /// acknowledged, or needs no acknowledgement.
     alone_at: Option<Instant>,
 }
 

@@ -19,11 +19,11 @@ pub struct Taken {
     pub path: String,
     /// See `path`.
     pub query: String,
-    /// Where it begins in its body, in bytes.
+    /// Position of the block in its body, in bytes.
     pub offset: u64,
     /// Bytes of the block.
     pub payload: Vec<u8>,
-    /// How long the body is.
+    /// Size of the whole body in bytes.
     pub bytes: u64,
     /// With it the body is whole.
     pub is_whole: bool,
@@ -46,7 +46,7 @@ struct Body {
     tag: Vec<u8>,
     bytes: u64,
     blocks: u32,
-    /// Which blocks have come, a bit each.
+    /// The blocks that have arrived, a bit for each block.
     there: Vec<u64>,
     missing: u32,
     /// Blocks below have all come, and their sender knows.
@@ -65,7 +65,7 @@ impl Body {
         word.is_some_and(|word| word >> (num % 64) & 1 == 1)
     }
 
-    /// Notes block `num`; whether it is new.
+    /// Records the arrival of block `num`; returns whether it is new.
     fn mark(&mut self, num: u32) -> bool {
         if self.has(num) {
             return false;
@@ -228,13 +228,13 @@ impl QuickReceiver {
         }
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called.
+    /// Returns the time at which [`on_timeout`](Self::on_timeout) is to be called.
     pub fn poll_at(&self) -> Option<Instant> {
         self.bodies.iter().filter_map(|body| self.due(body)).min()
     }
 
-    /// When what is missing of a body is to be asked for. §7.2: NON_RECEIVE_TIMEOUT *
-    /// 2^(Re-Request-Count - 1).
+    /// Returns the time at which the missing blocks of a body are to be requested. §7.2:
+    /// NON_RECEIVE_TIMEOUT * 2^(Re-Request-Count - 1).
     fn due(&self, body: &Body) -> Option<Instant> {
         let wait = self.config.non_receive_timeout();
         let wait = wait.times(1 << body.asked.min(10));

@@ -17,7 +17,7 @@ use crate::request::Request;
 /// The meaning of a datagram from the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QuickAnswer {
-    /// Nothing that belongs to this body.
+    /// The answer does not belong to this body.
     Stranger,
     /// It goes on.
     GoesOn,
@@ -44,7 +44,7 @@ pub struct QuickSender {
     /// The first block that has never been sent.
     next: u32,
     queue: VecDeque<u32>,
-    /// When the next set begins if the server says nothing; `None` while `queue` is not
+    /// Time at which the next set begins if the server does not answer; `None` while `queue` is not
     /// empty.
     pause: Option<Instant>,
     /// NON_TIMEOUT_RANDOM, the same between all sets.
@@ -94,7 +94,7 @@ impl QuickSender {
         Some(num)
     }
 
-    /// When [`poll_block`](Self::poll_block) has another one.
+    /// Returns the time at which [`poll_block`](Self::poll_block) has another block.
     pub fn poll_at(&self) -> Option<Instant> {
         match self.queue.is_empty() {
             true => self.pause,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 /// Kinds of odd fields that are told apart; more are counted together.
 const KINDS_MAX: usize = 64;
 
-/// One kind of odd field.
+/// A kind of odd field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Odd {
     /// A description of the field.

@@ -17,12 +17,12 @@ pub use extension::{Information, Route};
 /// Headers of IPv6 within one another that are followed at most.
 const NESTED_MAX: usize = 8;
 
-/// One IPv6 header, and its extension headers.
+/// An IPv6 header with its extension headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ip {
     /// The fixed header.
     pub header: Ipv6Header,
-    /// Where the fixed header begins in the packet.
+    /// Position of the fixed header in the packet.
     pub at: usize,
     /// The source route, if there is one.
     pub route: Option<Route>,
@@ -30,7 +30,7 @@ pub struct Ip {
     pub information: Option<Information>,
     /// The protocol behind the extension headers.
     pub upper: u8,
-    /// Where it begins in the packet.
+    /// Position of the payload in the packet.
     pub body_at: usize,
     /// Contexts of the addresses that are unknown.
     pub unknown: Unknown,

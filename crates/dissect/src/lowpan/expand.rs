@@ -1,4 +1,4 @@
-//! From a compressed datagram to an IPv6 packet.
+//! Expands a compressed datagram to an IPv6 packet.
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
@@ -68,7 +68,7 @@ pub(super) struct Expander<'a> {
     pub input: Bytes<'a>,
     pub contexts: &'a Contexts,
     pub out: Vec<u8>,
-    /// Where headers of IPv6 and UDP were written, whose length is to be set.
+    /// Positions of the written headers of IPv6 and UDP whose length is to be set.
     ips: Vec<usize>,
     pub udp_at: Option<usize>,
     pub done: Expanded,

@@ -89,7 +89,7 @@ impl Tcp {
         Ok(tcp)
     }
 
-    /// As [`Tcp::read`]; nothing if the header is malformed.
+    /// Parses as [`Tcp::read`]; returns `None` if the header is malformed.
     pub fn parse(bytes: &[u8], whole: usize) -> Option<Tcp> {
         Tcp::read(bytes, whole).ok()
     }

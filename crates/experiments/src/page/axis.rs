@@ -24,7 +24,7 @@ impl Axis {
             });
         let (low, high) = match high - low {
             span if span > 0.0 => (low, high),
-            // One value, or no value.
+            // All values are equal, or there is no value.
             _ if low.is_finite() => (low, low + 1.0),
             _ => (0.0, 1.0),
         };

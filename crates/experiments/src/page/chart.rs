@@ -1,5 +1,5 @@
-//! One chart as SVG: lines over numbers or bars over names, with the spread of each number, its
-//! band if it is judged, and the paper's number.
+//! A chart as SVG: lines over numbers or bars over names, with the spread of each number, its band
+//! if it is judged, and the paper's number.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! One forwarded connection: a socket of the host, a connection of the mesh,
-//! and a small buffer for each direction.
+//! A forwarded connection: a socket of the host, a connection of the mesh, and a small buffer for
+//! each direction.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV6, TcpStream};
@@ -53,7 +53,7 @@ impl Buffer {
     }
 }
 
-/// How far one direction has come.
+/// Progress of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stream {
     /// More may come.
@@ -64,7 +64,7 @@ enum Stream {
     Closed,
 }
 
-/// Which side has broken the connection.
+/// The side that has broken the connection.
 enum Broke {
     Host,
     Mesh,
@@ -88,7 +88,7 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
 /// The result of a call of [`Pair::pump`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// Nothing could be moved.
+    /// No bytes could be moved.
     Stalled,
     /// Something was moved.
     Moved,
@@ -130,7 +130,7 @@ impl<C> Pair<C> {
         }
     }
 
-    /// From where to where.
+    /// Returns source and destination of the connection.
     pub(super) fn ends(&self) -> Ends {
         self.ends
     }
@@ -191,7 +191,7 @@ impl<C> Pair<C> {
         }
     }
 
-    /// Gives the mesh's connection back and closes the host's.
+    /// Releases the mesh's connection and closes the host's.
     pub(super) fn finish(self, mesh: &mut impl MeshTcp<Conn = C>) {
         mesh.release(self.mesh);
     }
@@ -258,7 +258,7 @@ impl<C> Pair<C> {
     }
 }
 
-/// From where to where a connection of the host's leads.
+/// Returns source and destination of a connection of the host.
 pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
     // It fails on a socket that has been reset meanwhile.
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));

@@ -276,7 +276,7 @@ fn without_room_in_the_border_router_the_host_waits() {
         (forwarder.connections(), forwarder.counters().waited),
         (4, 1)
     );
-    // Nothing is asked of the kernel that cannot be dealt with now.
+    // The forwarder asks the kernel for no events that it cannot handle now.
     let mut interests = Vec::new();
     forwarder.interests(&mut interests);
     assert_eq!(interests.len(), 4, "the pairs', not the listeners'");
@@ -320,7 +320,8 @@ fn handshakes_with_a_silent_node_wait_for_one_another_and_for_nobody_else() {
     sixth.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "here");
     assert_eq!(forwarder.counters().waited, 3);
-    // One handshake completes: another begins. One fails: those that wait fail with it.
+    // When one handshake completes, another begins. When one fails, the waiting handshakes fail,
+    // too.
     mesh.ends[0].open = true;
     until(&mut forwarder, &mut mesh, |m| m.ends.len() == 4);
     mesh.ends[1].broken = true;

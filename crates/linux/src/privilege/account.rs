@@ -113,7 +113,7 @@ impl Account {
         Ok(act())
     }
 
-    /// Has the program of `command` start as this user, if this process is still root. Call it
+    /// Makes the program of `command` start as this user, if this process is still root. Call it
     /// before [`kill_with_us`](crate::child::kill_with_us): the kernel forgets that request when
     /// the user changes.
     pub fn start_as(&self, command: &mut Command) {

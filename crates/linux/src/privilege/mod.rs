@@ -1,6 +1,6 @@
-//! How a program gives up the rights that it no longer needs, in this order:
+//! Gives up the rights that a program no longer needs, in this order:
 //!
-//! - [`account`]: it becomes another user;
+//! - [`account`]: the process takes the identity of another user;
 //! - [`give_up`]: it drops capabilities (capabilities(7));
 //! - [`sandbox`]: it restricts itself to some files (landlock(7)) and system calls (seccomp(2)).
 

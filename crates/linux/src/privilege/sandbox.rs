@@ -18,7 +18,7 @@ use super::syscalls;
 /// grants fewer restrictions.
 const LANDLOCK: ABI = ABI::V6;
 
-/// Where the C library finds how names are resolved, and its modules for that.
+/// Folders in which the C library finds the configuration and the modules of its name resolution.
 const RESOLVER: [&str; 5] = ["/etc", "/run", "/usr", "/lib", "/lib64"];
 
 /// The rights that a program still needs. By default it can only use what it has open.

@@ -29,7 +29,7 @@ use rcp::{Event, Identity, Rcp};
 use spec::RadioSpec;
 use zep::Zep;
 
-/// How long a line that is gone is left alone before it is opened again.
+/// Pause after the loss of a line before it is opened again.
 const REOPEN: Duration = Duration::from_millis(1_000);
 /// Reads in a row before others get their turn.
 const BURST: usize = 64;
@@ -152,7 +152,7 @@ impl Radio {
         matches!(&self.kind, Link::Spinel(stick) if stick.rcp.is_useless())
     }
 
-    /// When [`Radio::turn`] is due by itself.
+    /// Returns the time at which [`Radio::turn`] is due without an event.
     pub fn poll_at(&self) -> Option<Instant> {
         match &self.kind {
             Link::Spinel(stick) if stick.line.is_none() => Some(stick.reopen_at),

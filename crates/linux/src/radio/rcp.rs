@@ -19,11 +19,11 @@ use super::spinel::{
     radio_caps, status,
 };
 
-/// How long an answer may take.
+/// Longest time for an answer.
 const ANSWER: Duration = Duration::from_millis(1_000);
-/// How long a transmission may take, with all the radio's own backoffs and repetitions.
+/// Longest time for a transmission, with all backoffs and retries that the radio makes.
 const TRANSMISSION: Duration = Duration::from_millis(3_000);
-/// How long a reset may take.
+/// Longest time for a reset.
 const BEGINNING: Duration = Duration::from_millis(2_000);
 /// Unanswered questions before the set-up starts again.
 const PATIENCE: u8 = 3;
@@ -86,7 +86,7 @@ pub struct RcpCounters {
     pub sent: u64,
     /// Frames that it has heard.
     pub received: u64,
-    /// How often it was set up.
+    /// Number of times that the radio was set up.
     pub set_up: u64,
     /// Resets of the radio that the host did not ask for.
     pub resets: u64,
@@ -136,7 +136,7 @@ const STEPS: [Step; 10] = [
     Step::Listen,
 ];
 
-/// Where it stands.
+/// State of the radio's set-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// There is no line to it.
@@ -181,13 +181,13 @@ pub struct Rcp {
     events: VecDeque<Event>,
     /// Reset notices since the last reset command or set-up.
     notices: u32,
-    /// When the window of reports began, and how many it has.
+    /// Time at which the window of reports began, and number of reports in it.
     reports: (Instant, u32),
     counters: RcpCounters,
 }
 
 impl Rcp {
-    /// One to which there is no line yet.
+    /// Makes a radio without a line.
     pub fn new(identity: Identity) -> Rcp {
         Rcp {
             identity,
@@ -254,7 +254,7 @@ impl Rcp {
     /// [`Event::Done`]; one at a time.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         if self.phase != Phase::Ready || self.transmission.is_some() {
-            // Nothing is on the air.
+            // No frame is on the air.
             self.events.push_back(Event::Done(RadioResult::ChannelBusy));
             return;
         }
@@ -311,7 +311,7 @@ impl Rcp {
         &self.counters
     }
 
-    /// When [`Rcp::on_timeout`] is due.
+    /// Returns the time at which [`Rcp::on_timeout`] is due.
     pub fn poll_at(&self) -> Option<Instant> {
         match self.phase {
             Phase::Beginning { until } | Phase::Asked { until, .. } => Some(until),

@@ -19,15 +19,15 @@ pub enum RadioSpec {
     Spinel(LineSpec),
     /// `zep://HOST:PORT?listen=ADDRESS:PORT`.
     Zep {
-        /// Where frames go.
+        /// Address to which frames are sent.
         remote: SocketAddr,
-        /// Where they come in.
+        /// Address at which frames arrive.
         listen: SocketAddr,
     },
 }
 
 impl RadioSpec {
-    /// Has the radio's program, if it is one, started as this user.
+    /// Makes the radio's program, if the radio is a program, start as this user.
     pub fn set_account(&mut self, user: &Account) {
         if let RadioSpec::Spinel(LineSpec::Process { account, .. }) = self {
             *account = Some(user.clone());

@@ -39,9 +39,9 @@ pub mod radio_caps {
     pub const CSMA_BACKOFF: u32 = 1 << 3;
 }
 
-/// In a received frame: its Imm-ACK had the frame-pending bit.
+/// Flag of a received frame: its Imm-ACK had the frame-pending bit.
 pub const ACKED_WITH_PENDING: u16 = 0x0010;
-/// In a received frame: its check sequence was wrong.
+/// Flag of a received frame: its check sequence was wrong.
 pub const BAD_FCS: u16 = 0x0004;
 
 /// An operation on a property.
@@ -85,7 +85,7 @@ impl Command {
 /// A message in either direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
-    /// Which question it answers; 0: none.
+    /// Identifier of the question that the message answers; 0 if it answers none.
     pub tid: u8,
     /// The operation.
     pub command: Command,

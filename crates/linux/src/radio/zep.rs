@@ -17,10 +17,10 @@ use super::rcp::{Event, Identity};
 const HEADER_LEN: usize = 32;
 /// A frame follows, with its check sequence.
 const DATA: u8 = 1;
-/// From 1900, where NTP's time begins, to 1970.
+/// Seconds from 1900, where NTP's time begins, to 1970.
 const NTP_EPOCH_S: u64 = 2_208_988_800;
-/// How long an acknowledgement may take: two processes are woken up meanwhile, which takes
-/// longer than the standard's 864 µs.
+/// Longest time for an acknowledgement: two processes wake up in this time, which takes longer than
+/// the standard's 864 µs.
 const ACK_WAIT: Duration = Duration::from_millis(30);
 
 /// A datagram's frame.
@@ -207,7 +207,7 @@ impl Zep {
         self.events.pop_front()
     }
 
-    /// When [`Zep::on_timeout`] is due.
+    /// Returns the time at which [`Zep::on_timeout`] is due.
     pub fn poll_at(&self) -> Option<Instant> {
         self.awaited.map(|(_, until)| until)
     }
@@ -280,7 +280,7 @@ mod tests {
         max_frame_retries: 3,
     };
 
-    /// From 1 to `to`, with a request for acknowledgement.
+    /// Returns a frame from 1 to `to` that requests an acknowledgement.
     fn frame(to: u16, dsn: u8) -> Vec<u8> {
         let [high, low] = to.to_be_bytes();
         vec![0x61, 0x98, dsn, 0x70, 0x72, low, high, 1, 0, b'h', b'i']

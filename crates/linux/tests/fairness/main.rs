@@ -1,10 +1,10 @@
-//! How Redpoll and Linux's Reno share a slow link whose queue is short.
+//! Compares the shares of Redpoll's TCP and Linux's Reno on a slow link whose queue is short.
 //!
-//! Flows of the kernel's and ours go in pairs through one shaped link in
-//! real time, so the full measurement takes ten minutes: `make fairness`, or
-//! `REDPOLL_FAIRNESS_SECONDS=600`. Without that only a few seconds pass, which
-//! show that it works, and nothing is asked of the shares. The same with other
-//! stacks, in virtual time, is the bench `fairness` of `redpoll bench`.
+//! Pairs of a flow of the kernel and a flow of Redpoll pass one shaped link in real time, so the
+//! full measurement takes ten minutes: `make fairness`, or `REDPOLL_FAIRNESS_SECONDS=600`. Without
+//! these, the test takes a few seconds. It then only shows that the measurement works, and does not
+//! judge the shares. The bench `fairness` of `redpoll bench` makes the same measurement with other
+//! stacks, in virtual time.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -51,7 +51,7 @@ impl Pair {
     }
 }
 
-/// One flow: a sender that never runs dry, and a receiver that counts.
+/// A flow: a sender that always has data, and a receiver that counts.
 trait Flow {
     /// Both applications.
     fn step(&mut self, world: &mut World);
@@ -200,8 +200,8 @@ impl World {
         }
         let from = <[u8; 16]>::try_from(&packet[8..24]).expect("sixteen");
         if from != self.sender.address().0 {
-            // From the kernel and to it: by a mirror. TCP's checksum is the
-            // same with its addresses exchanged.
+            // The packet returns to the kernel as in a mirror. TCP's checksum is the same with
+            // exchanged addresses.
             packet.copy_within(24..40, 8);
             packet[24..40].copy_from_slice(&from);
         }

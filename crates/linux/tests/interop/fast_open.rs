@@ -25,9 +25,9 @@ const GOOD: Badness = Badness {
     duplication: 0,
     reordering: 0,
 };
-/// As client and as server.
+/// Value that enables Fast Open for clients and servers.
 const BOTH: &str = "3";
-/// In `tcpi_options`: "SYN-ACK acked data in SYN sent or rcvd".
+/// Flag of `tcpi_options`: "SYN-ACK acked data in SYN sent or rcvd".
 const SYN_DATA: u8 = 32;
 
 /// Why the kernel does no Fast Open in this namespace, if it does not.

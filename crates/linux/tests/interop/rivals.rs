@@ -27,7 +27,7 @@ const WIRE: Badness = Badness {
     reordering: 5,
 };
 
-/// Which TCP the node has.
+/// The node's TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Uip,

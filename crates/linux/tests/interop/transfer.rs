@@ -134,7 +134,7 @@ impl Peer {
     }
 }
 
-/// Lets the node accept a connection, once one is there.
+/// Makes the node accept a connection as soon as one waits.
 fn accept(listener: ListenerId) -> impl FnMut(Instant, &mut HeapNode) -> Option<ConnId> {
     move |_, node| {
         while node.poll_event().is_some() {}
@@ -142,7 +142,7 @@ fn accept(listener: ListenerId) -> impl FnMut(Instant, &mut HeapNode) -> Option<
     }
 }
 
-/// One transfer of a mebibyte each way over a link as bad as asked for.
+/// Runs a transfer of a mebibyte in each direction over a link with the given loss.
 pub fn run(prefix: u16, direction: Direction, loss: u32, seed: u64) {
     let badness = Badness {
         loss,

@@ -1,4 +1,4 @@
-//! One connection from its opening to its end.
+//! A connection from its opening to its end.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddrV6, TcpStream};
@@ -62,7 +62,7 @@ struct Cycle {
     plan: Plan,
     kernel: Option<TcpStream>,
     conn: Option<ConnId>,
-    /// By the kernel, by the node.
+    /// Bytes sent by the kernel, and by the node.
     sent: [usize; 2],
     received: [usize; 2],
     shut: [bool; 2],
@@ -141,7 +141,7 @@ impl Cycle {
         }
     }
 
-    /// Lets both applications do what they can; whether they did anything.
+    /// Lets both applications work; returns whether they did anything.
     fn step(&mut self, world: &mut World) -> bool {
         let before = (self.sent, self.received, self.shut, self.ended);
         let was_open = (self.kernel.is_some(), self.conn.is_some());

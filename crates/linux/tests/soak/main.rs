@@ -26,7 +26,7 @@ use world::World;
 /// of ports than TIME-WAIT can hold.
 const WORKERS: u64 = 4;
 const FIRST_PREFIX: u16 = 0x500;
-/// How much the process may grow once it has done a tenth of the work.
+/// Limit of the growth of the process's memory after a tenth of the work.
 const GROWTH_KB: u64 = 1_024;
 
 fn main() -> ExitCode {
@@ -87,7 +87,7 @@ fn soak() {
     assert!(last <= first + GROWTH_KB, "memory grows: {sizes:?} kB");
 }
 
-/// How many of the cycles are a worker's.
+/// Returns the number of cycles that a worker makes.
 fn share(cycles: u64, worker: u64) -> u64 {
     cycles / WORKERS + u64::from(worker < cycles % WORKERS)
 }

@@ -70,7 +70,7 @@ pub enum Move<W> {
 /// The content that the radio must have loaded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cargo {
-    /// Nothing yet.
+    /// No frame yet.
     Nothing,
     /// The frame in service.
     Frame,
@@ -152,7 +152,7 @@ pub trait Cycle<W> {
     /// Returns the state that the MAC stores here.
     fn state(&self) -> &CycleState;
 
-    /// As [`Self::state`].
+    /// Returns the state as [`Self::state`].
     fn state_mut(&mut self) -> &mut CycleState;
 
     // --- this node's receiver ---

@@ -41,7 +41,7 @@ pub trait Access: Clone + Debug {
         None
     }
 
-    /// As [`Self::cycle`].
+    /// Returns the cycle as [`Self::cycle`].
     fn cycle_mut(&mut self) -> Option<&mut Self::Cycle> {
         None
     }

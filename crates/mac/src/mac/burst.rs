@@ -20,7 +20,7 @@ const HOLD: Duration = Duration::from_millis(8);
 /// Channel access of a frame that the previous frame announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Promised {
-    /// As any other frame: CSMA-CA from macMinBE on.
+    /// CSMA-CA from macMinBE on, as for any other frame.
     #[default]
     Csma,
     /// With macMinBE reduced by one; the first frame of a burst has it increased by one. The

@@ -35,9 +35,9 @@ impl<A: Access> Mac<A> {
         is_sealed
     }
 
-    /// As [`Mac::input_frame`], for a node whose neighbours all protect their frames. Security
-    /// counts a rejected frame by its [`Refusal`]. `clear` receives the frame without its
-    /// protection.
+    /// Handles a received frame as [`Mac::input_frame`], for a node whose neighbours all protect
+    /// their frames. Security counts a rejected frame by its [`Refusal`]. `clear` receives the
+    /// frame without its protection.
     pub fn input_secured<'f, M: Memory>(
         &mut self,
         now: Instant,

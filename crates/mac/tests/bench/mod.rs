@@ -75,7 +75,7 @@ impl Bench {
         self.now += Duration::from_micros(us);
     }
 
-    /// Lets time pass until the MAC's next timer; how long that was.
+    /// Passes the time until the MAC's next timer; returns this time.
     pub fn sleep(&mut self) -> Duration {
         let wake = self.mac.poll_at().expect("a timer runs");
         let slept = wake.at - self.now;
@@ -84,7 +84,7 @@ impl Bench {
         slept
     }
 
-    /// Lets time pass until the radio has something to do.
+    /// Passes time until the radio has a work to do.
     pub fn next_work(&mut self) -> Option<RadioWork> {
         loop {
             let work = self.poll();
@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Lets a frame be loaded and sent, and the attempt end in `result`.
+    /// Passes a frame through loading and sending; the attempt ends in `result`.
     pub fn attempt(&mut self, result: RadioResult) {
         let mut work = self.next_work();
         if work == LOAD {

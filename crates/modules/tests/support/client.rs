@@ -66,7 +66,7 @@ impl Client {
             while let Some((len, from)) = node.udp_recv(self.socket, &mut buffer) {
                 if from.port != PORT {
                     self.echoed += 1;
-                    // One that finds no room is lost, as on any way.
+                    // A datagram that finds no room is lost, as datagrams may be.
                     let _ = node.udp_send(local, self.socket, from, &buffer[..len]);
                     continue;
                 }

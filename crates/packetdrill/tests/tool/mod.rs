@@ -162,7 +162,7 @@ impl Tool {
     }
 
     pub fn call_without_arguments(&self, slot: usize) -> Answer<i32> {
-        // As many zeros as the longest of these functions has arguments.
+        // The call has as many zeros as the longest of these functions has arguments.
         answer(
             slot!(self, slot, (0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize) -> c_int),
         )

@@ -94,7 +94,7 @@ impl DutyConfig {
                 max_transmissions: 5,
                 coarse_tick: true,
                 neighbour_queues: match release {
-                    // One queue for all neighbours.
+                    // All neighbours share one queue.
                     Release::Contiki25 => 0,
                     Release::Contiki27 | Release::Contiki30 => 2,
                 },

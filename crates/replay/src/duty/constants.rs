@@ -50,7 +50,7 @@ pub(crate) struct Timing {
     pub(super) locked_strobe: Duration,
     /// Time by which the sender starts before a neighbour's phase.
     pub(super) guard: Duration,
-    /// As in [`Strobe`](crate::Strobe).
+    /// Gap between two strobes, as in [`Strobe`](crate::Strobe).
     pub(super) gap: Duration,
     pub(super) detect: Duration,
     /// X-MAC: on time of the receiver per cycle, and time from strobe to strobe.

@@ -9,9 +9,9 @@ const STEPS: f64 = 24.0;
 /// The time for which the number of a row holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holds {
-    /// Until the next row: a state at the time of its row.
+    /// A value holds until the next row: it is the state at the time of its row.
     Until,
-    /// Since the previous row: a mean.
+    /// A value holds since the previous row: it is a mean.
     Since,
 }
 

@@ -1,5 +1,5 @@
-//! One exchange over MRP (4.11): each message is repeated until it is acknowledged, and
-//! acknowledged itself, with the next message or alone.
+//! An exchange over MRP (4.11): each message is retransmitted until it is acknowledged, and
+//! acknowledges received messages itself, together with the next message or alone.
 
 use redpoll_base::{Duration, Instant, Rng};
 

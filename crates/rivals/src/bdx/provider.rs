@@ -9,13 +9,13 @@ use super::message::{Body, Message};
 /// A block that is to be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Where it begins in the image, in bytes.
+    /// Position of the block in the image, in bytes.
     pub offset: u64,
-    /// How long it is.
+    /// Length of the block in bytes.
     pub len: usize,
 }
 
-/// One receiver's transfers, one after the other; see the [module](super).
+/// The transfers of a receiver, one after the other; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct Provider {
     config: Config,
@@ -37,7 +37,7 @@ struct Transfer {
 }
 
 impl Provider {
-    /// Has an image of `bytes`, below 2^32.
+    /// Makes a provider of an image of `bytes`, below 2^32.
     pub fn new(config: Config, rng: Rng, bytes: u64) -> Provider {
         Provider {
             config,
@@ -127,7 +127,7 @@ impl Provider {
         self.transfer.as_mut()?.exchange.poll_datagram(out)
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called.
+    /// Returns the time at which [`on_timeout`](Self::on_timeout) is to be called.
     pub fn poll_at(&self) -> Option<Instant> {
         self.transfer.as_ref()?.exchange.poll_at()
     }

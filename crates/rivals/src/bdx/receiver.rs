@@ -9,7 +9,7 @@ use super::message::{Body, Message};
 /// A block that has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece<'a> {
-    /// Where it begins in the image, in bytes.
+    /// Position of the block in the image, in bytes.
     pub offset: u64,
     /// Bytes of the block.
     pub bytes: &'a [u8],
@@ -17,7 +17,7 @@ pub struct Piece<'a> {
     pub is_last: bool,
 }
 
-/// One transfer; see the [module](super).
+/// A transfer; see the [module](super).
 #[derive(Clone, Debug)]
 pub struct Receiver {
     exchange: Exchange,
@@ -117,7 +117,7 @@ impl Receiver {
         self.exchange.poll_datagram(out)
     }
 
-    /// When [`on_timeout`](Self::on_timeout) is to be called.
+    /// Returns the time at which [`on_timeout`](Self::on_timeout) is to be called.
     pub fn poll_at(&self) -> Option<Instant> {
         self.exchange.poll_at()
     }

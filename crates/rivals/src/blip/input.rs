@@ -111,7 +111,7 @@ impl Blip {
         true
     }
 
-    /// In SYN-SENT: whether it opens the connection.
+    /// Handles an answer in SYN-SENT; returns whether the answer opens the connection.
     fn on_answer<B: Bytes>(
         &mut self,
         c: &mut Control,
@@ -189,7 +189,7 @@ impl Blip {
             return;
         }
         if !self.config.corrections.fin {
-            // In FIN-WAIT-1 it was acknowledged, and that is all.
+            // In FIN-WAIT-1 the segment was acknowledged, and nothing else happens.
             if c.state == State::Established {
                 body.peer_closed();
                 // The application closes at once; outstanding data are not retransmitted.
@@ -241,8 +241,8 @@ impl Blip {
         let (ack, sent) = (seg.ack, c.seqno);
         let is_new = match fixes.acknowledgments {
             true => ack > c.head && ack <= sent,
-            // As numbers that do not wrap, and of bytes that may never have been
-            // written.
+            // The original compares the numbers without wrap-around, and the acknowledged bytes may
+            // never have been written.
             false => ack.0 > c.head.0,
         };
         if !is_new {

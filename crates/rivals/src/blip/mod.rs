@@ -35,7 +35,7 @@ const PORT: u16 = 21_310;
 /// bytes less the headers.
 const LONGEST: usize = 1_220;
 
-/// Which of its defects are corrected.
+/// The defects of BLIP that are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Corrections {
     /// The counter of timer-driven sends restarts with each acknowledgment of new data. Without
@@ -76,7 +76,7 @@ impl Corrections {
         ..Corrections::NONE
     };
 
-    /// As it is.
+    /// No correction: BLIP as published.
     pub const NONE: Corrections = Corrections {
         counter: false,
         syn: false,
@@ -162,7 +162,7 @@ impl Default for BlipConfig {
 #[derive(Debug)]
 pub struct Blip {
     config: BlipConfig,
-    /// Where in a period its clock ticks.
+    /// Position of the clock's ticks within a period.
     phase: Duration,
     /// The next tick, while there is a connection.
     tick: Option<Instant>,
@@ -221,7 +221,7 @@ struct Burst {
     /// The first byte of the next one.
     next: SeqNum,
     is_first: bool,
-    /// One past the last byte that goes.
+    /// Sequence number after the last byte of the burst.
     end: SeqNum,
     /// The acknowledged number: the acknowledgment leaves before its segment is processed.
     ack: SeqNum,
@@ -308,7 +308,7 @@ impl Control {
         body.closed(error);
     }
 
-    /// Gives up without a word to the peer.
+    /// Gives the connection up without a message to the peer.
     fn give_up<B: Bytes>(&mut self, body: &mut Body<B>) {
         self.state = State::TimeWait;
         (self.retx, self.burst, self.due) = (TIME_WAIT, None, 0);

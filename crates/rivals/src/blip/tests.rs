@@ -61,7 +61,7 @@ impl Peer {
         let (c, body) = (&mut self.control, &mut self.body);
         let outs = core::iter::from_fn(|| {
             let out = self.blip.poll_segment(Instant::ZERO, c, body)?;
-            // As the table does.
+            // The table does the same.
             body.sent_up_to = Some(out.fields.seq);
             Some(out)
         });
@@ -374,7 +374,7 @@ mod beside_the_original {
         );
         let far = segment(Flags::ACK, 900, BASE, &[]);
         assert_eq!(peer.answers(&far), [(RESET, 901, 0)]);
-        // In SYN-SENT what is neither SYN nor acknowledgment is answered so, too.
+        // In SYN-SENT a segment that is neither SYN nor acknowledgment is answered in the same way.
         let mut peer = Peer::connecting(Corrections::NONE);
         peer.said();
         let odd = segment(Flags::PSH, 900, BASE, &[]);

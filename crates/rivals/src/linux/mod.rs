@@ -37,7 +37,7 @@ pub struct LinuxConfig {
     pub initial_window: u16,
     /// Least margin of the retransmission timeout over the mean round trip.
     pub min_rto: Duration,
-    /// How long an acknowledgment may wait at first; the longest is 200 ms.
+    /// Delay of an acknowledgment at first; the longest is 200 ms.
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
@@ -65,7 +65,7 @@ impl Default for LinuxConfig {
 const SYN_RETRIES: u8 = 6;
 const SYN_ACK_RETRIES: u8 = 5;
 const RETRIES: u8 = 15;
-/// How long TIME-WAIT, and an orphan's FIN-WAIT-2, last.
+/// Duration of TIME-WAIT, and of an orphan's FIN-WAIT-2.
 const TIME_WAIT: Duration = Duration::from_secs(60);
 /// The ports that it chooses (ip_local_port_range).
 const PORT_FIRST: u16 = 32_768;
@@ -281,7 +281,8 @@ impl Linux {
         c.rto_at = Some(now + c.rtt.timeout(c.backoff));
     }
 
-    /// Nothing is in flight, and what is next does not fit the window.
+    /// Handles the time of a window probe: no data are in flight, and the next data do not fit the
+    /// window.
     fn on_probe_time<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>) {
         c.probe_at = None;
         c.backoff = c.backoff.saturating_add(1);

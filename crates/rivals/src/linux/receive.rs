@@ -112,7 +112,7 @@ impl Receiver {
         }
     }
 
-    /// Notes a stretch beyond the gap; whether there was room to.
+    /// Records a range of data beyond the gap; returns whether there was room for it.
     fn keep(&mut self, mut start: SeqNum, mut end: SeqNum) -> bool {
         for place in &mut self.beyond {
             if let Some((from, to)) = *place

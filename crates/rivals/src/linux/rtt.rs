@@ -7,7 +7,7 @@ use redpoll_base::Duration;
 const INITIAL: Duration = Duration::from_secs(1);
 const MAX: Duration = Duration::from_secs(120);
 
-/// In microseconds.
+/// Round-trip times and the timeout, in microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rtt {
     srtt: u64,

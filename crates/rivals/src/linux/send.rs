@@ -217,7 +217,8 @@ impl Linux {
             return None;
         }
         if len > room {
-            // As a whole or not at all, until nothing is left to wait for.
+            // A segment that does not fit the window waits as a whole. If no data are in flight,
+            // the probe timer ends the wait.
             if c.snd.count == 0 && c.snd.una >= c.snd.nxt {
                 let wait = c.rtt.timeout(c.backoff);
                 c.probe_at = c.probe_at.or(Some(now + wait));

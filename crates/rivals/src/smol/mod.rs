@@ -56,7 +56,7 @@ pub struct Smol {
     device: Device,
     places: Box<[Place]>,
     ports: Box<[Port]>,
-    /// When it wants to be called.
+    /// Time at which the stack wants to be called.
     wake: Option<Instant>,
     /// Whether what it makes now it makes because of a timer.
     by_timer: bool,
@@ -106,7 +106,7 @@ impl Smol {
         self.places.len() * (each + size_of::<Place>())
     }
 
-    /// One of the node's addresses is one of the interface's.
+    /// Adds an address of the node to the interface, unless the interface has it.
     fn know(&mut self, addr: &Addr) {
         let addr = IpCidr::new(ip(addr), 128);
         self.interface.update_ip_addrs(|known| {
@@ -119,7 +119,7 @@ impl Smol {
         });
     }
 
-    /// Lets the stack work, and looks at what has changed.
+    /// Runs the stack, and records what has changed.
     fn work(&mut self, now: Instant) {
         let at = time(now);
         self.interface.poll(at, &mut self.device, &mut self.sockets);

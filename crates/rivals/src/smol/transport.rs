@@ -172,7 +172,7 @@ impl StreamTransport for Smol {
             let socket = sockets.get::<Socket<'_>>(place.handle);
             place.is_open && socket.state() == SmolState::Listen
         };
-        // One that listens makes place for one that speaks.
+        // A listening socket is closed to make room for a connection.
         let index = self.free().or_else(|| self.places.iter().position(listens));
         let index = index.ok_or(Error::NoSlot)?;
         let (places, ports) = (&self.places, &self.ports);

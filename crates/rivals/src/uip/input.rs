@@ -113,7 +113,7 @@ impl Uip {
             // Data on the SYN are ignored.
             c.run(now, body, self.config.window, true);
         } else {
-            // As what belongs to no connection.
+            // The answer is a reset, as for a segment without a connection.
             (c.snd_nxt, c.rcv_nxt, c.mss) = (seg.ack, seg.seq + 1, seg.window);
             c.due = REFUSAL;
             c.end(body, Some(Error::Refused));
@@ -144,8 +144,8 @@ impl Uip {
         }
         // A stopped application gets nothing, and its peer no answer.
         let has_new = !c.stopped && self.take(c, body, seg);
-        // As much as fits the window. A closed window counts as open, because the timer probes
-        // it.
+        // The segment is as long as the window allows. A closed window counts as open, because the
+        // timer probes it.
         c.mss = match seg.window {
             0 => c.initial_mss,
             window => window.min(c.initial_mss),
@@ -197,7 +197,8 @@ fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, 
     };
 }
 
-/// By how much it moves what is expected next: a SYN counts for nothing.
+/// Returns the number by which the segment advances the next expected sequence number. A SYN does
+/// not count.
 fn taken_of(seg: &Segment<'_>) -> u32 {
     seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }

@@ -170,8 +170,9 @@ impl Control {
         body.closed(error);
     }
 
-    /// Lets the application send: after an acknowledgment, after received data (`has_new`), or on a
-    /// tick without outstanding data. Only then can it open the `window` again.
+    /// Calls the application, which may send: after an acknowledgment, after received data
+    /// (`has_new`), or on a tick without outstanding data. Only then can the application open the
+    /// `window` again.
     fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, window: u16, has_new: bool) {
         if self.restarts(body, window) || has_new {
             self.due |= ACK;

@@ -5,7 +5,7 @@ use redpoll_base::{Duration, Instant, Rng};
 /// UIP_RTO: the timeout before there is a sample, and what is doubled, in ticks.
 const RTO: u8 = 3;
 
-/// Which way.
+/// Method of the retransmission timer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Timing {
     /// uIP's own: ticks of half a second, an estimate after Jacobson in 8 bits for the
@@ -25,14 +25,15 @@ pub enum Timing {
 pub struct Weak {
     /// Weight of a sample of a segment that was not retransmitted, in 256ths.
     pub strong_weight: u16,
-    /// By how much, of 256, a sample of a segment sent more than once moves the timeout.
+    /// Weight of a weak sample in the timeout, in 256ths. A weak sample is of a segment sent more
+    /// than once.
     pub weak_weight: u16,
     /// Variations added to the smoothed round trip, of strong samples.
     pub strong_factor: u16,
     /// Variations added to the smoothed round trip, of weak samples.
     pub weak_factor: u16,
-    /// Up to these timeouts, in ticks and ascending, the timeout is doubled at most so
-    /// often; beyond the last of them as often as that one says.
+    /// Largest numbers of doublings of the timeout, each with the timeout in ticks up to which it
+    /// applies, in ascending order. The last number also applies to longer timeouts.
     pub limits: [(u16, u8); 4],
     /// A timer is set to its value times something between these two, in 256ths.
     pub dither: (u16, u16),
@@ -105,7 +106,7 @@ impl Estimate {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// In ticks; `sa` is eight times the mean, `sv` four times the variation.
+    /// Values in ticks; `sa` is eight times the mean, `sv` four times the variation.
     Original { sa: u8, sv: u8, rto: u8, timer: u8 },
     /// `rto` in eighths of a tick, `timer` and `age` in ticks.
     Weak {
@@ -115,7 +116,7 @@ enum Kind {
         timer: u16,
         age: u16,
     },
-    /// In microseconds.
+    /// Values in microseconds.
     Standard {
         srtt: u32,
         rttvar: u32,
@@ -128,7 +129,7 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     kind: Kind,
-    /// When the outstanding segment was sent first.
+    /// Time at which the outstanding segment was sent first.
     sent: Instant,
     /// Number of retransmissions of the outstanding segment.
     pub(super) again: u8,
@@ -275,7 +276,7 @@ impl Timer {
         }
     }
 
-    /// When it runs out, if that is not on a tick.
+    /// Returns the time at which the timer expires, if this is not on a tick.
     pub(super) fn due(&self) -> Option<Instant> {
         match self.kind {
             Kind::Standard { due, .. } => due,
@@ -283,7 +284,7 @@ impl Timer {
         }
     }
 
-    /// Nothing is outstanding any more.
+    /// Stops the timer, because nothing is outstanding any more.
     pub(super) fn stop(&mut self) {
         if let Kind::Standard { due, .. } = &mut self.kind {
             *due = None;

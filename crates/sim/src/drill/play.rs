@@ -1,4 +1,4 @@
-//! One run: a mesh with an honest flow, with or without an attacker, until the mesh is at rest.
+//! A run: a mesh with an honest flow, with or without an attacker, until the mesh is at rest.
 
 use std::cell::RefCell;
 use std::rc::Rc;

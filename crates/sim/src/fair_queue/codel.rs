@@ -68,7 +68,7 @@ impl State {
     /// Returns the next drop by the control law: the interval over the square root of `count` after
     /// `from`.
     fn next(&self, from: Instant, codel: &CoDel) -> Instant {
-        // In units of 1/256: the root of 2^16 times the count.
+        // The root is in units of 1/256: the root of 2^16 times the count.
         let root = (u64::from(self.count) << 16).isqrt();
         from + codel.interval.times(256).divided_by(root)
     }

@@ -59,7 +59,7 @@ impl NodeSample {
     }
 }
 
-/// One end of a connection.
+/// An end of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionSample {
     /// Index of the node.

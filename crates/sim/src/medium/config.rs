@@ -117,7 +117,7 @@ pub enum Gain {
     None,
     /// Many paths of similar strength: the power is exponential with mean 1.
     Rayleigh,
-    /// One path that exceeds the others by `k_db`; the mean power is 1.
+    /// A path that exceeds the others by `k_db`; the mean power is 1.
     Rician {
         /// Rice's factor, in dB.
         k_db: f64,
@@ -210,7 +210,7 @@ pub struct RadioSpec {
 /// Nodes, radios and links of a medium.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// How radio waves travel.
+    /// The model of propagation.
     pub config: &'a Config,
     /// Positions of the nodes, in metres.
     pub positions_m: &'a [(f64, f64)],

@@ -1,13 +1,13 @@
-//! How likely a bit of the 2.4 GHz O-QPSK DSSS PHY is received wrongly.
+//! Probability that a bit of the 2.4 GHz O-QPSK DSSS PHY is received wrongly.
 //!
-//! IEEE 802.15.4-2006 §E.4.1.8 gives, for a ratio of signal to interference
-//! and noise `s` (a power ratio, not dB),
+//! IEEE 802.15.4-2006 §E.4.1.8 gives, for a ratio of signal to interference and noise `s` (a power
+//! ratio, not dB),
 //!
 //! ```text
 //! BER = 8/15 · 1/16 · Σ k=2..16 (−1)^k · C(16, k) · exp(20 · s · (1/k − 1))
 //! ```
 //!
-//! Tabulated once through `libm`, so that every machine computes the same.
+//! The table is computed once through `libm`, so every machine computes the same values.
 
 /// Microseconds per bit at 250 kb/s.
 pub const US_PER_BIT: f64 = 4.0;

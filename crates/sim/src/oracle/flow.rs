@@ -1,4 +1,4 @@
-//! One flow: its bytes in transit, and its figures.
+//! A flow: its bytes in transit, and its figures.
 
 use std::collections::VecDeque;
 

@@ -187,7 +187,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&receiver, at(4), &filled);
     assert_eq!(oracle.loss(), 1.0 / 11.0);
 
-    // One more is lost for good, which is unknown until it is retransmitted.
+    // One more segment is lost and never arrives, which is unknown until it is retransmitted.
     resent.data_segments_sent += 1;
     resent.bytes_sent += 100;
     oracle.observe(&sender, at(5), &resent);

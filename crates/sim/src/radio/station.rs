@@ -267,7 +267,7 @@ pub struct Received {
     pub twice: bool,
 }
 
-/// One radio.
+/// A radio.
 ///
 /// Each transmission visits all stations around. The fields are ordered so that these visits touch
 /// only two lines of the processor's cache.

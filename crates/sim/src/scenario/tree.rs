@@ -16,7 +16,7 @@ pub(crate) struct Item {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
-    /// In the order of the file.
+    /// A table in the order of the file.
     Table(Vec<(String, Item)>),
     Array(Vec<Item>),
     Text(String),

@@ -79,8 +79,8 @@ impl Sender {
                 return;
             }
             let room = cx.node.stream(conn).map_or(0, |stream| stream.send_room);
-            // One byte more than there is room for: TCP reports new room only after it has refused
-            // data.
+            // The sender offers one byte more than TCP has room for: TCP reports new room only
+            // after it has refused data.
             let len = CHUNK
                 .min(room + 1)
                 .min(usize::try_from(left).unwrap_or(CHUNK));

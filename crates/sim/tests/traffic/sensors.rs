@@ -144,7 +144,7 @@ fn the_message_under_way_is_not_in_the_queue() {
 /// meanwhile.
 #[test]
 fn a_batch_takes_with_it_what_is_made_meanwhile() {
-    // One reading each second is sent, and one every other second is created.
+    // One message with a reading is sent each second, and one reading is created every two seconds.
     let slow = "batch = 10\nmessage = \"50 B\"\nspacing = \"1 s\"";
     let figures = readings("unreliable", slow, 400);
     // 10, then 5, 2 and 1 more: of 18 readings the first waits for 9 others, the last for none.

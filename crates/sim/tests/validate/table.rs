@@ -1,6 +1,6 @@
 //! A table of measured values and their references.
 
-/// One figure.
+/// A value that is compared with a reference.
 pub struct Row {
     what: String,
     ours: f64,
@@ -82,7 +82,7 @@ pub fn check(title: &str, rows: &[Row]) {
             missed.push(&row.what);
         }
     }
-    // One call, because checks run in parallel.
+    // One call prints the whole table, because checks run in parallel.
     println!("{text}");
     assert!(missed.is_empty(), "{title}: {missed:?}");
 }

@@ -1,4 +1,4 @@
-//! One sender that always has a full frame, compared with the closed form of Latré et al. 2006 in
+//! A sender that always has a full frame, compared with the closed form of Latré et al. 2006 in
 //! `scripts/validate/closed_forms.py`.
 
 use redpoll_mac::Ifs;

@@ -245,8 +245,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         net
     }
 
-    /// Lets the driver pass input, output and timeouts to the node. Then wakes the tasks concerned,
-    /// but, unlike [`ask`](Self::ask), not the driver.
+    /// Calls `call` with the node, so that the driver passes input, output and timeouts. Then wakes
+    /// the tasks concerned, but, unlike [`ask`](Self::ask), not the driver.
     ///
     /// `call` must not use the sockets.
     pub fn with<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
@@ -257,8 +257,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         result
     }
 
-    /// Lets an application call the node directly, in addition to its sockets: for a ping, a route,
-    /// or a thawed connection. Then wakes the tasks concerned, including the driver.
+    /// Calls `call` with the node for an application, in addition to its sockets: for a ping, a
+    /// route, or a thawed connection. Then wakes the tasks concerned, including the driver.
     ///
     /// `call` must not use the sockets.
     pub fn ask<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {

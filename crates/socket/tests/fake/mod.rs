@@ -26,7 +26,7 @@ pub struct Way {
     pub lost: Cell<u32>,
     /// Length of the longest packet.
     pub longest: Cell<usize>,
-    /// One of this number of packets is lost.
+    /// The link loses one packet out of this number.
     pub loses: Cell<u32>,
 }
 

@@ -14,7 +14,7 @@ pub const MARK: &str = "Made by `redpoll tune`";
 
 /// A value in a form that both languages have.
 enum Constant {
-    /// In microseconds.
+    /// A time in microseconds.
     Time(u64),
     Whole(u64),
     Bytes(u64),

@@ -76,7 +76,7 @@ fn index(at: f64, list: &[String]) -> usize {
     (at.round().max(0.0) as usize).min(list.len() - 1)
 }
 
-/// One combination of values.
+/// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
     at: Vec<f64>,
@@ -288,7 +288,7 @@ mod tests {
         for value in ["x", "y", "z"] {
             assert_eq!(some.iter().filter(|it| it.values[0] == value).count(), 4);
         }
-        // One in each twelfth of the range.
+        // There is one point in each twelfth of the range.
         let mut twelfths: Vec<_> = some
             .iter()
             .map(|it| it.values[1].parse::<usize>().unwrap() * 12 / 1001)

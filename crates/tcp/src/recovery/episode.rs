@@ -14,14 +14,14 @@ pub(crate) const DUP_THRESH: u8 = 3;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Loss {
-    /// By the retransmission timer.
+    /// Detected by the retransmission timer.
     #[default]
     Timeout,
-    /// By acknowledgments: duplicate, partial, selective.
+    /// Detected by acknowledgments: duplicate, partial, selective.
     Fast,
-    /// By a report of the link.
+    /// Reported by the link.
     Link,
-    /// By the path MTU: the segment was too large.
+    /// Reported by path MTU discovery: the segment was too large.
     PathMtu,
 }
 

@@ -59,7 +59,7 @@ impl Tick {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// In the network, as far as is known.
+    /// The range is in the network, as far as is known.
     InFlight,
     /// Reported by SACK.
     Arrived,
@@ -79,7 +79,8 @@ pub(crate) struct Stretch {
     again: u8,
 }
 
-/// How far times may be ahead of the clock to keep their order, in milliseconds.
+/// Largest lead of a recorded time over the clock, in milliseconds; it keeps the order of the
+/// times.
 const SKEW_MS: u16 = 50;
 
 /// Unit of the waiting time. A segment may wait for the radio for one or two seconds; 255 stands

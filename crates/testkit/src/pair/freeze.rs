@@ -5,8 +5,8 @@ use redpoll_tcp::Connection;
 
 use super::{Pair, What};
 
-/// How often a side is frozen at most: one that sleeps again before any answer can reach it
-/// would never come to its end.
+/// Largest number of times that a side is frozen. A connection that is frozen again before an
+/// answer can arrive would never end.
 const FREEZES_MAX: u32 = 100;
 
 /// Largest size of a frozen connection without its waiting data.
@@ -55,7 +55,7 @@ impl Pair {
         this.conn = Some(conn.expect("nothing has happened to the bytes"));
     }
 
-    /// How often the connection of a side was frozen.
+    /// Returns the number of times that the connection of a side was frozen.
     pub fn freezes(&self, side: usize) -> u32 {
         self.sides[side].freezes
     }

@@ -28,7 +28,7 @@ pub enum Lowpan {
     Whole,
     /// The first fragment of one (RFC 4944 §5.3).
     First {
-        /// Which datagram.
+        /// Tag of the datagram.
         tag: u16,
         /// Size of the datagram in bytes.
         size: u16,
@@ -39,7 +39,7 @@ pub enum Lowpan {
         tag: u16,
         /// Its size.
         size: u16,
-        /// Where it begins there.
+        /// Position of the fragment in the datagram, in bytes.
         offset: u16,
         /// Length in bytes.
         len: usize,
@@ -48,7 +48,7 @@ pub enum Lowpan {
     Recoverable {
         /// Which datagram.
         tag: u8,
-        /// Which fragment.
+        /// Sequence number of the fragment.
         sequence: u8,
         /// Its length.
         len: usize,
@@ -59,7 +59,7 @@ pub enum Lowpan {
     RecoverableAck {
         /// Which datagram.
         tag: u8,
-        /// Which fragments.
+        /// Bits of the acknowledged fragments.
         bitmap: u32,
     },
     /// Another kind of frame.

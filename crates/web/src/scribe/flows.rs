@@ -30,7 +30,7 @@ pub(super) struct Flows {
     host: Addr,
     /// Flows that are remembered, in the order of their numbers.
     tracks: VecDeque<Track>,
-    /// How many have been forgotten: the number of the first that is not.
+    /// Number of forgotten flows, which is the number of the first remembered flow.
     forgotten: u32,
     /// The present connection between two ends.
     present: HashMap<(End, End), u32>,
@@ -41,7 +41,8 @@ pub(super) struct Flows {
 struct Track {
     info: FlowInfo,
     ends: [End; 2],
-    /// By end: the first sequence number seen, the highest sent, from there.
+    /// For each end: the first sequence number seen, and the highest sequence number sent, relative
+    /// to the first.
     first: [Option<SeqNum>; 2],
     highest: [u32; 2],
     rows: [Option<EndRow>; 2],

@@ -26,10 +26,11 @@ pub struct Scribe {
     scene: Scene,
     contexts: Contexts,
     nodes: Nodes,
-    /// When the figures of the nodes were written last, and how long each had slept.
+    /// Time at which the figures of the nodes were last written, and the time that each node had
+    /// slept by then.
     figures: (u64, Vec<f64>),
     flows: Flows,
-    /// By node, the sequence number of the frame that it has sent last.
+    /// Sequence number of the frame that each node has sent last.
     dsn: Vec<Option<u8>>,
     now: u64,
 }
@@ -65,7 +66,7 @@ impl Scribe {
         text(&FromServer::Hello(&self.hello))
     }
 
-    /// Which nodes hear and disturb one another.
+    /// Returns the pairs of nodes that hear and disturb one another, as a message.
     pub fn scene(&self) -> String {
         text(&FromServer::Scene(&self.scene))
     }
@@ -75,12 +76,12 @@ impl Scribe {
         self.scene = scene;
     }
 
-    /// Which nodes of `world` hear and disturb one another.
+    /// Returns the pairs of nodes of `world` that hear and disturb one another.
     pub fn scene_of(world: &World) -> Scene {
         scene::of(world)
     }
 
-    /// How nodes and connections are now.
+    /// Returns the present state of nodes and connections.
     pub fn state(&self) -> String {
         text(&FromServer::State(message::State {
             t: self.now,
@@ -246,7 +247,7 @@ fn outcomes() -> Vec<String> {
         .collect()
 }
 
-/// One message.
+/// Returns a message as text.
 pub(crate) fn text(message: &FromServer<'_>) -> String {
     // Numbers, texts and lists of them: there is nothing in it that JSON cannot say.
     serde_json::to_string(message).unwrap_or_default()

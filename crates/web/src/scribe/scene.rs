@@ -40,7 +40,8 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
     }
 }
 
-/// How far a frame is received and disturbs, where that is a distance.
+/// Returns the distances up to which a frame is received and disturbs other frames; `None` if the
+/// medium has no such distance.
 fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     match (&scenario.medium, &scenario.links) {
         (MediumConfig::UnitDisk(disk), LinkSource::Positions) => {
@@ -50,7 +51,7 @@ fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     }
 }
 
-/// Which nodes hear and disturb one another.
+/// Returns the pairs of nodes that hear and disturb one another.
 pub(super) fn of(world: &World) -> Scene {
     let scenario = world.scenario();
     let nodes = 0..scenario.nodes.len();

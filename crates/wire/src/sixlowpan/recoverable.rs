@@ -21,8 +21,8 @@ pub const MAX_SIZE: u16 = 0x3ff;
 /// The last sequence number that a fragment can have: 5 bits.
 pub const MAX_SEQUENCE: u8 = 31;
 
-/// Which fragments have arrived (RFC 8931 §5.2, figure 2): the bit on the left
-/// stands for sequence number 0.
+/// The fragments that have arrived (RFC 8931 §5.2, figure 2): the bit on the left stands for
+/// sequence number 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bitmap(pub u32);
 
@@ -93,7 +93,7 @@ pub struct Fragment {
     pub sequence: u8,
     /// Bytes of the fragment, 0 to [`MAX_SIZE`].
     pub size: u16,
-    /// In the first fragment the size of the datagram; in another one its offset; 0: the
+    /// Size of the datagram in a first fragment, offset in another fragment; 0 means that the
     /// datagram is aborted.
     pub offset: u16,
 }
@@ -193,7 +193,7 @@ impl Ack {
         })
     }
 
-    /// As bytes.
+    /// Returns the acknowledgment as bytes.
     pub const fn to_bytes(&self) -> [u8; Ack::LEN] {
         let [a, b, c, d] = self.bitmap.0.to_be_bytes();
         [ACK | self.ecn as u8, self.tag, a, b, c, d]

@@ -171,7 +171,7 @@ impl<'a> HeaderView<'a> {
 /// Returns the data offset in bytes, 0 to 60.
 fn data_offset(fixed: &[u8; HeaderView::MIN_LEN]) -> usize {
     let [.., offset, _, _, _, _, _, _, _] = *fixed;
-    // In words, in the upper half of its byte.
+    // The field has the number of 32-bit words, in the upper half of its byte.
     usize::from(offset >> 4).wrapping_mul(4)
 }
 

@@ -107,7 +107,7 @@ impl fmt::Display for SeqNum {
 pub struct SeqRange {
     /// The first number.
     pub start: SeqNum,
-    /// One past the last number.
+    /// The sequence number after the last number of the range.
     pub end: SeqNum,
 }
 

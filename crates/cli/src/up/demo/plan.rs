@@ -37,7 +37,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// How long a batch takes to fill.
+    /// Returns the time that a batch takes to fill.
     pub(super) fn batch_time(&self) -> std::time::Duration {
         std::time::Duration::from_micros(self.interval.times(self.batch.into()).as_micros())
     }
@@ -149,7 +149,7 @@ impl Plan {
         }
     }
 
-    /// Where curl finds the server.
+    /// Returns the address at which curl finds the server.
     pub(super) fn server_url(&self) -> String {
         match self.forwarded_port {
             Some(port) if !self.host_is_joined => format!("http://127.0.0.1:{port}"),

@@ -1,4 +1,4 @@
-//! How the view looks on a screen.
+//! Draws the view on a screen.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};

@@ -21,7 +21,7 @@ use view::{Key, View};
 
 pub(super) use screen::refuse_without_terminal;
 
-/// How often the screen is drawn when nothing is pressed.
+/// Interval between two drawings of the screen when no key is pressed.
 const TURN: Duration = Duration::from_millis(250);
 
 /// The mesh in the terminal.
@@ -56,7 +56,7 @@ impl Tui {
         })
     }
 
-    /// When [`turn`](Self::turn) is due, by the mesh's clock.
+    /// Returns the mesh's time at which [`turn`](Self::turn) is due.
     pub(super) fn next_turn(&self) -> Instant {
         self.next
     }
@@ -114,7 +114,7 @@ fn key(pressed: &KeyEvent) -> Option<Key> {
     if pressed.kind == KeyEventKind::Release {
         return None;
     }
-    // In raw mode the terminal makes no signal of it.
+    // In raw mode the terminal does not turn Ctrl-C into a signal.
     if pressed.modifiers.contains(KeyModifiers::CONTROL) {
         return (pressed.code == KeyCode::Char('c')).then_some(Key::End);
     }

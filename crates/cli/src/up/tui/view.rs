@@ -41,14 +41,14 @@ pub(super) struct NodeLine {
     /// Index of the node.
     pub node: u32,
     pub name: String,
-    /// How deep it is in the tree of routes.
+    /// Depth of the node in the tree of routes.
     pub depth: usize,
     pub parent: Option<String>,
     /// Hops to the root; `None` without a way.
     pub hops: Option<usize>,
     /// Whether its radio is switched off.
     pub is_off: bool,
-    /// In percent.
+    /// Duty cycle of the radio in percent.
     pub duty_cycle: f64,
     pub queued: u16,
     pub sent: u32,
@@ -95,12 +95,12 @@ pub(super) struct View {
     host: Addr,
     losses: Vec<usize>,
     tracks: BTreeMap<(Endpoint, Endpoint), Track>,
-    /// Which nodes were off, and what their parents were.
+    /// For each node, whether it was off, and its parent, at the previous sample.
     before: Option<Vec<(bool, Option<u32>)>>,
 }
 
 impl View {
-    /// Nothing is known of the world yet but its scenario.
+    /// Makes a view that knows only the scenario of `world`.
     pub(super) fn of(world: &World) -> View {
         let scenario = world.scenario();
         let nodes = || scenario.nodes.iter().enumerate();
@@ -124,7 +124,7 @@ impl View {
         }
     }
 
-    /// How everything is now.
+    /// Updates the view to the present state of the mesh.
     pub(super) fn see(&mut self, sample: &Sample) {
         self.notice(sample);
         let flows = self.flow_lines(sample);

@@ -47,7 +47,7 @@ pub enum CounterFileError {
 #[derive(Debug)]
 pub struct CounterFile {
     file: Flock<File>,
-    /// Which record is written next, 0 or 1: not the one that was written last.
+    /// Index of the record that is written next, 0 or 1: the one that was not written last.
     next: u64,
 }
 

@@ -1,5 +1,5 @@
-//! How the frame counter of a border router outlives its process: [`CounterFile`] holds it,
-//! and [`Keeper`] writes it again and again until that succeeds.
+//! Keeps the frame counter of a border router after the end of its process: [`CounterFile`] stores
+//! the counter, and [`Keeper`] retries until it is written.
 
 mod file;
 

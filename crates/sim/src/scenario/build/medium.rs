@@ -1,4 +1,4 @@
-//! How radio waves travel, and noise.
+//! Reads the model of radio propagation, and of noise.
 
 use std::sync::Arc;
 

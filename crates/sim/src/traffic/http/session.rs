@@ -1,4 +1,4 @@
-//! One connection of the server: consecutive requests (RFC 9112 §9.3), each with its deadline.
+//! A connection of the server: consecutive requests (RFC 9112 §9.3), each with its deadline.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, Streams};

@@ -49,7 +49,7 @@ pub(super) struct Pusher {
     pushes: Vec<LeafTransfer>,
 }
 
-/// One leaf's transfer.
+/// The transfer to a leaf.
 struct LeafTransfer {
     to: Peer,
     flow: FlowId,

@@ -189,7 +189,7 @@ pub(super) struct Source {
     pushes: Vec<LeafTransfer>,
 }
 
-/// One leaf's body.
+/// The body for a leaf.
 struct LeafTransfer {
     to: Endpoint,
     flow: FlowId,

@@ -200,7 +200,7 @@ fn a_full_table_claims_no_more_than_is_true() {
     }
 }
 
-/// When the table is full and nothing is lost, all segments are still outstanding.
+/// If the table is full and no segment is lost, all segments are outstanding.
 #[test]
 fn a_window_of_many_segments_is_out_as_a_whole() {
     let mut board = sent(60);

@@ -12,7 +12,7 @@ const LINE: u8 = 128;
 pub struct Tid(pub u8);
 
 impl Tid {
-    /// Where a counter begins (RFC 8505 §5.2.1: 240 is recommended).
+    /// First value of a counter (RFC 8505 §5.2.1: 240 is recommended).
     pub const FIRST: Tid = Tid(0_u8.wrapping_sub(WINDOW));
 
     /// Returns the ID of the next registration.

@@ -95,7 +95,7 @@ fn a_node_is_switched_off_and_on_and_the_log_tells() {
         "{:?}",
         view.log
     );
-    // Nothing arrives any more, and TCP's timer runs out.
+    // No more data arrive, and TCP's retransmission timer expires.
     assert_eq!(view.flows[0].goodput_kbps, 0.0);
     assert!(
         view.log
