@@ -399,7 +399,7 @@ impl<M: Kinds> Cache<M> {
                 None => return count(&mut self.counters.without_room),
             }
         } else {
-            // Of a repeated segment, only the later copy is sent.
+            // If a segment is repeated, only the later copy is stored.
             let is_same =
                 |it: &Copied| it.is_of(place, upper) && it.seq == segment.seq && !it.stage.waits();
             self.held.release(is_same);

@@ -37,7 +37,7 @@ struct Transfer {
 }
 
 impl Provider {
-    /// Makes a provider of an image of `bytes`, below 2^32.
+    /// Makes a provider for an image with `bytes` bytes, below 2^32.
     pub fn new(config: Config, rng: Rng, bytes: u64) -> Provider {
         Provider {
             config,
