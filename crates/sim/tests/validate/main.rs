@@ -11,6 +11,7 @@ mod ns3;
 mod pipe;
 mod saturation;
 mod script;
+mod shares;
 mod table;
 mod throughput;
 
