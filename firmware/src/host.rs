@@ -48,7 +48,7 @@ impl fmt::Write for Console {
     }
 }
 
-/// Says why, and ends the emulation.
+/// Reports the reason, and ends the emulation.
 pub fn fail(why: &str) -> ! {
     let _ = fmt::Write::write_fmt(&mut Console, format_args!("error {why}\n"));
     exit(false)

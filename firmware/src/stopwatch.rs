@@ -51,7 +51,7 @@ impl Stopwatch {
         result
     }
 
-    /// Takes over the laps of another.
+    /// Adds the laps of another stopwatch.
     pub fn add(&mut self, other: &Stopwatch) {
         self.ticks += other.ticks;
         self.laps += other.laps;

@@ -20,7 +20,7 @@ const FORMAT: u64 = 57;
 /// build upon it.
 const SIM: &str = "redpoll-sim";
 
-/// Most items that the project wants in a crate. They are shown, not enforced.
+/// Maximum number of items that the project wants in a crate. The numbers are shown, not enforced.
 const TARGETS: [(&str, usize); 5] = [
     ("redpoll-stack", 250),
     ("redpoll-socket", 120),

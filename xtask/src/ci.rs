@@ -232,7 +232,7 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// fail the check on a new machine.
 const JUDGED_WITH: &str = "1.95";
 
-/// Says so if warnings are only shown, since this is another release.
+/// Returns a note if warnings are only shown, because this is another release.
 fn unjudged(workspace: &Workspace) -> Option<String> {
     let version = workspace::output(workspace.cargo().arg("--version")).unwrap_or_default();
     let version = version.split(' ').nth(1).unwrap_or("?").trim();

@@ -55,7 +55,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Says how to install targets that are missing; `None` if none is.
+/// Returns instructions to install missing targets; `None` if none is missing.
 fn advice(missing: &[&str]) -> Option<String> {
     let list = missing.join(" ");
     (!missing.is_empty()).then(|| {

@@ -274,7 +274,7 @@ fn check_documents(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcom
     Ok(Some(outcome))
 }
 
-/// Says what is wrong with a command line that no command takes.
+/// Returns the error of a command line that no command accepts.
 fn wrong(args: &[&str]) -> String {
     match args {
         [
@@ -288,7 +288,7 @@ fn wrong(args: &[&str]) -> String {
     }
 }
 
-/// Says what was left out.
+/// Prints what was skipped.
 fn told(skipped: Option<String>) {
     if let Some(reason) = skipped {
         println!("{}{reason}", ci::LEFT_OUT);

@@ -12,8 +12,8 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Takes `--only NAME` or `--program FILE` from the front of `args`, and returns the rest.
-    /// `None` if `args` begins with neither.
+    /// Removes `--only NAME` or `--program FILE` from the front of `args`, and returns the
+    /// remaining arguments. `None` if `args` begins with neither.
     pub fn take<'a, 'b>(&mut self, args: &'a [&'b str]) -> Option<&'a [&'b str]> {
         match args {
             ["--only", name, rest @ ..] => {

@@ -172,7 +172,8 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
     Ok(None)
 }
 
-/// Holds them against the last release, where there is one and cargo-semver-checks.
+/// Compares the crates with their last release, if there is one and cargo-semver-checks is
+/// installed.
 fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
     let left_out = |why: &str| {
         Ok(Some(format!(

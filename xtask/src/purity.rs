@@ -19,9 +19,9 @@ const TARGET: &str = "thumbv6m-none-eabi";
 /// Source of `core` for the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// It is part of the toolchain.
+    /// `core` is part of the toolchain.
     Installed,
-    /// It is built from source.
+    /// `core` is built from source.
     BuildStd,
 }
 

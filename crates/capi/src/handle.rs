@@ -12,7 +12,7 @@ use redpoll_stack::{Node, NodeMemory};
 use crate::error::reference;
 use crate::plan::{ALIGN, Plan, Room};
 
-/// The beginning of every node that lives: a pointer to something else is found out.
+/// First field of every existing node, which distinguishes a node from a pointer to something else.
 const ALIVE: u32 = 0x7270_6f4b;
 
 /// The layer below a node, which decides the available calls.
@@ -139,7 +139,7 @@ impl RpNode {
         }
     }
 
-    /// It ends: no call knows it any more.
+    /// Ends the node: further calls with its pointer fail.
     pub(crate) fn end(&mut self) {
         self.alive = 0;
     }

@@ -62,7 +62,7 @@ pub(crate) struct Plan {
     len: usize,
 }
 
-/// Puts parts behind one another.
+/// A sequence of parts, each of which begins after the end of the previous one.
 struct Line(Layout);
 
 impl Line {
@@ -185,7 +185,7 @@ impl Place {
     }
 }
 
-/// Takes the first `len` bytes of what is left.
+/// Cuts the first `len` bytes off the remaining memory.
 fn cut(left: &mut &'static mut [u8], len: usize) -> &'static mut [u8] {
     let all = core::mem::take(left);
     match all.split_at_mut_checked(len) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use redpoll_sim::Scenario;
 use redpoll_sim::trace::{FrameTrace, Notes, PcapngFile, TraceError};
 
-/// Says in one line on standard error what went wrong, and ends with `code`.
+/// Reports an error in one line on standard error; returns the exit code `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
     // If standard error is closed, the message is lost.
     let _ = writeln!(io::stderr(), "redpoll: {message}");

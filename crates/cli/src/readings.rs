@@ -65,11 +65,11 @@ const CLOSE: usize = 24;
 enum Between {
     /// The connection stays in RAM.
     Kept,
-    /// It is written down and forgotten.
+    /// The connection is frozen to bytes and deleted.
     Frozen,
-    /// It is closed.
+    /// The connection is closed.
     Closed,
-    /// It is closed, and the next one opens by Fast Open.
+    /// The connection is closed, and the next one opens by Fast Open.
     Fast,
 }
 
@@ -220,7 +220,8 @@ impl FrameTrace for Counter {
         if frame.from == self.leaf {
             let last = counted.last.replace(frame.end);
             let begins = last.is_none_or(|last| frame.start.since(last) > APART);
-            // It also registers with its parent now and then, at times of its own.
+            // The leaf also registers with its parent from time to time, at other times than its
+            // readings.
             let since_due = frame.start.as_micros() % INTERVAL.as_micros();
             let has_begun = frame.start.as_micros() >= INTERVAL.as_micros();
             let is_for_reading = has_begun && since_due < INTERVAL.as_micros() / 10;
@@ -332,7 +333,7 @@ fn bytes_of(way: Way, readings: u64) -> u64 {
     readings * records as u64 + connections * opened as u64 + closed
 }
 
-/// Takes readings, one connection after the other.
+/// Receives readings, one connection after the other.
 async fn serve(net: &SimNet, tls: Option<Tls>, heard: &Cell<u64>) {
     let how = Listen {
         fast_open: 4,

@@ -97,7 +97,7 @@ impl Session {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// It ends, and the terminal is as it was.
+    /// Waits for the end of the program, which restores the terminal.
     fn ended(mut self) -> ExitStatus {
         self.wait_until("end of the screen", |shown| shown.contains(LEFT));
         let until = Instant::now() + PATIENCE;

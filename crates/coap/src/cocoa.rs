@@ -20,7 +20,7 @@ struct Estimator {
 }
 
 impl Estimator {
-    /// Takes in a sample; the RTO of RFC 6298 §2.2 and §2.3 with `k`.
+    /// Updates the estimate with a sample; returns the RTO of RFC 6298 §2.2 and §2.3 with `k`.
     fn sample(&mut self, rtt: Duration, k: u64) -> Duration {
         let (srtt, rttvar) = match self.smoothed {
             None => (rtt, rtt.divided_by(2)),
@@ -100,7 +100,7 @@ impl Cocoa {
         }
     }
 
-    /// Takes a sample: the answer came `rtt` after the first of 1 + `retransmissions` transmissions
+    /// Adds a sample: the answer came `rtt` after the first of 1 + `retransmissions` transmissions
     /// (the draft, §4.2 and appendix B.1).
     pub(crate) fn on_answer(&mut self, now: Instant, rtt: Duration, retransmissions: u8) {
         // A sample of no time at all would make an RTO of none.

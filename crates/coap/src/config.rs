@@ -90,8 +90,8 @@ pub struct Config {
     pub rto: RtoPolicy,
     /// The largest block that it sends or wants; longer bodies go block-wise.
     pub block: BlockSize,
-    /// Asks for blocks of that size in the first request already (RFC 7959
-    /// §2.4: early negotiation). Servers else choose the first block's size.
+    /// Whether the first request already asks for blocks of this size (RFC 7959 §2.4: early
+    /// negotiation). Otherwise the server chooses the size of the first block.
     pub negotiates_early: bool,
     /// The largest body that it takes, in bytes.
     pub max_body: usize,

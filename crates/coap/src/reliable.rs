@@ -40,7 +40,7 @@ pub(crate) enum Overdue {
 }
 
 impl Reliable {
-    /// Keeps a message that is sent now.
+    /// Stores a message that is sent now, for retransmission.
     pub(crate) fn keep(
         &mut self,
         now: Instant,

@@ -21,7 +21,7 @@ pub struct Request {
     pub payload: Vec<u8>,
     /// Content-Format of the payload (RFC 7252 §12.3).
     pub content_format: Option<u16>,
-    /// Whether it is sent until it is acknowledged.
+    /// Whether the request is retransmitted until it is acknowledged.
     pub confirmable: bool,
     /// Whether the application wants a response. Otherwise a non-confirmable message is
     /// complete once it is sent, and its option No-Response (RFC 7967) permits the server not

@@ -16,7 +16,7 @@ pub(crate) struct Estimators {
     ack_timeout: Duration,
     /// `ACK_RANDOM_FACTOR` above 1, in percent.
     dither_percent: u32,
-    /// The least recently used first.
+    /// Estimates, the least recently used first.
     peers: Vec<(Peer, Cocoa)>,
 }
 
@@ -68,7 +68,7 @@ impl Estimators {
         Timeout { current, ..last }
     }
 
-    /// Takes a sample: the acknowledgement came `rtt` after the first of 1 + `retransmissions`
+    /// Adds a sample: the acknowledgement came `rtt` after the first of 1 + `retransmissions`
     /// transmissions.
     pub(crate) fn on_answer(
         &mut self,

@@ -17,7 +17,7 @@ pub(crate) struct Transfer {
     phase: Phase,
     /// The value that the server expects in the next message (RFC 9175 §2.2).
     echo: Option<Vec<u8>>,
-    /// It has asked for that before.
+    /// Whether the server has asked for the option Echo before.
     was_challenged: bool,
 }
 
@@ -38,9 +38,9 @@ enum Phase {
 pub(crate) enum Step {
     /// Another message is to be sent.
     Next,
-    /// It is over with this response, its body whole.
+    /// The transfer ended with this response and its whole body.
     Done(Response),
-    /// It is over without a body: too large, or of blocks that do not belong
+    /// The transfer ended without a body: the body is too large, or its blocks do not belong
     /// together.
     Broken(Breach),
 }

@@ -72,7 +72,7 @@ proptest! {
             }
         }
         prop_assert!(endpoint.requests_open() <= config.max_requests);
-        // It comes to rest.
+        // The endpoint must come to rest.
         for _ in 0..100 {
             let Some(at) = endpoint.poll_at() else { break };
             prop_assert!(at <= now + secs(1_000));

@@ -124,7 +124,8 @@ fn s2_5_a_request_in_blocks() {
     );
 }
 
-/// §2.3: the server prefers smaller blocks, and the numbers follow.
+/// §2.3: the server asks for smaller blocks, and the client renumbers the remaining blocks by the
+/// new size.
 #[test]
 fn s2_3_the_size_goes_down() {
     let mut pair = pair(256, 32);
@@ -229,7 +230,7 @@ fn s2_9_3_too_large() {
     let mut pair = Pair::new(config(1_024, 4_096), server);
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 1)), "2.31");
     assert_eq!(answer(&mut pair, &block1(1, true, 2, 64, 2)), "4.13");
-    // Size1 (60) announces the size at once: 101 bytes.
+    // The option Size1 (60) states the size of the body in the first block: 101 bytes.
     let told = [0x40, 3, 9, 3, 0xb1, b'f', 0xd1, 3, 0x08, 0xd1, 20, 101];
     assert_eq!(answer(&mut pair, &told), "4.13");
     // Three resources at a time are one too many: the first gives way.

@@ -79,7 +79,8 @@ fn who_shows_the_option_has_it_all() {
     assert_eq!(pair.server.counters().challenges, 2);
 }
 
-/// Takes the Echo option (252) out of what a server says, as a client does that does not know it.
+/// Removes the Echo option (252) from a datagram of the server, so that it reads as for a client
+/// that does not know the option.
 fn without_echo(datagram: &[u8]) -> Vec<u8> {
     let mut packet = Packet::from_bytes(datagram).unwrap();
     packet.clear_option(CoapOption::Unknown(252));

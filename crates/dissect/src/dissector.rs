@@ -41,11 +41,11 @@ pub struct Frame {
     pub layers: Vec<Layer>,
     /// The IPv6 packet: of this frame, or of the datagram that it completes.
     pub packet: Option<Packet>,
-    /// The contexts that its addresses were compressed with, a bit each.
+    /// Contexts by which the addresses were compressed: bit n stands for context n.
     pub contexts: u16,
-    /// The contexts among them that are unknown, a bit each.
+    /// Those of these contexts that are unknown: bit n stands for context n.
     pub unknown_contexts: u16,
-    /// Whether it is secured, and was not opened.
+    /// Whether the frame is secured and was not decrypted.
     pub is_shut: bool,
 }
 

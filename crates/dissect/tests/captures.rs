@@ -188,7 +188,7 @@ fn compressed_files_are_read() {
     let gzip = gzip.finish().unwrap();
     let level = ruzstd::encoding::CompressionLevel::Fastest;
     let zstd = ruzstd::encoding::compress_to_vec(plain.as_slice(), level);
-    // A skippable frame of three bytes, as pzstd writes them.
+    // A skippable frame of three bytes, which pzstd writes before the data.
     let mut skipped = vec![0x50, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 1, 2, 3];
     skipped.splice(0..0, zstd.iter().copied().take(0));
     for file in [&gzip, &zstd] {

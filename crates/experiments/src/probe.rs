@@ -31,7 +31,7 @@ pub trait Probe: fmt::Debug + Send + Sync + 'static {
 
 /// A probe of one run.
 pub trait Look<F> {
-    /// Takes a sample after each interval of [`Probe::every`], and at the end.
+    /// Records a sample after each interval of [`Probe::every`], and at the end.
     fn look(&mut self, _world: &mut World) {}
 
     /// Returns the result.

@@ -35,7 +35,7 @@ pub struct Row {
     pub value: Option<f64>,
     /// Unit; empty for pure numbers.
     pub unit: &'static str,
-    /// Least value of all seeds.
+    /// Smallest value of all seeds.
     pub low: Option<f64>,
     /// Greatest value of all seeds.
     pub high: Option<f64>,

@@ -11,11 +11,11 @@ pub(crate) struct Held {
 
 /// The next action of a service.
 pub(crate) enum Next {
-    /// It sends what is held.
+    /// The session sends the held bytes.
     Send,
-    /// It waits for more.
+    /// The session waits for more bytes.
     Wait,
-    /// It has said all.
+    /// The session has sent everything.
     Close,
 }
 

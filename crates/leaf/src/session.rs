@@ -41,7 +41,7 @@ pub(crate) struct Session {
     given: u32,
     /// Completed handshakes that were refused, because there is one connection.
     turned_away: u32,
-    /// Such a peer waits.
+    /// Whether a peer with a refused connection waits.
     is_wanted: bool,
 }
 

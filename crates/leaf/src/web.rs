@@ -79,7 +79,7 @@ enum Phase {
 }
 
 impl Web {
-    /// Takes what has arrived.
+    /// Parses the bytes that have arrived.
     pub(crate) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
@@ -107,7 +107,7 @@ impl Web {
         }
     }
 
-    /// Takes a byte of a field.
+    /// Parses a byte of a field.
     fn field(&mut self, byte: u8) {
         let (at, is_host) = match self.field {
             Field::Start => (0, true),

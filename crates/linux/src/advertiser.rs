@@ -326,7 +326,7 @@ mod tests {
         let last = timetable.last.unwrap();
         timetable.on_asked(last + Duration::from_millis(10));
         assert_eq!(timetable.next, last + DELAY_BETWEEN);
-        // It never delays what is due sooner.
+        // An answer never delays an advertisement that is due sooner.
         timetable.next = at(1);
         timetable.on_asked(at(2));
         assert_eq!(timetable.next, at(1));

@@ -39,12 +39,11 @@ pub trait MeshTcp {
     /// [`Broken`] once nothing can be sent any more.
     fn send(&mut self, conn: &mut Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
 
-    /// Takes bytes that have arrived.
+    /// Receives bytes that have arrived.
     ///
     /// # Errors
     ///
-    /// [`Broken`] once nothing more can arrive although the peer did not end
-    /// its stream.
+    /// [`Broken`] if no more bytes can arrive although the peer did not end its stream.
     fn recv(&mut self, conn: &mut Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
 
     /// Ends our stream after what is queued; the peer may go on sending.
@@ -127,7 +126,7 @@ pub struct ForwardEvent {
 pub enum Passage {
     /// The host's program has connected, and the border router has room.
     Begun,
-    /// It is over.
+    /// The connection has ended.
     Ended {
         /// How.
         how: Ending,
@@ -184,9 +183,9 @@ impl<C> Forwarder<C> {
     /// wait in the kernel's backlog. A browser opens six to each host.
     pub const MAX_PAIRS: usize = 16;
 
-    /// Most handshakes in progress with one node. Further ones wait until it answers. A node
-    /// that is off never answers, and simultaneous SYNs are retransmitted simultaneously, which
-    /// fills the router before the node and displaces other packets.
+    /// Maximum number of handshakes in progress with one node. Further ones wait until it answers.
+    /// A node that is off never answers, and simultaneous SYNs are retransmitted simultaneously,
+    /// which fills the router before the node and displaces other packets.
     pub const MAX_OPENING: usize = 2;
 
     /// Forwards nothing yet.

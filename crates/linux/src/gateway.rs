@@ -27,13 +27,13 @@ pub trait Mesh {
     /// The border router, for its sockets.
     type Border: Streams;
 
-    /// Brings the mesh up to `now`, which never goes back.
+    /// Advances the mesh to `now`, which never decreases.
     fn advance(&mut self, now: Instant);
 
     /// Returns the time at which the mesh next has an event of its own.
     fn next_at(&self) -> Option<Instant>;
 
-    /// Takes a packet from the host: any bytes at all.
+    /// Handles a packet from the host, with any bytes.
     fn input_packet(&mut self, packet: &[u8]);
 
     /// Writes the next packet for the host to `out` and returns its length.

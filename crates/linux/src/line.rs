@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
 
-/// The pause before another attempt to reach a missing peer.
+/// Pause between two attempts to reach a missing peer.
 const AGAIN: Duration = Duration::from_millis(500);
 /// Longest time for a connection to open.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -25,13 +25,13 @@ const CHUNK: usize = 4_096;
 /// Address of the other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineAddress {
-    /// It comes to this file.
+    /// The other end connects to this file.
     UnixListen(PathBuf),
-    /// It is at this file.
+    /// The other end listens at this file.
     Unix(PathBuf),
-    /// It comes to this address and port.
+    /// The other end connects to this address and port.
     TcpListen(String),
-    /// It is at this address and port.
+    /// The other end listens at this address and port.
     Tcp(String),
 }
 
@@ -110,7 +110,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix(_, path) = self {
-            // It may have been removed already.
+            // The file may have been removed already.
             let _ = fs::remove_file(path);
         }
     }

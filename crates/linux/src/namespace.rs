@@ -61,12 +61,12 @@ fn enter_as_user() -> Result<(), NamespaceError> {
     fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group"))
 }
 
-/// Finds out in a short-lived child whether [`enter`] and then
-/// [`Tun::create`] would work, since trying it here could not be undone.
+/// Determines in a short-lived child whether [`enter`] and then [`Tun::create`] would work, because
+/// an attempt in this process could not be undone.
 ///
 /// # Errors
 ///
-/// What [`enter`] said, or [`NamespaceError::NoTun`].
+/// The error of [`enter`], or [`NamespaceError::NoTun`].
 pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
     const NO_TUN: i32 = 255;
     // SAFETY: callers are single-threaded (`enter` would be refused otherwise),

@@ -136,11 +136,11 @@ pub struct NfQueue {
 }
 
 impl NfQueue {
-    /// Takes queue `number`, in which at most `packets` are held.
+    /// Opens queue `number`, in which at most `packets` are held.
     ///
     /// # Errors
     ///
-    /// [`QueueError`]; each says what to do.
+    /// [`QueueError`]; each states what to do.
     pub fn open(number: u16, packets: u32) -> Result<NfQueue, QueueError> {
         let socket = socket(
             AddressFamily::Netlink,

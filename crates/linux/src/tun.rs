@@ -159,8 +159,8 @@ impl Tun {
         )
     }
 
-    /// Takes the next packet that the host sends into the mesh; `None` if there
-    /// is none now. A packet longer than `packet` is cut.
+    /// Receives the next packet that the host sends into the mesh; `None` if there is none now. A
+    /// packet longer than `packet` is cut.
     ///
     /// # Errors
     ///

@@ -162,7 +162,8 @@ fn curl_and_mosquitto_over_a_serial_line() {
     broker.heard(peers::READINGS);
 }
 
-/// A stream that notes how many bytes go which way before they come the other way.
+/// A stream that records its flights: the number of bytes in one direction until bytes pass in the
+/// other direction.
 struct Counted<'c, S> {
     stream: S,
     flights: &'c RefCell<Vec<(Way, usize)>>,
@@ -298,7 +299,7 @@ fn openssl_refuses_another_key() {
     );
 }
 
-/// Says what the computer does.
+/// The computer's clock.
 struct Wall;
 
 impl TlsClock for Wall {

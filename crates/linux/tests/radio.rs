@@ -41,11 +41,11 @@ enum Mood {
     Acknowledge,
     Ignore,
     ChannelBusy,
-    /// It resets instead.
+    /// The radio resets instead of an answer.
     Reset,
-    /// It says nothing until it is asked for something else, and then answers.
+    /// The radio does not answer until the next question, and then answers.
     Late,
-    /// It writes garbage, and then acknowledges.
+    /// The radio writes garbage, and then acknowledges.
     Garbage,
 }
 

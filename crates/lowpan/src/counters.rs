@@ -69,7 +69,7 @@ pub struct LowpanCounters {
     /// Datagrams that it marked "congestion experienced" and sent.
     pub marked: u32,
 
-    /// Most slots in use at once, for any purpose.
+    /// Maximum number of slots in use at the same time, for any purpose.
     pub peak_slots: u8,
 }
 

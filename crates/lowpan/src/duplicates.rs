@@ -20,9 +20,9 @@ pub(crate) struct Key {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DatagramEnd {
-    /// It was passed to the upper layer.
+    /// The datagram was passed to the upper layer.
     Complete,
-    /// It was dropped, timed out or rejected.
+    /// The datagram was dropped, timed out or rejected.
     GivenUp,
 }
 

@@ -264,7 +264,7 @@ impl<M: Memory> Lowpan<M> {
 
     // --- events, time and counters ---
 
-    /// Takes the next event.
+    /// Returns the next event and removes it.
     pub fn poll_event(&mut self) -> Option<LowpanEvent> {
         self.segment_event
             .take()

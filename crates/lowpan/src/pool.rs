@@ -35,13 +35,13 @@ pub(crate) enum State {
     Recovering,
     /// The caller reads or writes it.
     Held,
-    /// It waits for the radio, or its frames are leaving.
+    /// The packet waits for the radio, or its frames are being sent.
     Queued {
         next_hop: Address,
     },
-    /// It waits for the request of a sleepy node.
+    /// The packet waits for the request of a sleepy node.
     Indirect(Indirect),
-    /// It was sent or dropped, and its caller has not received the event yet.
+    /// The packet was sent or dropped, and its caller has not received the event yet.
     Ended {
         handle: u32,
         outcome: Result<(), LossReason>,

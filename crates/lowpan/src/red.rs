@@ -67,9 +67,9 @@ impl Default for RedConfig {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum RedAction {
     Send,
-    /// It gets the CE codepoint.
+    /// The datagram gets the CE codepoint.
     Mark,
-    /// It does not support marks.
+    /// The datagram does not support marks, so it is dropped.
     Drop,
 }
 

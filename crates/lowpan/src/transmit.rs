@@ -42,7 +42,7 @@ pub(crate) struct InService {
     covered: usize,
     /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,
-    /// Whether it is for a sleepy node.
+    /// Whether the datagram is for a sleepy node.
     pub(crate) indirect: bool,
     /// The note about the next frame, if that frame was built before.
     pub(crate) repeats: Option<Note>,

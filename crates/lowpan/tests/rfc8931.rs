@@ -314,7 +314,7 @@ fn late_fragments_are_absorbed() {
     }
     assert_eq!(ack(&mut b, ms(100), B, A).bitmap, Bitmap::FULL);
     assert_eq!(b.free_slots(), 4);
-    // Afterwards nothing is known of it.
+    // After the timeout, the receiver has no state of the datagram.
     b.on_timeout(ms(2_000));
     assert_eq!(b.poll_at(), None);
     assert_eq!(b.input(ms(2_000), A, B, &first[4]), Err(DropReason::Orphan));

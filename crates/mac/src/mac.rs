@@ -274,7 +274,7 @@ impl<A: Access> Mac<A> {
         count(&mut self.counters.submitted);
     }
 
-    /// Takes the next event.
+    /// Returns the next event and removes it.
     pub fn poll_event(&mut self) -> Option<MacEvent> {
         self.event.take().or_else(|| self.request.take())
     }

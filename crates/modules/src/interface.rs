@@ -9,7 +9,7 @@ use crate::random;
 
 /// The longest frame without its check sequence (IEEE 802.15.4-2015 §7.2).
 pub(crate) const FRAME_MAX: usize = 125;
-/// Most text that a node can print in one run.
+/// Maximum length of the text that a node can print in one run, in bytes.
 const TEXT_MAX: usize = 8_192;
 
 /// A global of a module.
@@ -61,7 +61,7 @@ impl Buffer {
         }
     }
 
-    /// Says how many bytes found room.
+    /// Writes the bytes that fit; returns their number.
     fn write(self, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len);
         // SAFETY: the buffer has room for the bytes, and they are not read now.
@@ -111,7 +111,7 @@ unsafe impl Send for Interface {}
 /// The timers that a node has set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    /// It has more to do, or waits in a loop for what its radio or the time brings.
+    /// Whether the module has more to do, or waits in a loop for its radio or for a time.
     pub(crate) runs_on: bool,
     /// Time of the timer in milliseconds.
     pub(crate) timer_ms: Option<u64>,

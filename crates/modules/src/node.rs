@@ -57,7 +57,7 @@ impl Module {
         let rtimer = timers.rtimer_us.map(Instant::from_micros);
         let rtimer = rtimer.filter(|at| *at >= now);
         let other = match (self.sends, timers.runs_on, timers.timer_ms) {
-            // It waits for its radio.
+            // The module waits for the end of its transmission.
             (true, ..) => None,
             (_, true, _) => Some(soon),
             (_, _, Some(ms)) => Some(Instant::from_millis(ms)).map(|at| match at > now {

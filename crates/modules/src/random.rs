@@ -24,7 +24,7 @@ pub(crate) fn enter(state: u64) {
     STATE.set(state);
 }
 
-/// It has run; its state.
+/// Ends the run of a node; returns the state of its random numbers.
 pub(crate) fn leave() -> u64 {
     STATE.replace(1)
 }

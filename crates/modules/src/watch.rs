@@ -12,7 +12,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// The state that a loader's nodes and the thread share.
 pub(crate) struct Watch {
-    /// Odd while a node runs; counts up when one begins and when it ends.
+    /// Counter of the starts and ends of runs, so it is odd while a node runs.
     turn: AtomicU64,
     /// Number of the node that runs.
     who: AtomicUsize,

@@ -44,8 +44,8 @@ pub enum Refused {
     NoLength,
     /// The body has a content coding, which the request did not allow.
     Coded,
-    /// It is not the part that was asked for, or part of another version: what is written
-    /// is to be forgotten.
+    /// The answer is another part than the requested one, or part of another version. The written
+    /// bytes are then useless.
     OtherPart,
 }
 
@@ -64,7 +64,7 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-/// The request has no room where it was to be written.
+/// The buffer is too short for the request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
@@ -119,11 +119,11 @@ impl Fetch {
         Ok(text.len)
     }
 
-    /// Takes bytes of the answer in until its head is whole; then how many of `bytes` belong
-    /// to the head, and the rest is for [`body`](Self::body).
+    /// Parses bytes of the answer until its head is complete. Then returns how many of `bytes`
+    /// belong to the head; the others are for [`body`](Self::body).
     ///
     /// # Errors
-    /// [`Refused`], if the answer is of no use.
+    /// [`Refused`], if the answer cannot be used.
     pub fn head(&mut self, bytes: &[u8]) -> Result<Option<usize>, Refused> {
         let mut taken = 0;
         while self.left.is_none() {

@@ -12,8 +12,8 @@ pub struct Pages<P> {
 }
 
 impl<P: AsMut<[u8]>> Pages<P> {
-    /// Goes on at `begin`, with `page` as long as a page of flash. An empty one takes
-    /// nothing.
+    /// Continues an image at `begin`, with `page` as long as a page of flash. An empty `page`
+    /// accepts no bytes.
     pub fn new(page: P, begin: u64) -> Pages<P> {
         Pages {
             page,
@@ -22,11 +22,10 @@ impl<P: AsMut<[u8]>> Pages<P> {
         }
     }
 
-    /// Takes the next bytes in, and has `write` write each page that is full: where it
-    /// begins, and its bytes.
+    /// Adds the next bytes, and calls `write` with the position and the bytes of each full page.
     ///
     /// # Errors
-    /// That of `write`: what came behind its page is not taken.
+    /// That of `write`: bytes after this page are not added.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],

@@ -110,7 +110,7 @@ impl Host {
         self.now
     }
 
-    /// Takes the oldest packet.
+    /// Returns the oldest packet and removes it.
     pub fn next_packet(&mut self) -> Option<SentPacket> {
         self.sent.pop_front()
     }

@@ -26,7 +26,7 @@ pub struct Settings {
 
 /// Bytes of the headers of IPv6 and TCP without options (RFC 6691 §2).
 pub(crate) const HEADERS: u16 = 40 + 20;
-/// The least MTU of IPv6 (RFC 8200 §5). A smaller `mtu` only limits the segment size.
+/// The minimum MTU of IPv6 (RFC 8200 §5). A smaller `mtu` only limits the segment size.
 const LEAST_MTU: u16 = 1280;
 const MOST_MTU: u16 = 1500;
 

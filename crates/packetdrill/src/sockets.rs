@@ -164,8 +164,8 @@ impl Sockets {
         self.call(|sockets| sockets.connect_result(fd))
     }
 
-    /// Takes received bytes; 0 is the end of the stream. `flags` may have `MSG_PEEK`, and without
-    /// effect `MSG_DONTWAIT` and `MSG_TRUNC` (the caller discards the bytes).
+    /// Receives bytes; 0 is the end of the stream. `flags` may have `MSG_PEEK`, and without effect
+    /// `MSG_DONTWAIT` and `MSG_TRUNC` (the caller discards the bytes).
     pub fn recv(&mut self, fd: i32, out: &mut [u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_TRUNC;

@@ -108,13 +108,14 @@ mod present {
 
     impl Peer for End {
         fn input(&mut self, _now: Instant, packet: &[u8]) {
-            // SAFETY: `self.lwip` has lwIP alone; the bytes are copied.
+            // SAFETY: the lock `self.lwip` excludes other users of lwIP; lwIP copies the bytes.
             unsafe { peers_lwip_input(self.side, packet.as_ptr(), packet.len()) }
         }
 
         fn output(&mut self, _now: Instant) -> Option<Vec<u8>> {
             let mut packet = vec![0; LONGEST_PACKET];
-            // SAFETY: `self.lwip` has lwIP alone; no more is written than fits.
+            // SAFETY: the lock `self.lwip` excludes other users of lwIP; lwIP writes at most
+            // `packet.len()` bytes.
             let len = unsafe { peers_lwip_output(self.side, packet.as_mut_ptr(), packet.len()) };
             packet.truncate(len);
             (len > 0).then_some(packet)
@@ -127,7 +128,7 @@ mod present {
         fn on_timeout(&mut self, now: Instant) {
             self.next_tick += self.tick;
             if self.lwip.last_tick.replace(now) != now {
-                // SAFETY: `self.lwip` has lwIP alone.
+                // SAFETY: the lock `self.lwip` excludes other users of lwIP.
                 unsafe { peers_lwip_tick() }
             }
         }

@@ -1,4 +1,4 @@
-//! Scenarios and what is wrong with them.
+//! Scenarios and the errors in them.
 
 use std::borrow::Cow;
 

@@ -54,7 +54,7 @@ impl Default for Limits {
 pub enum Outcome {
     /// The radio has it.
     Passed,
-    /// It has not: what was seen.
+    /// The radio failed the check: a description of what was seen.
     Failed(String),
     /// The radio does not say that it has it: which bit is not set, or set.
     NotAsked(&'static str),
@@ -221,11 +221,11 @@ const PROPERTIES: [Property; 26] = [
     ),
 ];
 
-/// Puts `radio` through all of it. It is this crate's from here on: it gets an identity, and
-/// works. While nothing is to be done `idle` is called, over and over: it lets a processor
-/// rest, or simulated time pass.
+/// Tests all properties of `radio`. From now on this crate uses the radio alone: it sets its
+/// identity and its works. While there is nothing to do, `idle` is called repeatedly: it lets a
+/// processor rest, or simulated time pass.
 ///
-/// With [`Limits::default`] it takes less than a second of the radio's time.
+/// With [`Limits::default`] the test takes less than a second of the radio's time.
 pub fn examine(
     radio: &mut dyn Radio,
     tester: &mut dyn Tester,

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Duration, Rng};
 
-/// Jiffies of CC2420_MIN_BACKOFF, and one that the driver adds.
+/// Jiffies of CC2420_MIN_BACKOFF, plus one jiffy that the driver adds.
 const LEAST: u32 = 10 + 1;
 /// Jiffies of the random part before the first assessment: 31 of CC2420_BACKOFF_PERIOD.
 const INITIAL: u32 = 31 * 10;

@@ -160,7 +160,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
                 "a segment longer than a packet"
             );
             let Some(hop) = hop else {
-                // It is lost here, as it would be on the way.
+                // The packet is lost here, as it would be on a link.
                 counters.drop(DropReason::NoRoute);
                 continue;
             };

@@ -102,7 +102,7 @@ fn a_block_at_a_time() {
     assert_eq!(pair.again, 0);
 }
 
-/// It goes on from where it was.
+/// A transfer continues at the first missing byte.
 #[test]
 fn the_rest() {
     for have in [0, 1_024, 2_048, 2_500] {

@@ -40,7 +40,7 @@ impl Decimal {
         decimal
     }
 
-    /// Puts a digit before the existing ones.
+    /// Writes a digit before the existing ones.
     fn push(&mut self, byte: u8) {
         self.begin -= 1;
         self.bytes[self.begin] = byte;

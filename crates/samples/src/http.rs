@@ -99,7 +99,7 @@ enum Phase {
 #[derive(Default)]
 struct Slot {
     phase: Cell<Phase>,
-    /// Looks since the phase began.
+    /// Number of the server's checks since the phase began.
     age: Cell<u32>,
     /// Bytes of the answer that were written, and those of them before the present minute.
     given: Cell<u64>,

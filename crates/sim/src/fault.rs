@@ -103,7 +103,7 @@ pub struct FrameFacts {
     pub from: usize,
     /// Index of the receiving node.
     pub to: usize,
-    /// Whether it is a link acknowledgment.
+    /// Whether the frame is a link acknowledgment.
     pub is_ack: bool,
 }
 
@@ -112,7 +112,7 @@ pub struct FrameFacts {
 pub struct Faults {
     specs: Vec<Spec>,
     rng: Rng,
-    /// Whether a rule is about frames; a shortcut for the hot path.
+    /// Whether a rule applies to frames. If none does, frames skip the search for a rule.
     about_frames: bool,
 }
 

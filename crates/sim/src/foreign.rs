@@ -36,7 +36,7 @@ pub struct Wish {
     pub wakes_at: Option<Instant>,
     /// Whether its receiver is on.
     pub listens: bool,
-    /// Whether it sends [`ForeignNode::frame`] from now on.
+    /// Whether the node sends [`ForeignNode::frame`] from now on.
     pub sends: bool,
 }
 
@@ -58,7 +58,7 @@ pub trait ForeignNode: Send {
 pub struct ForeignSpec<'a> {
     /// Name of the node in the scenario.
     pub name: &'a str,
-    /// File with its firmware.
+    /// File with the firmware of the node.
     pub module: &'a Path,
     /// Number from which it derives its addresses.
     pub number: u16,

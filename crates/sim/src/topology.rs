@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use crate::scenario::{Role, Scenario, TargetHost};
 
-/// Most host routes to nodes that are not the end of an app's flow.
+/// Maximum number of host routes to nodes that are not the end of an app's flow.
 const HOST_ROUTES_MAX: usize = 1_000_000;
 
 /// A neighbour with a link in both directions.

@@ -19,7 +19,7 @@ struct Copy {
     end_us: u64,
     is_ack: bool,
     is_broadcast: bool,
-    /// Whether it is a later fragment of its datagram (RFC 4944 §5.3).
+    /// Whether the copy is a later fragment of its datagram (RFC 4944 §5.3).
     is_later_fragment: bool,
     dsn: u8,
 }

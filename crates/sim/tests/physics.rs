@@ -182,8 +182,8 @@ fn check_assessments(frames: &[Frame]) {
     }
 }
 
-/// Checks that a node's frame begins after the space that follows its previous one, counted from
-/// the acknowledgment. Acknowledgments keep no space.
+/// Checks that a node's frame begins after the interframe space that follows its previous frame,
+/// counted from the acknowledgment. No interframe space precedes acknowledgments.
 fn check_spaces(frames: &[Frame]) {
     let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
     for frame in frames.iter().filter(|frame| frame.to.is_some()) {

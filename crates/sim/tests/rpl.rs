@@ -440,7 +440,7 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
             assert_eq!(report.oracle.violations, [""; 0], "{what}");
             let lost = world.oracle().connections_lost().map(|(_, lost)| lost);
             assert_eq!(lost.sum::<u64>(), 0, "{what}");
-            // Most due bytes of each flow have arrived.
+            // Most of the due bytes of each flow have arrived.
             for (flow, least) in [("readings", 60 * 82), ("commands", 10 * 40)] {
                 let at = report.flows.iter().position(|it| it.name == flow).unwrap();
                 for part in delivered.windows(2) {

@@ -103,7 +103,7 @@ fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
             ecn: Ecn::NotEct,
             flow_label: rng.below(1 << 20),
             payload_len: len as u16,
-            // Mostly headers that a node processes.
+            // Most of these headers are of kinds that a node processes.
             next_header: [6, 17, 58, 0, 43, 44, 60, rng.below(256) as u8][i % 8],
             hop_limit: rng.below(256) as u8,
             src: scenario.border.host,

@@ -98,7 +98,7 @@ impl Sink {
 /// Packets on their way to a node, with the times of their arrival.
 type Link = VecDeque<(Instant, Vec<u8>)>;
 
-/// Takes all events and packets from a node.
+/// Handles all events and packets of a node.
 fn drain(
     node: &mut Node,
     now: Instant,

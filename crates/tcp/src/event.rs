@@ -90,8 +90,8 @@ impl EventSet {
         };
     }
 
-    /// Takes the next event in logical order. `error` is the reason if an error ended the
-    /// connection.
+    /// Returns the next event in logical order and removes it. `error` is the reason if an error
+    /// ended the connection.
     pub(crate) fn take(&mut self, error: Option<Error>) -> Option<Event> {
         let lowest = self.bits & self.bits.wrapping_neg();
         self.bits &= !lowest;

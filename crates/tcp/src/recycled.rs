@@ -22,14 +22,15 @@ use crate::{
 /// Number of connections that are remembered; nodes have fewer slots.
 const MOST: usize = 8;
 
-/// Stands for SND.NXT and RCV.NXT of a frozen connection, because any of its packets may arrive
-/// late.
+/// Value that stands for SND.NXT and RCV.NXT of a frozen connection, because any of its packets may
+/// arrive late.
 const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
 
 /// The last connections that lost their slot in TIME-WAIT or were frozen.
 #[derive(Debug, Default)]
 pub struct Recycled {
-    /// Hashes of both ends, SND.NXT and RCV.NXT; 0 if unused.
+    /// A hash for each remembered connection, of both ends, SND.NXT and RCV.NXT; 0 if the entry is
+    /// unused.
     marks: [u32; MOST],
     next: u8,
 }

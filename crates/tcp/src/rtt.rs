@@ -32,7 +32,7 @@ pub(crate) struct RttEstimator {
     /// Time of its last transmission, in milliseconds, wrapping after a minute. A segment
     /// outstanding for longer was retransmitted.
     at: u16,
-    /// Whether it was retransmitted; then only an echoed timestamp can measure it.
+    /// Whether the timed segment was retransmitted; then only an echoed timestamp can measure it.
     again: bool,
     doubt: Doubt,
 }

@@ -160,7 +160,7 @@ pub(crate) struct SynReceived {
 /// State of our SYN, or SYN with ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OurSyn {
-    /// Whether it must be sent now.
+    /// Whether the SYN must be sent now.
     pub(crate) due: bool,
     /// The loss of the last transmission, if it was lost.
     pub(crate) lost: Option<Loss>,

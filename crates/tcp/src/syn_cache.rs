@@ -131,10 +131,10 @@ enum Verdict {
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     iss: SeqNum,
-    /// Whether it is an ACK that challenges a reset (RFC 5961 §3.2).
+    /// Whether the reply is an ACK that challenges a reset (RFC 5961 §3.2).
     is_challenge: bool,
     is_cookie: bool,
-    /// Whether it carries a Fast Open cookie.
+    /// Whether the reply carries a Fast Open cookie.
     fast_open: bool,
 }
 

@@ -99,7 +99,8 @@ fn other_bytes_do_not_replace_what_is_in_order() {
 
 // ---- false SACK blocks ----
 
-/// Blocks of data that were never sent, inverted, huge, below SND.UNA, beyond SND.NXT.
+/// SACK blocks of data that were never sent, inverted, huge, below SND.UNA, and beyond SND.NXT are
+/// ignored.
 #[test]
 fn impossible_blocks_are_ignored() {
     for block in [
@@ -132,7 +133,7 @@ fn a_peer_that_reneges_gets_it_again() {
     t.sent();
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     t.sent();
-    // It holds only the first segment now.
+    // The peer holds only the first segment now.
     send!(t, seq 1, ack 101);
     all_arrives(&mut t, 101, 401);
 }

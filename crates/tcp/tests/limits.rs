@@ -110,7 +110,7 @@ fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
     assert_eq!(t.conn.state(), State::FinWait2);
     last_under(&mut t, 3_600_000, talk);
     assert_eq!(t.conn.state(), State::FinWait2);
-    // After orphaning, its time is limited.
+    // After orphaning, the connection's time is limited.
     orphan(&mut t);
     assert_eq!(last_under(&mut t, 300_000, talk), ORPHAN_MS);
 }

@@ -156,7 +156,7 @@ impl World {
     fn is_allowed(&self, record: &Record, end: usize) -> bool {
         let len = record.payload().len();
         let unsent = self.given - (end - len);
-        // (1)
+        // Rule 1.
         if len >= self.full() {
             return true;
         }
@@ -166,7 +166,7 @@ impl World {
         }
         // The condition in brackets is the Nagle algorithm (RFC 9293 §3.7.4, appendix A.3).
         let nagle_holds = self.has_nagle && self.small_end > self.acked;
-        // (2), with the flag that MUST-61 requires, and (3).
+        // Rule 2, with the flag that MUST-61 requires, and rule 3.
         let all = end == self.given && record.control().contains(Flags::PSH);
         !nagle_holds && (all || len >= self.max_window / 2)
     }

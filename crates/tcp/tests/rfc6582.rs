@@ -14,7 +14,7 @@ fn ten_out() -> Host {
     let mut t = Host::established_with(&config, 100, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);
     t.sent();
-    // The window grows to ten segments; then the count starts at 1.
+    // Acknowledgments let the window grow to ten segments.
     let mut acked = 0;
     while t.conn.info().cwnd < 1000 {
         acked += 100;

@@ -57,7 +57,7 @@ struct End {
     edge: Option<SeqNum>,
 }
 
-/// The most bytes that an end writes before it closes.
+/// Maximum number of bytes that an end writes before it closes.
 const MOST: usize = 6_000;
 const BUFFER: usize = 1_848;
 const ISS: [SeqNum; 2] = [SeqNum(u32::MAX - 700), SeqNum(0x7fff_f000)];
@@ -206,7 +206,7 @@ impl Between {
         self.check();
     }
 
-    /// Takes a segment from `side`, and reads it at once.
+    /// Sends a segment of `side` to the other end, which handles it at once.
     fn poll(&mut self, side: usize) {
         let end = &mut self.ends[side];
         let Some(desc) = end.conn.poll_segment(self.now, 1240) else {

@@ -30,7 +30,7 @@ pub struct Host<A: Algorithms = Standard> {
     pub conn: Connection<Buffer, SendRing<Buffer>, A>,
     now: Instant,
     sent: VecDeque<(Instant, Record)>,
-    /// Most bytes of TCP header and payload that the link accepts.
+    /// Maximum number of bytes of TCP header and payload that the link accepts.
     pub max_len: usize,
 }
 
@@ -209,7 +209,7 @@ impl<A: Algorithms> Host<A> {
         }
     }
 
-    /// Takes all sent segments.
+    /// Returns all sent segments, and removes them.
     pub fn sent(&mut self) -> Vec<Record> {
         self.drain();
         self.sent.drain(..).map(|(_, record)| record).collect()
@@ -239,7 +239,7 @@ impl<A: Algorithms> Host<A> {
         self.conn.abort(self.now);
     }
 
-    /// Takes all events.
+    /// Returns all events, and removes them.
     pub fn events(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.conn.poll_event()).collect()
     }

@@ -3,12 +3,12 @@
 use std::fs::OpenOptions;
 use std::io::Write as _;
 
-/// Says that something is left out: here, and by a line of the file that `REDPOLL_SKIPPED`
-/// names, which a make target shows at its end.
+/// Reports that a test is skipped: on standard output, and as a line of the file that
+/// `REDPOLL_SKIPPED` names, which a make target shows at its end.
 ///
 /// # Panics
 ///
-/// If that file cannot be written.
+/// That file cannot be written.
 pub fn skipped(what: &str) {
     println!("skipped: {what}");
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {

@@ -57,7 +57,7 @@ impl Wire {
         }
     }
 
-    /// Takes a packet.
+    /// Sends a packet over the wire.
     pub fn send(&mut self, now: Instant, packet: &[u8]) {
         self.counters.packets += 1;
         if self.happens(self.badness.loss) {

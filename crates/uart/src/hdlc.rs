@@ -7,7 +7,7 @@ pub use redpoll_wire::hdlc::Frame;
 
 use crate::MESSAGE_MAX;
 
-/// Finds frames among bytes.
+/// Decoder that finds frames among bytes.
 pub type Deframer = hdlc::Deframer<Fcs32, [u8; MESSAGE_MAX + Fcs32::LEN]>;
 
 /// Sends `message` as a frame, byte for byte.

@@ -171,7 +171,7 @@ impl Places {
     }
 }
 
-/// Takes a connection out of the table when its task ends, however that ends.
+/// Removes a connection from the table when its task ends, for any reason.
 struct Leave(Arc<Table>, u64);
 
 impl Drop for Leave {

@@ -103,7 +103,7 @@ impl Hub {
     pub(crate) fn snapshot(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let room = self.room();
         let mut messages = room.source.beginning();
-        // It is the same run that goes on.
+        // The same run continues.
         messages.remove(0);
         messages.push(scribe::text(&FromServer::Clock(room.clock)).into());
         (messages, self.sender.subscribe())

@@ -74,7 +74,7 @@ pub struct NodeInfo {
     pub name: String,
     /// Border, router or leaf.
     pub role: String,
-    /// It sleeps.
+    /// Whether the node sleeps.
     pub sleepy: bool,
     /// IPv6 address of the node.
     pub address: String,
@@ -102,7 +102,7 @@ pub struct State<'a> {
     pub nodes: &'a Nodes,
     /// Connections that have been seen.
     pub flows: Vec<&'a FlowInfo>,
-    /// The nodes' ends of them.
+    /// The nodes' ends of these connections.
     pub ends: Vec<&'a EndRow>,
 }
 
@@ -119,7 +119,7 @@ pub struct Nodes {
     pub parent: Vec<i32>,
     /// Datagram slots in use.
     pub queue: Vec<u16>,
-    /// Share of the time since the message before in which the radio was asleep.
+    /// Share of the time since the previous message in which the radio was asleep.
     pub asleep: Vec<f32>,
     /// Share of the run in which the radio was on.
     pub duty: Vec<f32>,
@@ -280,7 +280,7 @@ pub struct EndRow(
 /// How the clock goes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Clock {
-    /// It stands still.
+    /// Whether the clock stands still.
     pub paused: bool,
     /// Virtual seconds in a second; `None` as fast as it goes.
     pub speed: Option<f64>,
@@ -297,7 +297,7 @@ pub struct Clock {
 pub struct Answer {
     /// The number that the page gave it.
     pub id: u32,
-    /// It was done.
+    /// Whether the action succeeded.
     pub ok: bool,
     /// The action, or the reason for a refusal; layers of a frame are an object as text.
     pub text: String,
@@ -306,9 +306,9 @@ pub struct Answer {
 /// A message of the page.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct FromPage {
-    /// A number for the answer.
+    /// Number that the answer repeats.
     pub id: u32,
-    /// The run's token; what only looks needs none.
+    /// Token of the run; requests that change nothing need none.
     #[serde(default)]
     pub token: String,
     /// The request.
@@ -319,12 +319,12 @@ pub struct FromPage {
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
-    /// The layers of these frames, in hexadecimal: one, or the first fragment of its
-    /// datagram before it.
+    /// Decodes the layers of a frame, given in hexadecimal. If the frame is a later fragment, the
+    /// first fragment of its datagram precedes it.
     Layers(Vec<String>),
-    /// Something of the clock.
+    /// A request about the clock.
     Clock(ClockAsk),
-    /// Something of the mesh.
+    /// A command for the mesh.
     Mesh(Command),
 }
 

@@ -28,8 +28,8 @@ struct Entry {
 }
 
 impl Seats {
-    /// Takes a seat. If there is none, the browser loses its seat that has been silent for
-    /// longest after a ping. `None` if all browsers answer.
+    /// Occupies a seat. If none is free, the browser that has been silent for longest after a ping
+    /// loses its seat. `None` if all browsers answer.
     pub(crate) fn take(self: &Arc<Self>, network: Network) -> Option<Seat> {
         let mut entries = self.lock();
         let of_network = entries.iter().filter(|it| it.network == network).count();

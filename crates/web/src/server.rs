@@ -183,7 +183,7 @@ impl Server {
     }
 }
 
-/// Brings to the browsers what the simulation says.
+/// Passes a message of the simulation to the browsers.
 fn tell(hub: &Hub, news: DeskMessage) {
     match news {
         DeskMessage::Changes(batch) => hub.publish(|scribe| {

@@ -70,7 +70,7 @@ impl<W: Write> Writer<W> {
         Ok(changes.frames.len())
     }
 
-    /// Brings to the file what is still on the way.
+    /// Writes buffered data to the file.
     ///
     /// # Errors
     /// Those of `out`.
@@ -91,13 +91,13 @@ pub struct Story {
 /// An error of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum StoryError {
-    /// It cannot be read.
+    /// The recording cannot be read.
     #[error("cannot read the recording: {0}")]
     Read(#[from] io::Error),
-    /// It is something else.
+    /// The file is not a recording.
     #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]
     NoRecording,
-    /// It is of another version of the program.
+    /// The recording is of another version of the program.
     #[error("is a recording of version {0}; this program reads version {VERSION}")]
     Version(u32),
     /// A line of it cannot be used.
@@ -129,7 +129,7 @@ struct Head<'a> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Looks through a recording.
+    /// Reads through a recording.
     ///
     /// # Errors
     /// [`StoryError`].
@@ -215,7 +215,8 @@ impl<R: Read + Seek> Reader<R> {
         self.is_cut
     }
 
-    /// Goes on at a place at `t`, in microseconds, or before: where that is.
+    /// Continues at the last position at or before `t`, in microseconds; returns the state at this
+    /// position.
     ///
     /// # Errors
     /// Those of the file.

@@ -21,13 +21,13 @@ const PROMISED: Duration = Duration::from_secs(1);
 /// The behaviour of a slow client.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
-    /// It connects and says nothing.
+    /// The browser connects and sends nothing.
     Silent,
-    /// It sends the first half of a request.
+    /// The browser sends the first half of a request.
     Half,
-    /// It asks again and again and reads no answer.
+    /// The browser sends requests again and again, and reads no answer.
     NeverReads,
-    /// It sends a header one byte at a time.
+    /// The browser sends a header one byte at a time.
     Trickles,
 }
 
@@ -95,7 +95,7 @@ fn small(address: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// Asks for a path as an honest client does, and returns the answer.
+/// Requests a path as an honest client does, and returns the answer.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream

@@ -103,7 +103,8 @@ pub enum Frame<'a> {
     Damaged,
 }
 
-/// Finds frames among bytes. `B` is its room for the longest message and the check sequence.
+/// Decoder that finds frames among bytes. `B` is its buffer for the longest message and the check
+/// sequence.
 #[derive(Clone, Debug)]
 pub struct Deframer<C, B> {
     bytes: B,
@@ -141,7 +142,7 @@ impl<C: Check, B: AsRef<[u8]> + AsMut<[u8]>> Deframer<C, B> {
         self.is_spoilt = false;
     }
 
-    /// Takes the next byte, and returns the frame that ends with it. Flags in a row contain no
+    /// Handles the next byte, and returns the frame that ends with it. Consecutive flags contain no
     /// frame.
     pub fn input(&mut self, byte: u8) -> Option<Frame<'_>> {
         match byte {

@@ -25,7 +25,7 @@ pub fn encode(packet: &[u8]) -> impl Iterator<Item = u8> {
         .chain(core::iter::once(END))
 }
 
-/// Finds the packets in the bytes of a line.
+/// Decoder that finds the packets in the bytes of a line.
 #[derive(Debug)]
 pub struct Decoder<'b> {
     room: &'b mut [u8],
@@ -49,7 +49,7 @@ impl<'b> Decoder<'b> {
         }
     }
 
-    /// Takes the next byte of the line; the packet if it was the last of one.
+    /// Handles the next byte of the line; returns the packet that ends with it.
     pub fn push(&mut self, byte: u8) -> Option<&[u8]> {
         if byte == END {
             return self.end();

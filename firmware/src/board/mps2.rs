@@ -23,7 +23,7 @@ impl Board for Mps2 {
     const INTERRUPT: u8 = 0;
 
     fn start() {
-        // The least that there is.
+        // The smallest divider of this clock.
         store(DIVIDER, 16);
         store(CONTROL, RUN);
     }

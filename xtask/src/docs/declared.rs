@@ -26,7 +26,7 @@ pub struct Declared {
 /// A table, or a number in a sentence.
 #[derive(Debug)]
 pub struct Block {
-    /// It is a number, or some words with numbers, in a sentence.
+    /// Whether the block is a number, or some words with numbers, in a sentence.
     pub inline: bool,
     pub head: Vec<String>,
     pub rows: Vec<Row>,
@@ -201,7 +201,7 @@ impl Declared {
         Ok(declared)
     }
 
-    /// Takes what blocks share from a file, and gives back the blocks.
+    /// Reads the shared values of blocks from a file, and returns the blocks.
     fn shared(&mut self, text: &str) -> Result<toml::Table, String> {
         let mut table: toml::Table = toml::from_str(text).map_err(|e| e.to_string())?;
         if let Some(value) = table.remove("measures") {

@@ -43,7 +43,7 @@ pub struct Segment {
     name: String,
     /// The required fields of an element.
     fields: Vec<(String, String)>,
-    /// It need not be there.
+    /// Whether the segment may be absent.
     optional: bool,
 }
 

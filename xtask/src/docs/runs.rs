@@ -25,7 +25,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 pub struct Run {
     /// The words as a person types them, `redpoll` first.
     words: Vec<String>,
-    /// It simulates a scenario, and writes JSON only with an option.
+    /// Whether the command simulates a scenario, and writes JSON only with an option.
     simulates: bool,
 }
 

@@ -15,7 +15,7 @@ pub enum Suite {
 pub enum Skipped {
     /// The suite has the same script for IPv6.
     HasTwin,
-    /// It is about IPv4 itself.
+    /// The script tests IPv4 itself.
     OnlyIpv4,
     /// TCP over UDP.
     OverUdp,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use syn::{Fields, ImplItem, Item, TraitItem, Type};
 
-/// Looks things up in files, reading each file once.
+/// Finds items in files, reading each file once.
 pub struct Items {
     root: PathBuf,
     files: BTreeMap<String, Option<File>>,

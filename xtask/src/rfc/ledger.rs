@@ -11,7 +11,7 @@ use crate::report::Failure;
 /// The sections that each RFC has.
 pub type Sections = BTreeMap<u32, BTreeSet<String>>;
 
-/// The most words of a requirement's text.
+/// Maximum number of words of a requirement's text.
 const WORDS: usize = 15;
 
 /// The entry of one RFC's requirements.

@@ -74,7 +74,7 @@ fn measure(
     let mut cargo: Command = toolchain.cargo(workspace, "check", Libraries::Core);
     cargo.current_dir(&folder);
     cargo.args(["--quiet", "--message-format", "json"]);
-    // It fails by design.
+    // The compiler fails by design.
     let output = cargo
         .output()
         .map_err(|e| Failure::new(format!("cannot run cargo: {e}")))?;

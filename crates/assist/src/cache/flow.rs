@@ -95,7 +95,7 @@ pub(super) struct Change {
     pub(super) kind: DataKind,
     /// The new cumulative acknowledgment of the other end's data.
     pub(super) acked: Option<SeqNum>,
-    /// Whether it repeats the last acknowledgment, without other new information.
+    /// Whether the packet repeats the last acknowledgment, without other new information.
     pub(super) is_duplicate: bool,
 }
 
@@ -327,7 +327,7 @@ impl Side {
         self.timed = None;
     }
 
-    /// Takes a round-trip sample if `ack` acknowledges the timed segment.
+    /// Adds a round-trip sample if `ack` acknowledges the timed segment.
     fn sample(&mut self, now: Instant, ack: SeqNum, weight: u8) {
         let Some((end, since)) = self.timed else {
             return;

@@ -19,7 +19,7 @@ pub(super) enum Stage {
     Waiting { stays: bool },
     /// Forwarded; retransmitted when due.
     Passed,
-    /// Retransmitted; dropped when due.
+    /// The copy was retransmitted, and is dropped when its timeout ends.
     Repeated,
 }
 

@@ -46,7 +46,7 @@ impl Smoothed {
 struct Side {
     /// Whether a segment of it was seen, so that `high` is valid.
     is_known: bool,
-    /// Whether it has acknowledged data of the other end.
+    /// Whether this end has acknowledged data of the other end.
     has_answered: bool,
     has_ended: bool,
     /// Sequence number after the last one that it sent.

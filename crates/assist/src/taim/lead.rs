@@ -122,7 +122,8 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // It starts 100 bytes behind; each 10 bytes advance it by 5 relative to the mean.
+        // The flow starts 100 bytes behind the mean; each 10 bytes advance it by 5 relative to the
+        // mean.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

@@ -105,9 +105,9 @@ pub struct Memory<M: Kind, H: 'static> {
 pub enum Input<H> {
     /// Forward it at once.
     Pass(H),
-    /// It waits: [`Taim::poll`] returns it later.
+    /// The packet waits: [`Taim::poll`] returns it later.
     Wait,
-    /// It waits. For lack of room, forward this other packet at once.
+    /// The packet waits. The queue is full, so forward this other packet at once.
     WaitInstead(H),
 }
 
@@ -163,7 +163,7 @@ pub struct FlowView {
     pub ends: Ends,
     /// Whether each end has acknowledged data of the other; only then its packets wait.
     pub is_confirmed: bool,
-    /// Whether it is closed or reset.
+    /// Whether the flow is closed or reset.
     pub is_over: bool,
     /// Smoothed throughput at the end of the last period, in bytes per second.
     pub throughput: u64,

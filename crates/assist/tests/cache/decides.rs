@@ -229,8 +229,9 @@ fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
     assert_eq!(pass(&mut cache, at + 90, &again), Disposition::Keep);
 }
 
-/// A retransmitted SYN has no data (RFC 7413 §4.2.1), or has: it passes, whatever was answered,
-/// and the server's acknowledgment of data in the first SYN counts as such.
+/// A client may retransmit a SYN without its data (RFC 7413 §4.2.1) or with them. The SYN passes
+/// whatever the server has answered. The server's acknowledgment of the data in the first SYN then
+/// also acknowledges the retransmitted data.
 #[test]
 fn a_syn_with_data_that_is_sent_again_passes() {
     for len in [0, 16] {

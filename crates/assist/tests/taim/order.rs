@@ -343,7 +343,7 @@ fn a_flow_in_the_lead_waits_for_the_others() {
 #[test]
 fn a_slow_flow_overtakes_until_it_has_caught_up() {
     let (mut engine, [mut fast, mut slow], now) = unequal();
-    // It is 5,400 bytes behind in a period of a minute: 27 times 200.
+    // The slow flow is 5,400 bytes behind in a period of a minute: 27 times 200.
     for handle in 0..40 {
         assert_eq!(engine.input(now, &slow.data(200), handle), Input::Wait);
     }

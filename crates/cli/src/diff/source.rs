@@ -25,7 +25,7 @@ struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The program may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

@@ -108,7 +108,8 @@ fn sought(
     }
     let place = other.iter().position(|it| mpdu(it) == mpdu(record));
     if place == Some(0) {
-        // It is the other one that is shown, at another time.
+        // The next frame of the other run is the same frame at another time, which is shown
+        // already.
         return None;
     }
     Some(match place {

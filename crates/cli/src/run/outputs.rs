@@ -1,4 +1,4 @@
-//! The files that a run writes: what is asked for one by one, and a whole folder.
+//! The files that a run writes: single files named by options, and a folder with all of them.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -32,7 +32,7 @@ fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
     file.map_err(|failure| failures.push(failure)).ok()
 }
 
-/// Files that are asked for one by one, and a folder of all.
+/// Files that options name one by one, and a folder with all files.
 #[derive(Default)]
 pub(crate) struct Asked<'a> {
     pub folder: Option<&'a Path>,

@@ -93,7 +93,7 @@ impl Show {
     /// Shows the ended run, and its repetitions on request, until a signal.
     pub(super) fn stay(&mut self, world: &mut World, duration: Duration) -> Result<(), Failure> {
         if self.signals.is_none() {
-            // It could only be killed.
+            // If no signals are watched, nothing can ask the program to end.
             return Ok(());
         }
         let said = print("The page stays available until Ctrl-C.\n");
@@ -111,7 +111,7 @@ impl Show {
         self.signal.is_some()
     }
 
-    /// Goes on a bit, or waits.
+    /// Advances the run by a step, or waits.
     fn turn(&mut self, world: &mut World, end: Instant) -> Result<(), Failure> {
         self.desk.turn(world);
         match self.desk.take_wish() {

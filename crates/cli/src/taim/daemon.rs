@@ -27,7 +27,7 @@ const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
 /// Step by which the limit of the kernel's queue changes.
 const LIMIT_STEP: u32 = 64;
 
-/// Takes the queue and makes an engine for it.
+/// Opens the queue and makes an engine for it.
 pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
 
 /// Why the loop has ended.
@@ -152,8 +152,8 @@ impl Daemon {
         }
     }
 
-    /// Takes packets from the kernel and gives back what may leave. Whether there may be
-    /// more.
+    /// Moves packets from the kernel to the engine, and returns to the kernel those that may leave.
+    /// Returns whether more packets may wait.
     fn turn(&mut self) -> io::Result<bool> {
         let now = self.clock.now();
         let mut taken = 0;

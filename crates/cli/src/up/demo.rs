@@ -27,9 +27,9 @@ use show::Step;
 
 /// The outcome of a step.
 pub(crate) enum Outcome {
-    /// It did what it should; the text says how well.
+    /// The step succeeded; the text has the measured result.
     Done(String),
-    /// It cannot run here; the text says why and what would help.
+    /// The step cannot run here; the text states why, and what would help.
     LeftOut(String),
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     })
 }
 
-/// Walks through the steps; for the process that runs beside the mesh.
+/// Runs the steps of the demonstration, in the process that runs next to the mesh.
 pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
     let plan = match Plan::make(scenario, environment) {
         Ok(plan) => plan,

@@ -34,7 +34,7 @@ impl Way {
 }
 
 impl Environment {
-    /// Puts it into the environment of `command`.
+    /// Adds these variables to the environment of `command`.
     pub(super) fn tell(&self, command: &mut Command) {
         for (name, value) in self.variables() {
             command.env(name, value);

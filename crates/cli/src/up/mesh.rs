@@ -98,7 +98,7 @@ impl SimulatedMesh {
         outputs.begin(&mut self.world, now.unwrap_or_default())
     }
 
-    /// Brings the capture to disk; says what has gone wrong with it.
+    /// Writes the capture to the disk; returns an error of writing, if there was one.
     pub(super) fn flush(&mut self) -> Result<(), TraceError> {
         self.world.flush_traces()
     }

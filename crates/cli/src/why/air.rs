@@ -115,8 +115,7 @@ impl Air {
         }
     }
 
-    /// Takes the next frame, without its check sequence; transfers that are over go to
-    /// `done`.
+    /// Handles the next frame, without its check sequence; puts completed transfers into `done`.
     pub fn input(&mut self, number: u64, start_us: u64, mpdu: &[u8], done: &mut Vec<Transfer>) {
         let air_us = timing::air_time_us(mpdu.len() + FCS_LEN);
         let place = Place {

@@ -144,7 +144,7 @@ impl Frame {
 /// The part of a datagram that a frame carries.
 struct Part {
     label: Label,
-    /// Whether it is the first, and the datagram's length, uncompressed or compressed.
+    /// Length of the whole datagram, uncompressed or compressed, if the part is the first one.
     head: Option<Whole>,
     place: PartPlace,
 }
@@ -209,7 +209,7 @@ impl Datagrams {
         }
     }
 
-    /// Takes a transfer; datagrams of TCP that have begun or are over go to `done`.
+    /// Handles a transfer; puts datagrams of TCP that have begun or ended into `done`.
     pub fn input(&mut self, transfer: &Transfer, done: &mut Vec<Datagram>) {
         if transfer.kind == Kind::Request {
             if self.asked.len() < ASKERS_MAX || self.asked.contains_key(&transfer.src) {

@@ -61,7 +61,7 @@ struct Lost {
 pub enum Limit {
     /// The other end's window has no room for two segments.
     Window,
-    /// It sends no second one although there is room.
+    /// The sender sends no second segment although there is room for it.
     Sender,
 }
 
@@ -73,7 +73,7 @@ const PATHS_MAX: usize = 64;
 struct Paths {
     /// The newest last.
     followed: VecDeque<Path>,
-    /// The most hops behind the first.
+    /// Largest number of hops after the first.
     most: u8,
 }
 
@@ -94,7 +94,7 @@ struct Path {
 type Limits = (u8, Option<u8>);
 
 impl Paths {
-    /// Takes the beginning of a datagram on a link, which is the first one if `is_first`.
+    /// Handles the beginning of a datagram on a link, which is the first link if `is_first`.
     fn follow(&mut self, datagram: &Datagram, is_first: bool) {
         let segment = &datagram.segment;
         let (limits, start_us) = (segment.hop_limits, datagram.first.start_us);
@@ -160,18 +160,18 @@ pub struct Half {
     busy_since: Option<u64>,
     busy_until: u64,
     acked_at: Option<u64>,
-    /// The waiting time of the last acknowledged segment, if it was alone.
+    /// Waiting time of the last acknowledged segment, if no other segment was in flight.
     alone: Option<Alone>,
-    /// The most data in one segment, in bytes.
+    /// Data of the longest segment, in bytes.
     pub longest: u32,
-    /// The most attempts at a frame that did not arrive.
+    /// Largest number of attempts for a frame that did not arrive.
     pub attempts_of_lost: u32,
     pub bytes: u64,
     pub segments: u64,
     pub again: u64,
     pub needless: u64,
     pub busy_us: u64,
-    /// The most segments in flight.
+    /// Largest number of segments in flight.
     pub most: usize,
     /// Segments that were sent when all was acknowledged, and had waited for that.
     pub waited: u64,
@@ -255,7 +255,7 @@ impl Half {
             self.busy_since = Some(start_us.max(self.busy_until));
             self.una = segment.seq;
             match self.acked_at {
-                // It was on its way already when the one before it was acknowledged.
+                // The segment was already in transit when the previous one was acknowledged.
                 Some(acked_at) if start_us < acked_at => self.most = self.most.max(2),
                 Some(acked_at) if start_us - acked_at <= WAITED_US => self.waits(segment),
                 _ => {}

@@ -78,7 +78,7 @@ impl Reader {
         }
     }
 
-    /// Takes the next frame of the capture, without its check sequence; `mpdu` is absent if the
+    /// Handles the next frame of the capture, without its check sequence; `mpdu` is absent if the
     /// frame is cut off or damaged.
     fn input(&mut self, number: u64, at_us: u64, mpdu: Option<&[u8]>) {
         self.frames += 1;

@@ -46,7 +46,7 @@ impl RoundTrips {
         self.count += later.count;
     }
 
-    /// SRTT + max(G, 4 RTTVAR), without a floor; nothing before there are some samples.
+    /// Returns SRTT + max(G, 4 RTTVAR), without a minimum; `None` before there are enough samples.
     pub fn rto_us(&self) -> Option<u64> {
         let rto = self.srtt_us + GRANULARITY_US.max(4 * self.rttvar_us);
         (self.count >= SAMPLES_MIN).then_some(rto)

@@ -34,7 +34,7 @@ pub struct Segment {
     pub mss: Option<u16>,
     /// The window scale option.
     pub shift: Option<u8>,
-    /// Whether it has a block of selective acknowledgement.
+    /// Whether the segment has a SACK block.
     pub has_sack: bool,
 }
 

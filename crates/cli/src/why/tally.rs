@@ -21,7 +21,7 @@ pub struct Event {
 pub struct Tally {
     pub count: u64,
     pub cost_us: u64,
-    /// The least and the greatest detail of all events.
+    /// The smallest and the greatest detail of all events.
     pub details_us: Option<(u64, u64)>,
     /// The dearest ones.
     pub shown: Vec<Event>,

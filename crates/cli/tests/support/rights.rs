@@ -124,7 +124,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
         wait(Signal::SIGSTOP);
         let before = ptrace::getregs(tid).unwrap();
         let instruction = ptrace::read(tid, (before.rip - 2) as ptrace::AddressType).unwrap();
-        // It waits in a system call, as it does most of the time.
+        // The thread waits in a system call, as it does most of the time.
         if instruction & 0xffff == SYSCALL {
             // Below the part of the stack that is in use.
             let place = (before.rsp - 2_048) & !7;
@@ -163,7 +163,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
     panic!("the thread {tid} is never in a system call");
 }
 
-/// Stands for the address of the bytes of [`answer`].
+/// A value that stands for the address of the bytes of [`answer`].
 pub const BYTES: u64 = u64::MAX - 1;
 
 /// Checks what the sandbox denies to each thread; without it all of this is allowed. `readable`

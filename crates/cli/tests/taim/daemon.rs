@@ -78,7 +78,7 @@ impl Daemon {
 
     pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         self.signal(signal);
-        // It may have more to say than a pipe has room for.
+        // The output may be longer than a pipe's buffer.
         let mut text = String::new();
         let out = self.child.stdout.as_mut().expect("its output is ours");
         out.read_to_string(&mut text).unwrap();

@@ -267,7 +267,7 @@ pub struct Pour {
 }
 
 impl Pour {
-    /// The mesh's is one of [`MESH`].
+    /// Makes both interfaces. The mesh's interface is one of [`MESH`].
     pub fn new(n: u16) -> Pour {
         std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
         let tun = |k: u16, name: &str| {

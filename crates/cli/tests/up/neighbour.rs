@@ -74,7 +74,7 @@ fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// Says what is missing for [`Neighbour::beside`].
+/// Returns what [`Neighbour::beside`] lacks on this computer.
 pub fn no_wire() -> Option<String> {
     let program = |name: &str| Command::new(name).arg("--version").output().is_err();
     if let Some(name) = ["ip", "nsenter", "unshare", "ping"]

@@ -66,7 +66,7 @@ fn answer(line: &mut File, frame: &[u8], asked: &Sender<()>) {
 /// A stick on a pseudo-terminal that a link leads to.
 pub struct Stick {
     ends: Sender<()>,
-    /// Gets something for each request.
+    /// Receives a message for each request.
     pub asked: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }

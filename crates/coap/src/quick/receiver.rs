@@ -29,8 +29,8 @@ pub struct Taken {
     pub is_whole: bool,
 }
 
-/// Takes bodies, four at a time: of more the one that has been silent for longest gives
-/// way. Blocks are given to the application as they come.
+/// Receives up to four bodies at a time: a further body replaces the one that has been silent for
+/// longest. The application gets each block when it arrives.
 #[derive(Debug)]
 pub struct QuickReceiver {
     config: QuickConfig,
@@ -209,7 +209,7 @@ impl QuickReceiver {
         }
     }
 
-    /// Asks for what is missing below `end`, at most a set.
+    /// Requests the missing blocks below `end`, at most a set of them.
     fn ask(&mut self, body: &Body, end: u32) {
         let (from, token) = (body.from, body.token.clone());
         let most = self.config.max_payloads.max(1).into();

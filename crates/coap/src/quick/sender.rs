@@ -19,7 +19,7 @@ use crate::request::Request;
 pub enum QuickAnswer {
     /// The answer does not belong to this body.
     Stranger,
-    /// It goes on.
+    /// The transfer continues.
     GoesOn,
     /// The server has the whole body.
     Done,
@@ -126,7 +126,7 @@ impl QuickSender {
         encode(&packet)
     }
 
-    /// Takes a datagram of the server's in.
+    /// Handles a datagram of the server.
     pub fn input(&mut self, datagram: &[u8]) -> QuickAnswer {
         let Ok((mut packet, Class::Response)) = decode(datagram) else {
             return QuickAnswer::Stranger;
@@ -154,7 +154,7 @@ impl QuickSender {
                 let is_sent = |num: &u32| *num < self.next;
                 let known: Vec<u32> = missing.into_iter().filter(is_sent).collect();
                 if known.is_empty() && self.queue.is_empty() {
-                    // It has all that was sent, and waits for more.
+                    // The server has all blocks that were sent, and waits for more.
                     self.next_set();
                 }
                 let is_new = |num: &u32| !self.queue.contains(num);

@@ -20,7 +20,7 @@ type Peeked = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 pub(crate) struct Input(Box<dyn Read>);
 
 impl Input {
-    /// Finds out whether `input` is compressed.
+    /// Determines whether `input` is compressed.
     pub(crate) fn of(input: Box<dyn Read>) -> io::Result<Input> {
         let mut input = input;
         let mut magic = Vec::new();

@@ -58,7 +58,7 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// Takes a frame's part of a datagram. `covered` is the number of uncompressed bytes that a
+    /// Adds a frame's part of a datagram. `covered` is the number of uncompressed bytes that a
     /// first fragment stands for. Returns the datagram when it is complete.
     pub fn input(
         &mut self,

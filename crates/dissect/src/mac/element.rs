@@ -7,7 +7,7 @@ use crate::layer::{Bytes, Layer, hex};
 pub struct Element<'a> {
     /// Element identifier of a header element, group identifier of a payload element.
     pub id: u8,
-    /// Whether it is a payload element.
+    /// Whether the element is a payload element.
     pub is_payload: bool,
     /// Content of the element.
     pub content: &'a [u8],

@@ -29,7 +29,8 @@ pub struct Tcp {
     pub scale: Option<u8>,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<[u32; 2]>,
-    /// Selective acknowledgments (RFC 2018 §3): begins and ends.
+    /// Ranges of the selective acknowledgments (RFC 2018 §3): the first sequence number, and the
+    /// number after the last.
     pub sack: Vec<[u32; 2]>,
     /// Whether SACK is permitted.
     pub may_sack: bool,

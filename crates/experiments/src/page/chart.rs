@@ -10,9 +10,9 @@ use super::html::escape;
 use crate::figure::{Figure, X};
 use crate::row::Row;
 
-/// Most points of a line with marks.
+/// Maximum number of points of a line with marks.
 const MARKS: usize = 24;
-/// Most text lines of a bar's name.
+/// Maximum number of text lines of a bar's name.
 const NAME_LINES: usize = 3;
 /// Half of a band's width in a chart of lines, in pixels.
 const BAND: f64 = 6.0;

@@ -43,7 +43,7 @@ pub struct Bars {
 /// Pixels for the names of bars, and the height of a bar.
 const NAMES: f64 = 140.0;
 const BAR: f64 = 18.0;
-/// Most letters of a name; the rest is cut.
+/// Maximum number of letters of a name; further letters are cut.
 const LETTERS: usize = 20;
 
 impl Plot {

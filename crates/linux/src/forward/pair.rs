@@ -260,7 +260,7 @@ impl<C> Pair<C> {
 
 /// Returns source and destination of a connection of the host.
 pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
-    // It fails on a socket that has been reset meanwhile.
+    // The call fails on a socket that has been reset meanwhile.
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     (host.peer_addr().unwrap_or(nobody), target)
 }

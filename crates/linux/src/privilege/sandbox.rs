@@ -146,7 +146,7 @@ fn within(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     }
 }
 
-/// Says which restrictions the kernel lacks.
+/// Returns the restrictions that the kernel lacks.
 fn shortfall(status: &RestrictionStatus) -> Option<String> {
     match status.ruleset {
         RulesetStatus::FullyEnforced => None,

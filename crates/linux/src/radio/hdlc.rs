@@ -10,7 +10,7 @@ const SPECIAL: [u8; 3] = [0x11, 0x13, 0xf8];
 /// The longest frame that is taken, its check sequence included.
 pub const MAX_FRAME: usize = 2_048;
 
-/// Finds frames among the bytes of a line.
+/// Decoder that finds frames among the bytes of a line.
 pub type Decoder = Deframer<Fcs16, [u8; MAX_FRAME]>;
 
 /// `frame` as it goes over the line.

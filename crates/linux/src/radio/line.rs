@@ -140,7 +140,7 @@ impl AsFd for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // It may have ended by itself.
+            // The program may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }

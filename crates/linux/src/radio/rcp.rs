@@ -59,14 +59,14 @@ pub struct Identity {
 /// An event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It is set up, for the first time or again.
+    /// The radio is set up, for the first time or again.
     Ready {
         /// Name and version of the firmware.
         version: String,
         /// Functions that the radio performs by itself.
         caps: RadioCaps,
     },
-    /// It has heard a frame, for this node and intact.
+    /// The radio has received an intact frame for this node.
     Received {
         /// The MPDU without its check sequence.
         mpdu: Vec<u8>,
@@ -145,7 +145,7 @@ enum Phase {
     Beginning {
         until: Instant,
     },
-    /// It is asked step by step.
+    /// The host asks the radio step by step.
     Asked {
         step: usize,
         tid: u8,
@@ -153,7 +153,7 @@ enum Phase {
         tries: u8,
     },
     Ready,
-    /// It is of no use: it speaks another version of the protocol.
+    /// The radio cannot be used: it speaks another version of the protocol.
     Useless,
 }
 
@@ -262,7 +262,7 @@ impl Rcp {
         let wants_ack = header.is_ok_and(|(header, _)| header.ack_request);
         let mut value = ((mpdu.len() + 2) as u16).to_le_bytes().to_vec();
         value.extend(mpdu);
-        // It makes the check sequence itself.
+        // The radio computes the check sequence itself.
         value.extend([0, 0]);
         value.extend([
             self.identity.channel,
@@ -420,7 +420,7 @@ impl Rcp {
         self.say(command, property, &neighbour.to_le_bytes());
     }
 
-    /// Says something; the number of its answer.
+    /// Sends a command; returns the number that its answer will have.
     fn say(&mut self, command: Command, property: u32, value: &[u8]) -> u8 {
         // 0 is for unsolicited messages.
         self.tid = self.tid % 15 + 1;
@@ -485,8 +485,8 @@ impl Rcp {
     }
 
     fn on_reset(&mut self, now: Instant) {
-        // It may report this twice during the set-up: some radios do when they are powered on
-        // and after a reset command.
+        // The radio may report a reset twice during the set-up: some radios report one when they
+        // are powered on, and one after a reset command.
         if self.phase == Phase::Ready {
             self.counters.resets += 1;
             self.trouble(now, "the radio was reset".to_owned());

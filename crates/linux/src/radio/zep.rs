@@ -38,10 +38,10 @@ pub struct Datagram<'a> {
     pub mpdu: &'a [u8],
 }
 
-/// Why a datagram was not taken.
+/// Reason for which a datagram was ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotZep {
-    /// No ZEP, or of another version or type.
+    /// The datagram is not ZEP, or has another version or type.
     Unknown,
     /// The datagram's length contradicts its content.
     Length,
@@ -50,10 +50,10 @@ pub enum NotZep {
 }
 
 impl<'a> Datagram<'a> {
-    /// Takes a datagram apart.
+    /// Parses a datagram.
     ///
     /// # Errors
-    /// Why it is of no use.
+    /// The reason for which the datagram is ignored.
     pub fn parse(bytes: &'a [u8]) -> Result<Datagram<'a>, NotZep> {
         let (header, psdu) = bytes.split_at_checked(HEADER_LEN).ok_or(NotZep::Unknown)?;
         let [b'E', b'X', 2, DATA, channel, d1, d0, _mode, lqi, rest @ ..] = header else {
@@ -139,7 +139,7 @@ impl Zep {
         }
     }
 
-    /// Takes a datagram: any bytes at all.
+    /// Handles a received datagram, with any bytes.
     pub fn input(&mut self, bytes: &[u8]) {
         let datagram = match Datagram::parse(bytes) {
             Ok(datagram) => datagram,

@@ -21,7 +21,7 @@ pub struct Case {
     name: String,
     /// A program of the host's that it cannot do without.
     program: Option<&'static str>,
-    /// Says what else is in its way.
+    /// Returns a further reason for which the case cannot run.
     unless: fn() -> Option<String>,
     run: Box<dyn FnOnce() + Send>,
 }

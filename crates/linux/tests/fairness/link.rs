@@ -27,7 +27,7 @@ impl Shaper {
         }
     }
 
-    /// Takes a packet; `false` if the queue is full.
+    /// Sends a packet; returns `false` if the queue is full.
     pub fn send(&mut self, now: Instant, packet: Vec<u8>) -> bool {
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();

@@ -93,7 +93,7 @@ pub fn run(prefix: u16, pair: Pair, queue: usize, time: StdDuration, is_judged: 
         Pair::Linux => Box::new(Kernel::new(prefix, PORT)),
     };
     let mut flows = vec![first];
-    // Not in step from the start: the seed is the queue.
+    // The two flows start at different times. The queue's length is the seed of the difference.
     let mut rng = Rng::named(queue as u64, pair.name());
     let second = world.now + Duration::from_micros(rng.below_u64(1_500_000));
     world.run_until(second, &clock, &mut flows);
@@ -193,7 +193,7 @@ impl World {
         let to = <[u8; 16]>::try_from(&packet[24..40]).expect("sixteen");
         for node in [&mut self.sender, &mut self.receiver] {
             if node.address().0 == to {
-                // It counts what it does not want.
+                // The node counts packets that it refuses.
                 let _ = node.input_packet(self.now, &packet);
                 return;
             }

@@ -97,7 +97,7 @@ impl Broker {
 
     /// Panics unless it received this number of readings.
     pub fn heard(self, readings: usize) {
-        // It writes a block at a time, and the rest at its end.
+        // The broker writes its output in blocks, and the last block at its end.
         let pid = nix::unistd::Pid::from_raw(self.server.child.id() as i32);
         nix::sys::signal::kill(pid, nix::sys::signal::SIGTERM).unwrap();
         let mut server = self.server;

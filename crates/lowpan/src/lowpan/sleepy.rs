@@ -81,7 +81,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Takes the outcome of a segment for a sleepy node, and frees its slot.
+    /// Returns the outcome of a segment for a sleepy node, and frees its slot.
     pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
         if !M::ROUTES || self.ended == 0 {
             return None;

@@ -66,7 +66,7 @@ pub(crate) struct Arriving {
 pub(crate) enum Outcome {
     /// Offset of the fragment in the expanded datagram.
     Place(usize),
-    /// It has already arrived.
+    /// The fragment has already arrived.
     Known,
 }
 
@@ -166,7 +166,8 @@ impl Arriving {
             .then_some((grown, self.progress))
     }
 
-    /// Takes the acknowledgment that is due. RFC 8931 §6: congestion is echoed "at most once".
+    /// Returns the acknowledgment that is due and removes it. RFC 8931 §6: congestion is echoed "at
+    /// most once".
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         if !core::mem::take(&mut self.ack_due) {
             return None;

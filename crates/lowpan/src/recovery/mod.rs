@@ -242,7 +242,7 @@ impl<M: Memory> Recovery<M> {
         entries.into_iter().any(|entry| entry.0.is_none())
     }
 
-    /// Takes over a datagram in service; there is [room](Self::has_outgoing_room).
+    /// Starts the recovery of a datagram in service; there is [room](Self::has_outgoing_room).
     pub(crate) fn begin(&mut self, source: Source, next_hop: Address, shape: Shape) -> Option<u8> {
         let tag = self.new_tag();
         let window = self.config.window;

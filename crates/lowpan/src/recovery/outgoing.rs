@@ -114,15 +114,15 @@ impl Shape {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// It waits for the radio.
+    /// The datagram waits for the radio.
     Ready,
     /// The fragments of the datagram are being sent.
     Leaving,
-    /// It waits for an acknowledgment until this time.
+    /// The datagram waits for an acknowledgment until this time.
     Waiting { asked: Instant, until: Instant },
-    /// It waits for the radio to send its abort.
+    /// The datagram waits for the radio to send its abort.
     Aborting,
-    /// It has ended, and the transport has no event yet.
+    /// The datagram has ended, and the transport has no event yet.
     Ended(Result<(), LossReason>),
 }
 

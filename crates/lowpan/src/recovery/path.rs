@@ -133,7 +133,7 @@ impl Path {
         });
     }
 
-    /// Takes the acknowledgment for the previous hop, with the tag of that hop.
+    /// Returns the acknowledgment for the previous hop, with the tag of that hop, and removes it.
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         let ack = self.ack.take()?;
         let tag = self.tag_in;

@@ -144,11 +144,11 @@ pub enum Refusal {
     UnknownSender,
     /// The integrity code of the frame is wrong: a node without the key made or changed the frame.
     Unauthenticated,
-    /// It repeats the counter of its sender's last frame.
+    /// The frame repeats the counter of its sender's last frame.
     Replayed,
     /// The frame counter is lower than the last one, or is the reserved last value.
     OldCounter,
-    /// It is authentic, and there is no room to store its sender.
+    /// The frame is authentic, and there is no room to store its sender.
     NoRoom,
 }
 

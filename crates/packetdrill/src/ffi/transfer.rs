@@ -13,7 +13,7 @@ use crate::Errno;
 use crate::host::endpoint;
 use crate::sockets::{Answer, supported};
 
-/// Most bytes of one call, more than a window.
+/// Maximum number of bytes of a call, more than a window.
 const MOST: usize = 1 << 16;
 
 fn receive(fd: c_int, len: usize, flags: c_int) -> Answer<Vec<u8>> {

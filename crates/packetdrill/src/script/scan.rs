@@ -50,7 +50,7 @@ impl<'a> Scan<'a> {
         Err(format!("unexpected `{}`", self.rest))
     }
 
-    /// Takes as many characters as fit, if any do.
+    /// Reads as many characters as satisfy `fits`; `None` if the first one does not.
     pub(super) fn take(&mut self, fits: impl Fn(char) -> bool) -> Option<&'a str> {
         let len = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(len);
@@ -75,7 +75,7 @@ impl<'a> Scan<'a> {
             .ok_or_else(|| format!("a number is missing or impossible at `{before}`"))
     }
 
-    /// Takes seconds with a fraction; returns microseconds.
+    /// Reads seconds with a fraction; returns microseconds.
     pub(super) fn seconds(&mut self) -> Result<u64, Unreadable> {
         let bad = format!("a time is missing at `{}`", self.rest);
         let whole = self.digits().unwrap_or("");
@@ -93,7 +93,7 @@ impl<'a> Scan<'a> {
         padded.parse().map_err(|_| bad)
     }
 
-    /// Takes digits, without the blanks after them.
+    /// Reads digits, without the blanks after them.
     fn digits(&mut self) -> Option<&'a str> {
         let len = self
             .rest

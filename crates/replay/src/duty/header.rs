@@ -21,7 +21,7 @@ const DATA: u8 = 0x02;
 const LPP_LEN: usize = 6;
 /// Bytes of ContikiMAC's header before 3.0: dispatch and the length of the payload.
 const CONTIKIMAC_LEN: usize = 2;
-/// Least length of a frame without FCS. ContikiMAC before 3.0 pads frames to it, so that no frame
+/// Minimum length of a frame without FCS. ContikiMAC before 3.0 pads frames to it, so that no frame
 /// fits between the two assessments of a wake-up.
 const SHORTEST: usize = 43;
 

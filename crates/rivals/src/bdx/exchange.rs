@@ -27,10 +27,10 @@ struct Pending {
 /// The outcome of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard<'a> {
-    /// It is of no use: none of this exchange, one that was there before, an
-    /// acknowledgment.
+    /// The message has no new content: it belongs to another exchange, is a duplicate, or is only
+    /// an acknowledgment.
     Nothing,
-    /// It says something new.
+    /// The message has new content.
     New(Body<'a>),
 }
 

@@ -222,7 +222,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
     Some(body)
 }
 
-/// Takes the first `N` bytes; `None` if there are fewer.
+/// Removes the first `N` bytes and returns them; `None` if there are fewer.
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, tail) = rest.split_first_chunk()?;
     *rest = tail;

@@ -13,7 +13,7 @@ pub struct Piece<'a> {
     pub offset: u64,
     /// Bytes of the block.
     pub bytes: &'a [u8],
-    /// It is the last one.
+    /// Whether the block is the last one.
     pub is_last: bool,
 }
 
@@ -31,7 +31,7 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Asks for an image from `offset` on, which is below 2^32.
+    /// Requests an image from `offset` on, which is below 2^32.
     pub fn new(now: Instant, config: Config, mut rng: Rng, offset: u64) -> Receiver {
         let id = rng.next_u32() as u16;
         let block = config.block.min(super::BLOCK_MAX as u16);

@@ -18,7 +18,7 @@ use redpoll_wire::tcp::Flags;
 
 use crate::{Body, Out, Protocol};
 
-/// The period of its clock: 512 of 1,024 parts of a second.
+/// The period of BLIP's clock: 512 of 1,024 parts of a second.
 const TICK: Duration = Duration::from_millis(500);
 /// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
 const FIN_TICKS: u8 = 4;
@@ -31,8 +31,8 @@ const ISS_ACTIVE: u32 = 0xcafe_babe;
 const ISS_PASSIVE: u32 = 0xcafe_babf;
 /// The port of every connection that it opens.
 const PORT: u16 = 21_310;
-/// The most that a segment carries, whatever the congestion window says: 1,280
-/// bytes less the headers.
+/// Maximum payload of a segment in bytes, whatever the congestion window allows: 1,280 bytes minus
+/// the headers.
 const LONGEST: usize = 1_220;
 
 /// The defects of BLIP that are corrected.

@@ -35,7 +35,7 @@ pub struct LinuxConfig {
     pub cubic: bool,
     /// The initial congestion window in segments.
     pub initial_window: u16,
-    /// Least margin of the retransmission timeout over the mean round trip.
+    /// Minimum of the margin that the retransmission timeout adds to the mean round trip.
     pub min_rto: Duration,
     /// Delay of an acknowledgment at first; the longest is 200 ms.
     pub delayed_ack: Duration,
@@ -295,7 +295,7 @@ impl Linux {
 }
 
 impl Control {
-    /// Takes the parameters of a SYN's sender.
+    /// Adopts the parameters of a SYN's sender.
     fn on_syn(&mut self, config: &LinuxConfig, seg: &Segment<'_>) {
         self.rcv.nxt = seg.seq + 1;
         (self.rcv.acked, self.rcv.edge) = (self.rcv.nxt, self.rcv.nxt);

@@ -10,7 +10,7 @@ use crate::{Body, Out};
 /// The MSS of a peer without the option (RFC 9293 §3.7.1), and the window above which a segment
 /// is at most half of it.
 const DEFAULT_MSS: u16 = 536;
-/// The least segment size: 68 bytes minus the TCP header of 20 bytes.
+/// The minimum segment size: 68 bytes minus the TCP header of 20 bytes.
 const LEAST_MSS: u16 = 48;
 /// Largest number of doublings of the interval between probes of a closed window.
 const LONGEST_PROBE: u8 = 8;

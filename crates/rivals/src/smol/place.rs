@@ -121,7 +121,7 @@ impl Place {
             (&mut stats.segments_sent, true),
             (&mut stats.data_segments_sent, !segment.payload.is_empty()),
             (&mut stats.acks_sent, !occupies && !segment.flags.rst()),
-            // It does not say why.
+            // smoltcp does not report the cause of a retransmission.
             (&mut stats.retransmissions.rto, again && by_timer),
             (&mut stats.rtos, again && by_timer),
             (&mut stats.retransmissions.fast, again && !by_timer),

@@ -71,7 +71,7 @@ impl Transport for Smol {
             };
             let packet = self.device.outgoing.remove(at)?;
             let Some(hop) = hop else {
-                // It is lost here, as it would be on the way.
+                // The packet is lost here, as it would be on a link.
                 counters.drop(DropReason::NoRoute);
                 continue;
             };

@@ -155,7 +155,7 @@ impl Uip {
         }
     }
 
-    /// Takes what is in order; whether there was anything.
+    /// Accepts data in order; returns whether there were any.
     fn take<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) -> bool {
         let has_new = !seg.payload.is_empty() && body.deliver(seg.payload);
         if has_new {

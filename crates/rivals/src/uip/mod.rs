@@ -21,7 +21,7 @@ pub use timer::{Standard, Timing, Weak};
 use crate::{Body, Out, Protocol};
 use timer::Timer;
 
-/// The period of its clock.
+/// The period of uIP's clock.
 const TICK: Duration = Duration::from_millis(500);
 /// UIP_MAXRTX, UIP_MAXSYNRTX: most retransmissions of a segment.
 const RETRIES: u8 = 8;

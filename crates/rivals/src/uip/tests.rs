@@ -363,7 +363,7 @@ mod beside_the_originals {
             let mut peer = Peer::connecting(UipConfig::default());
             let said = peer.headers(&segment(flags, seq, SeqNum(ack), &[]));
             if flags == answer.with(Flags::PSH) {
-                // It is out of place, and it has a SYN.
+                // The segment is out of order and has a SYN.
                 assert_eq!(said, [(Flags::SYN, 0, 48)]);
                 continue;
             }

@@ -28,16 +28,17 @@ pub struct Weak {
     /// Weight of a weak sample in the timeout, in 256ths. A weak sample is of a segment sent more
     /// than once.
     pub weak_weight: u16,
-    /// Variations added to the smoothed round trip, of strong samples.
+    /// Number of RTT variations that the timeout adds to the smoothed round trip, for strong
+    /// samples.
     pub strong_factor: u16,
-    /// Variations added to the smoothed round trip, of weak samples.
+    /// Number of RTT variations that the timeout adds to the smoothed round trip, for weak samples.
     pub weak_factor: u16,
     /// Largest numbers of doublings of the timeout, each with the timeout in ticks up to which it
     /// applies, in ascending order. The last number also applies to longer timeouts.
     pub limits: [(u16, u8); 4],
     /// A timer is set to its value times something between these two, in 256ths.
     pub dither: (u16, u16),
-    /// The least timeout in ticks.
+    /// The minimum timeout in ticks.
     pub min: u16,
     /// The longest in ticks, dithering not counted.
     pub max: u16,
@@ -184,9 +185,9 @@ impl Timer {
         }
     }
 
-    /// Takes the acknowledgment of the outstanding segment, and returns the round-trip time if
-    /// the timer samples it. Some timers count whole ticks of half a second; most round trips
-    /// take less than one.
+    /// Handles the acknowledgment of the outstanding segment. Returns the round-trip time if the
+    /// timer samples it. Some timers count whole ticks of half a second; most round trips take less
+    /// than one tick.
     pub(super) fn on_acknowledged(
         &mut self,
         timing: &Timing,

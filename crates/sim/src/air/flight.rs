@@ -76,7 +76,7 @@ pub struct Flight {
     pub addressee: Option<u32>,
     /// Outcome at the addressee, set once.
     pub outcome: Option<Outcome>,
-    /// Whether it is transmitted: its sender is on and the medium carries it.
+    /// Whether the frame is transmitted: its sender is on and the medium carries it.
     pub on_air: bool,
     /// The frame, without its FCS.
     pub frame: FrameBuf,

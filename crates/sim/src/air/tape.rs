@@ -71,7 +71,7 @@ pub struct Fate {
 pub struct HostPacket {
     /// Time of the packet.
     pub at: Instant,
-    /// Whether it enters the mesh.
+    /// Whether the packet enters the mesh.
     pub into_mesh: bool,
     /// Beginning of the packet, at most 160 bytes: headers with all options.
     pub bytes: Box<[u8]>,
@@ -80,7 +80,8 @@ pub struct HostPacket {
 }
 
 impl Tape {
-    /// Most frames and most packets that are kept; four times as many fates.
+    /// Maximum number of frames, and maximum number of packets, that are kept; four times as many
+    /// outcomes are kept.
     pub const FRAMES: usize = 4_096;
     /// Bytes of a host's packet that are kept, enough for headers with all options.
     pub const PACKET_BYTES: usize = 160;

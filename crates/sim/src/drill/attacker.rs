@@ -27,7 +27,7 @@ pub(super) enum Transmission {
     Packet(Vec<u8>),
 }
 
-/// Most connections that the attacker tracks.
+/// Maximum number of connections that the attacker tracks.
 const HELD: usize = 32;
 const READERS: usize = 4;
 /// Frames that the attacker stores.

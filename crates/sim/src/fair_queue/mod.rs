@@ -26,8 +26,8 @@ pub struct FairQueueParams {
     pub quantum: u32,
     /// CoDel's parameters; `None` disables CoDel.
     pub codel: Option<CoDel>,
-    /// Most waiting packets. An additional packet replaces the first of the longest queue (RFC 8290
-    /// §4.1.3).
+    /// Maximum number of waiting packets. An additional packet replaces the first of the longest
+    /// queue (RFC 8290 §4.1.3).
     pub packets: u16,
 }
 

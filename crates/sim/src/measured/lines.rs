@@ -5,9 +5,9 @@ use std::io::{self, BufRead, BufReader, Read as _};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Most bytes that are read, decompressed.
+/// Maximum number of bytes that are read, decompressed.
 pub const MOST_BYTES: u64 = 512 << 20;
-/// Most bytes of a line.
+/// Maximum number of bytes of a line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];

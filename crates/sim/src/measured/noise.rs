@@ -7,7 +7,7 @@ use std::io::BufRead;
 use super::lines::{FileError, Lines};
 use crate::kernel::Digest;
 
-/// Most samples of a trace: almost three hours.
+/// Maximum number of samples of a trace: almost three hours.
 pub const MOST_SAMPLES: usize = 10_000_000;
 /// Allowed range of a sample, in dBm.
 const RANGE_DBM: (f32, f32) = (-130.0, 30.0);

@@ -9,7 +9,7 @@ use super::links::{self, Links};
 use super::{BurstSequence, Interferer, LinkChanges, Medium, Site};
 use crate::kernel::Seed;
 
-/// Most layouts with transmissions in progress.
+/// Maximum number of layouts with transmissions in progress.
 const LAYOUTS: usize = 16;
 
 /// Links of earlier layouts.

@@ -9,7 +9,7 @@ pub fn for_each_pair_within(
     reach: f64,
     mut found: impl FnMut(usize, usize, f64),
 ) {
-    // A tiny reach must not create a huge number of cells.
+    // The width has a minimum, because a tiny reach would create a huge number of cells.
     let width = reach.max(1e-3);
     let cell = |(x, y): (f64, f64)| -> (i64, i64) {
         (libm::floor(x / width) as i64, libm::floor(y / width) as i64)

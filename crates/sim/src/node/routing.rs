@@ -20,7 +20,7 @@ const SHORT_NEIGHBOUR_BYTES: usize = 14;
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);
 const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES + 6);
 
-/// Most targets of a router, unless the scenario sets it.
+/// Maximum number of RPL targets of a router, unless the scenario sets it.
 const TARGETS_MAX: usize = 1_000;
 
 /// Returns the most targets of node `index` in a DODAG with this root; `None` with fixed routes.

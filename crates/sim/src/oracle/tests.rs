@@ -181,7 +181,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&receiver, at(3), &gap);
     assert_eq!(oracle.loss(), 1.0 / 10.0, "the seventh is under way");
 
-    // It arrives, and all are in order.
+    // The missing segment arrives, and all data are in order.
     let mut filled = received(10);
     filled.out_of_order_segments = 3;
     oracle.observe(&receiver, at(4), &filled);

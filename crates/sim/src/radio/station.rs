@@ -160,7 +160,7 @@ pub enum Work {
     SendWaits,
     /// Clear channel assessment.
     Cca {
-        /// Whether it began while the radio received or acknowledged a frame.
+        /// Whether the work began while the radio received or acknowledged a frame.
         occupied: bool,
     },
     /// Change from reception to transmission.

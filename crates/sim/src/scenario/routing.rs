@@ -49,9 +49,9 @@ pub struct RplParams {
     pub counts_hops: bool,
     /// Time between two solicitations of a node without a DODAG.
     pub dis_interval: Duration,
-    /// Most candidate neighbours of a node.
+    /// Maximum number of candidate neighbours of a node.
     pub neighbours: u16,
-    /// Most targets in a router; `None`: the number of nodes, at most a thousand.
+    /// Maximum number of RPL targets of a router; `None`: the number of nodes, at most a thousand.
     pub routes: Option<u16>,
     /// Whether forwarded packets get an outer header.
     pub tunnels: bool,

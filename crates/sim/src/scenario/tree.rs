@@ -76,7 +76,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     })
 }
 
-/// Puts `value` at the dotted path `key`, as `--set key=value` requests.
+/// Sets `value` at the dotted path `key`, as `--set key=value` requests.
 ///
 /// The value is read as TOML if possible, and otherwise as text: `mac.max_be=5` sets a number;
 /// `duration=5 s` and `duration="5 s"` set the same text.

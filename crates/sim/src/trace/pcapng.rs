@@ -224,7 +224,7 @@ impl<F: Truncate> FrameTrace for PcapngFile<F> {
 
 impl<F: Truncate> Drop for PcapngFile<F> {
     fn drop(&mut self) {
-        // A caller that needs errors flushes before.
+        // An error is ignored here. A caller that needs errors flushes the file before.
         let _ = self.write_out();
     }
 }

@@ -12,7 +12,7 @@ use crate::oracle::{End, FlowId};
 /// The longest pause between two attempts, unless the scenario has a longer one.
 const PAUSE_CEILING: Duration = Duration::from_secs(1_800);
 
-/// Most bytes that a connection sends with its SYN.
+/// Maximum number of bytes that a connection sends with its SYN.
 const EARLY: usize = 512;
 
 #[derive(Debug)]

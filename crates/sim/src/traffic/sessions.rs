@@ -88,7 +88,7 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Keeps room for another connection: if the node is full, ends the session that has been idle
+    /// Makes room for another connection: if the node is full, ends the session that has been idle
     /// for longest. `idle` returns since when a session has been idle, if it may be ended; `end`
     /// resets it. A session whose peer has not received all data is not ended, because a reset
     /// would discard that data.

@@ -93,8 +93,8 @@ impl<'a> WorldBuilder<'a> {
         self
     }
 
-    /// Takes secrets, such as keys, from `secrets`. By default they follow from the seed, so that a
-    /// run can be repeated.
+    /// Uses `secrets` as the source of secrets, such as keys. By default they follow from the seed,
+    /// so that a run can be repeated.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;

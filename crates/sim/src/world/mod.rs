@@ -108,7 +108,7 @@ struct Plan {
 }
 
 impl World {
-    /// Puts an application on node `index` and starts it. Drops it if the node does not run
+    /// Adds an application to node `index` and starts it. Drops it if the node does not run
     /// Redpoll's stack.
     pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {

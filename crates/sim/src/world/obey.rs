@@ -9,7 +9,7 @@ use super::command::{Command, Refusal};
 use crate::medium::{Config, Interferer, Lengths};
 use crate::scenario::TransportSpec;
 
-/// Most interferers, and most transfers of viewers.
+/// Maximum number of interferers, and of transfers that viewers started.
 const MOST: usize = 1_000;
 /// Bytes of the longest transfer.
 const LONGEST: u64 = 1 << 32;

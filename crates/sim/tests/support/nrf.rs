@@ -173,7 +173,7 @@ impl Chip {
                 frame,
                 ..
             } => {
-                // It receives frames that begin after its ramp-up.
+                // The chip receives only frames that begin after its ramp-up.
                 if !matches!(self.state, State::Rx(since) if since <= began) {
                     return;
                 }

@@ -126,7 +126,7 @@ impl Macs {
         }
     }
 
-    /// Asks `node` for a frame at `at`.
+    /// Requests a frame of `node` at `at`.
     pub fn start_at(&mut self, at: Instant, node: usize) {
         self.queue.schedule(at, Next::Start(node));
     }

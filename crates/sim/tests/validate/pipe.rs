@@ -14,7 +14,7 @@ use redpoll_sim::{MediumConfig, RadioModel, UnitDisk};
 
 use crate::macs::{Above, MacReport, Macs, Outgoing};
 
-/// Most datagrams in transit.
+/// Maximum number of datagrams in transit.
 const WINDOW: u16 = 4;
 /// Frames of a full segment of the lines, including the FCS, and the returning frame: those of
 /// `crates/sim/tests/bound.rs`.

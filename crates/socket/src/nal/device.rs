@@ -15,8 +15,8 @@ use redpoll_base::{Instant, copy};
 use super::{Clock, Net, Profile, Watch, yield_now};
 use crate::Errno;
 
-/// The least MTU of IPv6 in bytes (RFC 8200 §5). A node sends longer segments if its configuration
-/// and packet buffer allow them.
+/// The minimum MTU of IPv6 in bytes (RFC 8200 §5). A node sends longer segments if its
+/// configuration and packet buffer allow them.
 const MTU: usize = 1_280;
 /// Greatest number of packets per direction before other tasks run.
 const AT_ONCE: usize = 8;

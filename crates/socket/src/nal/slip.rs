@@ -10,7 +10,7 @@ use redpoll_wire::slip::{Decoder, encode};
 
 use super::{Clock, Net, Profile, Watch};
 
-/// Most bytes per read or write.
+/// Maximum number of bytes per read or write.
 const CHUNK: usize = 64;
 
 /// Memory of a line: a packet in each direction.

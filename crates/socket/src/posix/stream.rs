@@ -165,8 +165,8 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// Takes received bytes; 0 is the end of the stream. `flags` may have [`MSG_DONTWAIT`], which
-    /// has no effect, and [`MSG_PEEK`].
+    /// Receives bytes; 0 is the end of the stream. `flags` may have [`MSG_DONTWAIT`], which has no
+    /// effect, and [`MSG_PEEK`].
     ///
     /// # Errors
     /// `EAGAIN`, the reason why the connection ended (once), `ENOTCONN`, `EOPNOTSUPP` for other

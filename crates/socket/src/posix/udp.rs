@@ -45,7 +45,7 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(data.len())
     }
 
-    /// Takes the next datagram, truncated to `out`; returns its length and sender. A connected
+    /// Receives the next datagram, truncated to `out`; returns its length and sender. A connected
     /// socket receives only from its peer.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub struct Effort {
 
 /// Seeds of each point in the first look.
 const FIRST: u64 = 2;
-/// Least number of points that remain after each halving.
+/// Minimum number of points that remain after each halving.
 const LEFT: usize = 3;
 
 /// A part of the search.

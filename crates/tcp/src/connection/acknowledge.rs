@@ -27,13 +27,13 @@ pub(super) struct News {
     /// Mode before the acknowledgment, in which the acknowledged data were sent.
     pub(super) mode: Mode,
     pub(super) is_over: bool,
-    /// Whether it is a duplicate ACK by RFC 5681 §2.
+    /// Whether the acknowledgment is a duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
-    /// Whether it is a duplicate ACK without SACK blocks.
+    /// Whether the acknowledgment is a duplicate ACK without SACK blocks.
     pub(super) is_bare: bool,
     /// Range that it reports as received twice.
     pub(super) dsack: Option<SeqRange>,
-    /// Whether it reports a mark (RFC 3168 §6.1.2).
+    /// Whether the acknowledgment reports a mark (RFC 3168 §6.1.2).
     pub(super) is_marked: bool,
     /// TSecr.
     pub(super) echo: Option<u32>,

@@ -123,8 +123,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Takes the data on the SYN `seg`, whose request was just [accepted](Connection::accept) with
-    /// a valid cookie ([`Answer::Open`](crate::Answer)). RFC 7413 §4.2.2: "Buffer the data and
+    /// Accepts the data on the SYN `seg`, whose request was just [accepted](Connection::accept)
+    /// with a valid cookie ([`Answer::Open`](crate::Answer)). RFC 7413 §4.2.2: "Buffer the data and
     /// notify the application." The application may read and write at once. Its data are sent when
     /// the handshake is complete, so they never reach a host whose address was forged (§5.2).
     pub fn take_syn_data(&mut self, seg: &Segment<'_>) {

@@ -24,7 +24,7 @@ const STATES: [Synchronized; 6] = [
     Synchronized::LastAck,
 ];
 
-/// Marks that are stored, in the order of the low bits of a byte.
+/// Stored marks, in the order of the low bits of a byte.
 const MARKS: [Marks; 4] = [Marks::CLOSING, Marks::SACK, Marks::NAGLE, Marks::TIMESTAMPS];
 /// The other bits of the byte: both ends use ECN, a mark must be echoed, an acknowledgment is owed,
 /// and timestamps are in use.

@@ -222,7 +222,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Takes the request for which the connection was [prepared](Connection::prepare).
+    /// Adopts the request for which the connection was [prepared](Connection::prepare).
     #[inline(never)] // size
     pub fn on_request(&mut self, request: &Request) {
         self.on_peer_syn(&request.syn);

@@ -108,8 +108,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Restarts TIME-WAIT after the peer repeated its FIN: "restart the 2 MSL time-wait timeout",
-    /// as often as a peer may try whose ACKs are lost.
+    /// Restarts TIME-WAIT after the peer retransmitted its FIN: "restart the 2 MSL time-wait
+    /// timeout". The number of restarts is limited to the number of retransmissions of a peer whose
+    /// ACKs are lost.
     pub(super) fn prolong_time_wait(&mut self) {
         if self.rto.on_timeout(self.params.max_retries) != Expiry::GiveUp {
             self.start_time_wait();

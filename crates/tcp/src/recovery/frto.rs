@@ -19,12 +19,12 @@ pub(crate) enum Frto {
 /// Contents of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Whether it covers data not known to have arrived.
+    /// Whether the acknowledgment covers data not known to have arrived.
     pub(crate) is_news: bool,
-    /// Whether it advances SND.UNA.
+    /// Whether the acknowledgment advances SND.UNA.
     pub(crate) is_advance: bool,
     pub(crate) is_duplicate: bool,
-    /// Whether it covers all of the retransmission and not all outstanding data.
+    /// Whether the acknowledgment covers all of the retransmission and not all outstanding data.
     pub(crate) is_partial: bool,
     pub(crate) has_sack: bool,
     /// Whether data sent after the timeout have arrived.

@@ -42,7 +42,7 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
-    /// Puts frozen bytes into a new inbox. Returns whether they fit.
+    /// Writes frozen bytes into a new inbox. Returns whether they fit.
     pub(crate) fn restore(&mut self, unread: &[u8]) -> bool {
         let count = self.ring.write_at(0, unread);
         self.ring.keep(count);
@@ -66,7 +66,7 @@ impl<B: Bytes> Inbox<B> {
         !self.beyond.is_empty()
     }
 
-    /// Takes the part of `text`, which starts at `seq`, from `nxt` to `edge`. Returns the new
+    /// Accepts the part of `text`, which starts at `seq`, from `nxt` to `edge`. Returns the new
     /// RCV.NXT and the effect.
     pub(crate) fn take(
         &mut self,

@@ -121,7 +121,7 @@ impl SendWindow {
         self.on_sent(ack);
     }
 
-    /// Takes the window of an acceptable segment that acknowledges SND.UNA, if it is the newest.
+    /// Adopts the window of an acceptable segment that acknowledges SND.UNA, if it is the newest.
     ///
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =<
     /// SEG.ACK)`, the last part of which always holds. A segment beyond a gap counts as one at

@@ -215,7 +215,8 @@ impl Flows {
         }
     }
 
-    /// Takes in how the nodes' ends are; those that have changed.
+    /// Records the present state of the nodes' ends of connections; returns the ends that have
+    /// changed.
     pub(super) fn sample(&mut self, sample: &Sample) -> Vec<EndRow> {
         let mut changed = Vec::new();
         for conn in &sample.connections {

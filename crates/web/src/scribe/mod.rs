@@ -156,7 +156,7 @@ impl Scribe {
         last.is_some_and(|last| dsn.is_some() && std::mem::replace(last, dsn) == dsn)
     }
 
-    /// Takes in how the nodes are; the radios that do something else than before.
+    /// Records the present state of the nodes; returns the radios whose state has changed.
     fn read(&mut self, sample: &Sample) -> Vec<(u32, u8)> {
         self.now = sample.at.as_micros();
         let mut radios = Vec::new();

@@ -81,8 +81,8 @@ pub mod parameter_problem {
     pub const INCOMPLETE_HEADERS: u8 = 3;
 }
 
-/// Most bytes of the invoking packet that an error quotes: what fits into the minimum MTU with both
-/// headers (RFC 4443 §2.4 c).
+/// Maximum number of bytes of the invoking packet that an error quotes: what fits into the minimum
+/// MTU with both headers (RFC 4443 §2.4 c).
 pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
 
 /// Length of type, code, checksum, and the four bytes that follow in every message here.

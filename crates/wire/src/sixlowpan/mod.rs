@@ -30,7 +30,7 @@ pub enum Dispatch {
     Next,
     /// A fragment that can be recovered; see [`recoverable`].
     Recoverable,
-    /// An acknowledgment of such fragments.
+    /// An acknowledgment of recoverable fragments.
     RecoverableAck,
     /// A mesh addressing header.
     Mesh,

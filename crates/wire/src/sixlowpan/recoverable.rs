@@ -82,7 +82,7 @@ impl Bitmap {
 /// The header of a recoverable fragment, RFRAG (RFC 8931 §5.1, figure 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// It met congestion on its way.
+    /// Whether the fragment met congestion on its way.
     pub ecn: bool,
     /// The sender's number for the datagram.
     pub tag: u8,

@@ -44,7 +44,7 @@ pub fn stateless_unicast(link: Address) -> impl Strategy<Value = Addr> {
         any::<u16>().prop_map(addr::link_local_from_short),
         any::<[u8; 8]>().prop_map(addr::link_local_from_eui64),
         Just(addr::from_prefix_and_iid(&addr::LINK_LOCAL_PREFIX, own)),
-        // Not fe80::/64, though fe80::/10.
+        // An address in fe80::/10 outside fe80::/64.
         any::<[u8; 7]>().prop_map(|[a, b, c, d, e, f, g]| {
             Addr([0xfe, 0x80, a, 0, 0, 0, 0, 0, b, c, d, e, f, g, 0, 1])
         }),

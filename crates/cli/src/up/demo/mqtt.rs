@@ -29,8 +29,8 @@ impl Subscriber {
         };
         let mut outbox = BytesMut::new();
         let mut connect = Connect::new("redpoll-demo");
-        // It only listens: with a keep-alive the broker would close the connection when that
-        // has passed one and a half times.
+        // The client only listens: with a keep-alive, the broker would close the connection after
+        // one and a half times this interval.
         connect.keep_alive = 0;
         connect.write(&mut outbox).map_err(wrong)?;
         let mut subscribe = Subscribe::new("#", QoS::AtMostOnce);

@@ -30,7 +30,8 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
         upload.server
     ));
     let mut stream = accept(&listener)?;
-    // The leaf would connect again and again; once is enough.
+    // The leaf would connect again after its transfer, and the demonstration needs only one
+    // connection.
     drop(listener);
     let started = Instant::now();
     step.note(&format!(

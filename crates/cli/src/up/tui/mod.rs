@@ -42,11 +42,11 @@ pub(super) enum Wish {
 }
 
 impl Tui {
-    /// Takes the terminal.
+    /// Switches the terminal to the view.
     ///
     /// # Errors
     ///
-    /// If it cannot be set up.
+    /// The terminal cannot be set up.
     pub(super) fn start(world: &World) -> io::Result<Tui> {
         Ok(Tui {
             view: View::of(world),

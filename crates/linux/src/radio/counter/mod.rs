@@ -34,7 +34,7 @@ struct Failing {
     attempts: u32,
     retry_at: Instant,
     wait: Duration,
-    /// Whether it was reported that frames wait.
+    /// Whether the program has reported that frames wait.
     is_told_of_frames: bool,
 }
 
@@ -90,7 +90,7 @@ impl Keeper {
         self.failing.map(|it| it.retry_at)
     }
 
-    /// Returns what was counted so far.
+    /// Returns the counters of written and failed records.
     pub fn counters(&self) -> KeeperCounters {
         self.counters
     }

@@ -11,7 +11,7 @@ use crate::scenario::model::{
     SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
-/// Puts the apps that `values` describe on the nodes of `scenario`.
+/// Adds the apps that `values` describe to the nodes of `scenario`.
 pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), ScenarioError> {
     for name in values.names("apps") {
         let app = App {

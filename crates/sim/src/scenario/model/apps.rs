@@ -90,7 +90,7 @@ pub enum AppKind {
         interval: Duration,
         /// Readings sent together.
         batch: u16,
-        /// Most readings that wait; others are counted and dropped.
+        /// Maximum number of readings that wait; others are counted and dropped.
         queue: u16,
         /// MQTT keep alive; zero disables it.
         keep_alive: Duration,

@@ -87,7 +87,7 @@ pub struct SleepyParams {
     pub poll: PollConfig,
     /// Longest time for which a datagram waits for a sleepy node.
     pub persistence: Duration,
-    /// Most datagrams that wait for one sleepy node.
+    /// Maximum number of datagrams that wait for one sleepy node.
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
@@ -119,8 +119,8 @@ pub struct LowpanParams {
     pub fragment_pending: bool,
     /// Whether the last fragment of a sleepy node's segment announces the next segment.
     pub segment_pending: bool,
-    /// Most fragments that wait in a router which forwards them individually; `None`: routers
-    /// reassemble.
+    /// Maximum number of fragments that wait in a router which forwards them individually; `None`:
+    /// routers reassemble.
     pub forwarded_fragments: Option<u8>,
     /// Selective recovery of fragments, only if routers forward them individually.
     pub recovery: Option<RecoveryParams>,

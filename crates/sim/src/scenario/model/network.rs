@@ -14,7 +14,7 @@ pub struct BorderParams {
     pub host: Addr,
     /// Delay of a packet between the border router and a simulated host.
     pub host_delay: Duration,
-    /// Most packets from the host that wait until the border router has room.
+    /// Maximum number of packets from the host that wait until the border router has room.
     pub queue: usize,
     /// TAiM between mesh and host.
     pub taim: Option<TaimParams>,
@@ -41,14 +41,14 @@ pub struct TaimParams {
     /// Parameters of its decisions.
     pub params: redpoll_assist::taim::Params,
     pub flows: u16,
-    /// Most waiting packets.
+    /// Maximum number of waiting packets.
     pub packets: u16,
 }
 
 /// Parameters of a border router that acknowledges for nodes with small windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareParams {
-    /// Most connections.
+    /// Maximum number of connections.
     pub flows: u16,
     /// Buffer of a connection, in bytes.
     pub room: u16,
@@ -63,9 +63,9 @@ pub struct CacheParams {
     pub params: redpoll_assist::cache::Params,
     /// Frames for other nodes that their radios report.
     pub overhears: Overhears,
-    /// Most connections in a cache.
+    /// Maximum number of connections in a cache.
     pub flows: u16,
-    /// Most segments in a cache.
+    /// Maximum number of segments in a cache.
     pub packets: u16,
     /// Longest cached packet, in bytes.
     pub packet_bytes: u16,

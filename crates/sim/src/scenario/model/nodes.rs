@@ -7,8 +7,8 @@ use super::link::NodeKey;
 use super::transport::{CongestionSpec, TransportSpec};
 use crate::medium::RadioSpec;
 
-/// Most connections of a node, including those for forwarded ports: a connection's index has eight
-/// bits, and a walk over the tables takes one step more than their length.
+/// Maximum number of connections of a node, including those for forwarded ports: a connection's
+/// index has eight bits, and a walk over the tables takes one step more than their length.
 pub const CONNECTIONS_MAX: u16 = 254;
 
 /// First six bytes of every Redpoll node's EUI-64; the short address follows.
@@ -54,7 +54,7 @@ pub struct NodeSpec {
     pub position_m: (f64, f64),
     /// Role.
     pub role: Role,
-    /// Whether it sleeps between its frames; only leaves do.
+    /// Whether the node sleeps between its frames; only leaves do.
     pub sleepy: bool,
     /// Firmware file of another stack, if it has one.
     pub module: Option<PathBuf>,

@@ -181,7 +181,7 @@ pub enum TransportSpec {
     /// smoltcp's, with the segments and buffers of Redpoll's.
     #[cfg(feature = "smoltcp")]
     Smoltcp {
-        /// Whether it uses Reno; otherwise it has no congestion control.
+        /// Whether smoltcp uses Reno; otherwise it has no congestion control.
         reno: bool,
     },
 }

@@ -29,7 +29,7 @@ trait Protocol {
 
 enum Outcome {
     Answered(Vec<u8>),
-    /// It was refused or not answered.
+    /// The connection was refused or not answered.
     Failed,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct Get {
     /// Validator for which the part is requested; otherwise the whole is requested.
     pub if_range: Option<String>,
     pub stays_open: bool,
-    /// Whether it is HTTP/1.0, which has no Host.
+    /// Whether the request is HTTP/1.0, which has no Host.
     is_old: bool,
     /// Number of fields with the name Host.
     hosts: u8,

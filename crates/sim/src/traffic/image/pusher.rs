@@ -40,7 +40,7 @@ pub(super) fn hello(
     flow.zip(have).ok_or(Status::BadRequest)
 }
 
-/// Puts block after block (RFC 7959 §2.3).
+/// Sends the blocks of an image one after the other by PUT (RFC 7959 §2.3).
 pub(super) struct Pusher {
     spec: ImageSourceSpec,
     size: BlockSize,
@@ -126,7 +126,7 @@ impl Pusher {
         Status::Changed
     }
 
-    /// Puts the blocks that may be sent now.
+    /// Sends the blocks that may be sent now.
     fn push(&mut self, cx: &mut Context<'_>) {
         for push in &mut self.pushes {
             let offset = u64::from(push.num) * self.size.bytes() as u64;

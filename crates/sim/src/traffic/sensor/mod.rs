@@ -165,7 +165,7 @@ const NO_ROOM: Duration = Duration::from_millis(20);
 /// First local UDP port of sensors.
 const FIRST_PORT: u16 = 40_000;
 
-/// Opens the first free port from there by `bind`, for `flow`.
+/// Opens a socket for `flow` by `bind`, at the first free port from [`FIRST_PORT`] on.
 pub(super) fn open_port<S>(
     cx: &mut Context<'_>,
     route: &Route,

@@ -16,7 +16,7 @@ use crate::scenario::SerialParams;
 const FRAMING: u64 = 8;
 /// Bits on the line for each byte, with start and stop bits.
 const BITS: u64 = 10;
-/// Most packets on the way up, including the one in transmission.
+/// Maximum number of packets in transit to the host, including the one in transmission.
 const WAITING_UP: usize = 8;
 
 pub(super) struct Serial {

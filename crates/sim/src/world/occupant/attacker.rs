@@ -13,7 +13,7 @@ use super::Resident;
 use crate::air::AirResult;
 use crate::world::environment::Seat;
 
-/// Most frames that wait for the radio.
+/// Maximum number of frames that wait for the radio.
 const QUEUE: usize = 64;
 /// Busy assessments after which a frame is dropped, like macMaxCSMABackoffs.
 const ASSESSMENTS: u8 = 5;
@@ -43,7 +43,7 @@ pub struct AttackerCounters {
 }
 
 impl Attacker {
-    /// Takes over a place and starts its receiver.
+    /// Replaces the occupant of a place, and starts the receiver of the place's radio.
     pub(in crate::world) fn new(seat: &mut Seat<'_>) -> Attacker {
         // The wake-ups in the queue were the previous occupant's.
         seat.timing.wakes_at = Instant::FAR_FUTURE;

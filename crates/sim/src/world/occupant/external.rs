@@ -21,7 +21,7 @@ use crate::topology::Routes;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
-/// Most frames and results that wait for the outstanding request.
+/// Maximum number of frames and results that wait for the outstanding request.
 const QUEUE: usize = 16;
 /// Time without an answer after which a request is repeated.
 const REPEAT: Duration = Duration::from_millis(300);

@@ -47,7 +47,7 @@ impl Native {
         }
     }
 
-    /// Puts an application on the node and starts it.
+    /// Adds an application to the node and starts it.
     pub(in crate::world) fn add_app(&mut self, seat: &mut Seat<'_>, app: Box<dyn App>) {
         self.apps.push(app);
         self.with_apps(seat, |apps, cx| {

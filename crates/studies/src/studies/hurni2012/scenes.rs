@@ -12,8 +12,8 @@ const LINK_PERCENT: u32 = 95;
 /// Share in percent of the frames that arrive over better links, for comparison.
 const BETTER_PERCENT: u32 = 99;
 
-/// Pairs of nodes that hear each other across one node, so their frames collide. The paper names 3
-/// and 5 as one of "some".
+/// Pairs of nodes with one node between them that hear each other, so their frames collide. The
+/// paper names the pair 3 and 5 as an example of "some" such pairs.
 const NEAR: [(u32, u32); 3] = [(1, 3), (3, 5), (5, 7)];
 
 /// Keys of all scenes: seven nodes in a chain with the receiver at its end.

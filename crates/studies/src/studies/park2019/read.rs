@@ -258,8 +258,8 @@ pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
     jain_of(&bytes.iter().map(|it| *it as f64).collect::<Vec<_>>())
 }
 
-/// Returns the seconds until Jain's index stays at `index` or above; nothing if the run ends below
-/// it.
+/// Returns the seconds until Jain's index stays at `index` or above; no value if the run ends below
+/// `index`.
 pub fn fair_from(progress: &Progress, index: f64) -> Reading {
     let steps = progress.bytes.len() as u32;
     let last = (steps * STEP_S)

@@ -95,7 +95,7 @@ impl<'a> NeighborSolicitation<'a> {
 pub struct NeighborAdvertisement<'a> {
     /// Whether the sender is a router.
     pub router: bool,
-    /// Whether it answers a solicitation.
+    /// Whether the advertisement answers a solicitation.
     pub solicited: bool,
     /// Whether the link-layer address replaces a cached one.
     pub override_cached: bool,

@@ -18,7 +18,7 @@ const FULL: usize = 127;
 #[derive(Clone, Copy, Debug)]
 pub struct Headers;
 
-/// The least and the most bytes seen.
+/// The smallest and the largest number of bytes seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Range {
     least: usize,

@@ -13,7 +13,7 @@ use redpoll_experiments::{Gap, Look, Probe, Reading};
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     pub from: usize,
-    /// Most bytes of data in a segment that counts as small.
+    /// Maximum number of data bytes in a segment that counts as small.
     pub small: usize,
 }
 

@@ -40,13 +40,13 @@ pub struct Seen {
     pub acks: u32,
     /// ACKs that have SACK blocks above SEG.ACK.
     pub acks_with_blocks: u32,
-    /// Most bytes in such blocks of one ACK.
+    /// Maximum number of bytes in such blocks of one ACK.
     pub most_out_of_order: u32,
-    /// Most bytes by which data exceeded the announced window.
+    /// Maximum number of bytes by which data exceeded the announced window.
     pub beyond_window: u32,
     /// Bytes sent before the first acknowledgment of data.
     pub first_flight: u32,
-    /// Most unacknowledged bytes.
+    /// Maximum number of unacknowledged bytes.
     pub most_in_flight: u32,
     /// Median time in ms from the start of a segment's first frame to the end of the ACK that
     /// covers it, for the oldest segment that each ACK covers.
