@@ -117,6 +117,10 @@ fn a_run_prints_flows_nodes_and_the_medium_with_its_ranges() {
         "bulk  node-2  node-1  ",
         "RTT p50",
         "retries",
+        "air time by message type",
+        "\ndata  ",
+        "\nacknowledgements  ",
+        "control plane (RPL and neighbour discovery): 0.00 % of ",
         "oracle: every byte arrived once and in order",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -145,6 +149,7 @@ fn the_json_object_has_the_documented_keys() {
     assert_eq!(
         keys(&json),
         [
+            "air_time",
             "events",
             "flows",
             "interferers",

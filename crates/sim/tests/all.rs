@@ -1,6 +1,7 @@
 //! All integration tests as one program, which links faster than one program for each file. `cargo
 //! test -p redpoll-sim --test all NAME` runs the tests with NAME in their path.
 
+mod air_time;
 mod bound;
 mod cache;
 mod capture;

@@ -138,8 +138,18 @@ fn the_report_is_the_object_that_scripts_rely_on() {
         keys(&object),
         sorted(
             "version scenario seed medium simulated_s wall_s events peak_memory_bytes
-            oracle flows nodes interferers"
+            oracle flows air_time nodes interferers"
         )
+    );
+    let air_time = &object["air_time"];
+    assert_eq!(keys(air_time), sorted("total_s control_share by_message"));
+    assert_eq!(
+        keys(&air_time["by_message"]),
+        sorted("dio_multicast dio_unicast dis dao dao_ack nd mac ack fragment_ack icmp data other")
+    );
+    assert_eq!(
+        keys(&air_time["by_message"]["data"]),
+        sorted("frames air_s share")
     );
     assert_eq!(object["version"], 1);
     assert_eq!(object["scenario"], "readings");

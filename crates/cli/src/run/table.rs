@@ -48,6 +48,7 @@ pub fn render(
     text.push('\n');
     nodes(&mut text, &report.nodes);
     text.push('\n');
+    air_time(&mut text, report);
     let _ = writeln!(text, "medium: {}", medium(&report.medium));
     let _ = writeln!(
         text,
@@ -372,6 +373,32 @@ fn nodes(text: &mut String, nodes: &[NodeFigures]) {
     more(text, nodes.len(), NODES, "nodes");
 }
 
+/// Writes the air time of each type of message that nodes sent, the largest first.
+fn air_time(text: &mut String, report: &Report) {
+    let sent = report.air_time.by_message.values();
+    let mut sent: Vec<_> = sent.filter(|it| it.frames > 0).collect();
+    if sent.is_empty() {
+        return;
+    }
+    sent.sort_by(|a, b| b.air_s.total_cmp(&a.air_s));
+    let mut table = Table::new(&["air time by message type", "frames", "time", "share"]);
+    for message in sent {
+        table.row(vec![
+            message.title.to_owned(),
+            message.frames.to_string(),
+            format!("{:.2} s", message.air_s),
+            format!("{:>6.2} %", message.share * 100.0),
+        ]);
+    }
+    table.render(text);
+    let _ = writeln!(
+        text,
+        "control plane (RPL and neighbour discovery): {:.2} % of {:.2} s\n",
+        report.air_time.control_share * 100.0,
+        report.air_time.total_s
+    );
+}
+
 fn more(text: &mut String, all: usize, shown: usize, what: &str) {
     if all > shown {
         let _ = writeln!(
@@ -481,6 +508,7 @@ mod tests {
                 at(heads[0]),
                 at(heads[1]),
                 at(heads[2]),
+                at("\nair time by message type "),
                 at("\nmedium: "),
                 at("\noracle: "),
             ];

@@ -1,5 +1,9 @@
 //! Configuration: the method, the release of Contiki, and options.
 
+use redpoll_mac::Meaning;
+
+use super::header;
+
 /// The method by which nodes save radio time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
@@ -101,6 +105,11 @@ impl DutyConfig {
             }),
             stays_awake: false,
         }
+    }
+
+    /// Returns the role of a data frame with this payload.
+    pub fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
+        header::read(self, payload)
     }
 
     /// Returns whether this node's receiver is mostly off.

@@ -378,7 +378,7 @@ impl Cycle<Work> for Duty {
     }
 
     fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
-        header::read(&self.config, payload)
+        self.config.read(payload)
     }
 
     fn short(&self, from: Address) -> ([u8; 6], usize) {

@@ -1,9 +1,10 @@
 //! Transmissions in progress.
 
+use redpoll_base::Instant;
 use redpoll_mac::FrameBuf;
 use redpoll_wire::ieee802154::{Address, AuxiliaryHeader, DATA_REQUEST, FrameHeader, FrameType};
 
-use super::{FrameClass, Outcome};
+use super::{FrameClass, MessageType, Outcome};
 use crate::medium::TxId;
 
 /// Header fields of a frame for radios and the ledger.
@@ -22,9 +23,15 @@ pub struct Label {
 }
 
 impl Label {
-    /// Reads the label of a frame without its FCS. A malformed frame is a unicast to no node.
+    /// Reads the label of a frame without its FCS.
     pub fn of(frame: &[u8]) -> Label {
-        let Ok((header, payload)) = FrameHeader::parse(frame) else {
+        Label::of_parsed(FrameHeader::parse(frame).ok().as_ref())
+    }
+
+    /// Returns the label of a frame by its header and payload. A malformed frame is a unicast to no
+    /// node.
+    pub fn of_parsed(parsed: Option<&(FrameHeader, &[u8])>) -> Label {
+        let Some((header, payload)) = parsed else {
             return Label {
                 kind: FrameClass::Unicast,
                 pan_id: None,
@@ -49,7 +56,7 @@ impl Label {
             dsn: header.dsn,
             wants_ack: kind == FrameClass::Unicast && header.ack_request,
             is_data_request: header.frame_type == FrameType::Command
-                && command(&header, payload) == Some(DATA_REQUEST),
+                && command(header, payload) == Some(DATA_REQUEST),
             frame_pending: header.frame_pending,
         }
     }
@@ -64,6 +71,23 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
     rest.first().copied()
 }
 
+/// Properties of a frame that its sender's radio transmits unchanged each time.
+#[derive(Clone, Copy, Debug)]
+pub struct Cargo {
+    pub label: Label,
+    pub message: MessageType,
+}
+
+impl Cargo {
+    /// Returns the cargo of a radio that has not loaded a frame.
+    pub fn none() -> Cargo {
+        Cargo {
+            label: Label::of_parsed(None),
+            message: MessageType::Other,
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Flight {
     pub id: u64,
@@ -72,6 +96,10 @@ pub struct Flight {
     pub from: u32,
     /// Header fields.
     pub label: Label,
+    /// Type of its message; `None` if its sender is off.
+    pub message: Option<MessageType>,
+    /// End of its last bit.
+    pub ends: Instant,
     /// The only node that the frame is for; `None` if there are several or none.
     pub addressee: Option<u32>,
     /// Outcome at the addressee, set once.

@@ -12,6 +12,7 @@
 mod change;
 mod flight;
 mod ledger;
+mod message;
 mod raw;
 mod receive;
 mod send;
@@ -24,10 +25,12 @@ use std::collections::VecDeque;
 
 use redpoll_base::Instant;
 use redpoll_mac::{CycledResult, RadioResult, RadioWork};
-use redpoll_replay as replay;
+use redpoll_replay::{self as replay, DutyConfig};
+use redpoll_wire::ieee802154::Address;
 
 pub use flight::Label;
 pub use ledger::{Counts, FrameClass, Ledger, Outcome};
+pub use message::{AirTimes, MessageType};
 pub use tape::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
 
 use crate::fault::{Faults, Spec};
@@ -36,7 +39,8 @@ use crate::medium::{Link, Medium, Site, TxId};
 use crate::radio::{self, Chip, Identity, Overhears, Received, RestState, State, Station};
 use crate::topology::Neighbour;
 use crate::trace::Traces;
-use flight::Flights;
+use flight::{Cargo, Flights};
+use message::Classifier;
 
 /// A scheduled event of a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,6 +141,12 @@ pub struct Air {
     chip: Chip,
     faults: Faults,
     ledger: Ledger,
+    air_times: AirTimes,
+    /// Frame that each radio has loaded.
+    cargo: Vec<Cargo>,
+    classifiers: Vec<Classifier>,
+    /// Parameters of the MACs, if they are duty-cycled.
+    duty: Option<DutyConfig>,
     digest: Digest,
     traces: Traces,
     /// Recording for a viewer, while there is one.
@@ -189,6 +199,10 @@ impl Air {
             chip: Chip::new(layout.radio),
             faults,
             ledger: Ledger::new(layout.identities.len()),
+            air_times: AirTimes::default(),
+            cargo: vec![Cargo::none(); layout.identities.len()],
+            classifiers: vec![Classifier::default(); layout.identities.len()],
+            duty: None,
             digest: Digest::default(),
             traces: Traces::default(),
             tape: None,
@@ -200,6 +214,16 @@ impl Air {
     /// Sets the addresses of `node`.
     pub fn set_identity(&mut self, node: usize, identity: Identity) {
         self.stations[node].identity = identity;
+    }
+
+    /// Sets the parameters of duty-cycled MACs, by which their frames are read.
+    pub fn set_duty(&mut self, duty: DutyConfig) {
+        self.duty = Some(duty);
+    }
+
+    /// Notes the payload of a data frame to `dst` that `node` is about to load encrypted.
+    pub fn on_sealed(&mut self, node: usize, dst: Address, payload: &[u8]) {
+        self.classifiers[node].on_sealed(self.duty.as_ref(), dst, payload);
     }
 
     /// Selects the received frames that are indicated to `node`.
@@ -283,6 +307,17 @@ impl Air {
     /// Returns the frame ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
+    }
+
+    /// Returns the transmissions and their air time up to `now`, by type of message.
+    pub fn air_times(&self, now: Instant) -> AirTimes {
+        let mut times = self.air_times;
+        for flight in self.flights.under_way() {
+            if let Some(message) = flight.message {
+                times.subtract(message, flight.ends.since(now));
+            }
+        }
+        times
     }
 
     /// Returns the frame ledger for tests that falsify it.

@@ -61,11 +61,12 @@ impl Air {
         station.step(Work::Sending);
         // Only the sequence number identifies the addressee of an acknowledgment.
         let owed = station.acking.take();
-        let answered = owed.filter(|owed| super::Label::of(frame).dsn == owed.dsn);
+        let cargo = self.stow(node, frame);
+        let answered = owed.filter(|owed| cargo.label.dsn == owed.dsn);
         self.abandon(node, Outcome::ReceiverTransmitting);
-        let is_ack = super::Label::of(frame).kind == FrameClass::Ack;
+        let is_ack = cargo.label.kind == FrameClass::Ack;
         let addressee = answered.filter(|_| is_ack).map(|owed| owed.to);
-        self.take_off(now, node, &buffer, addressee, queue);
+        self.take_off(now, node, &buffer, (cargo, addressee), queue);
     }
 
     /// Handles the end of a frame at a raw radio.

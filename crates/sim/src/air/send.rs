@@ -2,10 +2,10 @@
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioResult};
-use redpoll_wire::ieee802154;
+use redpoll_wire::ieee802154::{self, FrameHeader};
 
-use super::flight::{Flight, Label};
-use super::{Addressee, Air, Event, Frame, FrameClass, Indication, Outcome};
+use super::flight::{Cargo, Flight, Label};
+use super::{Addressee, Air, Event, Frame, FrameClass, Indication, MessageType, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start, TxId};
 use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
@@ -19,7 +19,7 @@ impl Air {
         frame: &[u8],
         queue: &mut Queue<E>,
     ) {
-        let label = Label::of(frame);
+        let Cargo { label, .. } = self.stow(node, frame);
         let station = &mut self.stations[node];
         let copied = station.outgoing.copy_from(frame);
         debug_assert!(copied.is_ok(), "a MAC's frame fits a radio");
@@ -190,7 +190,7 @@ impl Air {
                     station.copies += 1;
                 }
                 let frame = FrameBuf::clone(&station.outgoing);
-                self.take_off(now, node, &frame, None, queue);
+                self.take_off(now, node, &frame, (self.cargo[node], None), queue);
             }
             Work::AwaitAck => self.finish(now, node, RadioResult::NoAck),
             Work::Idle | Work::LoadWaits { .. } | Work::SendWaits | Work::Sending => {}
@@ -230,7 +230,22 @@ impl Air {
         let mut frame = FrameBuf::new();
         // Three bytes always fit.
         let _ = frame.copy_from(&ieee802154::imm_ack(dsn, frame_pending));
-        self.take_off(now, node, &frame, Some(to), queue);
+        let ack = Cargo {
+            label: Label::of(frame.as_slice()),
+            message: MessageType::Ack,
+        };
+        self.take_off(now, node, &frame, (ack, Some(to)), queue);
+    }
+
+    /// Classifies the frame that `node` loads.
+    pub(super) fn stow(&mut self, node: usize, frame: &[u8]) -> Cargo {
+        let parsed = FrameHeader::parse(frame).ok();
+        let cargo = Cargo {
+            label: Label::of_parsed(parsed.as_ref()),
+            message: self.classifiers[node].classify(self.duty.as_ref(), parsed.as_ref()),
+        };
+        self.cargo[node] = cargo;
+        cargo
     }
 
     /// Begins a transmission. `addressee` is known for an acknowledgment.
@@ -239,7 +254,7 @@ impl Air {
         now: Instant,
         from: usize,
         frame: &FrameBuf,
-        addressee: Option<u32>,
+        (Cargo { label, message }, addressee): (Cargo, Option<u32>),
         queue: &mut Queue<E>,
     ) {
         let is_on = self.stations[from].state() != State::Off;
@@ -252,7 +267,12 @@ impl Air {
         if self.medium.changes() && !self.flights.under_way().any(|it| it.from as usize == from) {
             self.medium.refresh(now, from);
         }
-        let label = Label::of(frame.as_slice());
+        let is_ack = label.kind == FrameClass::Ack;
+        let time = self.chip.air_time(frame.len(), is_ack);
+        let ends = now + time;
+        if is_on {
+            self.air_times.add(message, time);
+        }
         if label.kind != FrameClass::Broadcast {
             self.ledger.open(label.kind);
         }
@@ -268,6 +288,8 @@ impl Air {
             layout: self.medium.layout(),
             from: from as u32,
             label,
+            message: is_on.then_some(message),
+            ends,
             addressee,
             outcome: (!on_air).then_some(silent),
             on_air,
@@ -285,8 +307,6 @@ impl Air {
                 }
             }
         }
-        let is_ack = label.kind == FrameClass::Ack;
-        let ends = now + self.chip.air_time(frame.len(), is_ack);
         if is_on {
             self.traces.frame(&TracedFrame {
                 from,

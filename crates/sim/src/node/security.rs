@@ -1,10 +1,13 @@
 //! Link-layer security of simulated nodes.
 
+use std::cell::RefCell;
+
 use redpoll_mac::security::{
-    Key, Refusal, Security, SecurityConfig, SecurityCounters, SecurityMemory, SoftwareAes,
+    CcmStar, CipherFault, Key, Refusal, Security, SecurityConfig, SecurityCounters, SecurityMemory,
+    SoftwareAes,
 };
 
-use redpoll_mac::Access;
+use redpoll_mac::{Access, FrameBuf};
 
 use super::{SimNode, bytes_of};
 use crate::memory::HeapMemory;
@@ -31,13 +34,56 @@ pub(super) fn secure(
         names: Box::default(),
     };
     let bytes = bytes_of(&memory.replay);
-    let config = SecurityConfig::new(params.level, key, &SoftwareAes, spec.eui64).with(|it| {
+    let config = SecurityConfig::new(params.level, key, &ObservedAes, spec.eui64).with(|it| {
         it.eui64_prefix = Some(EUI64_PREFIX);
         it.counter_stored = counter_stored;
         it.counter_stretch = params.counter_stretch;
     });
     node.secure(config, memory);
     bytes
+}
+
+thread_local! {
+    /// Payload of the latest frame that a node of this thread has encrypted, until it is taken.
+    static SEALED: RefCell<Option<FrameBuf>> = const { RefCell::new(None) };
+}
+
+/// The cipher of simulated nodes, which shows the simulator the payload of each frame before it is
+/// encrypted.
+struct ObservedAes;
+
+impl CcmStar for ObservedAes {
+    fn seal(
+        &self,
+        key: &[u8; 16],
+        nonce: &[u8; 13],
+        open: &[u8],
+        message: &mut [u8],
+        mic: &mut [u8],
+    ) -> Result<(), CipherFault> {
+        let mut payload = FrameBuf::new();
+        if payload.copy_from(message).is_ok() {
+            SEALED.set(Some(payload));
+        }
+        SoftwareAes.seal(key, nonce, open, message, mic)
+    }
+
+    fn open(
+        &self,
+        key: &[u8; 16],
+        nonce: &[u8; 13],
+        open: &[u8],
+        message: &mut [u8],
+        mic: &[u8],
+    ) -> bool {
+        SoftwareAes.open(key, nonce, open, message, mic)
+    }
+}
+
+/// Takes the payload of the frame that `node` has encrypted in its latest call, if it has.
+pub(crate) fn take_sealed(node: &SimNode) -> Option<FrameBuf> {
+    node.security()?;
+    SEALED.take()
 }
 
 /// Returns the bytes of a node that it does not need without security.

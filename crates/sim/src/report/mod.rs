@@ -1,8 +1,10 @@
 //! The report of a run: the object that `redpoll run --json` writes, described in `docs/report.md`.
 
+mod air_time;
 mod counted;
 mod drops;
 
+pub use air_time::AirTimeFigures;
 pub(crate) use counted::RplPlace;
 pub use counted::{
     CacheFigures, DutyFigures, FairQueueFigures, RecoveryFigures, RplFigures, SpareFigures,
@@ -57,6 +59,8 @@ pub struct Report {
     /// Help for small windows at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare: Option<SpareFigures>,
+    /// Air time of all nodes by type of message.
+    pub air_time: AirTimeFigures,
     /// All nodes, in the order of the scenario.
     pub nodes: Vec<NodeFigures>,
     /// All interferers, in the order of the scenario.

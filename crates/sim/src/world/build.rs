@@ -335,6 +335,9 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
             air.overhear(*node, cache.overhears);
         }
     }
+    if let Some(duty) = scenario.mac.duty {
+        air.set_duty(duty.config);
+    }
     if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
         (0..scenario.nodes.len()).for_each(|node| air.overhear(node, Overhears::All));
     }

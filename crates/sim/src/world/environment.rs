@@ -2,6 +2,7 @@
 //! during a call.
 
 use redpoll_base::Instant;
+use redpoll_wire::ieee802154::{FrameHeader, FrameType};
 
 use super::stall::{Calls, Loop};
 use super::{Event, PrintedLine};
@@ -76,6 +77,15 @@ impl Seat<'_> {
         let env = &mut *self.env;
         env.air
             .start_work(env.now, self.index, work, frame, &mut env.queue);
+    }
+
+    /// Notes the payload of a frame that this place has encrypted and is about to load.
+    pub(super) fn on_sealed(&mut self, frame: &[u8], payload: &[u8]) {
+        if let Ok((header, _)) = FrameHeader::parse(frame)
+            && header.frame_type == FrameType::Data
+        {
+            self.env.air.on_sealed(self.index, header.dst, payload);
+        }
     }
 
     /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is queued. A

@@ -37,6 +37,7 @@ impl World {
             taim: self.crossing.taim_figures(),
             fair_queue: self.crossing.fair_queue_figures(),
             spare: self.crossing.spare_figures(),
+            air_time: report::AirTimeFigures::of(&self.env.air.air_times(self.env.now)),
             nodes,
             interferers: report::interferers(self.env.air.medium(), self.env.now),
         }

@@ -130,7 +130,11 @@ impl Native {
             if let Some(counter) = node::store_counter(&mut self.node) {
                 self.counter_stored = counter;
             }
-            let Some(work) = self.node.poll_radio(seat.local_now()) else {
+            let work = self.node.poll_radio(seat.local_now());
+            if let Some(payload) = node::take_sealed(&self.node) {
+                seat.on_sealed(self.node.frame(), payload.as_slice());
+            }
+            let Some(work) = work else {
                 return;
             };
             if !seat.count_call(Loop::Work) {

@@ -1,0 +1,62 @@
+//! Air time of a run by type of message.
+
+use std::collections::BTreeMap;
+
+use redpoll_base::Duration;
+use serde::Serialize;
+
+use crate::air::{AirTimes, MessageType};
+
+/// Air time of all nodes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct AirTimeFigures {
+    /// Time in which nodes transmitted, in seconds: the sum over all nodes.
+    pub total_s: f64,
+    /// Share of `total_s` that carried messages of RPL and of neighbour discovery.
+    pub control_share: f64,
+    /// Each type of message, by name.
+    pub by_message: BTreeMap<&'static str, MessageAirTime>,
+}
+
+/// Air time of a type of message.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct MessageAirTime {
+    /// Name of the type in texts for people.
+    #[serde(skip)]
+    pub title: &'static str,
+    /// Transmitted frames, including retries and the frames on the air at the end.
+    pub frames: u64,
+    /// Their air time in seconds.
+    pub air_s: f64,
+    /// Share of the air time of all nodes; 0 if no node transmitted.
+    pub share: f64,
+}
+
+impl AirTimeFigures {
+    pub(crate) fn of(times: &AirTimes) -> AirTimeFigures {
+        let spent = |message: &MessageType| times.of(*message).1;
+        let sum = |all: &mut dyn Iterator<Item = Duration>| -> u64 {
+            all.map(|time| time.as_micros()).sum()
+        };
+        let all = MessageType::ALL.iter();
+        let total_us = sum(&mut all.clone().map(spent));
+        let control = all.clone().filter(|it| it.is_control());
+        let control_us = sum(&mut control.map(spent));
+        let share = |us: u64| us as f64 / total_us.max(1) as f64;
+        let entry = |message: &MessageType| {
+            let (frames, time) = times.of(*message);
+            let figures = MessageAirTime {
+                title: message.title(),
+                frames,
+                air_s: time.as_micros() as f64 / 1e6,
+                share: share(time.as_micros()),
+            };
+            (message.name(), figures)
+        };
+        AirTimeFigures {
+            total_s: total_us as f64 / 1e6,
+            control_share: share(control_us),
+            by_message: all.map(entry).collect(),
+        }
+    }
+}
