@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::dodag::*;
-use common::lone::Lone;
+use common::lone::{Lone, SLOTS};
 use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
@@ -166,6 +166,131 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
         let hop = lone.link_packets().pop().map(|(hop, _)| hop);
         assert_eq!(hop, Some(Address::Short(5)), "{sequence}");
     }
+}
+
+/// RFC 6550 §9.2.2: a router whose child renews its route with the same Path Sequence advertises the
+/// target again, so that the route lasts at the parent. Here for two hours, with a lifetime of half
+/// an hour, at several intervals of the child. Repetitions within minutes are not advertised.
+#[test]
+fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
+    for every_s in [60, 300, 600, 900, 1_200] {
+        let mut lone = joined();
+        // The seconds for which the parent knows the target, and the DAOs that say so.
+        let (mut known_until, mut daos) = (0, 0);
+        for second in 0..7_200 {
+            if second % 30 == 0 {
+                dio(&mut lone, ROOT, VERSION, 128);
+            }
+            if second % every_s == 0 {
+                let number = (second / every_s) as u8;
+                dao(&mut lone, CHILD, number, &[(CHILD, 0, 30)]);
+            }
+            for lifetime in lifetimes(&mut lone, address(CHILD)) {
+                known_until = second + u64::from(lifetime) * 60;
+                daos += 1;
+            }
+            lone.run_for(Duration::from_millis(100));
+            assert!(second < 10 || known_until > second, "{every_s}: {second}");
+        }
+        // At most one in a quarter of the lifetime, one more when the child is proven, and the
+        // node's own targets are not counted.
+        assert!((7_200 / 1_800..=18).contains(&daos), "{every_s}: {daos}");
+    }
+}
+
+/// The lifetimes, in minutes, of the target `to` in the DAOs that the node has sent.
+fn lifetimes(lone: &mut Lone, to: Addr) -> Vec<u8> {
+    let mut lifetimes = Vec::new();
+    for (_, body) in said(lone, 2) {
+        let Ok(Message::Dao(dao)) = Message::parse(2, &body) else {
+            panic!("a DAO");
+        };
+        let mut is_it = false;
+        for option in dao.options.iter() {
+            match option {
+                RplOption::Target(target) => is_it = target.prefix == to,
+                RplOption::Transit(transit) if is_it => lifetimes.push(transit.lifetime),
+                _ => {}
+            }
+        }
+    }
+    lifetimes
+}
+
+/// Without acknowledgements a DAO that finds no slot is lost before it is sent. The node repeats it,
+/// and sends DAOs one at a time. The same holds for No-Paths to a former parent.
+#[test]
+fn no_target_is_lost_for_lack_of_slots() {
+    let targets = [CHILD, 100, 101, 102];
+    for is_full in [false, true] {
+        let mut lone = lone_with(RplRole::Router, |config| {
+            config.dao_ack = false;
+            config.dao_targets = 1;
+        });
+        dio(&mut lone, ROOT, VERSION, 128);
+        for (number, target) in targets.iter().enumerate() {
+            dao(&mut lone, CHILD, number as u8, &[(*target, 240, 30)]);
+        }
+        let daos = daos_of(&mut lone, is_full);
+        // The node moves to another parent.
+        dio(&mut lone, ROUTER, VERSION, 256);
+        dio(&mut lone, ROOT, VERSION, 3_000);
+        let parent = lone.node.rpl_place().unwrap().1;
+        assert_eq!(parent, Some(Address::Short(ROUTER)));
+        let moved = daos_of(&mut lone, is_full);
+        for target in targets {
+            let lifetimes = |daos: &[(u16, Addr, u8)], parent: u16| {
+                let to = daos
+                    .iter()
+                    .filter(|it| (it.0, it.1) == (parent, address(target)));
+                to.map(|it| it.2).collect::<Vec<_>>()
+            };
+            let what = format!("{target}, full: {is_full}");
+            assert!(lifetimes(&daos, ROOT).iter().any(|it| *it > 1), "{what}");
+            assert!(lifetimes(&moved, ROUTER).iter().any(|it| *it > 1), "{what}");
+            assert_eq!(lifetimes(&moved, ROOT), [0], "{what}");
+        }
+    }
+}
+
+/// Runs the node for 30 s, during the first five with every slot in use if `is_full`. Returns parent, target
+/// and lifetime of the targets in its DAOs.
+fn daos_of(lone: &mut Lone, is_full: bool) -> Vec<(u16, Addr, u8)> {
+    let began = lone.now;
+    let mut daos = Vec::new();
+    while lone.now < began + Duration::from_secs(30) {
+        let fills = is_full && lone.now < began + Duration::from_secs(5);
+        lone.busy = fills;
+        let request = packets::echo_request(Addr([0x20; 16]), address(ROUTER));
+        for _ in 0..if fills { 2 * SLOTS } else { 0 } {
+            let _ = lone.host_sends(&request);
+        }
+        lone.run_for(Duration::from_millis(5));
+        if fills {
+            continue;
+        }
+        for (dst, body) in said(lone, 2) {
+            let Ok(Message::Dao(dao)) = Message::parse(2, &body) else {
+                panic!("a DAO");
+            };
+            let to = if dst == link_local(ROOT) {
+                ROOT
+            } else {
+                ROUTER
+            };
+            let mut last = None;
+            for option in dao.options.iter() {
+                match option {
+                    RplOption::Target(target) => last = Some(target.prefix),
+                    RplOption::Transit(transit) => {
+                        daos.extend(last.map(|it| (to, it, transit.lifetime)))
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+    daos
 }
 
 /// RFC 6550 §9.6: when the parent's DTSN increases, the node repeats all DAOs and increases its own

@@ -117,6 +117,20 @@ impl DownwardRoute {
         self.until_s = self.until_s.max(known.until_s);
     }
 
+    /// Lets the route end no later than the `known` one.
+    pub(crate) fn end_with(&mut self, known: &DownwardRoute) {
+        self.until_s = self.until_s.min(known.until_s);
+    }
+
+    /// Whether this new route ends later than the `known` one by more than a quarter of its
+    /// lifetime.
+    pub(crate) fn renews(&self, now: Instant, known: &DownwardRoute) -> bool {
+        let ends = |route: &DownwardRoute| u32::from_be_bytes(route.until_s);
+        let gain = ends(self).saturating_sub(ends(known));
+        self.left_s(now)
+            .map_or(gain > 0, |left_s| gain > left_s / 4)
+    }
+
     /// Remaining lifetime in seconds; `None`: no end.
     pub(crate) fn left_s(&self, now: Instant) -> Option<u32> {
         match u32::from_be_bytes(self.until_s) {

@@ -235,7 +235,8 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
     }
 
     fn on_message_sent(&mut self, has_left: bool) {
-        self.parts.downward.on_inquiry(has_left);
+        let dao_ack = self.shared.config.dao_ack;
+        self.parts.downward.on_message_sent(has_left, dao_ack);
     }
 
     fn is_group(&self, dst: &Addr) -> bool {

@@ -47,6 +47,20 @@ pub(super) struct Daos {
     refresh_at: Option<Instant>,
     /// The former parent, which has to hear that no target is reachable through it.
     pub(super) no_path: Option<NoPath>,
+    /// The message that was written last.
+    pub(super) written: Written,
+}
+
+/// A message until it has a slot.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Written {
+    /// None, or one that is not repeated if it finds no slot.
+    #[default]
+    Other,
+    /// A DAO.
+    Dao,
+    /// A No-Path, with the state to return to if it finds no slot.
+    NoPath(NoPath),
 }
 
 /// No-Paths for a former parent.
@@ -59,10 +73,13 @@ pub(super) struct NoPath {
     pub(super) withdrawn: usize,
 }
 
-/// A DAO that awaits its acknowledgement.
+/// A DAO that has been sent. The next one waits until it is acknowledged or, without
+/// acknowledgements, for a DelayDAO, so that all targets of a router do not fill its queue at once.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     until: Instant,
+    /// Without acknowledgements: it has found a slot.
+    has_left: bool,
     tries: u8,
     /// Its DAOSequence. No-Paths that leave in the meantime have others.
     sequence: u8,
@@ -83,6 +100,7 @@ impl Daos {
             pending: None,
             refresh_at: None,
             no_path: None,
+            written: Written::Other,
         }
     }
 
@@ -238,6 +256,10 @@ impl<P: Profile> Downward<P> {
             return false;
         };
         self.daos.pending = None;
+        if pending.has_left {
+            self.on_acknowledged(cx);
+            return false;
+        }
         self.on_unacknowledged(cx);
         self.daos.repeats = true;
         self.daos.due = Some(now);
@@ -289,17 +311,37 @@ impl<P: Profile> Downward<P> {
                     .map(|lifetime| now + jittered(lifetime, &mut cx.shared.rng).divided_by(2)),
             };
         }
-        if cx.shared.config.dao_ack {
-            let before = core::mem::take(&mut self.daos.tries);
-            // If acknowledgements are lost in many nodes, the radio channel or the root is
-            // overloaded: each node repeats its DAO at growing, random intervals.
-            let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
-            let timeout = times(cx.shared.config.dao_timeout, factor);
-            self.daos.pending = Some(Pending {
-                until: now + jittered(timeout, &mut cx.shared.rng),
-                tries: before.saturating_add(1),
-                sequence: self.daos.sequence,
-            });
+        let config = &cx.shared.config;
+        let before = core::mem::take(&mut self.daos.tries);
+        // If acknowledgements are lost in many nodes, the radio channel or the root is
+        // overloaded: each node repeats its DAO at growing, random intervals.
+        let (timeout, tries) = match config.dao_ack {
+            true => {
+                let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
+                (times(config.dao_timeout, factor), before.saturating_add(1))
+            }
+            false => (config.dao_delay, 0),
+        };
+        self.daos.pending = Some(Pending {
+            until: now + jittered(timeout, &mut cx.shared.rng),
+            has_left: false,
+            tries,
+            sequence: self.daos.sequence,
+        });
+        self.daos.written = Written::Dao;
+    }
+
+    /// Records whether the message that was written last has found a slot and a route.
+    pub(in crate::net::routing::rpl) fn on_message_sent(&mut self, has_left: bool, dao_ack: bool) {
+        self.on_inquiry(has_left);
+        match (core::mem::take(&mut self.daos.written), has_left) {
+            (Written::Dao, _) if !dao_ack => {
+                if let Some(pending) = &mut self.daos.pending {
+                    pending.has_left = has_left;
+                }
+            }
+            (Written::NoPath(again), false) => self.daos.no_path = Some(again),
+            _ => {}
         }
     }
 
@@ -333,6 +375,12 @@ impl<P: Profile> Downward<P> {
             return true;
         }
         self.daos.repeats = false;
+        self.on_acknowledged(cx);
+        false
+    }
+
+    /// Marks every target of the last DAO as advertised.
+    fn on_acknowledged(&mut self, cx: &mut Context<'_, P>) {
         if self.daos.own == Advertisement::Sent {
             self.daos.own = Advertisement::Done;
         }
@@ -341,7 +389,6 @@ impl<P: Profile> Downward<P> {
                 downward.advertisement = Advertisement::Done;
             }
         });
-        false
     }
 }
 

@@ -4,13 +4,14 @@ use redpoll_base::Addr;
 use redpoll_wire::Cursor;
 use redpoll_wire::rpl::{Dao, DaoAck, Options, Sequence, TargetOption, Transit, code};
 
-use super::advertise::{NoPath, units_left};
+use super::advertise::{NoPath, Written, units_left};
 use super::targets::BRIEF;
 use super::{Downward, STORES, Upward, needs_dao};
 use crate::net::identity::Identity;
 use crate::net::routing::routes::{Advertisement, HAS_TARGETS, Target};
 use crate::net::routing::rpl::config::{TARGETS_MAX, count};
 use crate::net::routing::rpl::shared::{Context, Shared};
+use crate::net::routing::rpl::timing::jittered;
 use crate::net::routing::rpl::upward::DodagOf;
 use crate::net::routing::rpl::{Envelope, RplConfig};
 use crate::profile::Profile;
@@ -111,11 +112,14 @@ impl<P: Profile> Downward<P> {
             let gone = transit(sequence, 0);
             target(out, to, &gone)?;
         }
+        let at = cx.now + jittered(cx.shared.config.dao_delay, &mut cx.shared.rng);
         let withdrawn = no_path.withdrawn.saturating_add(most);
         self.daos.no_path = all.next().map(|_| NoPath {
             withdrawn,
+            at,
             ..no_path
         });
+        self.daos.written = Written::NoPath(NoPath { at, ..no_path });
         count(&mut cx.shared.counters.daos_sent);
         let (code, dst) = (code::DAO, no_path.parent.link_local());
         Some(Envelope { code, dst })
@@ -145,11 +149,7 @@ impl<P: Profile> Downward<P> {
             false => most.min(TARGETS_WITH_PARENTS),
         };
         if has_own {
-            self.daos.own = if acknowledged {
-                Advertisement::Sent
-            } else {
-                Advertisement::Done
-            };
+            self.daos.own = Advertisement::Sent;
             let lifetime = dodag.configuration.lifetime.max(1);
             let own = Transit {
                 parent: (!storing).then(|| parent.within(&dodag.prefix)),
@@ -210,10 +210,6 @@ fn advertise_targets<P: Profile>(
     group: TargetGroup,
     out: &mut Cursor<'_>,
 ) -> Option<bool> {
-    let sent = match cx.shared.config.dao_ack {
-        true => Advertisement::Sent,
-        false => Advertisement::Done,
-    };
     let TargetGroup { mut room, parent } = group;
     let mut more = false;
     let mut fits = Some(());
@@ -241,7 +237,7 @@ fn advertise_targets<P: Profile>(
         fits = target(out, *to, &advertised);
         downward.advertisement = match downward.is_gone() {
             true => Advertisement::WithdrawalSent,
-            false => sent,
+            false => Advertisement::Sent,
         };
     });
     fits.map(|()| more)

@@ -154,13 +154,20 @@ impl<P: Profile> Downward<P> {
         let is_brief = downward.is_brief(now, brief_s);
         // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over from
         // another child: the parent's next hop to it remains this node. A route that was brief and
-        // no longer is was proven in the meantime.
+        // no longer is was proven in the meantime. A target that renews its route with the same
+        // Path Sequence, as some routers do, is advertised again if the route has lost a quarter of
+        // its lifetime since the last advertisement.
         let is_repeated = good.is_some_and(|known| {
-            let is_longer = known.is_brief(now, brief_s) && !is_brief;
+            let is_longer =
+                !is_brief && (known.is_brief(now, brief_s) || downward.renews(now, &known));
             let is_old =
                 known.advertisement == Advertisement::Done && known.sequence == transit.sequence;
             is_old && !is_longer
         });
+        if let Some(known) = good.filter(|_| is_repeated && !is_brief && !upward.is_root()) {
+            // The parent does not hear of the later end.
+            downward.end_with(&known);
+        }
         if upward.is_root() || is_repeated || !dodag.is_storing() {
             downward.advertisement = Advertisement::Done;
         }
