@@ -120,7 +120,7 @@ impl MessageType {
         }
     }
 
-    /// Returns the type of an uncompressed packet, of which a first fragment may have only a part.
+    /// Returns the type of an uncompressed packet. A first fragment may end within it.
     fn of_ipv6(packet: &[u8]) -> Option<MessageType> {
         const NEXT_HEADER_AT: usize = 6;
         const DST_AT: usize = 24;
@@ -129,8 +129,8 @@ impl MessageType {
         Self::of_payload(next, payload, packet.get(DST_AT) == Some(&0xff))
     }
 
-    /// Returns the type of a packet by its compressed header (RFC 6282 §3.1), of which only the
-    /// length and the next header matter.
+    /// Returns the type of a packet by its compressed header (RFC 6282 §3.1). Only the length and the
+    /// next header matter here.
     fn of_iphc(bytes: &[u8]) -> Option<MessageType> {
         let [first, second, ..] = *bytes else {
             return None;
@@ -206,6 +206,7 @@ impl MessageType {
             rpl::DIO if multicast => Some(MessageType::DioMulticast),
             rpl::DIO => Some(MessageType::DioUnicast),
             rpl::DAO => Some(MessageType::Dao),
+
             rpl::DAO_ACK => Some(MessageType::DaoAck),
             _ => None,
         }
