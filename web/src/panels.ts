@@ -1,5 +1,6 @@
-// The panel on the right: connections, and nodes.
+// The panel on the right: connections, nodes, and the air time by type of message.
 
+import { AirShares } from "./charts/air";
 import { FlowCharts } from "./charts/flow";
 import { NodeCharts } from "./charts/node";
 import { fill, h, setText } from "./dom";
@@ -17,7 +18,8 @@ const LEAD_US = 200_000;
 /** Connections in the list. */
 const LISTED = 200;
 
-type Tab = "flows" | "nodes";
+const TABS = ["flows", "nodes", "air"] as const;
+type Tab = (typeof TABS)[number];
 
 export class Panels {
   readonly element: HTMLElement;
@@ -32,6 +34,7 @@ export class Panels {
   private nodeView = h("div", { class: "node-view" });
   private nodeTitle = h("h2", {});
   private nodeCharts: NodeCharts;
+  private airShares: AirShares;
   private flowsVersion = -1;
 
   constructor(
@@ -43,9 +46,10 @@ export class Panels {
   ) {
     this.flowCharts = new FlowCharts(theme);
     this.nodeCharts = new NodeCharts(store, theme);
+    this.airShares = new AirShares(store);
     const tab = (name: Tab, word: string) =>
       h("button", { class: "tab", role: "tab", id: `tab-${name}`, "aria-controls": `panel-${name}`, onclick: () => this.open(name) }, word);
-    this.tabs = { flows: tab("flows", "Connections"), nodes: tab("nodes", "Nodes") };
+    this.tabs = { flows: tab("flows", "Connections"), nodes: tab("nodes", "Nodes"), air: tab("air", "Air time") };
     const back = h("button", { class: "link", onclick: () => this.selection.set({ node: null }) }, "‹ all nodes");
     this.nodeView.append(h("div", { class: "node-head" }, this.nodeTitle, back), actions.element, this.nodeCharts.element);
     const body = (name: Tab, ...children: HTMLElement[]) =>
@@ -53,13 +57,13 @@ export class Panels {
     this.bodies = {
       flows: body("flows", this.flowList, this.flowEmpty, this.flowCharts.element),
       nodes: body("nodes", this.nodeList, this.nodeView),
+      air: body("air", this.airShares.element),
     };
     this.element = h(
       "aside",
       { class: "side", "aria-label": "Details" },
-      h("div", { class: "tabs", role: "tablist", onkeydown: (event: KeyboardEvent) => this.onTabKey(event) }, this.tabs.flows, this.tabs.nodes),
-      this.bodies.flows,
-      this.bodies.nodes,
+      h("div", { class: "tabs", role: "tablist", onkeydown: (event: KeyboardEvent) => this.onTabKey(event) }, ...TABS.map((name) => this.tabs[name])),
+      ...TABS.map((name) => this.bodies[name]),
     );
     selection.onChange(() => this.onSelection());
     this.open("flows");
@@ -68,7 +72,7 @@ export class Panels {
 
   open(tab: Tab): void {
     this.tab = tab;
-    for (const name of ["flows", "nodes"] as const) {
+    for (const name of TABS) {
       this.tabs[name].setAttribute("aria-selected", String(name === tab));
       this.tabs[name].tabIndex = name === tab ? 0 : -1;
       this.bodies[name].hidden = name !== tab;
@@ -113,6 +117,8 @@ export class Panels {
       this.flowCharts.element.hidden = !flow;
       // What was before it begins is empty.
       if (flow) this.flowCharts.show(flow, Math.min(Math.max(from, flow.info.since - LEAD_US), to), to);
+    } else if (this.tab === "air") {
+      this.airShares.show(from, to);
     } else if (this.selection.node !== null && this.store.nodes[this.selection.node]) {
       this.nodeCharts.show(this.selection.node, from, to);
       this.actions.update();

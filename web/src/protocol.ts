@@ -22,6 +22,8 @@ export interface Hello {
   slots: number;
   nodes: NodeInfo[];
   outcomes: string[];
+  /** Absent in older recordings. */
+  messages?: string[];
 }
 
 export interface Interferer {
@@ -58,6 +60,8 @@ export interface Nodes {
   sent: number[];
   retries: number[];
   collisions: number[];
+  /** Not by node: µs on the air since the run began, by type of message. */
+  air?: number[];
 }
 
 export interface FlowEnd {

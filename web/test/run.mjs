@@ -206,7 +206,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   // From tab to tab.
   await page.locator("#tab-nodes").focus();
   const opened = () => page.evaluate(() => [document.querySelector(".tab[aria-selected=true]").id, document.activeElement.id].join());
-  for (const [key, tab] of [["ArrowRight", "flows"], ["ArrowLeft", "nodes"], ["Home", "flows"], ["End", "nodes"]]) {
+  for (const [key, tab] of [["ArrowRight", "air"], ["ArrowRight", "flows"], ["ArrowLeft", "air"], ["Home", "flows"], ["End", "air"]]) {
     await page.keyboard.press(key);
     check((await opened()) === `tab-${tab},tab-${tab}`, `${key} opens ${tab}: ${await opened()}`);
   }
@@ -248,6 +248,40 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.mouse.move(box.x + 30, box.y + 30);
   check((await whileWaiting(300)) > 0, "it draws again when the mouse moves");
   await shot(page, "gone");
+});
+
+await test("the air time by message type is shown, also that of an earlier moment", async () => {
+  const { url, stop } = await start("run", "office", "--set", "routing=rpl", "--web", "127.0.0.1:0", "--paused");
+  const page = await open(url);
+  await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 15);
+  await page.keyboard.press("Space");
+  await page.locator("#tab-air").click();
+  const table = () =>
+    page.evaluate(() =>
+      [...document.querySelectorAll(".air tbody tr:not([hidden])")].map((row) => {
+        const [recent, all] = [...row.querySelectorAll("td")].map((cell) => parseFloat(cell.textContent));
+        return { name: row.querySelector("th").textContent, recent, all, bar: parseFloat(row.querySelector(".air-bar").style.width) };
+      }),
+    );
+  await until(page, "data", () => [...document.querySelectorAll(".air tr:not([hidden])")].some((row) => /^data/.test(row.textContent)));
+  const rows = await table();
+  for (const name of ["DIO, multicast", "DIS", "DAO", "DAO-ACK", "acknowledgements", "data"]) {
+    check(rows.some((row) => row.name === name && row.all > 0), `${name}: ${JSON.stringify(rows)}`);
+  }
+  check(!rows.some((row) => row.name.startsWith("fragment")), "a type without frames is left out");
+  for (const column of ["recent", "all", "bar"]) {
+    const sum = rows.reduce((sum, row) => sum + row[column], 0);
+    check(Math.abs(sum - 100) < 0.5, `${column} adds up to ${sum} %`);
+  }
+  await shot(page, "air");
+  // At the beginning, before the first segment of TCP, RPL has a larger share.
+  const control = (rows) => rows.filter((row) => /^D(IO|IS|AO)/.test(row.name)).reduce((sum, row) => sum + row.all, 0);
+  await page.evaluate(() => redpoll.playhead.goTo(1_500_000));
+  await page.waitForTimeout(300);
+  const early = await table();
+  check(control(early) > control(rows), `RPL: ${control(early)} % at first, then ${control(rows)} %`);
+  check(page.errors.length === 0, page.errors.join("; "));
+  await stop();
 });
 
 await test("the packets are filtered and taken apart; time goes back and forth", async () => {

@@ -53,6 +53,9 @@ pub struct Hello {
     pub nodes: Vec<NodeInfo>,
     /// Names of the outcomes of frames, by number.
     pub outcomes: Vec<String>,
+    /// Names of the types of messages, by number; empty in older recordings.
+    #[serde(default)]
+    pub messages: Vec<String>,
 }
 
 /// The kind of run.
@@ -131,6 +134,8 @@ pub struct Nodes {
     pub retries: Vec<u32>,
     /// Frames for it that others destroyed.
     pub collisions: Vec<u32>,
+    /// Not by node: air time of all nodes since the run began, by the number of the type of message.
+    pub air: Vec<u64>,
 }
 
 /// An interferer.

@@ -206,7 +206,6 @@ impl MessageType {
             rpl::DIO if multicast => Some(MessageType::DioMulticast),
             rpl::DIO => Some(MessageType::DioUnicast),
             rpl::DAO => Some(MessageType::Dao),
-
             rpl::DAO_ACK => Some(MessageType::DaoAck),
             _ => None,
         }

@@ -3,7 +3,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{Endpoint, Retransmissions};
 
-use crate::air::Outcome;
+use crate::air::{MessageType, Outcome};
 use crate::oracle::{End, FlowSample};
 use crate::radio::State;
 use crate::world::World;
@@ -19,6 +19,9 @@ pub struct Sample {
     pub connections: Vec<ConnectionSample>,
     /// Flows, in the order of [`World::flows`].
     pub flows: Vec<FlowSample>,
+    /// Types of messages with the air time of all nodes since the beginning, always in the same
+    /// order.
+    pub air_times: Vec<(&'static str, Duration)>,
 }
 
 /// State of a node. Counters start at the beginning of the run.
@@ -105,6 +108,7 @@ impl World {
             nodes: nodes.map(|index| self.sample_node(index)).collect(),
             connections: self.sample_connections(),
             flows: self.oracle().samples().collect(),
+            air_times: self.sample_air_times(),
         }
     }
 
@@ -128,6 +132,13 @@ impl World {
             retries: mac.frame_retries,
             collisions: lost[Outcome::Collision as usize],
         }
+    }
+
+    fn sample_air_times(&self) -> Vec<(&'static str, Duration)> {
+        let times = self.air().air_times(self.now());
+        let all = MessageType::ALL.iter();
+        all.map(|message| (message.title(), times.of(*message).1))
+            .collect()
     }
 
     fn sample_connections(&self) -> Vec<ConnectionSample> {

@@ -57,7 +57,10 @@ impl Scribe {
             dsn: vec![None; scenario.nodes.len()],
             now: 0,
         };
-        scribe.read(&world.live_sample());
+        let sample = world.live_sample();
+        let messages = sample.air_times.iter();
+        scribe.hello.messages = messages.map(|(name, _)| (*name).to_owned()).collect();
+        scribe.read(&sample);
         scribe
     }
 
@@ -203,6 +206,11 @@ impl Scribe {
             sent: all.clone().map(|node| node.sent).collect(),
             retries: all.clone().map(|node| node.retries).collect(),
             collisions: all.clone().map(|node| node.collisions).collect(),
+            air: sample
+                .air_times
+                .iter()
+                .map(|(_, time)| time.as_micros())
+                .collect(),
         };
         self.figures = (self.now, all.map(NodeSample::asleep_s).collect());
     }

@@ -37,6 +37,7 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         slots: scenario.lowpan.slots.into(),
         nodes: nodes.collect(),
         outcomes: super::outcomes(),
+        messages: Vec::new(),
     }
 }
 
