@@ -6,7 +6,7 @@ use redpoll_base::{Instant, Memory, Rng};
 use redpoll_mac::security::{
     Key, Security, SecurityConfig, SecurityLevel, SecurityMemory, SoftwareAes,
 };
-use redpoll_mac::{FrameBuf, Mac, MacConfig, RxInfo};
+use redpoll_mac::{CsmaCa, FrameBuf, Mac, MacConfig, RxInfo};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::AuxiliaryHeader;
 
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut security = Security::new(config, memory);
     let config = MacConfig::default().with(|it| it.short = 1);
-    let mut mac = Mac::new(config, Rng::new(1));
+    let mut mac = Mac::new(config, CsmaCa, Rng::new(1));
     let (mut clear, info) = (FrameBuf::new(), RxInfo::default());
     let heard = mac.input_secured(Instant::ZERO, bytes, &info, &mut security, &mut clear);
     assert!(heard.is_none(), "nobody guesses the key");

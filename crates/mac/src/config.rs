@@ -32,7 +32,7 @@ pub struct MacConfig {
     /// the standard's limit.
     pub max_be: u8,
     /// Busy channel assessments after which another backoff follows, macMaxCSMABackoffs. Default 4,
-    /// so the fifth is a channel access failure.
+    /// so the fifth is a channel access failure. With 255, no number of them is a failure.
     pub max_csma_backoffs: u8,
     /// Rule for the space between two frames. Default [`Ifs::Minimum`].
     pub ifs: Ifs,

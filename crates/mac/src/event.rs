@@ -67,14 +67,15 @@ pub struct Ticket {
     pub(crate) attempts: u8,
 }
 
-impl Ticket {
-    /// Returns the ticket as a number.
-    pub const fn to_bits(self) -> u16 {
-        u16::from_be_bytes([self.dsn, self.attempts])
+impl From<Ticket> for u16 {
+    fn from(ticket: Ticket) -> u16 {
+        u16::from_be_bytes([ticket.dsn, ticket.attempts])
     }
+}
 
-    /// Returns the ticket of a number.
-    pub const fn from_bits(bits: u16) -> Self {
+/// Restores a ticket that was kept as a number.
+impl From<u16> for Ticket {
+    fn from(bits: u16) -> Ticket {
         let [dsn, attempts] = bits.to_be_bytes();
         Ticket { dsn, attempts }
     }

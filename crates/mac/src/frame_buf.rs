@@ -1,20 +1,10 @@
 //! A buffer for one frame.
 
-use core::fmt;
+use core::ops::Deref;
 
-/// More bytes than a [`FrameBuf`] holds.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct TooLong;
+use redpoll_wire::NoRoom;
 
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the bytes are more than a frame")
-    }
-}
-
-impl core::error::Error for TooLong {}
-
-/// One frame: an MPDU without its frame check sequence.
+/// One frame: an MPDU without its frame check sequence. It dereferences to the frame's bytes.
 #[derive(Clone)]
 pub struct FrameBuf {
     bytes: [u8; FrameBuf::CAPACITY],
@@ -33,34 +23,14 @@ impl FrameBuf {
         }
     }
 
-    /// Returns the frame.
-    pub fn as_slice(&self) -> &[u8] {
-        self.bytes.get(..self.len()).unwrap_or_default()
-    }
-
-    /// Returns the frame's length in bytes, 0 to [`FrameBuf::CAPACITY`].
-    pub const fn len(&self) -> usize {
-        self.len as usize
-    }
-
-    /// Returns whether there is no frame.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
-    }
-
-    /// Removes the frame.
-    pub fn clear(&mut self) {
-        self.len = 0;
-    }
-
     /// Replaces the content by `frame`.
     ///
     /// # Errors
-    /// [`TooLong`], without a change, if `frame` has more than [`FrameBuf::CAPACITY`] bytes.
-    pub fn copy_from(&mut self, frame: &[u8]) -> Result<(), TooLong> {
-        let room = self.bytes.get_mut(..frame.len()).ok_or(TooLong)?;
+    /// [`NoRoom`], without a change, if `frame` has more than [`FrameBuf::CAPACITY`] bytes.
+    pub fn copy_from(&mut self, frame: &[u8]) -> Result<(), NoRoom> {
+        let room = self.bytes.get_mut(..frame.len()).ok_or(NoRoom)?;
         room.copy_from_slice(frame);
-        self.len = u8::try_from(frame.len()).map_err(|_| TooLong)?;
+        self.len = u8::try_from(frame.len()).map_err(|_| NoRoom)?;
         Ok(())
     }
 
@@ -71,13 +41,21 @@ impl FrameBuf {
 
     #[allow(dead_code, reason = "a MAC with security needs it")]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
-        let len = self.len();
+        let len = usize::from(self.len);
         self.bytes.get_mut(..len).unwrap_or_default()
     }
 
     /// Sets the length of the frame in the buffer, limited to the capacity.
     pub(crate) fn set_len(&mut self, len: usize) {
         self.len = u8::try_from(len.min(Self::CAPACITY)).unwrap_or_default();
+    }
+}
+
+impl Deref for FrameBuf {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 }
 
@@ -89,7 +67,7 @@ impl Default for FrameBuf {
 
 impl core::fmt::Debug for FrameBuf {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_tuple("FrameBuf").field(&self.as_slice()).finish()
+        f.debug_tuple("FrameBuf").field(&&**self).finish()
     }
 }
 
@@ -103,16 +81,12 @@ mod tests {
         assert!(buffer.is_empty());
         let bytes: [u8; 126] = core::array::from_fn(|i| i as u8);
         assert_eq!(buffer.copy_from(&bytes[..125]), Ok(()));
-        assert_eq!(buffer.as_slice(), &bytes[..125]);
-        assert_eq!(buffer.copy_from(&bytes), Err(TooLong));
-        assert_eq!(
-            buffer.as_slice(),
-            &bytes[..125],
-            "a refused frame changes nothing"
-        );
+        assert_eq!(*buffer, bytes[..125]);
+        assert_eq!(buffer.copy_from(&bytes), Err(NoRoom));
+        assert_eq!(*buffer, bytes[..125], "a refused frame changes nothing");
         assert_eq!(buffer.copy_from(&bytes[..3]), Ok(()));
-        assert_eq!(buffer.as_slice(), &bytes[..3]);
-        buffer.clear();
-        assert_eq!(buffer.as_slice(), b"");
+        assert_eq!(*buffer, bytes[..3]);
+        assert_eq!(buffer.copy_from(b""), Ok(()));
+        assert!(buffer.is_empty());
     }
 }

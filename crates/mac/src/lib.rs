@@ -50,14 +50,14 @@ mod retry;
 pub mod security;
 
 pub use access::{
-    Access, Cargo, Channel, CsmaCa, Cycle, CycleState, CycledResult, Errand, Meaning, Move,
-    NoCycle, Target,
+    Access, Cargo, Channel, CsmaCa, Cycle, CycleEvent, CycleProperties, CycleStatus, Cycled,
+    CycledResult, Errand, Meaning, Move, Target,
 };
 pub use config::MacConfig;
 pub use counters::MacCounters;
 pub use driver::{Radio, RadioEvent, RadioIdentity};
 pub use event::{Indication, MacEvent, Service, Ticket, TxStatus};
-pub use frame_buf::{FrameBuf, TooLong};
+pub use frame_buf::FrameBuf;
 pub use ifs::Ifs;
 pub use mac::{Mac, Promised, Rest};
 pub use pending::PENDING_MAX;

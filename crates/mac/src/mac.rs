@@ -19,7 +19,7 @@ use redpoll_base::{Instant, Rng, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
-use crate::access::{Access, Contention, CsmaCa, Cycle};
+use crate::access::{Access, Contention, CsmaCa};
 use crate::counters::count;
 use crate::duplicates::Duplicates;
 use crate::filter::{self, FilterResult, Useless};
@@ -123,18 +123,12 @@ pub struct Mac<A: Access = CsmaCa> {
     access: A,
 }
 
-impl Mac {
-    /// Returns a MAC whose radio listens. `rng` provides its backoffs, retry delays and first
-    /// sequence number.
-    pub fn new(config: MacConfig, rng: Rng) -> Mac {
-        Mac::with_access(config, CsmaCa, rng)
-    }
-}
-
 /// Calls of the upper layer.
 impl<A: Access> Mac<A> {
-    /// Makes a MAC as [`Mac::new`], with another access method.
-    pub fn with_access(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
+    /// Returns a MAC whose radio listens, unless the access method has a [`Cycle`](crate::Cycle).
+    /// Devices have the access method [`CsmaCa`]. `rng` provides the backoffs, retry delays and
+    /// first sequence number.
+    pub fn new(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
         // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
         let dsn = rng.next_u32() as u8;
         access.begin(&mut rng);
@@ -161,7 +155,7 @@ impl<A: Access> Mac<A> {
             request: None,
             burst: Burst::default(),
             pending: Pending::new(),
-            rest: match access.cycle().is_some_and(Cycle::sleeps) {
+            rest: match access.cycle().is_some_and(|it| it.properties.sleeps) {
                 true => Rest::Cycle,
                 false => Rest::Listen,
             },
@@ -185,19 +179,6 @@ impl<A: Access> Mac<A> {
     /// Returns the parameters given to [`Mac::new`].
     pub fn config(&self) -> &MacConfig {
         &self.config
-    }
-
-    /// Returns the payload of an overheard data frame for another node, unless it is secured.
-    pub fn passing<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
-        let (header, payload) = FrameHeader::parse(frame).ok()?;
-        let is_readable = header.frame_type == FrameType::Data && !header.security;
-        let is_for_others = is_readable && header.dst != self.address();
-        is_for_others.then_some(payload)
-    }
-
-    /// Returns the address in this node's frames: the short one if it has one.
-    pub fn address(&self) -> Address {
-        self.config.address()
     }
 
     /// Returns the payload bytes of a frame to `dst`: 116 between short addresses, less
@@ -235,12 +216,7 @@ impl<A: Access> Mac<A> {
     ///
     /// Every frame except a broadcast requests an acknowledgment. Does nothing without an earlier
     /// [`Self::frame_mut`].
-    pub fn submit(&mut self, now: Instant, payload_len: usize) {
-        self.submit_as(now, payload_len, Service::default());
-    }
-
-    /// Submits as [`submit`](Self::submit), with other parameters of the service.
-    pub fn submit_as(&mut self, now: Instant, payload_len: usize, how: Service) {
+    pub fn submit(&mut self, now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;
         }
@@ -299,7 +275,7 @@ impl<A: Access> Mac<A> {
             dst_pan: Some(self.config.pan_id),
             dst,
             src_pan: Some(self.config.pan_id),
-            src: self.address(),
+            src: self.config.address(),
         }
     }
 }
@@ -402,7 +378,7 @@ impl<A: Access> Mac<A> {
         match self.work {
             Some(Work::Load(Content::ImmAck { .. })) => &self.ack_frame,
             Some(Work::Load(Content::Short)) => self.short_frame(),
-            _ => self.frame.as_slice(),
+            _ => &self.frame,
         }
     }
 

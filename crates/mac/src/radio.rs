@@ -66,22 +66,6 @@ pub enum RadioWork<W = Infallible> {
     },
 }
 
-impl RadioWork {
-    /// Converts the job for a radio that also has others.
-    pub fn widen<W>(self) -> RadioWork<W> {
-        match self {
-            RadioWork::Load => RadioWork::Load,
-            RadioWork::Transmit { cca } => RadioWork::Transmit { cca },
-            RadioWork::Listen => RadioWork::Listen,
-            RadioWork::Doze => RadioWork::Doze,
-            RadioWork::Sleep => RadioWork::Sleep,
-            RadioWork::SourceMatch { neighbour, pending } => {
-                RadioWork::SourceMatch { neighbour, pending }
-            }
-        }
-    }
-}
-
 /// The result of a radio job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioResult<D = Infallible> {
@@ -100,20 +84,6 @@ pub enum RadioResult<D = Infallible> {
     Cycled(D),
     /// The frame was sent, and no Imm-ACK arrived within macAckWaitDuration (864 µs).
     NoAck,
-}
-
-impl<D> RadioResult<D> {
-    /// Converts the result of a job that every radio has; `None` for another job.
-    pub fn narrow(self) -> Option<RadioResult> {
-        Some(match self {
-            RadioResult::Loaded => RadioResult::Loaded,
-            RadioResult::ChannelBusy => RadioResult::ChannelBusy,
-            RadioResult::Sent => RadioResult::Sent,
-            RadioResult::Acked { frame_pending } => RadioResult::Acked { frame_pending },
-            RadioResult::NoAck => RadioResult::NoAck,
-            RadioResult::Cycled(_) => return None,
-        })
-    }
 }
 
 /// The radio's information about a received frame.

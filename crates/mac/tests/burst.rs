@@ -23,7 +23,7 @@ fn submit(b: &mut Bench, dst: Address, frame_pending: bool) {
         frame_pending,
         ..Service::default()
     };
-    b.mac.submit_as(b.now, 1, how);
+    b.mac.submit(b.now, 1, how);
     assert_eq!(b.poll(), LOAD);
     b.done(RadioResult::Loaded);
 }

@@ -4,7 +4,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;
-use redpoll_mac::{Ifs, RadioResult};
+use redpoll_mac::{Ifs, RadioResult, Service};
 use redpoll_wire::ieee802154::Address;
 
 /// No backoff: what is waited for is the space alone.
@@ -18,7 +18,7 @@ fn spaced(ifs: Ifs) -> Bench {
 
 fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
     b.mac.frame_mut(dst).expect("idle")[..payload].fill(1);
-    b.mac.submit(b.now, payload);
+    b.mac.submit(b.now, payload, Service::default());
     while b.poll() != LOAD {
         b.sleep();
     }
@@ -32,7 +32,7 @@ fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
 fn waits(b: &mut Bench) -> (u64, u64) {
     let end = b.now;
     b.mac.frame_mut(PEER).expect("idle")[0] = 1;
-    b.mac.submit(b.now, 1);
+    b.mac.submit(b.now, 1, Service::default());
     let us = |b: &Bench| b.now.since(end).as_micros();
     while b.poll() != LOAD {
         b.sleep();

@@ -6,7 +6,7 @@ use crate::bench;
 use bench::*;
 use proptest::prelude::*;
 use redpoll_base::{Duration, Rng};
-use redpoll_mac::{Mac, MacConfig, RadioCaps, RadioResult};
+use redpoll_mac::{CsmaCa, Mac, MacConfig, RadioCaps, RadioResult, Service};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ fn take(b: &mut Bench, step: Step) {
             let idle = b.mac.is_idle();
             let room = b.mac.frame_mut(dst).map(|room| room.len());
             assert_eq!(room.is_some(), idle && dst != Address::Absent);
-            b.mac.submit(b.now, len);
+            b.mac.submit(b.now, len, Service::default());
         }
         Step::Event => {
             b.mac.poll_event();
@@ -136,7 +136,7 @@ proptest! {
         results in proptest::collection::vec(result(), 1..8),
     ) {
         let mut b = Bench::new(config.clone());
-        b.mac = Mac::new(config, Rng::new(seed));
+        b.mac = Mac::new(config, CsmaCa, Rng::new(seed));
         for step in steps {
             take(&mut b, step);
         }

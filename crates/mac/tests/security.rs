@@ -10,7 +10,9 @@ use redpoll_base::{Instant, Memory, Rng};
 use redpoll_mac::security::{
     Key, Refusal, Security, SecurityConfig, SecurityLevel, SecurityMemory, SoftwareAes,
 };
-use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, RadioCaps, RadioResult, RxInfo, TxStatus};
+use redpoll_mac::{
+    CsmaCa, FrameBuf, Mac, MacConfig, MacEvent, RadioCaps, RadioResult, RxInfo, Service, TxStatus,
+};
 use redpoll_wire::ieee802154::Address;
 
 enum Heap {}
@@ -46,8 +48,8 @@ impl Node {
                 ..RadioCaps::default()
             };
         });
-        let mut mac = Mac::new(config, Rng::new(short.into()));
-        mac.set_security_bytes(security.overhead());
+        let mut mac = Mac::new(config, CsmaCa, Rng::new(short.into()));
+        mac.make_room(&security);
         Node {
             mac,
             security,
@@ -59,7 +61,7 @@ impl Node {
     fn send(&mut self, dst: Address, payload: &[u8]) -> Vec<u8> {
         let room = self.mac.frame_mut(dst).unwrap();
         room[..payload.len()].copy_from_slice(payload);
-        self.mac.submit(self.now, payload.len());
+        self.mac.submit(self.now, payload.len(), Service::default());
         self.on_air(TxStatus::Delivered)
     }
 
@@ -76,7 +78,7 @@ impl Node {
         });
         self.mac = bench.mac;
         assert!(self.mac.poll_event().is_some());
-        bench.buffer.as_slice().to_vec()
+        bench.buffer.to_vec()
     }
 
     fn hear(&mut self, frame: &[u8]) -> Option<Vec<u8>> {
@@ -128,7 +130,7 @@ fn what_is_refused_is_acknowledged_all_the_same() {
         buffer: FrameBuf::new(),
     };
     assert_eq!(bench.poll(), LOAD);
-    assert_eq!(bench.buffer.as_slice(), [0x02, 0, 9]);
+    assert_eq!(*bench.buffer, [0x02, 0, 9]);
 }
 
 #[test]
@@ -165,9 +167,10 @@ fn a_data_request_is_authenticated_and_its_identifier_in_the_clear() {
 #[test]
 fn a_frame_that_cannot_be_protected_is_given_up_at_once() {
     let mut a = Node::new(1, SecurityLevel::EncMic32, true);
-    a.mac.set_security_bytes(0);
+    let config = a.mac.config().clone().with(|it| it.security_bytes = 0);
+    a.mac = Mac::new(config, CsmaCa, Rng::new(1));
     let room = a.mac.frame_mut(PEER).unwrap().len();
-    a.mac.submit(a.now, room);
+    a.mac.submit(a.now, room, Service::default());
     assert!(!a.mac.seal(a.now, &mut a.security));
     let MacEvent::Done { status, .. } = a.mac.poll_event().unwrap() else {
         panic!("another event");

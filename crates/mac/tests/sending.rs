@@ -5,7 +5,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::{Duration, Rng};
-use redpoll_mac::{FrameBuf, Mac, RadioCaps, RadioResult, TxStatus};
+use redpoll_mac::{CsmaCa, FrameBuf, Mac, RadioCaps, RadioResult, Service, TxStatus};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 #[test]
@@ -46,7 +46,7 @@ fn frames_carry_short_addresses_in_nine_bytes_and_count_up() {
         b.submit(PEER, &[0x5a; 116]);
         assert_eq!(b.poll(), LOAD);
         assert_eq!(b.buffer.len(), 125);
-        let (header, payload) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+        let (header, payload) = FrameHeader::parse(&b.buffer).unwrap();
         assert_eq!((header.src, header.dst), (ME, PEER));
         assert_eq!((header.src_pan, header.dst_pan), (Some(PAN), Some(PAN)));
         assert!(header.ack_request && !header.security && !header.frame_pending);
@@ -64,9 +64,9 @@ fn frames_carry_short_addresses_in_nine_bytes_and_count_up() {
 #[test]
 fn sequence_numbers_start_anywhere() {
     let first = |seed| {
-        let mut mac = Mac::new(config(), Rng::new(seed));
+        let mut mac = Mac::new(config(), CsmaCa, Rng::new(seed));
         mac.frame_mut(PEER).unwrap();
-        mac.submit(FromSecs::from_secs(0), 0);
+        mac.submit(FromSecs::from_secs(0), 0, Service::default());
         mac.poll_radio(FromSecs::from_secs(0));
         mac.frame()[2]
     };
@@ -79,7 +79,7 @@ fn a_broadcast_asks_for_nothing_and_is_done_when_sent() {
     let mut b = Bench::new(config());
     b.submit(Address::BROADCAST, b"to all");
     assert_eq!(b.poll(), LOAD);
-    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    let (header, _) = FrameHeader::parse(&b.buffer).unwrap();
     assert!(!header.ack_request);
     b.done(RadioResult::Loaded);
     b.attempt(RadioResult::Sent);
@@ -92,14 +92,14 @@ fn nothing_goes_to_an_absent_address_and_nothing_is_cut_short_unasked() {
     let mut b = Bench::new(config());
     assert_eq!(b.mac.payload_capacity(Address::Absent), 0);
     assert_eq!(b.mac.frame_mut(Address::Absent), None);
-    b.mac.submit(b.now, 5);
+    b.mac.submit(b.now, 5, Service::default());
     assert!(b.mac.is_idle(), "there was no frame to submit");
 
     let far = Address::Extended([2, 0, 0, 0, 0, 0, 0, 2]);
     let room = b.mac.frame_mut(far).unwrap().len();
     assert_eq!(room, b.mac.payload_capacity(far));
     assert_eq!(room, 110);
-    b.mac.submit(b.now, usize::MAX);
+    b.mac.submit(b.now, usize::MAX, Service::default());
     assert_eq!(b.poll(), LOAD);
     assert_eq!(b.buffer.len(), FrameBuf::CAPACITY);
 }
@@ -108,10 +108,10 @@ fn nothing_goes_to_an_absent_address_and_nothing_is_cut_short_unasked() {
 fn a_node_without_short_address_uses_its_extended_one() {
     let mut b = Bench::new(config().with(|it| it.short = 0xfffe));
     let own = Address::Extended(config().extended);
-    assert_eq!(b.mac.address(), own);
+    assert_eq!(b.mac.config().address(), own);
     b.submit(PEER, b"");
     assert_eq!(b.poll(), LOAD);
-    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    let (header, _) = FrameHeader::parse(&b.buffer).unwrap();
     assert_eq!(header.src, own);
 }
 
@@ -120,7 +120,7 @@ fn each_busy_channel_widens_the_backoff_and_the_fifth_ends_the_attempt() {
     let mut longest = [Duration::ZERO; 5];
     for seed in 0..400 {
         let mut b = Bench::new(config());
-        b.mac = Mac::new(config(), Rng::new(seed));
+        b.mac = Mac::new(config(), CsmaCa, Rng::new(seed));
         b.submit(PEER, b"x");
         assert_eq!(b.poll(), LOAD);
         b.done(RadioResult::Loaded);
@@ -147,7 +147,7 @@ fn failures_are_followed_by_a_random_delay_and_a_fresh_csma() {
     let mut longest_backoff = Duration::ZERO;
     for seed in 0..400 {
         let mut b = Bench::new(config());
-        b.mac = Mac::new(config(), Rng::new(seed));
+        b.mac = Mac::new(config(), CsmaCa, Rng::new(seed));
         b.submit(PEER, b"x");
         for _ in 0..3 {
             b.attempt(RadioResult::ChannelBusy);

@@ -47,7 +47,7 @@ fn a_data_request_asks_for_an_ack_and_ends_with_its_pending_bit() {
     b.attempt(RadioResult::Acked {
         frame_pending: true,
     });
-    let (header, payload) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    let (header, payload) = FrameHeader::parse(&b.buffer).unwrap();
     assert_eq!(header.frame_type, FrameType::Command);
     assert!(header.ack_request);
     assert_eq!(payload, [DATA_REQUEST]);
@@ -64,7 +64,7 @@ fn a_data_request_asks_for_an_ack_and_ends_with_its_pending_bit() {
     b.submit(PEER, b"x");
     b.attempt(ACKED);
     assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
-    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    let (header, _) = FrameHeader::parse(&b.buffer).unwrap();
     assert_eq!(header.frame_type, FrameType::Data);
 
     assert!(b.mac.request_data(b.now, PEER));
@@ -80,7 +80,7 @@ fn the_ack_of_a_data_request_says_whether_something_waits() {
     let acked = |b: &mut Bench, frame: &[u8], pending| {
         assert_eq!(b.hear(frame), None);
         assert_eq!(b.poll(), LOAD);
-        assert_eq!(b.buffer.as_slice(), imm_ack(frame[2], pending));
+        assert_eq!(*b.buffer, imm_ack(frame[2], pending));
         b.done(LOADED);
         assert_eq!(b.poll(), TRANSMIT_AT_ONCE);
         b.done(RadioResult::Sent);
@@ -232,11 +232,11 @@ fn a_frame_given_back_goes_on_where_it_stopped() {
         it.link_retry_delay = Duration::from_millis(40);
     }));
     b.submit(PEER, b"first");
-    assert_eq!(b.mac.preempt(), None, "not loaded yet");
+    assert_eq!(b.mac.preempt(b.now), None, "not loaded yet");
     b.attempt(RadioResult::NoAck);
     b.attempt(RadioResult::NoAck);
-    let bytes = b.buffer.as_slice().to_vec();
-    let ticket = b.mac.preempt().expect("a retry delay");
+    let bytes = b.buffer.to_vec();
+    let ticket = b.mac.preempt(b.now).expect("a retry delay");
     assert_eq!(b.done_event(), None);
 
     let room = b.mac.frame_mut(PEER).expect("idle again");
@@ -246,9 +246,9 @@ fn a_frame_given_back_goes_on_where_it_stopped() {
         quick: true,
         repeats: None,
     };
-    b.mac.submit_as(b.now, 1, urgent);
+    b.mac.submit(b.now, 1, urgent);
     b.attempt(ACKED);
-    let (header, _) = FrameHeader::parse(b.buffer.as_slice()).unwrap();
+    let (header, _) = FrameHeader::parse(&b.buffer).unwrap();
     assert!(header.frame_pending);
     assert_ne!(header.dsn, bytes[2]);
     assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
@@ -258,9 +258,9 @@ fn a_frame_given_back_goes_on_where_it_stopped() {
         repeats: Some(ticket),
         ..Service::default()
     };
-    b.mac.submit_as(b.now, 5, again);
+    b.mac.submit(b.now, 5, again);
     b.attempt(RadioResult::NoAck);
-    assert_eq!(b.buffer.as_slice(), bytes, "the same frame");
+    assert_eq!(*b.buffer, bytes, "the same frame");
     b.attempt(RadioResult::NoAck);
     assert_eq!(b.done_event(), Some((TxStatus::NoAck, 4)));
     assert_eq!(b.mac.counters().preempted, 1);

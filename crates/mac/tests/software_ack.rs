@@ -31,12 +31,12 @@ fn without_an_ack_in_time_the_frame_goes_out_again() {
     let mut b = Bench::new(bare().with(|it| it.max_frame_retries = 1));
     b.submit(PEER, b"x");
     b.attempt(SENT);
-    let first = b.buffer.as_slice().to_vec();
+    let first = b.buffer.to_vec();
     assert_eq!(b.sleep(), Duration::from_micros(864));
     assert_eq!(b.hear(&imm_ack(b.dsn(), false)), None);
     assert_eq!(b.done_event(), None, "too late to be sure whose it is");
     b.attempt(SENT);
-    assert_eq!(b.buffer.as_slice(), first, "the same frame");
+    assert_eq!(*b.buffer, first, "the same frame");
     assert_eq!(b.sleep(), Duration::from_micros(864));
     assert_eq!(b.done_event(), Some((TxStatus::NoAck, 2)));
     assert_eq!(b.mac.counters().no_ack, 2);
@@ -53,7 +53,7 @@ fn acknowledges_what_it_hears_and_its_repetitions() {
             b.done(LOADED);
         }
         // For the repetition the radio still has the Imm-ACK.
-        assert_eq!(b.buffer.as_slice(), imm_ack(9, false));
+        assert_eq!(*b.buffer, imm_ack(9, false));
         assert_eq!(b.poll(), TRANSMIT_AT_ONCE, "an Imm-ACK does no CSMA");
         assert_eq!(b.poll(), None);
         b.pass(352);
@@ -81,7 +81,7 @@ fn acknowledges_only_what_is_for_this_node_and_asks_for_it() {
     secured[0] |= 0x08;
     assert_eq!(b.hear(&secured), None);
     assert_eq!(b.poll(), LOAD);
-    assert_eq!(b.buffer.as_slice(), imm_ack(9, false));
+    assert_eq!(*b.buffer, imm_ack(9, false));
 }
 
 #[test]
@@ -89,18 +89,18 @@ fn an_ack_goes_first_and_the_waiting_frame_is_loaded_again() {
     let mut b = Bench::new(bare());
     b.submit(PEER, b"mine");
     assert_eq!(b.poll(), LOAD);
-    let mine = b.buffer.as_slice().to_vec();
+    let mine = b.buffer.to_vec();
     assert!(b.hear(&data(PEER, ME, 9, b"x")).is_some());
     assert_eq!(b.poll(), None, "the radio is still loading");
     b.done(LOADED);
     assert_eq!(b.poll(), LOAD);
-    assert_eq!(b.buffer.as_slice(), imm_ack(9, false));
+    assert_eq!(*b.buffer, imm_ack(9, false));
     b.done(LOADED);
     assert_eq!(b.poll(), TRANSMIT_AT_ONCE);
     b.pass(352);
     b.done(SENT);
     assert_eq!(b.next_work(), LOAD);
-    assert_eq!(b.buffer.as_slice(), mine);
+    assert_eq!(*b.buffer, mine);
     b.done(LOADED);
     assert_eq!(b.poll(), TRANSMIT, "its backoff is over");
     b.done(SENT);

@@ -7,7 +7,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::{Instant, Rng};
-use redpoll_mac::{Mac, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{CsmaCa, Mac, RadioCaps, RadioResult, RadioWork, RxInfo, Service};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 const CCA_US: u64 = 128;
@@ -25,7 +25,7 @@ fn exchange_us(mac: &mut Mac, start: Instant, len: usize) -> u64 {
     let auto_ack = mac.config().caps.auto_ack;
     let mut now = start;
     mac.frame_mut(PEER).unwrap();
-    mac.submit(now, len);
+    mac.submit(now, len, Service::default());
     loop {
         match mac.poll_radio(now) {
             Some(RadioWork::Load) => mac.on_radio_done(now, RadioResult::Loaded),
@@ -60,7 +60,7 @@ fn us(at: Instant, us: u64) -> Instant {
 fn mean_us(caps: RadioCaps, len: usize) -> f64 {
     const FRAMES: u64 = 8_000;
     let config = config().with(|it| it.caps = caps);
-    let mut mac = Mac::new(config, Rng::new(2));
+    let mut mac = Mac::new(config, CsmaCa, Rng::new(2));
     let mut now = Instant::ZERO;
     let mut total = 0;
     for _ in 0..FRAMES {
@@ -102,12 +102,12 @@ fn a_short_frame_costs_its_bytes_less() {
 /// Two MACs without hardware acknowledgements, each the other's neighbour.
 #[test]
 fn two_macs_acknowledge_each_other_in_time() {
-    let mut a = Mac::new(bare(), Rng::new(1));
-    let mut b = Mac::new(bare().with(|it| it.short = 2), Rng::new(2));
+    let mut a = Mac::new(bare(), CsmaCa, Rng::new(1));
+    let mut b = Mac::new(bare().with(|it| it.short = 2), CsmaCa, Rng::new(2));
     let mut now = Instant::from_millis(1);
     for i in 0..100u8 {
         a.frame_mut(PEER).unwrap()[0] = i;
-        a.submit(now, 1);
+        a.submit(now, 1, Service::default());
         assert_eq!(a.poll_radio(now), Some(RadioWork::Load));
         a.on_radio_done(now, RadioResult::Loaded);
         while a.poll_radio(now).is_none() {

@@ -16,7 +16,7 @@
 //!     duty: Some(DutyConfig::of(Method::ContikiMac, Release::Contiki30)),
 //!     ..ReplayConfig::default()
 //! };
-//! let mac = Mac::with_access(MacConfig::default(), Replay::new(contikimac), Rng::new(1));
+//! let mac = Mac::new(MacConfig::default(), Replay::new(contikimac), Rng::new(1));
 //! assert!(mac.access().duty_counters().is_some());
 //! ```
 #![no_std]
@@ -33,7 +33,7 @@ mod tcp;
 mod tinyos;
 
 use redpoll_base::{Duration, Rng};
-use redpoll_mac::{Access, CycledResult};
+use redpoll_mac::{Access, Cycled, CycledResult};
 
 use duty::Duty;
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
@@ -86,8 +86,8 @@ pub enum Work {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReplayConfig {
     /// Whether to use the backoffs of TinyOS 2.1.2 with a CC2420: 0.5 to 10 ms before the first
-    /// assessment of the channel, 0.5 to 2.7 ms after each busy one without limit, in steps of 31
-    /// µs.
+    /// assessment of the channel, 0.5 to 2.7 ms after each busy one, in steps of 31 µs. TinyOS does
+    /// not limit their number: set `max_csma_backoffs` of the MAC to 255.
     pub tinyos_backoff: bool,
     /// A constant part of the delay before a retransmission. TinyOS 2.1.2 waits for 103 binary
     /// milliseconds without a random part (`PacketLinkP.nc`), so two frames that collided often
@@ -101,7 +101,7 @@ pub struct ReplayConfig {
 #[derive(Clone, Debug)]
 pub struct Replay {
     config: ReplayConfig,
-    duty: Option<Duty>,
+    duty: Option<Cycled<Duty>>,
 }
 
 impl Replay {
@@ -112,7 +112,7 @@ impl Replay {
 
     /// Returns the counters of a duty-cycled MAC; `None` without one.
     pub fn duty_counters(&self) -> Option<&DutyCounters> {
-        self.duty.as_ref().map(|duty| &duty.counters)
+        self.duty.as_ref().map(|duty| &duty.cycle.counters)
     }
 }
 
@@ -122,24 +122,24 @@ impl Access for Replay {
     type Cycle = Duty;
 
     fn begin(&mut self, rng: &mut Rng) {
-        self.duty = self.config.duty.map(|duty| Duty::new(duty, rng));
+        self.duty = self.config.duty.map(|config| {
+            let duty = Duty::new(config, rng);
+            let properties = duty.properties();
+            Cycled::new(duty, properties)
+        });
     }
 
-    fn cycle(&self) -> Option<&Duty> {
+    fn cycle(&self) -> Option<&Cycled<Duty>> {
         self.duty.as_ref()
     }
 
-    fn cycle_mut(&mut self) -> Option<&mut Duty> {
+    fn cycle_mut(&mut self) -> Option<&mut Cycled<Duty>> {
         self.duty.as_mut()
     }
 
     fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
         let is_replaced = self.config.tinyos_backoff;
         is_replaced.then(|| tinyos::backoff(was_busy, rng))
-    }
-
-    fn has_backoff(&self) -> bool {
-        self.config.tinyos_backoff
     }
 
     fn retry_pause(&self) -> Duration {

@@ -31,7 +31,7 @@ use redpoll_mac::{
 };
 use redpoll_wire::ieee802154::imm_ack;
 
-use crate::air::{Air, Event, Indication, Label, Layout};
+use crate::air::{self, Air, Event, Indication, Label, Layout};
 use crate::kernel::{Queue, Seed};
 use crate::medium::{Config as Medium, Site};
 use crate::radio::{Config, Identity};
@@ -215,7 +215,7 @@ impl Inner {
                 }
                 Indication::Done { node, result } => {
                     // A device's radio has only the narrow set of works.
-                    let Some(result) = result.narrow() else {
+                    let Some(result) = air::narrow(result) else {
                         continue;
                     };
                     (node, Item::Done(result))
@@ -235,7 +235,7 @@ impl Inner {
 
     fn heard(&mut self, node: usize, intact: bool) -> Item {
         let received = self.air.received(node);
-        let frame = intact.then(|| received.frame.as_slice().to_vec());
+        let frame = intact.then(|| received.frame.to_vec());
         let (station, info) = (&self.stations[node], received.info);
         if let (Some(frame), Some(reply)) = (&frame, &station.replies) {
             let label = Label::of(frame);
@@ -311,7 +311,7 @@ impl Radio for SimRadio {
         (inner.air).start_work(
             inner.now,
             self.station,
-            work.widen(),
+            air::widen(work),
             frame,
             &mut inner.queue,
         );
@@ -335,7 +335,7 @@ impl Radio for SimRadio {
     }
 
     fn frame(&self) -> &[u8] {
-        self.frame.as_slice()
+        &self.frame
     }
 }
 

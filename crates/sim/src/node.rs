@@ -187,6 +187,9 @@ fn build_with<A: Access>(
     let isn_secret = secrets.key(&mut rng);
     let mut config =
         config(scenario, index, (root, routes), &mut rng).with(|it| it.isn_secret = isn_secret);
+    if birth.caps.is_none() && scenario.mac.tinyos_backoff {
+        config.mac.max_csma_backoffs = u8::MAX;
+    }
     if let Some(caps) = birth.caps {
         config.mac.caps = caps;
     }

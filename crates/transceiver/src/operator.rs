@@ -89,7 +89,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
         // A copy: the node may say something meanwhile.
         let frame = self.exchange.loaded();
-        match self.transceiver.try_send(frame.as_slice()).await {
+        match self.transceiver.try_send(&frame).await {
             true => RadioResult::Sent,
             false => RadioResult::ChannelBusy,
         }

@@ -79,7 +79,7 @@ impl<T: Ticker> Radio for TransceiverRadio<'_, T> {
     }
 
     fn frame(&self) -> &[u8] {
-        self.frame.as_slice()
+        &self.frame
     }
 }
 

@@ -268,7 +268,7 @@ impl World {
             return self.done(from, RadioResult::ChannelBusy);
         }
         let frame = self.stations[from].loaded.clone();
-        let Ok((header, _)) = FrameHeader::parse(frame.as_slice()) else {
+        let Ok((header, _)) = FrameHeader::parse(&frame) else {
             fail("a frame does not parse");
         };
         let mut result = RadioResult::Sent;
@@ -294,8 +294,8 @@ impl World {
                 let Station { node, watches, .. } = station;
                 let (now, before) = (self.now, Before::of(node));
                 let mut lap = Stopwatch::default();
-                lap.lap(|| node.input_frame(now, frame.as_slice(), info));
-                watches.enter(lap, before.step(node, frame.as_slice()));
+                lap.lap(|| node.input_frame(now, &frame, info));
+                watches.enter(lap, before.step(node, &frame));
             }
         }
         if self.attempts % 16 == 11 && result != RadioResult::Sent {

@@ -15,7 +15,9 @@ use redpoll_stack::mac::security::{
     Aes, BlockAes, CcmStar, Key, Security, SecurityConfig, SecurityLevel, SecurityMemory,
     SoftwareAes,
 };
-use redpoll_stack::mac::{FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::mac::{
+    CsmaCa, FrameBuf, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service,
+};
 use redpoll_stack::wire::ieee802154::Address;
 
 const FRAMES: u32 = 20;
@@ -60,8 +62,8 @@ impl End {
             it.short = short;
             it.extended = eui64;
         });
-        let mut mac = Mac::new(config, Rng::new(short.into()));
-        mac.set_security_bytes(security.overhead());
+        let mut mac = Mac::new(config, CsmaCa, Rng::new(short.into()));
+        mac.make_room(&security);
         End { mac, security }
     }
 }
@@ -87,7 +89,7 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
             fail("the frame is too short")
         };
         payload.fill(number as u8);
-        here.mac.submit(now, len);
+        here.mac.submit(now, len, Service::default());
         check(laps.seal.lap(|| here.mac.seal(now, &mut here.security)));
         check(here.mac.poll_radio(now) == Some(RadioWork::Load));
         let mut frame = FrameBuf::new();
@@ -115,22 +117,16 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
         let info = RxInfo::default();
         let heard = laps.open.lap(|| {
             let (mac, security) = (&mut there.mac, &mut there.security);
-            let heard = mac.input_secured(
-                now,
-                black_box(frame.as_slice()),
-                &info,
-                security,
-                &mut clear,
-            );
+            let heard = mac.input_secured(now, black_box(&frame), &info, security, &mut clear);
             heard.map(|heard| heard.payload.len())
         });
         check(heard == Some(len));
         // With another sequence number the MAC accepts it as a new frame.
         let mut plain = FrameBuf::new();
-        check(plain.copy_from(clear.as_slice()).is_ok());
+        check(plain.copy_from(&clear).is_ok());
         let mut bytes = [0; FrameBuf::CAPACITY];
         if let Some(room) = bytes.get_mut(..clear.len()) {
-            room.copy_from_slice(clear.as_slice());
+            room.copy_from_slice(&clear);
             if let Some(dsn) = room.get_mut(2) {
                 *dsn = dsn.wrapping_add(100);
             }

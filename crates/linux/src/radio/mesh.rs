@@ -130,7 +130,7 @@ where
                 self.node.on_radio_done(self.now, RadioResult::Loaded);
             }
             RadioWork::Transmit { cca } => {
-                self.radio.transmit(self.now, self.loaded.as_slice(), cca);
+                self.radio.transmit(self.now, &self.loaded, cca);
             }
             RadioWork::SourceMatch { neighbour, pending } => {
                 self.radio.set_pending(neighbour, pending);

@@ -39,16 +39,9 @@ impl Contention {
     }
 
     /// Handles a busy channel; returns whether another [delay](Self::delay) follows.
-    pub(crate) fn on_busy(
-        &mut self,
-        access: &impl Access,
-        config: &MacConfig,
-    ) -> Result<(), AccessFailure> {
+    pub(crate) fn on_busy(&mut self, config: &MacConfig) -> Result<(), AccessFailure> {
         match self {
-            Contention::Csma(csma) => match (csma.on_busy(config), access.has_backoff()) {
-                (_, true) => Ok(()),
-                (result, false) => result,
-            },
+            Contention::Csma(csma) => csma.on_busy(config),
             Contention::Radio => Err(AccessFailure),
         }
     }

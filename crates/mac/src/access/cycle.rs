@@ -96,13 +96,6 @@ pub struct Target {
     pub continues: bool,
 }
 
-impl Target {
-    /// Returns whether the frame is a broadcast.
-    pub fn is_broadcast(&self) -> bool {
-        self.dst == Address::BROADCAST
-    }
-}
-
 /// The role of a received data frame in a method.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning<'f> {
@@ -116,9 +109,99 @@ pub enum Meaning<'f> {
     Malformed,
 }
 
-/// The state that a [`Mac`](crate::Mac) stores in its [`Cycle`].
+/// The constant properties of a method.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CycleProperties {
+    /// Whether the receiver is mostly off.
+    pub sleeps: bool,
+    /// Whether frames to a neighbour request an acknowledgment.
+    pub asks_for_acks: bool,
+    /// Whether a frame without an acknowledgment request may arrive repeatedly.
+    pub repeats_all: bool,
+    /// Bytes of the method's header before the payload of a data frame.
+    pub header_len: usize,
+    /// Whether [`Cycle::again`] replaces the retransmission rules of the MAC.
+    pub has_layer: bool,
+    /// Number of neighbours for which the upper layer may hold packets; 0 for no limit.
+    pub neighbour_queues: usize,
+}
+
+/// The present demands of a [`Cycle`] on the MAC and its radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CycleStatus {
+    /// Whether the receiver is on between jobs of the radio.
+    pub listens: bool,
+    /// Time of the next [`Cycle::poll`].
+    pub next: Option<Instant>,
+    /// Whether the frame occupies the channel, so that the receiver's cycle waits.
+    pub has_channel: bool,
+    /// Whether the frame waits for its receiver's probe.
+    pub awaits_probe: bool,
+    /// The content that the radio must have before the next step of the frame.
+    pub cargo: Cargo,
+}
+
+/// An event for a [`Cycle`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum CycleEvent<'f> {
+    /// The assessment that the receiver's cycle requested has ended.
+    Assessed(Channel),
+    /// The requested probe has ended, sent or not.
+    Probed,
+    /// A frame for this node has arrived.
+    Frame {
+        /// Whether its sender has another.
+        more: bool,
+    },
+    /// A strobe for this node has arrived.
+    Strobe,
+    /// This node has overheard a data frame for another node, with this payload.
+    Overheard(&'f [u8]),
+    /// A frame is now in service. [`Move::Wait`] delays its first attempt.
+    Submitted(Target),
+    /// The channel was assessed before a transmission. [`Move::Wait`] delays the next step; any
+    /// other answer ends the attempt as on a busy channel.
+    Sensed(Channel),
+    /// A probe has arrived. Any answer ends the wait of the frame in service.
+    Probe {
+        /// Address of its sender.
+        src: Address,
+        /// The frame in service.
+        target: Target,
+    },
+    /// A neighbour has answered a strobe for this frame.
+    StrobeAnswered(Target),
+    /// A copy of a repeated frame was acknowledged.
+    Answered {
+        /// The frame in service.
+        target: Target,
+        /// Time since the start of that copy.
+        begun_ago: Duration,
+    },
+    /// A frame that was not repeated was acknowledged.
+    Acked(Target),
+    /// The acknowledgment is missing.
+    Silence(Target),
+    /// A frame without an acknowledgment request was sent. Any answer continues its service,
+    /// because the frame waits for more probes.
+    Sent,
+    /// The channel was busy, and the frame was not sent. [`Move::Wait`] continues its service,
+    /// [`Move::Silence`] fails the attempt for lack of an acknowledgment, and any other answer
+    /// fails it as on a busy channel.
+    Blocked,
+    /// The MAC has returned the frame to the upper layer.
+    Preempted,
+    /// The frame's service has ended.
+    Ended,
+}
+
+/// A [`Cycle`] with the state that the [`Mac`](crate::Mac) keeps for it.
 #[derive(Clone, Debug)]
-pub struct CycleState {
+pub struct Cycled<C> {
+    /// The decisions.
+    pub cycle: C,
+    /// The properties of its method.
+    pub properties: CycleProperties,
     /// Earliest start of the next attempt.
     pub(crate) not_before: Instant,
     /// The strobe or probe being loaded.
@@ -126,10 +209,12 @@ pub struct CycleState {
     pub(crate) probes: bool,
 }
 
-impl CycleState {
-    /// Returns the state of a node that starts.
-    pub const fn new() -> Self {
-        CycleState {
+impl<C> Cycled<C> {
+    /// Returns the cycle of a node that starts.
+    pub const fn new(cycle: C, properties: CycleProperties) -> Self {
+        Cycled {
+            cycle,
+            properties,
             not_before: Instant::ZERO,
             short: FrameBuf::new(),
             probes: false,
@@ -137,227 +222,77 @@ impl CycleState {
     }
 }
 
-impl Default for CycleState {
-    fn default() -> Self {
-        CycleState::new()
-    }
-}
-
 /// The decisions of a method whose receivers are mostly off. It needs a radio with
 /// [`auto_ack`](crate::RadioCaps::auto_ack) and without `csma` and `retries`.
 ///
-/// `W` are the radio jobs that such a method has, [`Access::Work`](super::Access::Work). By default
-/// the receiver is always on, and a frame is sent after one channel assessment.
+/// `W` are the radio jobs that such a method has, [`Access::Work`](super::Access::Work).
 pub trait Cycle<W> {
-    /// Returns the state that the MAC stores here.
-    fn state(&self) -> &CycleState;
-
-    /// Returns the state as [`Self::state`].
-    fn state_mut(&mut self) -> &mut CycleState;
-
-    // --- this node's receiver ---
-
-    /// Returns whether the receiver is mostly off.
-    fn sleeps(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the receiver is on between jobs of the radio.
-    fn listens(&self) -> bool {
-        true
-    }
-
-    /// Returns the time of the next [`Self::poll`].
-    fn next(&self) -> Option<Instant> {
-        None
-    }
+    /// Returns the demands on the MAC. The frame in service, or the last one, is `target`.
+    fn status(&self, target: &Target) -> CycleStatus;
 
     /// Continues the receiver's cycle. The MAC carries out the returned task.
-    fn poll(&mut self, now: Instant) -> Option<Errand<W>> {
-        let _ = now;
-        None
-    }
+    fn poll(&mut self, now: Instant) -> Option<Errand<W>>;
 
-    /// Handles the assessment that the receiver's cycle requested.
-    fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
-        let _ = (now, channel, rng);
-    }
+    /// Handles an event. Some events describe an answer; an answer to another event has no effect.
+    fn on_event(&mut self, now: Instant, event: CycleEvent<'_>, rng: &mut Rng) -> Option<Move<W>>;
 
-    /// Handles the end of the requested probe, sent or not.
-    fn on_probed(&mut self, now: Instant) {
-        let _ = now;
-    }
-
-    /// Handles a frame for this node; `more` is whether its sender has another.
-    fn on_frame(&mut self, now: Instant, more: bool) {
-        let _ = (now, more);
-    }
-
-    /// Handles a strobe for this node.
-    fn on_strobe(&mut self, now: Instant) {
-        let _ = now;
-    }
-
-    /// Handles the payload of an overheard data frame for another node.
-    fn on_overheard(&mut self, payload: &[u8]) {
-        let _ = payload;
-    }
-
-    // --- frame contents ---
-
-    /// Returns whether frames to a neighbour request an acknowledgment.
-    fn asks_for_acks(&self) -> bool {
-        true
-    }
-
-    /// Returns whether a frame without an acknowledgment request may arrive repeatedly.
-    fn repeats_all(&self) -> bool {
-        false
-    }
-
-    /// Returns the bytes of the method's header before the payload of a data frame.
-    fn header_len(&self) -> usize {
-        0
-    }
-
-    /// Writes the method's header to `area`, which follows the MAC header of `mac_header_len`
-    /// bytes. `addresses` are the sender's and the receiver's. Returns the length of the frame's
-    /// part in `area`.
-    fn write_header(
-        &self,
-        addresses: (Address, Address),
-        mac_header_len: usize,
-        area: &mut [u8],
-        payload_len: usize,
-    ) -> usize {
-        let _ = (addresses, mac_header_len, area);
-        payload_len
-    }
-
-    /// Returns the role of a data frame with this payload.
-    fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
-        Meaning::Data(payload)
-    }
-
-    /// Returns the bytes after the MAC header of this node's strobe or probe, and their number.
-    fn short(&self, from: Address) -> ([u8; 6], usize) {
-        let _ = from;
-        ([0; 6], 0)
-    }
-
-    // --- the frame in service ---
-
-    /// Handles a new frame in service; returns the start of its first attempt.
-    fn on_submit(&mut self, now: Instant, target: &Target) -> Instant {
-        let _ = target;
-        now
-    }
-
-    /// Returns the content that the radio must have before the next step.
-    fn cargo(&self, target: &Target) -> Cargo {
-        let _ = target;
-        Cargo::Frame
-    }
-
-    /// Returns the next step.
-    fn advance(&mut self, now: Instant, target: &Target) -> Move<W> {
-        let _ = (now, target);
-        Move::Send { cca: true }
-    }
-
-    /// Returns whether the frame occupies the channel, so that the receiver's cycle waits.
-    fn has_channel(&self) -> bool {
-        false
-    }
-
-    /// Returns whether the frame waits for its receiver's probe.
-    fn awaits_probe(&self) -> bool {
-        false
-    }
-
-    /// Handles a channel assessment before a transmission. Returns [`Move::Wait`] until the next
-    /// step; any other result ends the attempt as on a busy channel.
-    fn on_sensed(&mut self, now: Instant, channel: Channel) -> Move<W> {
-        let _ = (now, channel);
-        Move::Collision
-    }
-
-    /// Handles a probe from `src`; returns whether the frame is sent now.
-    fn on_probe(&mut self, src: Address, target: &Target) -> bool {
-        let _ = (src, target);
-        false
-    }
-
-    /// Handles an answered strobe.
-    fn on_strobe_answer(&mut self, now: Instant, target: &Target) {
-        let _ = (now, target);
-    }
-
-    /// Handles the acknowledgment of a copy that began `begun_ago` ago.
-    fn on_answer(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
-        let _ = (now, target, begun_ago);
-    }
-
-    /// Handles the acknowledgment of a frame that was not repeated.
-    fn on_ack(&mut self, now: Instant, target: &Target) {
-        let _ = (now, target);
-    }
-
-    /// Handles a missing acknowledgment.
-    fn on_silence(&mut self, now: Instant, target: &Target) {
-        let _ = (now, target);
-    }
-
-    /// Handles a busy channel. Returns whether the attempt fails as on a busy channel (true) or for
-    /// lack of an acknowledgment.
-    fn on_collision(&mut self) -> bool {
-        true
-    }
-
-    /// Handles the end of a frame without an acknowledgment request, sent or not. Returns whether
-    /// it waits for more probes.
-    fn goes_on(&mut self) -> bool {
-        false
-    }
-
-    /// Handles that the MAC returns the frame to the upper layer.
-    fn on_preempted(&mut self) {}
-
-    /// Handles the end of the frame's service.
-    fn on_end(&mut self, now: Instant) {
-        let _ = now;
-    }
-
-    // --- retransmissions ---
-
-    /// Returns whether [`Self::again`] replaces the retransmission rules of the MAC.
-    fn has_layer(&self) -> bool {
-        false
-    }
+    /// Returns the next step of the frame in service.
+    fn advance(&mut self, now: Instant, target: &Target) -> Move<W>;
 
     /// Returns the time of the next retransmission after `transmissions` without an acknowledgment;
     /// `None` to drop the frame.
-    fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
-        let _ = (now, transmissions, rng);
-        None
-    }
+    fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant>;
 
-    /// Returns the number of neighbours for which the upper layer may hold packets; 0 for no limit.
-    fn neighbour_queues(&self) -> usize {
-        0
-    }
+    /// Writes the method's header to `area`, which follows the MAC header of `mac_header_len`
+    /// bytes. `src` and `dst` are the addresses of the frame. Returns the length of the frame's
+    /// part in `area`.
+    fn write_header(
+        &self,
+        src: Address,
+        dst: Address,
+        mac_header_len: usize,
+        area: &mut [u8],
+        payload_len: usize,
+    ) -> usize;
+
+    /// Returns the role of a data frame with this payload.
+    fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f>;
+
+    /// Returns the bytes after the MAC header of this node's strobe or probe, and their number.
+    fn short(&self, from: Address) -> ([u8; 6], usize);
 }
 
 /// The cycle of a method without one.
-#[derive(Clone, Copy, Debug)]
-pub enum NoCycle {}
-
-impl<W> Cycle<W> for NoCycle {
-    fn state(&self) -> &CycleState {
+impl<W> Cycle<W> for Infallible {
+    fn status(&self, _: &Target) -> CycleStatus {
         match *self {}
     }
 
-    fn state_mut(&mut self) -> &mut CycleState {
+    fn poll(&mut self, _: Instant) -> Option<Errand<W>> {
+        match *self {}
+    }
+
+    fn on_event(&mut self, _: Instant, _: CycleEvent<'_>, _: &mut Rng) -> Option<Move<W>> {
+        match *self {}
+    }
+
+    fn advance(&mut self, _: Instant, _: &Target) -> Move<W> {
+        match *self {}
+    }
+
+    fn again(&self, _: Instant, _: u8, _: &mut Rng) -> Option<Instant> {
+        match *self {}
+    }
+
+    fn write_header(&self, _: Address, _: Address, _: usize, _: &mut [u8], _: usize) -> usize {
+        match *self {}
+    }
+
+    fn read<'f>(&self, _: &'f [u8]) -> Meaning<'f> {
+        match *self {}
+    }
+
+    fn short(&self, _: Address) -> ([u8; 6], usize) {
         match *self {}
     }
 }

@@ -17,7 +17,8 @@ use redpoll_base::{Duration, Rng};
 
 pub(crate) use contention::{AccessFailure, Contention};
 pub use cycle::{
-    Cargo, Channel, Cycle, CycleState, CycledResult, Errand, Meaning, Move, NoCycle, Target,
+    Cargo, Channel, Cycle, CycleEvent, CycleProperties, CycleStatus, Cycled, CycledResult, Errand,
+    Meaning, Move, Target,
 };
 
 /// A method of access to the medium. The default of every part is that of IEEE 802.15.4-2015.
@@ -27,7 +28,7 @@ pub trait Access: Clone + Debug {
     type Work: Copy + PartialEq + Eq + Debug;
     /// The results of these jobs: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
     type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
-    /// The decisions of a method whose receivers are mostly off.
+    /// The decisions of a method whose receivers are mostly off. [`Infallible`] if there are none.
     type Cycle: Cycle<Self::Work>;
 
     /// Starts with the node. `rng` is that of its MAC.
@@ -37,26 +38,21 @@ pub trait Access: Clone + Debug {
 
     /// Returns its [`Cycle`]; `None` if the receiver is always on and frames are not repeated. The
     /// result does not change after [`Self::begin`].
-    fn cycle(&self) -> Option<&Self::Cycle> {
+    fn cycle(&self) -> Option<&Cycled<Self::Cycle>> {
         None
     }
 
     /// Returns the cycle as [`Self::cycle`].
-    fn cycle_mut(&mut self) -> Option<&mut Self::Cycle> {
+    fn cycle_mut(&mut self) -> Option<&mut Cycled<Self::Cycle>> {
         None
     }
 
-    /// Returns a backoff that replaces those of CSMA-CA; attempts then do not fail because of a
-    /// busy channel. `was_busy` is whether the channel was busy during this attempt. `None` selects
-    /// CSMA-CA.
+    /// Returns a backoff that replaces one of CSMA-CA; `None` selects CSMA-CA. `was_busy` is whether
+    /// the channel was busy during this attempt. `max_csma_backoffs` of
+    /// [`MacConfig`](crate::MacConfig) limits the number of backoffs.
     fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
         let _ = (was_busy, rng);
         None
-    }
-
-    /// Returns whether [`Self::backoff`] replaces those of CSMA-CA.
-    fn has_backoff(&self) -> bool {
-        false
     }
 
     /// Returns a constant part of the delay before a retransmission, in addition to
@@ -74,5 +70,5 @@ pub struct CsmaCa;
 impl Access for CsmaCa {
     type Work = Infallible;
     type Done = Infallible;
-    type Cycle = NoCycle;
+    type Cycle = Infallible;
 }

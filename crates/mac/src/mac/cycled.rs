@@ -6,20 +6,36 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
 use super::{Content, Mac, OutgoingFrame, Progress, Rest, Work};
-use crate::access::{Access, Cargo, Channel, Cycle, CycledResult, Errand, Meaning, Move, Target};
+use crate::access::{
+    Access, Cargo, Channel, Cycle, CycleEvent, CycleProperties, CycleStatus, Cycled, CycledResult,
+    Errand, Meaning, Move, Target,
+};
 use crate::counters::count;
 use crate::{RadioResult, RadioWork, TxStatus};
 
 impl<A: Access> Mac<A> {
-    /// Returns the number of neighbours for which the upper layer may have packets at a time; 0 for
-    /// no limit.
-    pub fn neighbour_queues(&self) -> usize {
-        self.access.cycle().map_or(0, Cycle::neighbour_queues)
+    fn properties(&self) -> Option<&CycleProperties> {
+        self.access.cycle().map(|it| &it.properties)
+    }
+
+    fn status(&self) -> Option<CycleStatus> {
+        let target = self.target();
+        self.access.cycle().map(|it| it.cycle.status(&target))
+    }
+
+    /// Reports an event to the cycle; returns the answer.
+    pub(super) fn tell_cycle(
+        &mut self,
+        now: Instant,
+        event: CycleEvent<'_>,
+    ) -> Option<Move<A::Work>> {
+        let cycled = self.access.cycle_mut()?;
+        cycled.cycle.on_event(now, event, &mut self.rng)
     }
 
     /// Returns whether frames to `dst` request an acknowledgment.
     pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
-        let asks = self.access.cycle().is_none_or(Cycle::asks_for_acks);
+        let asks = self.properties().is_none_or(|it| it.asks_for_acks);
         crate::filter::asks_for_ack(dst) && (asks || self.kind == OutgoingFrame::Request)
     }
 
@@ -38,17 +54,24 @@ impl<A: Access> Mac<A> {
     }
 
     pub(super) fn on_submit_cycled(&mut self, now: Instant) {
-        let target = self.target();
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.state_mut().not_before = cycle.on_submit(now, &target);
+        let event = CycleEvent::Submitted(self.target());
+        let not_before = match self.tell_cycle(now, event) {
+            Some(Move::Wait(until)) => until,
+            _ => now,
+        };
+        if let Some(cycled) = self.access.cycle_mut() {
+            cycled.not_before = not_before;
         }
     }
 
     pub(super) fn start_cycled(&mut self, now: Instant) {
-        let Some(cycle) = self.access.cycle() else {
+        let Some(Cycled {
+            not_before: until, ..
+        }) = self.access.cycle()
+        else {
             return;
         };
-        let until = cycle.state().not_before;
+        let until = *until;
         self.progress = match until > now {
             true => Progress::Backoff { until },
             false => Progress::Ready,
@@ -83,11 +106,10 @@ impl<A: Access> Mac<A> {
     }
 
     fn cargo(&self) -> Option<Content> {
-        let cycle = self.access.cycle().filter(|_| self.is_cycled());
-        let Some(cycle) = cycle else {
+        let Some(status) = self.status().filter(|_| self.is_cycled()) else {
             return Some(Content::Frame);
         };
-        match cycle.cargo(&self.target()) {
+        match status.cargo {
             Cargo::Frame => Some(Content::Frame),
             Cargo::Short => Some(Content::Short),
             Cargo::Nothing => None,
@@ -104,8 +126,8 @@ impl<A: Access> Mac<A> {
         }
         let content = cargo.unwrap_or(Content::Frame);
         let target = self.target();
-        let cycle = self.access.cycle_mut()?;
-        let (work, radio) = match cycle.advance(now, &target) {
+        let cycled = self.access.cycle_mut()?;
+        let (work, radio) = match cycled.cycle.advance(now, &target) {
             Move::Wait(until) | Move::Await(until) => {
                 self.progress = Progress::Backoff { until };
                 return self.poll_rest();
@@ -135,10 +157,7 @@ impl<A: Access> Mac<A> {
     }
 
     fn on_silence(&mut self, now: Instant) {
-        let target = self.target();
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.on_silence(now, &target);
-        }
+        self.tell_cycle(now, CycleEvent::Silence(self.target()));
         count(&mut self.counters.no_ack);
         self.burst.on_failure();
         self.try_cycled_again(now, TxStatus::NoAck);
@@ -153,16 +172,11 @@ impl<A: Access> Mac<A> {
 
     pub(super) fn on_cycled_transmitted(&mut self, now: Instant, result: RadioResult<A::Done>) {
         let target = self.target();
-        let Some(cycle) = self.access.cycle_mut() else {
-            return;
-        };
         if result == RadioResult::ChannelBusy {
-            return if cycle.goes_on() {
-                self.progress = Progress::Ready;
-            } else if cycle.on_collision() {
-                self.on_collision(now);
-            } else {
-                self.on_silence(now);
+            return match self.tell_cycle(now, CycleEvent::Blocked) {
+                Some(Move::Wait(_)) => self.progress = Progress::Ready,
+                Some(Move::Silence) => self.on_silence(now),
+                _ => self.on_collision(now),
             };
         }
         count(&mut self.counters.frames_sent);
@@ -172,7 +186,7 @@ impl<A: Access> Mac<A> {
                     frame_pending,
                     begun_ago,
                 } => {
-                    cycle.on_answer(now, &target, begun_ago);
+                    self.tell_cycle(now, CycleEvent::Answered { target, begun_ago });
                     self.on_ack(now, frame_pending);
                 }
                 CycledResult::Assessed(_) => {
@@ -181,11 +195,13 @@ impl<A: Access> Mac<A> {
                 }
             },
             RadioResult::Acked { frame_pending } => {
-                cycle.on_ack(now, &target);
+                self.tell_cycle(now, CycleEvent::Acked(target));
                 self.on_ack(now, frame_pending);
             }
-            RadioResult::Sent if cycle.goes_on() => self.progress = Progress::Ready,
-            RadioResult::Sent => self.finish(now, TxStatus::Delivered),
+            RadioResult::Sent => match self.tell_cycle(now, CycleEvent::Sent) {
+                Some(_) => self.progress = Progress::Ready,
+                None => self.finish(now, TxStatus::Delivered),
+            },
             RadioResult::NoAck => self.on_silence(now),
             _ => {
                 count(&mut self.counters.radio_faults);
@@ -196,20 +212,20 @@ impl<A: Access> Mac<A> {
 
     /// Handles the end of a repeated strobe or a probe.
     pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult<A::Done>) {
-        let target = self.target();
-        let Some(cycle) = self.access.cycle_mut() else {
+        if self.access.cycle().is_none() {
             return;
-        };
+        }
         if self.progress != Progress::OnAir {
-            return cycle.on_probed(now);
+            self.tell_cycle(now, CycleEvent::Probed);
+            return;
         }
         match result {
             RadioResult::Cycled(done) if matches!(done.into(), CycledResult::Answered { .. }) => {
-                cycle.on_strobe_answer(now, &target);
+                self.tell_cycle(now, CycleEvent::StrobeAnswered(self.target()));
                 self.progress = Progress::Ready;
             }
             RadioResult::ChannelBusy => {
-                cycle.on_collision();
+                self.tell_cycle(now, CycleEvent::Blocked);
                 self.on_collision(now);
             }
             _ => self.on_silence(now),
@@ -218,7 +234,7 @@ impl<A: Access> Mac<A> {
 
     pub(super) fn short_frame(&self) -> &[u8] {
         let cycle = self.access.cycle();
-        cycle.map_or(&[], |cycle| cycle.state().short.as_slice())
+        cycle.map_or(&[], |it| &it.short)
     }
 
     /// Writes the short frame that the method needs now: a strobe for the receiver of the frame in
@@ -227,7 +243,7 @@ impl<A: Access> Mac<A> {
         let Some(cycle) = self.access.cycle() else {
             return;
         };
-        let (content, len) = cycle.short(self.address());
+        let (content, len) = cycle.cycle.short(self.config.address());
         let dst = match self.is_probing() {
             true => Address::BROADCAST,
             false => self.dst,
@@ -238,10 +254,9 @@ impl<A: Access> Mac<A> {
             dsn: self.dsn,
             ..self.header(dst)
         };
-        let Some(cycle) = self.access.cycle_mut() else {
+        let Some(Cycled { short, .. }) = self.access.cycle_mut() else {
             return;
         };
-        let short = &mut cycle.state_mut().short;
         let mut cursor = Cursor::new(short.room_mut());
         // The longest header and six bytes fit.
         let _ = header.emit(&mut cursor);
@@ -253,33 +268,32 @@ impl<A: Access> Mac<A> {
     // --- the method's own header ---
 
     pub(super) fn access_header_len(&self) -> usize {
-        let cycle = self
-            .access
-            .cycle()
-            .filter(|_| self.kind == OutgoingFrame::Data);
-        cycle.map_or(0, Cycle::header_len)
+        let properties = self.properties();
+        let properties = properties.filter(|_| self.kind == OutgoingFrame::Data);
+        properties.map_or(0, |it| it.header_len)
     }
 
     /// Writes the method's header into a frame of `len` bytes; returns the frame's new length.
     pub(super) fn write_access_header(&mut self, len: usize, payload_len: usize) -> usize {
-        let addresses = (self.address(), self.dst);
-        let Some(cycle) = self
-            .access
-            .cycle()
-            .filter(|_| self.kind == OutgoingFrame::Data)
+        let (src, dst) = (self.config.address(), self.dst);
+        let cycled = self.access.cycle();
+        let Some(Cycled {
+            cycle, properties, ..
+        }) = cycled.filter(|_| self.kind == OutgoingFrame::Data)
         else {
             return len;
         };
-        let mac_header_len = self.header_len.saturating_sub(cycle.header_len());
+        let mac_header_len = self.header_len.saturating_sub(properties.header_len);
         let room = self.frame.room_mut().get_mut(mac_header_len..);
         let area = room.unwrap_or_default();
-        let behind = cycle.write_header(addresses, mac_header_len, area, payload_len);
+        let behind = cycle.write_header(src, dst, mac_header_len, area, payload_len);
         mac_header_len.saturating_add(behind)
     }
 
     /// Retries a failed frame by the rules of the layer above the method.
     fn try_cycled_again(&mut self, now: Instant, status: TxStatus) {
-        let Some(cycle) = self.access.cycle().filter(|cycle| cycle.has_layer()) else {
+        let cycled = self.access.cycle().filter(|it| it.properties.has_layer);
+        let Some(Cycled { cycle, .. }) = cycled else {
             return self.on_attempt_failed(now, status);
         };
         let begun = self.retry.attempts();
@@ -294,8 +308,8 @@ impl<A: Access> Mac<A> {
             self.retry.on_attempt();
         }
         count(&mut self.counters.frame_retries);
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.state_mut().not_before = until;
+        if let Some(cycled) = self.access.cycle_mut() {
+            cycled.not_before = until;
         }
         self.progress = Progress::RetryDelay {
             until,
@@ -320,36 +334,32 @@ impl<A: Access> Mac<A> {
             count(&mut self.counters.radio_faults);
             Channel::Clear
         });
-        let Some(cycle) = self.access.cycle_mut() else {
+        if self.access.cycle().is_none() {
             return;
-        };
+        }
         if !for_frame {
-            return cycle.on_assessed(now, channel, &mut self.rng);
+            self.tell_cycle(now, CycleEvent::Assessed(channel));
+            return;
         }
-        match cycle.on_sensed(now, channel) {
-            Move::Wait(until) => self.progress = Progress::Backoff { until },
+        match self.tell_cycle(now, CycleEvent::Sensed(channel)) {
+            Some(Move::Wait(until)) => self.progress = Progress::Backoff { until },
             _ => self.on_collision(now),
-        }
-    }
-
-    pub(super) fn on_cycled_preempted(&mut self) {
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.on_preempted();
         }
     }
 
     // --- this node's receiver ---
 
-    /// Handles an intact frame for another node: an access method with strobes yields to their
-    /// senders. Most radios do not deliver such frames.
-    pub fn on_overheard(&mut self, frame: &[u8]) {
-        if let (Some(cycle), Ok((header, payload))) =
-            (self.access.cycle_mut(), FrameHeader::parse(frame))
-            && header.frame_type == FrameType::Data
-            && header.dst != self.config.address()
-        {
-            cycle.on_overheard(payload);
+    /// Handles an intact frame: an access method with strobes yields to the senders of strobes for
+    /// other nodes. Most radios do not deliver such frames.
+    ///
+    /// Returns the payload of an overheard data frame for another node, unless it is secured.
+    pub fn on_overheard<'f>(&mut self, now: Instant, frame: &'f [u8]) -> Option<&'f [u8]> {
+        let (header, payload) = FrameHeader::parse(frame).ok()?;
+        if header.frame_type != FrameType::Data || header.dst == self.config.address() {
+            return None;
         }
+        self.tell_cycle(now, CycleEvent::Overheard(payload));
+        (!header.security).then_some(payload)
     }
 
     /// Returns the payload of a data frame without the method's header, if it is for the upper
@@ -360,52 +370,52 @@ impl<A: Access> Mac<A> {
         header: &FrameHeader,
         payload: &'f [u8],
     ) -> Option<&'f [u8]> {
-        let target = self.target();
-        let Some(cycle) = self.access.cycle_mut() else {
+        let Some(Cycled { cycle, .. }) = self.access.cycle() else {
             return Some(payload);
         };
         match cycle.read(payload) {
             Meaning::Data(payload) => {
-                cycle.on_frame(now, header.frame_pending);
+                let more = header.frame_pending;
+                self.tell_cycle(now, CycleEvent::Frame { more });
                 return Some(payload);
             }
-            Meaning::Strobe => cycle.on_strobe(now),
-            Meaning::Probe => {
-                let waits = matches!(self.progress, Progress::Backoff { .. });
-                if waits && cycle.on_probe(header.src, &target) {
+            Meaning::Strobe => {
+                self.tell_cycle(now, CycleEvent::Strobe);
+            }
+            Meaning::Probe if matches!(self.progress, Progress::Backoff { .. }) => {
+                let (src, target) = (header.src, self.target());
+                if self
+                    .tell_cycle(now, CycleEvent::Probe { src, target })
+                    .is_some()
+                {
                     self.progress = Progress::Ready;
                 }
             }
+            Meaning::Probe => {}
             Meaning::Malformed => count(&mut self.counters.rx_malformed),
         }
         None
     }
 
-    pub(super) fn on_cycled_request(&mut self, now: Instant) {
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.on_frame(now, false);
-        }
-    }
-
     pub(super) fn repeats_broadcasts(&self) -> bool {
-        self.access.cycle().is_some_and(Cycle::repeats_all)
+        self.properties().is_some_and(|it| it.repeats_all)
     }
 
-    /// Returns the cycle if it may use the radio between the jobs of a frame.
-    fn has_turn(&self) -> Option<&A::Cycle> {
-        let cycle = self.access.cycle()?;
-        let is_free = self.work.is_none() && !cycle.state().probes && !cycle.has_channel();
-        (self.rest == Rest::Cycle && is_free).then_some(cycle)
+    /// Returns the cycle's demands if it may use the radio between the jobs of a frame.
+    fn has_turn(&self) -> Option<CycleStatus> {
+        let status = self.status()?;
+        let is_free = self.work.is_none() && !self.is_probing() && !status.has_channel;
+        (self.rest == Rest::Cycle && is_free).then_some(status)
     }
 
     pub(super) fn cycle_at(&self) -> Option<Wake> {
-        self.has_turn()?.next().map(Wake::exactly)
+        self.has_turn()?.next.map(Wake::exactly)
     }
 
     /// Returns the job that the receiver's cycle has for the radio now.
     fn poll_receiver(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         self.has_turn()?;
-        let cycle = self.access.cycle_mut()?;
+        let Cycled { cycle, probes, .. } = self.access.cycle_mut()?;
         match cycle.poll(now)? {
             Errand::Assess(work) => {
                 let for_frame = false;
@@ -413,34 +423,33 @@ impl<A: Access> Mac<A> {
                 Some(RadioWork::Cycled(work))
             }
             Errand::Probe => {
-                cycle.state_mut().probes = true;
+                *probes = true;
                 self.poll_probe()
             }
         }
     }
 
     fn is_probing(&self) -> bool {
-        let cycle = self.access.cycle();
-        cycle.is_some_and(|cycle| cycle.state().probes)
+        self.access.cycle().is_some_and(|it| it.probes)
     }
 
     fn poll_probe(&mut self) -> Option<RadioWork<A::Work>> {
-        let cycle = self.access.cycle_mut()?;
+        let Cycled { probes, .. } = self.access.cycle_mut()?;
         let short = Content::Short;
         if self.loaded != Some(short) {
             return Some(self.load(short));
         }
-        cycle.state_mut().probes = false;
+        *probes = false;
         self.work = Some(Work::Transmit(short));
         Some(RadioWork::Transmit { cca: true })
     }
 
     pub(super) fn awaits_probe(&self) -> bool {
-        self.access.cycle().is_some_and(Cycle::awaits_probe)
+        self.status().is_some_and(|it| it.awaits_probe)
     }
 
     pub(super) fn cycle_rest(&self) -> RadioWork<A::Work> {
-        match self.access.cycle().is_none_or(Cycle::listens) {
+        match self.status().is_none_or(|it| it.listens) {
             true => RadioWork::Listen,
             false => RadioWork::Doze,
         }

@@ -15,10 +15,10 @@ use crate::security::{Refusal, Security};
 use crate::{FrameBuf, Indication, RxInfo, TxStatus};
 
 impl<A: Access> Mac<A> {
-    /// Sets the bytes of security in each frame, [`Security::overhead`], as
+    /// Reserves in each frame the bytes that the present key of `security` adds, 9 to 22, as
     /// [`MacConfig::security_bytes`](crate::MacConfig).
-    pub fn set_security_bytes(&mut self, bytes: usize) {
-        self.config.security_bytes = u8::try_from(bytes).unwrap_or(u8::MAX);
+    pub fn make_room<M: Memory>(&mut self, security: &Security<M>) {
+        self.config.security_bytes = u8::try_from(security.overhead()).unwrap_or(u8::MAX);
     }
 
     /// Protects the submitted frame or data request; to be called before the next
@@ -56,11 +56,11 @@ impl<A: Access> Mac<A> {
             self.input_frame(now, frame, info);
             return None;
         };
-        match security.open((&header, payload), frame, clear) {
+        match security.open(&header, payload, frame, clear) {
             Ok(()) => {}
             // The Imm-ACK of this frame was lost, and the neighbour repeats the frame. The MAC
             // drops it as a duplicate.
-            Err(Refusal::Replayed) if self.was_here(now, clear.as_slice()) => {}
+            Err(Refusal::Replayed) if self.was_here(now, clear) => {}
             Err(why) => {
                 security.counters.refuse(why);
                 count(&mut self.counters.rx_refused);
@@ -68,7 +68,7 @@ impl<A: Access> Mac<A> {
                 return None;
             }
         }
-        self.input_frame(now, clear.as_slice(), info)
+        self.input_frame(now, clear, info)
     }
 
     /// Returns whether this node must acknowledge a frame; `None` if it is not for this node, or

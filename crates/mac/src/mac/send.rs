@@ -4,7 +4,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154;
 
 use super::{Content, Mac, OutgoingFrame, Progress, Work};
-use crate::access::{Access, AccessFailure, Contention, Cycle};
+use crate::access::{Access, AccessFailure, Contention, CycleEvent};
 use crate::counters::count;
 use crate::imm_ack::ACK_WAIT;
 use crate::retry::Next;
@@ -103,7 +103,7 @@ impl<A: Access> Mac<A> {
     fn on_channel_busy(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
         self.burst.on_failure();
-        match self.contention.on_busy(&self.access, &self.config) {
+        match self.contention.on_busy(&self.config) {
             Ok(()) => self.back_off(now),
             Err(AccessFailure) => self.on_access_failure(now),
         }
@@ -165,9 +165,7 @@ impl<A: Access> Mac<A> {
             self.spacing.on_exchange_end(now, self.frame.len());
         }
         self.burst.on_end(self.dst, status == TxStatus::Delivered);
-        if let Some(cycle) = self.access.cycle_mut() {
-            cycle.on_end(now);
-        }
+        self.tell_cycle(now, CycleEvent::Ended);
         self.event = Some(
             match core::mem::replace(&mut self.kind, OutgoingFrame::Data) {
                 OutgoingFrame::Data => MacEvent::Done {

@@ -5,7 +5,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
 
 use super::{Mac, OutgoingFrame, Progress};
-use crate::access::Access;
+use crate::access::{Access, CycleEvent};
 use crate::counters::count;
 use crate::filter::asks_for_ack;
 use crate::retry::Retry;
@@ -56,7 +56,7 @@ impl<A: Access> Mac<A> {
             }
         }
         count(&mut self.counters.data_requests);
-        self.submit_as(now, 1, quick);
+        self.submit(now, 1, quick);
         true
     }
 
@@ -73,8 +73,8 @@ impl<A: Access> Mac<A> {
     }
 
     /// Returns the frame in service if it is between two attempts or waits for its first. With the
-    /// ticket, [`Self::submit_as`] continues its service later; there is no event.
-    pub fn preempt(&mut self) -> Option<Ticket> {
+    /// ticket, [`Self::submit`] continues its service later; there is no event.
+    pub fn preempt(&mut self, now: Instant) -> Option<Ticket> {
         let waits = matches!(
             self.progress,
             Progress::Spacing { .. }
@@ -86,7 +86,7 @@ impl<A: Access> Mac<A> {
             return None;
         }
         count(&mut self.counters.preempted);
-        self.on_cycled_preempted();
+        self.tell_cycle(now, CycleEvent::Preempted);
         self.progress = Progress::Idle;
         let begun = self.retry.attempts();
         Some(Ticket {
@@ -168,7 +168,7 @@ impl<A: Access> Mac<A> {
             return;
         }
         count(&mut self.counters.rx_data_requests);
-        self.on_cycled_request(now);
+        self.tell_cycle(now, CycleEvent::Frame { more: false });
         let known = match header.src {
             Address::Short(short) => self.pending.contains(short),
             _ => false,

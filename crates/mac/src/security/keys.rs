@@ -6,7 +6,7 @@ use core::fmt;
 use redpoll_wire::ieee802154::KeyIdentifier;
 
 /// Keys that a node has at the same time: the previous, the current and the next one.
-pub const KEYS_MAX: usize = 3;
+const KEYS_MAX: usize = 3;
 
 /// A key and its identification in frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -51,7 +51,7 @@ impl fmt::Debug for Key {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// There are already [`KEYS_MAX`] keys.
+    /// There are already three keys: the previous, the current and the next one.
     Full,
     /// No key has this index.
     Unknown,

@@ -35,18 +35,16 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
-use core::fmt;
-
 use redpoll_base::{Memory, copy, move_within};
 use redpoll_wire::Cursor;
+pub use redpoll_wire::ieee802154::SecurityLevel;
 use redpoll_wire::ieee802154::{self, Address, AuxiliaryHeader, FrameHeader, FrameType};
-pub use redpoll_wire::ieee802154::{KeyIdentifier, SecurityLevel};
 
 use crate::FrameBuf;
 use crate::counters::count;
 pub use ccm::{Aes, BlockAes, CcmStar, CipherFault, SoftwareAes};
 use counter::{FrameCounter, NoCounter};
-pub use keys::{KEYS_MAX, Key, KeyError};
+pub use keys::{Key, KeyError};
 pub use replay::ReplayEntry;
 use replay::{Age, Replay};
 
@@ -153,8 +151,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// All reasons, in the order of [`SecurityCounters::refusals`].
-    pub const ALL: [Refusal; 9] = [
+    const ALL: [Refusal; 9] = [
         Refusal::Unsecured,
         Refusal::Malformed,
         Refusal::Level,
@@ -184,8 +181,7 @@ impl Refusal {
 
 /// The reason why a frame could not be protected, and was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum SealError {
+pub(crate) enum SealError {
     /// Every frame counter has been used. The node is silent until it starts with another key.
     Exhausted,
     /// The next frame counters have not been stored yet ([`Security::poll_counter`]).
@@ -196,19 +192,6 @@ pub enum SealError {
     /// The cipher failed.
     Cipher,
 }
-
-impl fmt::Display for SealError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SealError::Exhausted => "every frame counter has been used",
-            SealError::NotStored => "the next frame counters are not stored yet",
-            SealError::TooLong => "the frame has no room for its security",
-            SealError::Cipher => "the cipher has failed",
-        })
-    }
-}
-
-impl core::error::Error for SealError {}
 
 /// Counters. They wrap at 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -229,7 +212,7 @@ impl SecurityCounters {
         self.refusals.get(why as usize).copied().unwrap_or(0)
     }
 
-    /// Returns every reason with its count, zeros included.
+    /// Returns every reason with its count, zeros included, in the order of [`Refusal`].
     pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u32)> + '_ {
         Refusal::ALL.into_iter().zip(self.refusals)
     }
@@ -353,7 +336,7 @@ impl<M: Memory + 'static> Security<M> {
     }
 
     /// Returns the bytes that the protection adds to a frame: 9 to 22.
-    pub const fn overhead(&self) -> usize {
+    pub(crate) const fn overhead(&self) -> usize {
         self.header(0).overhead()
     }
 
@@ -395,7 +378,7 @@ impl<M: Memory + 'static> Security<M> {
     }
 
     fn try_seal(&mut self, frame: &mut FrameBuf) -> Result<(), SealError> {
-        let parsed = FrameHeader::parse(frame.as_slice());
+        let parsed = FrameHeader::parse(frame);
         let (header, payload) = parsed.map_err(|_| SealError::TooLong)?;
         let (header_len, len) = (frame.len().saturating_sub(payload.len()), frame.len());
         let sealed_len = len.saturating_add(self.overhead());
@@ -425,14 +408,15 @@ impl<M: Memory + 'static> Security<M> {
     }
 
     /// Writes the frame without its protection to `clear`: the incoming frame security procedure
-    /// (§9.2.3). `header` is the frame's.
+    /// (§9.2.3). `header` and `payload` are the frame's.
     ///
     /// # Errors
     /// The reason why it must not be used. A frame that is [`Refusal::Replayed`] is authentic, and
     /// in `clear`.
     pub(crate) fn open(
         &mut self,
-        (header, payload): (&FrameHeader, &[u8]),
+        header: &FrameHeader,
+        payload: &[u8],
         frame: &[u8],
         clear: &mut FrameBuf,
     ) -> Result<(), Refusal> {
@@ -465,37 +449,6 @@ impl<M: Memory + 'static> Security<M> {
                 Ok(())
             }
         }
-    }
-}
-
-/// Writes the unprotected `frame` to `clear`, for an observer that has the key: it accepts any
-/// level and repeated counters. `eui64_of` returns the EUI-64 of the frame's sender.
-///
-/// # Errors
-/// [`Refusal::Unsecured`], [`Refusal::Malformed`], [`Refusal::UnknownSender`], and
-/// [`Refusal::Unauthenticated`] if it was made with another key or is damaged.
-pub fn look(
-    frame: &[u8],
-    key: &[u8; 16],
-    cipher: &dyn CcmStar,
-    eui64_of: impl FnOnce(Address) -> Option<[u8; 8]>,
-    clear: &mut FrameBuf,
-) -> Result<(), Refusal> {
-    let (header, payload) = FrameHeader::parse(frame).map_err(|_| Refusal::Malformed)?;
-    let aux = auxiliary(&header, payload)?;
-    let eui64 = eui64_of(header.src).ok_or(Refusal::UnknownSender)?;
-    let header_len = frame.len().saturating_sub(payload.len());
-    let layout = Layout::of(&header, header_len, &aux, frame.len());
-    let nonce = aux.nonce(eui64);
-    let is_authentic =
-        layout
-            .ok_or(Refusal::Malformed)?
-            .uncover(frame, clear, |open, message, mic| {
-                cipher.open(key, &nonce, open, message, mic)
-            });
-    match is_authentic {
-        true => Ok(()),
-        false => Err(Refusal::Unauthenticated),
     }
 }
 

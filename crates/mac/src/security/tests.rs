@@ -65,8 +65,8 @@ fn buffer(frame: &[u8]) -> FrameBuf {
 fn open(security: &mut Security<Heap>, frame: &[u8]) -> Result<Vec<u8>, Refusal> {
     let parsed = FrameHeader::parse(frame).unwrap();
     let mut clear = FrameBuf::new();
-    security.open((&parsed.0, parsed.1), frame, &mut clear)?;
-    Ok(clear.as_slice().to_vec())
+    security.open(&parsed.0, parsed.1, frame, &mut clear)?;
+    Ok(clear.to_vec())
 }
 
 fn eui64(short: u16) -> [u8; 8] {
@@ -109,7 +109,7 @@ fn check_vector(level: SecurityLevel, plain: &[u8], sealed: &[u8]) {
     let mut sender = node(level, key, EXTENDED, 5);
     let mut buffer = buffer(plain);
     assert_eq!(sender.seal(&mut buffer), Ok(()));
-    assert_eq!(buffer.as_slice(), sealed);
+    assert_eq!(*buffer, *sealed);
     let mut receiver = node(level, key, [0; 8], 0);
     assert_eq!(open(&mut receiver, sealed), Ok(plain.to_vec()));
 }
@@ -192,9 +192,9 @@ fn every_level_and_key_is_opened_by_its_neighbour() {
             let mut sealed = buffer(&plain);
             assert_eq!(sender.seal(&mut sealed), Ok(()));
             assert_eq!(sealed.len(), plain.len() + sender.overhead());
-            let hidden = sealed.as_slice()[9..].windows(3).all(|w| w != [0x5a; 3]);
+            let hidden = sealed[9..].windows(3).all(|w| w != [0x5a; 3]);
             assert_eq!(hidden || len < 3, level.encrypts() || len < 3);
-            assert_eq!(open(&mut receiver, sealed.as_slice()), Ok(plain));
+            assert_eq!(open(&mut receiver, &sealed), Ok(plain));
         }
         let mut too_long = buffer(&frame(&vec![0; longest + 1]));
         assert_eq!(sender.seal(&mut too_long), Err(SealError::TooLong));
@@ -212,7 +212,7 @@ fn frames_are_refused_by_name() {
         plain[7..9].copy_from_slice(&from.to_le_bytes());
         let mut frame = buffer(&plain);
         sender.seal(&mut frame).unwrap();
-        frame.as_slice().to_vec()
+        frame.to_vec()
     };
 
     assert_eq!(
@@ -259,14 +259,14 @@ fn what_is_not_authentic_leaves_no_trace() {
     let mut forged = buffer(&frame(b"x"));
     foe.seal(&mut forged).unwrap();
     for _ in 0..10 {
-        let refused = open(&mut receiver, forged.as_slice());
+        let refused = open(&mut receiver, &forged);
         assert_eq!(refused, Err(Refusal::Unauthenticated));
     }
     assert_eq!(receiver.neighbours(), 0);
     let mut sender = node(level, key, eui64(0x11), 0);
     let mut honest = buffer(&frame(b"x"));
     sender.seal(&mut honest).unwrap();
-    assert!(open(&mut receiver, honest.as_slice()).is_ok());
+    assert!(open(&mut receiver, &honest).is_ok());
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn a_full_table_refuses_newcomers_and_keeps_those_it_knows() {
         let mut frame = buffer(&plain);
         let mut sender = node(level, key, eui64(short), counter);
         sender.seal(&mut frame).unwrap();
-        frame.as_slice().to_vec()
+        frame.to_vec()
     };
     assert!(open(&mut receiver, &sealed(1, 0)).is_ok());
     assert!(open(&mut receiver, &sealed(2, 0)).is_ok());
@@ -300,11 +300,11 @@ fn a_short_address_has_the_eui64_that_it_was_given_or_that_is_derived() {
     let mut sender = node(level, key, EXTENDED, 0);
     let mut sealed = buffer(&frame(b"x"));
     sender.seal(&mut sealed).unwrap();
-    let opened = open(&mut receiver, sealed.as_slice());
+    let opened = open(&mut receiver, &sealed);
     assert_eq!(opened, Err(Refusal::UnknownSender));
     assert!(receiver.name_neighbour(0x11, EXTENDED));
     assert!(!receiver.name_neighbour(0x12, EXTENDED), "one entry");
-    assert!(open(&mut receiver, sealed.as_slice()).is_ok());
+    assert!(open(&mut receiver, &sealed).is_ok());
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn a_network_changes_its_key_without_losing_a_frame() {
     let pass = |a: &mut Security<Heap>, b: &mut Security<Heap>| {
         let mut sealed = buffer(&frame(b"x"));
         a.seal(&mut sealed).unwrap();
-        open(b, sealed.as_slice())
+        open(b, &sealed)
     };
     assert!(pass(&mut a, &mut b).is_ok());
     b.add_key(new).unwrap();
@@ -339,7 +339,7 @@ fn a_node_whose_counters_are_used_up_says_so_and_sends_nothing() {
     let mut sender = node(SecurityLevel::EncMic32, key, eui64(0x11), u32::MAX - 1);
     let mut sealed = buffer(&frame(b"x"));
     assert_eq!(sender.seal(&mut sealed), Ok(()));
-    assert_eq!(&sealed.as_slice()[10..14], &[0xfe, 0xff, 0xff, 0xff]);
+    assert_eq!(&sealed[10..14], &[0xfe, 0xff, 0xff, 0xff]);
     for _ in 0..3 {
         store(&mut sender);
         let mut more = buffer(&frame(b"x"));

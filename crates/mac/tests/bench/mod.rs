@@ -4,7 +4,8 @@
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_mac::{
-    FrameBuf, Mac, MacConfig, MacEvent, RadioCaps, RadioResult, RadioWork, RxInfo, TxStatus,
+    CsmaCa, FrameBuf, Mac, MacConfig, MacEvent, RadioCaps, RadioResult, RadioWork, RxInfo, Service,
+    TxStatus,
 };
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
@@ -47,7 +48,7 @@ pub struct Bench {
 impl Bench {
     pub fn new(config: MacConfig) -> Self {
         Bench {
-            mac: Mac::new(config, Rng::new(1)),
+            mac: Mac::new(config, CsmaCa, Rng::new(1)),
             now: Instant::from_secs(1),
             buffer: FrameBuf::new(),
         }
@@ -56,7 +57,7 @@ impl Bench {
     pub fn submit(&mut self, dst: Address, payload: &[u8]) {
         let room = self.mac.frame_mut(dst).expect("the MAC is idle");
         room[..payload.len()].copy_from_slice(payload);
-        self.mac.submit(self.now, payload.len());
+        self.mac.submit(self.now, payload.len(), Service::default());
     }
 
     pub fn poll(&mut self) -> Option<RadioWork> {
@@ -119,7 +120,7 @@ impl Bench {
 
     /// Returns the sequence number of the frame in the buffer.
     pub fn dsn(&self) -> u8 {
-        self.buffer.as_slice()[2]
+        self.buffer[2]
     }
 
     pub fn done_event(&mut self) -> Option<(TxStatus, u8)> {

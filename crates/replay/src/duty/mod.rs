@@ -26,7 +26,9 @@ pub use config::{DutyConfig, LayerConfig, Method, Release};
 use constants::Timing;
 
 use redpoll_base::{Duration, Instant, Rng};
-use redpoll_mac::{Cargo, Channel, Cycle, CycleState, Errand, Meaning, Target};
+use redpoll_mac::{
+    Cargo, Channel, Cycle, CycleEvent, CycleProperties, CycleStatus, Errand, Meaning, Target,
+};
 use redpoll_wire::ieee802154::Address;
 
 use crate::count;
@@ -85,7 +87,6 @@ type Move = redpoll_mac::Move<Work>;
 
 #[derive(Clone, Debug)]
 pub struct Duty {
-    state: CycleState,
     config: DutyConfig,
     timing: Timing,
     layer: Option<Layer>,
@@ -111,7 +112,6 @@ impl Duty {
             phases: Phases::new(),
             stage: Stage::Fresh,
             yields: 0,
-            state: CycleState::new(),
             counters: DutyCounters::default(),
             config,
             timing,
@@ -136,7 +136,7 @@ impl Duty {
 
     /// Returns when to start a frame to a neighbour whose phase is known.
     fn phase_start(&self, now: Instant, target: &Target) -> Option<Instant> {
-        let is_locked = self.config.phase_lock && !target.is_broadcast();
+        let is_locked = self.config.phase_lock && !is_broadcast(target);
         let (cycle, guard) = (self.timing.cycle, self.timing.guard);
         is_locked.then(|| self.phases.start(now, target.dst, cycle, guard))?
     }
@@ -212,7 +212,7 @@ impl Duty {
     /// Returns when strobes begin. Contiki's X-MAC assumes the phase of a neighbour that has
     /// answered once, but never stored it: it waits for a multiple of the cycle of its own clock.
     fn encounter(&self, now: Instant, target: &Target) -> Instant {
-        if !self.config.phase_lock || target.is_broadcast() || !self.phases.knows(target.dst) {
+        if !self.config.phase_lock || is_broadcast(target) || !self.phases.knows(target.dst) {
             return now;
         }
         if self.config.method == Method::CxMac {
@@ -240,7 +240,7 @@ impl Duty {
             Stage::Awaiting { until } if until <= now => {
                 self.stage = Stage::Fresh;
                 self.receiver.on_sent();
-                match target.is_broadcast() {
+                match is_broadcast(target) {
                     true => Move::Done,
                     false => Move::Silence,
                 }
@@ -248,7 +248,7 @@ impl Duty {
             Stage::Awaiting { until } => Move::Await(until),
             _ => {
                 let until = now
-                    + match target.is_broadcast() {
+                    + match is_broadcast(target) {
                         true => self.timing.broadcast_lifetime,
                         false => self.timing.lifetime,
                     };
@@ -271,47 +271,46 @@ impl Duty {
     }
 }
 
-impl Cycle<Work> for Duty {
-    fn state(&self) -> &CycleState {
-        &self.state
+/// Calls of the [`Cycle`].
+impl Duty {
+    /// Returns the constant properties of the method.
+    pub(crate) fn properties(&self) -> CycleProperties {
+        let layer = self.config.layer;
+        CycleProperties {
+            sleeps: self.receiver.sleeps(),
+            asks_for_acks: match self.config.method {
+                Method::NullRdc => self.config.link_acks,
+                Method::CxMac => false,
+                Method::ContikiMac | Method::XMac | Method::Lpp => true,
+            },
+            repeats_all: matches!(
+                self.config.method,
+                Method::ContikiMac | Method::XMac | Method::CxMac
+            ),
+            header_len: header::len(&self.config),
+            has_layer: self.layer.is_some(),
+            neighbour_queues: layer.map_or(0, |layer| layer.neighbour_queues.into()),
+        }
     }
 
-    fn state_mut(&mut self) -> &mut CycleState {
-        &mut self.state
-    }
-
-    // --- this node's receiver ---
-
-    fn sleeps(&self) -> bool {
-        self.receiver.sleeps()
+    fn has_strobes(&self) -> bool {
+        self.config.method.has_strobes() && self.stage != Stage::Fresh
     }
 
     fn listens(&self) -> bool {
-        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
         match self.stage {
             Stage::Dozing { .. } => false,
-            _ => strobes || self.receiver.listens(),
+            _ => self.has_strobes() || self.receiver.listens(),
         }
     }
 
-    fn awaits_probe(&self) -> bool {
-        matches!(self.stage, Stage::Awaiting { .. }) && !self.receiver.is_off()
-    }
-
-    fn next(&self) -> Option<Instant> {
-        self.receiver.next()
-    }
-
-    fn poll(&mut self, now: Instant) -> Option<Errand<Work>> {
-        let wake_ups = self.counters.wake_ups;
-        let waits = matches!(self.stage, Stage::Awaiting { .. });
-        let errand = self
-            .receiver
-            .poll(now, waits, &self.timing, &mut self.counters);
-        if self.counters.wake_ups != wake_ups {
-            self.yields = self.yields.saturating_sub(1);
+    fn cargo(&self, target: &Target) -> Cargo {
+        let is_invited = matches!(self.stage, Stage::Invited { .. });
+        match self.config.method {
+            Method::XMac | Method::CxMac if !is_broadcast(target) && !is_invited => Cargo::Short,
+            Method::Lpp if !is_invited => Cargo::Nothing,
+            _ => Cargo::Frame,
         }
-        errand
     }
 
     fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
@@ -320,15 +319,6 @@ impl Cycle<Work> for Duty {
         if channel != Channel::Clear && !was_on && self.receiver.listens() {
             count(&mut self.counters.alarms);
         }
-    }
-
-    fn on_probed(&mut self, now: Instant) {
-        self.receiver.on_probed(now);
-    }
-
-    fn on_frame(&mut self, now: Instant, more: bool) {
-        self.yields = 0;
-        self.receiver.on_frame(now, more, &self.timing);
     }
 
     fn on_strobe(&mut self, now: Instant) {
@@ -346,108 +336,12 @@ impl Cycle<Work> for Duty {
         }
     }
 
-    // --- frame contents ---
-
-    fn asks_for_acks(&self) -> bool {
-        match self.config.method {
-            Method::NullRdc => self.config.link_acks,
-            Method::CxMac => false,
-            Method::ContikiMac | Method::XMac | Method::Lpp => true,
-        }
-    }
-
-    fn repeats_all(&self) -> bool {
-        matches!(
-            self.config.method,
-            Method::ContikiMac | Method::XMac | Method::CxMac
-        )
-    }
-
-    fn header_len(&self) -> usize {
-        header::len(&self.config)
-    }
-
-    fn write_header(
-        &self,
-        addresses: (Address, Address),
-        mac_header_len: usize,
-        area: &mut [u8],
-        payload_len: usize,
-    ) -> usize {
-        header::write(&self.config, addresses, mac_header_len, area, payload_len)
-    }
-
-    fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
-        self.config.read(payload)
-    }
-
-    fn short(&self, from: Address) -> ([u8; 6], usize) {
-        header::short(&self.config, from)
-    }
-
-    // --- the frame in service ---
-
-    fn has_channel(&self) -> bool {
-        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
-        strobes || matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. })
-    }
-
-    fn cargo(&self, target: &Target) -> Cargo {
-        let is_invited = matches!(self.stage, Stage::Invited { .. });
-        match self.config.method {
-            Method::XMac | Method::CxMac if !target.is_broadcast() && !is_invited => Cargo::Short,
-            Method::Lpp if !is_invited => Cargo::Nothing,
-            _ => Cargo::Frame,
-        }
-    }
-
-    fn on_submit(&mut self, now: Instant, target: &Target) -> Instant {
+    /// Returns when the first attempt of a frame starts.
+    fn on_submitted(&mut self, now: Instant, target: &Target) -> Instant {
         self.stage = Stage::Fresh;
         match &self.layer {
             Some(layer) if !self.is_awake(target) => layer.first(now, &self.timing),
             _ => now,
-        }
-    }
-
-    fn on_end(&mut self, now: Instant) {
-        self.stage = Stage::Fresh;
-        if let Some(layer) = &mut self.layer {
-            layer.on_end(now);
-        }
-    }
-
-    fn on_preempted(&mut self) {
-        self.stage = Stage::Fresh;
-    }
-
-    fn advance(&mut self, now: Instant, target: &Target) -> Move {
-        match self.config.method {
-            Method::NullRdc => Move::Send { cca: true },
-            Method::ContikiMac => self.advance_contikimac(now, target),
-            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
-            Method::Lpp => self.advance_lpp(now, target),
-        }
-    }
-
-    fn on_probe(&mut self, src: Address, target: &Target) -> bool {
-        let Stage::Awaiting { until } = self.stage else {
-            return false;
-        };
-        let is_awaited = target.is_broadcast() || target.dst == src;
-        if is_awaited {
-            let until = target.is_broadcast().then_some(until);
-            self.stage = Stage::Invited { until };
-        }
-        is_awaited
-    }
-
-    fn goes_on(&mut self) -> bool {
-        match self.stage {
-            Stage::Invited { until: Some(until) } => {
-                self.stage = Stage::Awaiting { until };
-                true
-            }
-            _ => false,
         }
     }
 
@@ -462,22 +356,27 @@ impl Cycle<Work> for Duty {
         }
     }
 
-    fn on_collision(&mut self) -> bool {
-        let _ = self.collide();
-        if self.config.method == Method::CxMac {
-            self.yields = self.yields.saturating_add(1);
+    /// Returns whether the frame in service is sent now.
+    fn on_probe(&mut self, src: Address, target: &Target) -> bool {
+        let Stage::Awaiting { until } = self.stage else {
+            return false;
+        };
+        let is_awaited = is_broadcast(target) || target.dst == src;
+        if is_awaited {
+            let until = is_broadcast(target).then_some(until);
+            self.stage = Stage::Invited { until };
         }
-        self.config.method != Method::Lpp
+        is_awaited
     }
 
-    fn on_strobe_answer(&mut self, now: Instant, target: &Target) {
+    fn on_strobe_answered(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Invited { until: None };
         if self.config.method == Method::CxMac {
             self.phases.on_answer(target.dst, now);
         }
     }
 
-    fn on_answer(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
+    fn on_answered(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
         self.stage = Stage::Fresh;
         if self.is_awake(target) {
             return;
@@ -487,7 +386,7 @@ impl Cycle<Work> for Duty {
             .on_answer(target.dst, Instant::from_micros(at_us));
     }
 
-    fn on_ack(&mut self, now: Instant, target: &Target) {
+    fn on_acked(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
         self.receiver.on_sent();
         if self.config.method == Method::XMac {
@@ -503,21 +402,131 @@ impl Cycle<Work> for Duty {
         }
     }
 
-    // --- Contiki's CSMA layer ---
-
-    fn has_layer(&self) -> bool {
-        self.layer.is_some()
+    /// Returns whether a broadcast waits for more probes.
+    fn goes_on(&mut self) -> bool {
+        match self.stage {
+            Stage::Invited { until: Some(until) } => {
+                self.stage = Stage::Awaiting { until };
+                true
+            }
+            _ => false,
+        }
     }
 
+    fn on_blocked(&mut self, now: Instant) -> Move {
+        if self.goes_on() {
+            return Move::Wait(now);
+        }
+        let collision = self.collide();
+        match self.config.method {
+            Method::CxMac => self.yields = self.yields.saturating_add(1),
+            Method::Lpp => return Move::Silence,
+            Method::NullRdc | Method::ContikiMac | Method::XMac => {}
+        }
+        collision
+    }
+
+    fn on_ended(&mut self, now: Instant) {
+        self.stage = Stage::Fresh;
+        if let Some(layer) = &mut self.layer {
+            layer.on_end(now);
+        }
+    }
+}
+
+impl Cycle<Work> for Duty {
+    fn status(&self, target: &Target) -> CycleStatus {
+        let awaits = matches!(self.stage, Stage::Awaiting { .. });
+        let is_sending = matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. });
+        CycleStatus {
+            listens: self.listens(),
+            next: self.receiver.next(),
+            has_channel: self.has_strobes() || is_sending,
+            awaits_probe: awaits && !self.receiver.is_off(),
+            cargo: self.cargo(target),
+        }
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Errand<Work>> {
+        let wake_ups = self.counters.wake_ups;
+        let waits = matches!(self.stage, Stage::Awaiting { .. });
+        let errand = self
+            .receiver
+            .poll(now, waits, &self.timing, &mut self.counters);
+        if self.counters.wake_ups != wake_ups {
+            self.yields = self.yields.saturating_sub(1);
+        }
+        errand
+    }
+
+    fn on_event(&mut self, now: Instant, event: CycleEvent<'_>, rng: &mut Rng) -> Option<Move> {
+        match event {
+            CycleEvent::Assessed(channel) => self.on_assessed(now, channel, rng),
+            CycleEvent::Probed => self.receiver.on_probed(now),
+            CycleEvent::Frame { more } => {
+                self.yields = 0;
+                self.receiver.on_frame(now, more, &self.timing);
+            }
+            CycleEvent::Strobe => self.on_strobe(now),
+            CycleEvent::Overheard(payload) => self.on_overheard(payload),
+            CycleEvent::Submitted(target) => {
+                return Some(Move::Wait(self.on_submitted(now, &target)));
+            }
+            CycleEvent::Sensed(channel) => return Some(self.on_sensed(now, channel)),
+            CycleEvent::Probe { src, target } => {
+                return self.on_probe(src, &target).then_some(Move::Wait(now));
+            }
+            CycleEvent::StrobeAnswered(target) => self.on_strobe_answered(now, &target),
+            CycleEvent::Answered { target, begun_ago } => {
+                self.on_answered(now, &target, begun_ago);
+            }
+            CycleEvent::Acked(target) => self.on_acked(now, &target),
+            CycleEvent::Silence(target) => self.on_silence(now, &target),
+            CycleEvent::Sent => return self.goes_on().then_some(Move::Wait(now)),
+            CycleEvent::Blocked => return Some(self.on_blocked(now)),
+            CycleEvent::Preempted => self.stage = Stage::Fresh,
+            CycleEvent::Ended => self.on_ended(now),
+        }
+        None
+    }
+
+    fn advance(&mut self, now: Instant, target: &Target) -> Move {
+        match self.config.method {
+            Method::NullRdc => Move::Send { cca: true },
+            Method::ContikiMac => self.advance_contikimac(now, target),
+            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
+            Method::Lpp => self.advance_lpp(now, target),
+        }
+    }
+
+    /// Applies the rules of Contiki's CSMA layer.
     fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
         let layer = self.layer.as_ref()?;
         (!layer.gives_up(transmissions)).then(|| layer.again(now, transmissions, &self.timing, rng))
     }
 
-    fn neighbour_queues(&self) -> usize {
-        let layer = self.config.layer;
-        layer.map_or(0, |layer| layer.neighbour_queues.into())
+    fn write_header(
+        &self,
+        src: Address,
+        dst: Address,
+        mac_header_len: usize,
+        area: &mut [u8],
+        payload_len: usize,
+    ) -> usize {
+        header::write(&self.config, (src, dst), mac_header_len, area, payload_len)
     }
+
+    fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
+        self.config.read(payload)
+    }
+
+    fn short(&self, from: Address) -> ([u8; 6], usize) {
+        header::short(&self.config, from)
+    }
+}
+
+fn is_broadcast(target: &Target) -> bool {
+    target.dst == Address::BROADCAST
 }
 
 /// Advances `next` in steps of `cycle` beyond `now`; returns the last step that is not after `now`.

@@ -15,7 +15,7 @@ fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
             continues: false,
         };
         let now = Instant::from_millis(1_000);
-        duty.on_answer(now, &target, Duration::from_millis(3));
+        duty.on_answered(now, &target, Duration::from_millis(3));
         let begins = Instant::from_millis(997) + duty.timing.cycle.minus(duty.timing.guard);
         assert_eq!(duty.phase_start(now, &target), Some(begins));
     }
@@ -32,12 +32,13 @@ fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
         continues: false,
     };
     let now = Instant::from_millis(1_000);
-    duty.on_strobe_answer(now, &target);
-    duty.on_end(now);
+    duty.on_strobe_answered(now, &target);
+    duty.on_ended(now);
     let Move::Wait(begins) = duty.advance(now, &target) else {
         panic!("the neighbour has just been awake");
     };
-    assert!(begins > now && duty.has_channel() && !duty.listens());
+    let status = duty.status(&target);
+    assert!(begins > now && status.has_channel && !status.listens);
     assert!(matches!(duty.advance(begins, &target), Move::Wait(_)));
-    assert!(duty.listens());
+    assert!(duty.status(&target).listens);
 }

@@ -133,6 +133,32 @@ pub type AirWork = RadioWork<replay::Work>;
 /// Result of such a work.
 pub type AirResult = RadioResult<CycledResult>;
 
+/// Converts a job of a device's radio.
+pub fn widen(work: RadioWork) -> AirWork {
+    match work {
+        RadioWork::Load => RadioWork::Load,
+        RadioWork::Transmit { cca } => RadioWork::Transmit { cca },
+        RadioWork::Listen => RadioWork::Listen,
+        RadioWork::Doze => RadioWork::Doze,
+        RadioWork::Sleep => RadioWork::Sleep,
+        RadioWork::SourceMatch { neighbour, pending } => {
+            RadioWork::SourceMatch { neighbour, pending }
+        }
+    }
+}
+
+/// Converts the result of a job of a device's radio; `None` for another job.
+pub fn narrow(result: AirResult) -> Option<RadioResult> {
+    Some(match result {
+        RadioResult::Loaded => RadioResult::Loaded,
+        RadioResult::ChannelBusy => RadioResult::ChannelBusy,
+        RadioResult::Sent => RadioResult::Sent,
+        RadioResult::Acked { frame_pending } => RadioResult::Acked { frame_pending },
+        RadioResult::NoAck => RadioResult::NoAck,
+        RadioResult::Cycled(_) => return None,
+    })
+}
+
 /// Radios and medium.
 pub struct Air {
     medium: Medium,
@@ -233,7 +259,7 @@ impl Air {
 
     /// Returns the intact frame of the latest overheard indication to `node`.
     pub fn overheard(&self, node: usize) -> &[u8] {
-        self.stations[node].overheard.as_slice()
+        &self.stations[node].overheard
     }
 
     /// Returns the next indication.

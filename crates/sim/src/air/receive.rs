@@ -148,7 +148,7 @@ impl Air {
             return Outcome::RxOverrun;
         }
         let frame_pending = flight.label.is_data_request
-            && source(flight.frame.as_slice()).is_some_and(|it| station.source_match.contains(&it));
+            && source(&flight.frame).is_some_and(|it| station.source_match.contains(&it));
         let received = Received {
             frame: flight.frame.clone(),
             info: RxInfo {

@@ -231,7 +231,7 @@ impl Air {
         // Three bytes always fit.
         let _ = frame.copy_from(&ieee802154::imm_ack(dsn, frame_pending));
         let ack = Cargo {
-            label: Label::of(frame.as_slice()),
+            label: Label::of(&frame),
             message: MessageType::Ack,
         };
         self.take_off(now, node, &frame, (ack, Some(to)), queue);
@@ -297,7 +297,7 @@ impl Air {
         });
         self.digest.add(now.as_micros());
         self.digest.add((from as u64) << 8 | frame.len() as u64);
-        self.digest.add_bytes(frame.as_slice());
+        self.digest.add_bytes(frame);
         let mut rssi_dbm = i8::MIN;
         if on_air {
             for index in self.medium.links().range(from) {
@@ -312,7 +312,7 @@ impl Air {
                 from,
                 start: now,
                 end: ends,
-                mpdu: frame.as_slice(),
+                mpdu: frame,
                 rssi_dbm: (rssi_dbm > i8::MIN).then_some(rssi_dbm),
             });
         }
@@ -338,7 +338,7 @@ impl Air {
                 (_, None) => Addressee::Nobody,
             },
             kind: flight.label.kind,
-            mpdu: flight.frame.as_slice().into(),
+            mpdu: (*flight.frame).into(),
         });
     }
 

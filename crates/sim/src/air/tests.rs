@@ -4,7 +4,7 @@ mod duty;
 mod raw;
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
-use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
+use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, Service, TxStatus};
 use redpoll_replay::{Replay, ReplayConfig};
 use redpoll_wire::ieee802154::Address;
 
@@ -94,7 +94,7 @@ impl Bench {
                 it.extended = identity.extended;
             });
             adjust(&mut config);
-            Mac::with_access(config, access.clone(), Seed(seed).node_stream("mac", node))
+            Mac::new(config, access.clone(), Seed(seed).node_stream("mac", node))
         });
         let mut queue = Queue::default();
         let layout = Layout {
@@ -121,7 +121,7 @@ impl Bench {
         let payload = self.macs[from].frame_mut(to).expect("an idle MAC");
         let payload_len = len - 11;
         payload[..payload_len].fill(from as u8);
-        self.macs[from].submit(self.now, payload_len);
+        self.macs[from].submit(self.now, payload_len, Service::default());
         self.serve(from);
     }
 
@@ -149,7 +149,7 @@ impl Bench {
                 Indication::Frame { node } => {
                     let node = node as usize;
                     let received = self.air.received(node);
-                    let frame = received.frame.as_slice();
+                    let frame = &received.frame;
                     if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
                         self.received.push((self.now, node, up.payload.to_vec()));
                     }
@@ -161,7 +161,7 @@ impl Bench {
                 }
                 Indication::Heard { node, intact } => {
                     let frame = intact.then(|| self.air.received(node as usize).frame.clone());
-                    let frame = frame.map(|frame| frame.as_slice().to_vec());
+                    let frame = frame.map(|frame| frame.to_vec());
                     self.heard
                         .push((self.now, node as usize, Some(frame.unwrap_or_default())));
                     continue;
@@ -469,16 +469,12 @@ fn a_single_buffer_reloads() {
             let now = bench.now;
             bench
                 .air
-                .start_work(now, 0, RadioWork::Load, frame.as_slice(), &mut bench.queue);
+                .start_work(now, 0, RadioWork::Load, &frame, &mut bench.queue);
             bench.run_until(Instant::from_millis(3));
             let send = RadioWork::Transmit { cca: false };
-            bench.air.start_work(
-                Instant::from_millis(3),
-                0,
-                send,
-                frame.as_slice(),
-                &mut bench.queue,
-            );
+            bench
+                .air
+                .start_work(Instant::from_millis(3), 0, send, &frame, &mut bench.queue);
         }
         bench.settle();
         assert_eq!(bench.done.len(), 1);

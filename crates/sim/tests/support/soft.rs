@@ -161,7 +161,7 @@ impl SoftRadio {
         match step {
             Step::Look { first } => self.look(first),
             Step::Send => {
-                let frame = self.loaded.as_slice();
+                let frame = &self.loaded;
                 let cut = usize::from(self.has(Fault::DropsLastByte));
                 let frame = frame[..frame.len() - cut].to_vec();
                 self.raw.send_at(self.raw.now(), &frame);
@@ -203,7 +203,7 @@ impl SoftRadio {
     }
 
     fn wants_ack(&self) -> bool {
-        Self::header(self.loaded.as_slice()).is_some_and(|header| header.ack_request)
+        Self::header(&self.loaded).is_some_and(|header| header.ack_request)
     }
 
     /// Handles the end of the radio's transmission.
@@ -334,7 +334,7 @@ impl SoftRadio {
             return self.events.push_back(event);
         }
         let waits = matches!(self.step, Some((_, Step::GiveUp)));
-        let is_own = Self::header(self.loaded.as_slice()).map(|own| own.dsn) == Some(header.dsn);
+        let is_own = Self::header(&self.loaded).map(|own| own.dsn) == Some(header.dsn);
         if waits && (is_own || self.has(Fault::TakesAnyAck)) {
             let frame_pending = header.frame_pending && !self.has(Fault::LosesPendingBit);
             self.done(RadioResult::Acked { frame_pending });
@@ -425,6 +425,6 @@ impl Radio for SoftRadio {
     }
 
     fn frame(&self) -> &[u8] {
-        self.frame.as_slice()
+        &self.frame
     }
 }

@@ -105,7 +105,7 @@ impl Macs {
             });
             {
                 let access = Replay::new(ReplayConfig::default());
-                Mac::with_access(config, access, Seed(seed).node_stream("mac", node))
+                Mac::new(config, access, Seed(seed).node_stream("mac", node))
             }
         });
         let mut queue = Queue::default();
@@ -200,14 +200,14 @@ impl Macs {
             repeats,
             ..Service::default()
         };
-        self.macs[node].submit_as(self.now, len, how);
+        self.macs[node].submit(self.now, len, how);
         self.served[node] = Some(frame);
     }
 
     fn give_back(&mut self, node: usize) {
         if self.restarts
             && let Some(frame) = self.served[node]
-            && let Some(ticket) = self.macs[node].preempt()
+            && let Some(ticket) = self.macs[node].preempt(self.now)
         {
             self.held[node] = Some((frame, ticket));
             self.queue
@@ -221,7 +221,7 @@ impl Macs {
                 Indication::Frame { node } => {
                     let node = node as usize;
                     let received = self.air.received(node);
-                    let frame = received.frame.as_slice();
+                    let frame = &received.frame;
                     if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
                         let tag = [0, 1, 2].map(|place| up.payload[place]);
                         above.on(self.now, node, MacReport::Frame(tag));

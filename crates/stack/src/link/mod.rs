@@ -100,7 +100,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         *lowpan.contexts_mut() = contexts;
         Link {
             address: Address::Short(mac.short),
-            mac: Mac::with_access(mac, access, rng),
+            mac: Mac::new(mac, access, rng),
             lowpan,
             children: Children::default(),
             unverified: Unverified::new(),
@@ -218,7 +218,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
     /// Whether other neighbours occupy every queue that a duty-cycled MAC may have.
     pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
-        let limit = self.mac.neighbour_queues();
+        let cycled = self.mac.access().cycle();
+        let limit = cycled.map_or(0, |it| it.properties.neighbour_queues);
         limit > 0 && self.lowpan.is_full_of_others(neighbour, limit)
     }
 
@@ -265,9 +266,9 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         let how = Service {
             frame_pending: built.more,
             quick: built.indirect,
-            repeats: built.repeats.map(|Note(bits)| Ticket::from_bits(bits)),
+            repeats: built.repeats.map(|Note(bits)| Ticket::from(bits)),
         };
-        self.mac.submit_as(now, built.len, how);
+        self.mac.submit(now, built.len, how);
         self.frame_is_indirect = built.indirect;
         self.seal(now);
         true
@@ -296,9 +297,9 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         if M::ROUTES
             && self.preempts
             && self.lowpan.wants_preemption(now)
-            && let Some(ticket) = self.mac.preempt()
+            && let Some(ticket) = self.mac.preempt(now)
         {
-            let note = Note(ticket.to_bits());
+            let note = Note(ticket.into());
             self.lowpan.on_frame_suspended(now, note);
         }
     }
@@ -436,7 +437,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
             }
         }
         if M::ROUTES && self.frame_is_indirect && !ok {
-            let note = Note(self.mac.last_ticket().to_bits());
+            let note = Note(self.mac.last_ticket().into());
             self.lowpan.on_frame_suspended(now, note);
         } else {
             self.lowpan.on_frame_done(now, ok);

@@ -41,7 +41,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     /// Protects every frame from now on, and refuses unprotected ones.
     pub(crate) fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<M>) {
         let security = Security::new(config, memory);
-        self.mac.set_security_bytes(security.overhead());
+        self.mac.make_room(&security);
         self.guard.0 = Some(security);
     }
 
@@ -69,7 +69,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         if let Some(security) = &mut self.guard.0 {
             self.mac.seal(now, security);
             // The key may have changed, and with it the length of its identifier.
-            self.mac.set_security_bytes(security.overhead());
+            self.mac.make_room(security);
         }
     }
 }

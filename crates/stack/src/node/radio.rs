@@ -49,10 +49,7 @@ impl<P: Profile> Node<P> {
     /// [assistant](crate::assist) and access methods that yield to other senders use it. Only a
     /// radio that delivers frames without its address filter and checksum test reports all of them.
     pub fn on_heard(&mut self, now: Instant, frame: Option<&[u8]>) {
-        if let Some(frame) = frame {
-            self.link.mac.on_overheard(frame);
-        }
-        let passing = frame.and_then(|frame| self.link.mac.passing(frame));
+        let passing = frame.and_then(|frame| self.link.mac.on_overheard(now, frame));
         self.net.assist.on_heard(now, passing);
     }
 

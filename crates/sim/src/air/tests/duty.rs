@@ -122,7 +122,7 @@ fn a_promised_frame_follows_at_once_from_2_6_on() {
             };
             let payload = bench.macs[1].frame_mut(Address::Short(short(0))).unwrap();
             payload[..80].fill(9);
-            bench.macs[1].submit_as(bench.now, 80, how);
+            bench.macs[1].submit(bench.now, 80, how);
             bench.serve(1);
             let wanted = bench.done.len() + 1;
             while bench.done.len() < wanted {

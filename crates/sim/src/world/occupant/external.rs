@@ -12,7 +12,7 @@ use redpoll_uart::{Asker, AskerEvent, Begin, RequestEvent, Work};
 
 use super::Resident;
 use super::foreign::{PrintedLine, next_line};
-use crate::air::AirResult;
+use crate::air::{self, AirResult};
 use crate::external::{Arrival, ExternalFigures, Line, Lines, Pace};
 use crate::kernel::Secrets;
 use crate::node;
@@ -188,10 +188,7 @@ impl External {
         let event = match &item {
             Item::Begin => RequestEvent::Begin(self.begin),
             Item::Time => RequestEvent::Time,
-            Item::Frame(info, frame) => RequestEvent::Frame {
-                info: *info,
-                frame: frame.as_slice(),
-            },
+            Item::Frame(info, frame) => RequestEvent::Frame { info: *info, frame },
             Item::Done(result) => RequestEvent::Done(*result),
         };
         let mut bytes = Vec::new();
@@ -329,11 +326,11 @@ impl External {
                 self.figures.begun += 1;
                 // A radio starts out listening.
                 self.rest = RadioWork::Listen;
-                seat.start_work(self.rest.widen(), &[]);
+                seat.start_work(air::widen(self.rest), &[]);
             }
             Presence::Silent => {
                 notice(seat, "answers again");
-                seat.start_work(self.rest.widen(), &[]);
+                seat.start_work(air::widen(self.rest), &[]);
             }
             Presence::Here | Presence::Absent => {}
         }
@@ -358,7 +355,7 @@ impl External {
                 RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => self.rest = *work,
                 _ => {}
             }
-            seat.start_work(work.widen(), frame);
+            seat.start_work(air::widen(*work), frame);
         }
         if let Some(at) = wakes_at {
             seat.wake_at(at);
@@ -387,7 +384,9 @@ impl Resident for External {
             self.is_loaded |= result == RadioResult::Loaded;
             // The node requests only works that every radio supports, so the result can be
             // narrowed.
-            self.enqueue(Item::Done(result.narrow().unwrap_or(RadioResult::NoAck)));
+            self.enqueue(Item::Done(
+                air::narrow(result).unwrap_or(RadioResult::NoAck),
+            ));
         }
         self.converse(seat);
     }

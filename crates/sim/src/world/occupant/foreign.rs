@@ -79,7 +79,7 @@ impl Foreign {
                 info: air.following(index),
             },
             Reason::Ends { intact } => Occasion::FrameEnds {
-                frame: intact.then_some(air.received(index).frame.as_slice()),
+                frame: intact.then_some(&air.received(index).frame),
             },
             Reason::Sent => Occasion::Sent,
         };

@@ -132,7 +132,7 @@ impl Native {
             }
             let work = self.node.poll_radio(seat.local_now());
             if let Some(payload) = node::take_sealed(&self.node) {
-                seat.on_sealed(self.node.frame(), payload.as_slice());
+                seat.on_sealed(self.node.frame(), &payload);
             }
             let Some(work) = work else {
                 return;
@@ -228,7 +228,7 @@ impl Resident for Native {
         let received = seat.env.air.received(seat.index);
         let copies = if received.twice { 2 } else { 1 };
         for _ in 0..copies {
-            let (node, frame) = (&mut self.node, received.frame.as_slice());
+            let (node, frame) = (&mut self.node, &received.frame);
             self.labour.input(node, frame, |node, frame| {
                 node.input_frame(now, frame, received.info);
             });
