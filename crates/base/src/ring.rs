@@ -10,7 +10,6 @@ pub struct Ring<B> {
     buf: B,
     /// Offset in `buf` of the first queued byte.
     head: u16,
-    /// Number of queued bytes.
     len: u16,
 }
 

@@ -69,7 +69,6 @@ struct Pair {
     there: Node<Heap>,
     gates: [Gate; 2],
     listener: ListenerId,
-    /// The cable is cut.
     cut: bool,
 }
 

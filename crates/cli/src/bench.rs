@@ -93,7 +93,6 @@ mod present {
         lines: Vec<String>,
     }
 
-    /// Measures and prints.
     pub fn run(args: &BenchArgs) -> ExitCode {
         let is_fairness = args.bench == fairness::NAME;
         for (option, given, meant) in [
@@ -158,7 +157,6 @@ mod present {
         Ok(subjects)
     }
 
-    /// Applies the seeds and losses of the options.
     fn choose(args: &BenchArgs, seeds: &mut u64, losses: &mut Vec<u32>) {
         *seeds = args.seeds.unwrap_or(*seeds);
         if !args.loss.is_empty() {
@@ -249,7 +247,6 @@ mod present {
             self.begun += 1;
         }
 
-        /// Shows the `count` steps of `run`.
         fn of<T>(count: usize, run: impl FnOnce(&mut Steps) -> T) -> T {
             let mut steps = Steps::new(count);
             let result = run(&mut steps);

@@ -43,7 +43,6 @@ pub struct CompareArgs {
     pub json: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &CompareArgs) -> ExitCode {
     match try_run(args) {
         Ok(()) => ExitCode::SUCCESS,

@@ -6,7 +6,6 @@ use clap::Parser as _;
 
 use crate::command::Args;
 
-/// Returns the repository's root.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

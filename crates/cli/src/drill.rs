@@ -53,7 +53,6 @@ fn names() -> Vec<&'static str> {
     ATTACKS.iter().map(|attack| attack.name).collect()
 }
 
-/// Measures and prints.
 pub fn run(args: &DrillArgs) -> ExitCode {
     if args.list {
         return match output::print(&list()) {

@@ -22,7 +22,6 @@ pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
     first
 }
 
-/// Returns the signal that asks the program to end, if there was one.
 pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
     while let Ok(Some(notice)) = signals.next() {
         if let Notice::End(signal) = notice {
@@ -32,7 +31,6 @@ pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
     None
 }
 
-/// `what` cannot be written.
 pub(crate) fn cannot_write(what: &str, error: &std::io::Error) -> Failure {
     (FAILED, format!("cannot write {what}: {error}"))
 }

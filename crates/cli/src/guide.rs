@@ -10,7 +10,6 @@ use crate::command::Args;
 use crate::output::{fail, print};
 use crate::{FAILED, USAGE};
 
-/// `redpoll list`.
 pub fn list() -> ExitCode {
     let names = BUILT_IN.iter().map(|scenario| scenario.name.len());
     let width = names.max().unwrap_or(0);
@@ -38,7 +37,6 @@ pub fn about(text: &str) -> String {
     about.trim_end_matches(['.', ':']).to_owned()
 }
 
-/// `redpoll show`.
 pub fn show(args: &ShowArgs) -> ExitCode {
     match BUILT_IN.iter().find(|scenario| scenario.name == args.name) {
         Some(scenario) => tell(scenario.text),
@@ -54,14 +52,12 @@ pub fn show(args: &ShowArgs) -> ExitCode {
     }
 }
 
-/// `redpoll completions`.
 pub fn completions(args: &CompletionsArgs) -> ExitCode {
     let mut text = Vec::new();
     clap_complete::generate(args.shell, &mut Args::command(), "redpoll", &mut text);
     tell(&String::from_utf8_lossy(&text))
 }
 
-/// `redpoll man`.
 pub fn man(args: &ManArgs) -> ExitCode {
     let mut program = Args::command();
     program.build();

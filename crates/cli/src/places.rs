@@ -9,7 +9,6 @@ use redpoll_sim::Scenario;
 
 use crate::output::is_standard;
 
-/// The identity of a path.
 #[derive(PartialEq, Eq)]
 enum Identity {
     Standard,
@@ -117,7 +116,6 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// Returns the first output in one of these places.
     fn over(&self, places: &[Identity]) -> Option<&(&'static str, &'a Path)> {
         let is_over = |(_, path): &&(_, &Path)| {
             Identity::of(path).is_some_and(|place| places.contains(&place))

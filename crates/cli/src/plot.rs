@@ -51,7 +51,6 @@ pub enum Format {
     Png,
 }
 
-/// Runs the command.
 pub fn run(args: &PlotArgs) -> ExitCode {
     match plot(args) {
         Ok(()) => ExitCode::SUCCESS,
@@ -68,7 +67,6 @@ pub(crate) fn refuse(problem: Problem) -> Failure {
     (code, problem.to_string())
 }
 
-/// Returns the files of the result at `path`.
 pub(crate) fn files(path: &Path) -> Result<Files, Failure> {
     Files::of(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => (USAGE, format!("{} {error}", path.display())),

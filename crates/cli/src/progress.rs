@@ -43,7 +43,6 @@ impl Progress {
         progress
     }
 
-    /// Returns a bar of `count` steps; `what` names them.
     pub fn of_steps(count: u64, what: &'static str) -> Progress {
         let progress = Progress(bar(None, STEPS, HZ));
         progress.0.set_length(count);
@@ -70,7 +69,6 @@ impl Progress {
         }
     }
 
-    /// Counts what is read of a file, all of which is to be read.
     pub fn of_file(&self, file: File) -> Box<dyn Read> {
         let len = file.metadata().map_or(0, |meta| meta.len());
         if file.metadata().is_ok_and(|meta| meta.is_file()) {
@@ -93,14 +91,12 @@ impl Progress {
         }
     }
 
-    /// `done` of `of` steps are complete; `what` names the steps.
     pub fn step(&self, done: u64, of: u64, what: &'static str) {
         self.0.set_length(of);
         self.0.set_message(what);
         self.0.set_position(done);
     }
 
-    /// `done` steps are complete.
     pub fn set(&self, done: u64) {
         self.0.set_position(done);
     }

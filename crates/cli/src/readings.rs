@@ -56,7 +56,6 @@ const CERTIFICATE: Tls = Tls {
 };
 /// The client's answer (RFC 8446 §4.4.4), as a record.
 const FINISHED: usize = 58;
-/// Overhead of a record.
 const RECORD: usize = 22;
 /// The record that says that no more will come.
 const CLOSE: usize = 24;
@@ -67,7 +66,6 @@ enum Between {
     Kept,
     /// The connection is frozen to bytes and deleted.
     Frozen,
-    /// The connection is closed.
     Closed,
     /// The connection is closed, and the next one opens by Fast Open.
     Fast,
@@ -108,7 +106,6 @@ const fn way(name: &'static str, between: Between, tls: Option<Tls>) -> Way {
     Way { name, between, tls }
 }
 
-/// The mean cost of a reading.
 struct Cost {
     frames: f64,
     bytes: f64,
@@ -359,7 +356,6 @@ async fn serve(net: &SimNet, tls: Option<Tls>, heard: &Cell<u64>) {
     }
 }
 
-/// Sends `readings` readings.
 async fn send(
     net: &SimNet,
     time: &Time,
@@ -416,7 +412,6 @@ async fn send(
     std::future::pending().await
 }
 
-/// A handshake, if there is one, and the reading.
 async fn once<S: Read<Error = Errno> + Write<Error = Errno>>(
     stream: &mut S,
     tls: Option<Tls>,

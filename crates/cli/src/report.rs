@@ -29,7 +29,6 @@ pub struct ReportArgs {
     pub out: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &ReportArgs) -> ExitCode {
     match report(args) {
         Ok(()) => ExitCode::SUCCESS,

@@ -67,7 +67,6 @@ fn unusable(error: impl std::fmt::Display) -> Failure {
     (USAGE, error.to_string())
 }
 
-/// Runs the command.
 pub fn run(args: &UpArgs) -> ExitCode {
     let result = if args.demo_steps {
         load(args).and_then(|scenario| {
@@ -186,7 +185,6 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     end(session, args, &scenario, chatty)
 }
 
-/// Returns the mesh of the scenario.
 fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Failure> {
     let secrets = mesh::secrets().map_err(failed)?;
     SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
@@ -348,7 +346,6 @@ fn hosts(scenario: &Scenario) -> String {
     lines.collect()
 }
 
-/// Opens the ports of `--forward`.
 fn listen(
     args: &UpArgs,
     scenario: &Scenario,
@@ -444,9 +441,7 @@ fn companion(args: &UpArgs) -> Option<Command> {
     }
 }
 
-/// A running mesh.
 struct Session {
-    /// The live view.
     desk: Option<Desk>,
     gateway: Gateway,
     mesh: SimulatedMesh,
@@ -457,7 +452,6 @@ struct Session {
     /// Whether the mesh continues after the companion has succeeded, for connected browsers.
     stays: bool,
     advertiser: Option<Advertiser>,
-    /// Watches for data from an external node.
     lines: LineWatch,
     signals: Signals,
     /// Whether standard output has lines about connections.

@@ -19,7 +19,6 @@ use crate::{FAILED, USAGE};
 /// Interval between two checks of the clock.
 const TURN: Duration = Duration::from_millis(15);
 
-/// Runs the command.
 pub fn run(args: &ViewArgs) -> ExitCode {
     match view(args) {
         Ok(()) => ExitCode::SUCCESS,

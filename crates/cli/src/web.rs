@@ -15,7 +15,6 @@ pub(crate) fn listen(args: &WebArgs) -> Result<Option<Server>, Failure> {
     args.web.map(listen_at).transpose()
 }
 
-/// Listens at an address of this computer.
 pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
     let mut random = [0; 16];
     entropy::fill(&mut random).map_err(|error| (FAILED, error.to_string()))?;

@@ -65,7 +65,6 @@ impl Drop for Scratch {
     }
 }
 
-/// An emulator, which ends with the test.
 struct Emulator(Child);
 
 impl Drop for Emulator {
@@ -113,7 +112,6 @@ fn skip(test: &str, why: &str) {
     redpoll_testkit::skipped(&format!("firmware: {test}: {why}"));
 }
 
-/// Lines over sockets.
 struct Sockets;
 struct Socket(SocketLine);
 

@@ -24,7 +24,6 @@ fn every_scenario_is_listed_and_can_be_shown() {
     assert!(complaint(&unknown).contains("office"));
 }
 
-/// The shown scenario is the one that runs.
 #[test]
 fn a_shown_scenario_runs_as_the_built_in_one() {
     let folder = Folder::new("shown");

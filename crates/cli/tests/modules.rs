@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 use support::{Folder, code, redpoll, stderr, stdout};
 
-/// Compiles the node of the tests of `redpoll-modules`.
 fn compile(folder: &Folder, options: &[&str]) -> PathBuf {
     let source = concat!(
         env!("CARGO_MANIFEST_DIR"),

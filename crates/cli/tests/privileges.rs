@@ -29,7 +29,6 @@ use rights::{GROUP, NOTHING, USER, USER_OPTION, check, check_sandbox, settled, s
 use stick::Stick;
 use support::Folder;
 
-/// The office without an interface.
 const OFFICE: [&str; 6] = [
     "up",
     "office",
@@ -58,7 +57,6 @@ fn is_root(test: &str) -> bool {
     is_root
 }
 
-/// Returns a folder of the user.
 fn folder_of_user(name: &str) -> Folder {
     let folder = Folder::new(name);
     std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP)).expect("root may");
@@ -390,7 +388,6 @@ fn radio_of_a_test() {
     }
 }
 
-/// Returns the numbers of the children of a process.
 fn children(pid: u32) -> Vec<String> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let list = list.unwrap_or_default();

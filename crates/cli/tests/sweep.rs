@@ -11,7 +11,6 @@ use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::Field;
 use support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
 
-/// Rows of a CSV by column.
 fn column(csv: &str, name: &str) -> Vec<String> {
     let mut lines = csv.lines();
     let at = lines.next().unwrap().split(',').position(|it| it == name);

@@ -74,7 +74,6 @@ fn folder(name: &str) -> Folder {
     folder
 }
 
-/// Runs that are kept.
 fn count(path: &Path) -> Option<i64> {
     let file = rusqlite::Connection::open(path).ok()?;
     let sql = "SELECT count(*) FROM runs";

@@ -12,7 +12,6 @@ use crate::message::Peer;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Resource {
     pub(crate) peer: Peer,
-    /// The code of the method.
     pub(crate) method: u8,
     pub(crate) path: String,
     pub(crate) query: String,
@@ -30,7 +29,6 @@ struct Assembly {
 pub(crate) enum Progress {
     /// 2.31 (Continue).
     Continue,
-    /// The body is whole.
     Whole(Vec<u8>),
     /// 4.00 (Bad Request): a block whose payload is not as long as it says.
     BadBlock,

@@ -68,7 +68,6 @@ pub(crate) struct ReservedSize;
 const LAST_NUM: u32 = (1 << 20) - 1;
 
 impl Block {
-    /// Returns the block of `body_len` bytes that starts at `offset`.
     pub(crate) fn at(offset: usize, size: BlockSize, body_len: usize) -> Option<Block> {
         let num = u32::try_from(offset / size.bytes()).ok()?;
         (num <= LAST_NUM).then_some(Block {
@@ -100,7 +99,6 @@ impl Block {
             .filter(|slice| !slice.is_empty() || start == 0)
     }
 
-    /// Returns the option `which` of `packet`, if it has one.
     pub(crate) fn read(packet: &Packet, which: CoapOption) -> Result<Option<Block>, ReservedSize> {
         let Some(value) = packet.get_first_option(which) else {
             return Ok(None);
@@ -131,7 +129,6 @@ pub(crate) fn uint(value: u32) -> Vec<u8> {
     bytes.into_iter().skip_while(|byte| *byte == 0).collect()
 }
 
-/// Returns the value of the uint option `which`.
 pub(crate) fn read_uint(packet: &Packet, which: CoapOption) -> Option<u32> {
     let value = packet.get_first_option(which)?;
     let number = |value: u32, byte: &u8| value.wrapping_shl(8) | u32::from(*byte);

@@ -52,12 +52,10 @@ impl Verified {
         halves.concat()
     }
 
-    /// Returns the value that this peer must echo.
     pub(crate) fn value(&self, now: Instant, peer: Peer) -> Vec<u8> {
         self.value_in(window(now), peer)
     }
 
-    /// Handles `value` in a request of a peer.
     pub(crate) fn on_echo(&mut self, now: Instant, peer: Peer, value: &[u8]) {
         let current = window(now);
         let windows = [current, current.wrapping_sub(1)];

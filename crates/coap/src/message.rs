@@ -92,7 +92,6 @@ fn class_of(code: u8) -> Option<Class> {
     }
 }
 
-/// Returns an empty message: an Acknowledgement or a Reset.
 pub(crate) fn empty(kind: MessageType, id: MessageId) -> Vec<u8> {
     let mut packet = Packet::new();
     packet.header.set_type(kind);

@@ -8,9 +8,7 @@ use crate::rto::{Estimators, Timeout};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cargo {
-    /// A request of this endpoint, by its serial number.
     Request(u32),
-    /// A response of this endpoint.
     Response,
 }
 
@@ -33,7 +31,6 @@ pub(crate) struct Reliable {
 
 #[derive(Debug)]
 pub(crate) enum Overdue {
-    /// Retransmit it.
     Again(Peer, Vec<u8>),
     /// MAX_RETRANSMIT is reached.
     GivenUp(Pending),

@@ -117,7 +117,6 @@ impl Estimators {
         });
     }
 
-    /// Calls `act` with the estimate of `peer`.
     fn with<R>(&mut self, now: Instant, peer: Peer, act: impl FnOnce(&mut Cocoa) -> R) -> R {
         let known = self.peers.iter().position(|(known, _)| *known == peer);
         let mut estimate = match known {

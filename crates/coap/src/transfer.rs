@@ -25,7 +25,6 @@ pub(crate) struct Transfer {
 enum Phase {
     /// The body goes up; from this offset on it has not been taken.
     Up { offset: usize, in_blocks: bool },
-    /// The response comes down.
     Down {
         first: Response,
         etag: Option<Vec<u8>>,

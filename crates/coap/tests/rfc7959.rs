@@ -30,7 +30,6 @@ fn serve(len: usize) -> impl FnMut(&Incoming) -> Response {
     move |_| Response::new(Status::Content).with_payload(body(len))
 }
 
-/// Messages that a GET of `len` bytes takes.
 fn get(mut pair: Pair, len: usize) -> usize {
     pair.get("f");
     pair.settle(serve(len));

@@ -20,7 +20,6 @@ use crate::upper::Verdict;
 pub struct Reading {
     /// Prefixes that compressed addresses leave out.
     pub contexts: Contexts,
-    /// Keys of secured frames.
     pub keys: Keys,
 }
 
@@ -34,10 +33,8 @@ impl Reading {
     }
 }
 
-/// A decoded frame.
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
-    /// Layers of the frame, the outermost first.
     pub layers: Vec<Layer>,
     /// The IPv6 packet: of this frame, or of the datagram that it completes.
     pub packet: Option<Packet>,
@@ -50,7 +47,6 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Returns the frame in one line.
     pub fn summary(&self) -> String {
         let titles = self.layers.iter().map(|layer| layer.title.as_str());
         let titles: Vec<&str> = titles.filter(|title| !title.is_empty()).collect();
@@ -96,7 +92,6 @@ pub struct Dissector {
 }
 
 impl Dissector {
-    /// Returns a dissector that has seen no frame.
     pub fn new(reading: Reading) -> Dissector {
         Dissector {
             reading,
@@ -104,7 +99,6 @@ impl Dissector {
         }
     }
 
-    /// Decodes a record of a capture.
     pub fn record(&mut self, record: &Record) -> Frame {
         let at_us = record.at_us.unwrap_or(0);
         match record.content() {
@@ -144,7 +138,6 @@ impl Dissector {
         self.captured(&Captured::of(mpdu), at_us)
     }
 
-    /// Decodes a captured frame.
     pub fn captured(&mut self, captured: &Captured<'_>, at_us: u64) -> Frame {
         let mut frame = Frame::default();
         match Mac::parse(captured.mpdu) {
@@ -233,7 +226,6 @@ impl Dissector {
         }
     }
 
-    /// Adds the datagram that a frame completes.
     fn complete(
         &self,
         complete: Complete,

@@ -29,7 +29,6 @@ impl Keys {
         Keys { key, names, prefix }
     }
 
-    /// Returns whether there is a key.
     pub fn is_given(&self) -> bool {
         self.key.is_some()
     }

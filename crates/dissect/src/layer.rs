@@ -7,24 +7,18 @@ use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
 use serde_json::{Map, Value as Json};
 
-/// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     /// A bit.
     Flag(bool),
-    /// An integer.
     Number(u64),
     /// An integer below zero, or one that may be.
     Signed(i64),
     /// An integer that is written in hexadecimal, with its digits.
     Hex(u64, usize),
-    /// An IPv6 address.
     Addr(Addr),
-    /// A link-layer address.
     Link(Address),
-    /// Bytes.
     Bytes(Vec<u8>),
-    /// Text.
     Text(String),
 }
 
@@ -53,7 +47,6 @@ impl Value {
     }
 }
 
-/// Bytes in hexadecimal.
 pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -61,28 +54,21 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A field of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Field {
-    /// Name of the field in Wireshark.
     pub name: &'static str,
-    /// Value of the field.
     pub value: Value,
 }
 
-/// A layer of a frame.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
-    /// Protocol of the layer, by Wireshark's name.
     pub name: &'static str,
     /// The layer's part of the line that summarises the frame.
     pub title: String,
-    /// Fields of the layer, in the order of their bytes.
     pub fields: Vec<Field>,
 }
 
 impl Layer {
-    /// Returns a layer without fields.
     pub fn new(name: &'static str) -> Layer {
         Layer {
             name,
@@ -90,7 +76,6 @@ impl Layer {
         }
     }
 
-    /// Adds a field.
     pub fn add(&mut self, name: &'static str, value: Value) {
         self.fields.push(Field { name, value });
     }
@@ -100,7 +85,6 @@ impl Layer {
         self.add(name, Value::Flag(is_set));
     }
 
-    /// Adds an integer.
     pub fn number(&mut self, name: &'static str, number: impl Into<u64>) {
         self.add(name, Value::Number(number.into()));
     }
@@ -115,17 +99,14 @@ impl Layer {
         self.add(name, Value::Addr(addr));
     }
 
-    /// Adds bytes.
     pub fn bytes(&mut self, name: &'static str, bytes: &[u8]) {
         self.add(name, Value::Bytes(bytes.to_vec()));
     }
 
-    /// Adds text.
     pub fn text(&mut self, name: &'static str, text: impl Into<String>) {
         self.add(name, Value::Text(text.into()));
     }
 
-    /// Adds words to the title.
     pub fn say(&mut self, words: impl AsRef<str>) {
         let words = words.as_ref();
         if !self.title.is_empty() && !words.is_empty() {
@@ -134,7 +115,6 @@ impl Layer {
         self.title.push_str(words);
     }
 
-    /// Returns the value of a field, the first of that name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         Some(&field.value)
@@ -193,7 +173,6 @@ impl<'a> Bytes<'a> {
         self.array().map(Addr)
     }
 
-    /// Returns all remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }

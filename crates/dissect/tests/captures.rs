@@ -145,7 +145,6 @@ fn a_datagram_between_ethernet_addresses_has_their_eui_64() {
     }
 }
 
-/// Returns a pcap file of one record.
 fn pcap(link: u32, data: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link] {

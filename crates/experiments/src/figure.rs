@@ -115,17 +115,12 @@ impl Line {
 type Read = Box<dyn Fn(&Run) -> Reading>;
 type Make = Box<dyn Fn(&[f64]) -> f64>;
 
-/// The source of a row's number.
 pub(crate) enum Origin {
-    /// Each run of a case gives a number.
     Runs(Box<Case>, Read),
-    /// The number is computed from other rows' numbers.
     Rows(Vec<usize>, Make),
-    /// The number is known.
     Known(f64),
 }
 
-/// A declared row.
 pub(crate) struct Declared {
     pub series: String,
     pub x: X,

@@ -38,15 +38,12 @@ pub trait Look<F> {
     fn end(self: Box<Self>, world: &mut World) -> F;
 }
 
-/// A probe of any type.
 pub(crate) trait AnyProbe: fmt::Debug + Send + Sync {
-    /// Returns the identity of the probe.
     fn id(&self) -> String;
     fn every(&self) -> Duration;
     fn begin(&self, world: &mut World) -> Box<dyn AnyLook>;
 }
 
-/// A running probe of any type.
 pub(crate) trait AnyLook {
     fn look(&mut self, world: &mut World);
     fn end(self: Box<Self>, world: &mut World) -> Result<Value, serde_json::Error>;

@@ -44,7 +44,6 @@ pub struct StoredRun {
     pub run: Run,
 }
 
-/// A stored run as text.
 struct StoredText {
     seed: u64,
     cpu_s: f64,
@@ -296,7 +295,6 @@ impl Results {
         Ok(StoredRun { seed, cpu_s, run })
     }
 
-    /// Returns the checksum of a run's text and its key.
     fn checksum(&self, key: &str, seed: u64, text: &str) -> String {
         let mut hash = Sha256::new();
         for part in [&self.fingerprint, key, &seed.to_string(), text] {

@@ -87,12 +87,10 @@ impl Row {
     }
 }
 
-/// Numbers of a row.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
     /// Number that needs no run.
     known: Option<f64>,
-    /// Numbers by seed, for the seeds that gave one.
     by_seed: BTreeMap<u64, f64>,
     value: Option<f64>,
     violation: Option<String>,

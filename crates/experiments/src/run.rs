@@ -37,7 +37,6 @@ impl PartialEq for Run {
 }
 
 impl Run {
-    /// Returns the result of a run.
     pub(crate) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
         let mut run = Run::of(serde_json::to_value(report)?);
         run.found = found;
@@ -70,7 +69,6 @@ impl Run {
         first.as_str()
     }
 
-    /// Returns the result of the case's probe.
     pub(crate) fn found<F: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<F>, Gap> {
         let known = match self.parsed.get() {
             Some(known) => Arc::clone(known),

@@ -35,7 +35,6 @@ fn rows_have_mean_spread_paper_and_verdict() {
     );
 }
 
-/// Returns the seed of a run if it is odd.
 fn odd_seed(run: &Run) -> Result<f64, Gap> {
     let seed = run.number("/seed")?;
     if seed % 2.0 == 1.0 {
@@ -81,7 +80,6 @@ fn what_is_no_number_is_not_counted() {
     assert_eq!((rows[2].value, rows[2].n), (None, 0));
 }
 
-/// A violation in a run marks the row that reads the run and each row computed from it.
 #[test]
 fn a_violation_marks_every_row_made_of_the_run() {
     let file = Temporary::new("violation");
@@ -104,7 +102,6 @@ fn a_violation_marks_every_row_made_of_the_run() {
     assert_eq!(rows[2].ok, Some(false), "{:?}", rows[2]);
 }
 
-/// A name that no run has is reported with the row that reads it.
 #[test]
 fn a_name_that_no_run_has_is_an_error() {
     let file = Temporary::new("unknown");

@@ -9,7 +9,6 @@ pub(crate) struct Held {
     pub(crate) end: usize,
 }
 
-/// The next action of a service.
 pub(crate) enum Next {
     /// The session sends the held bytes.
     Send,

@@ -20,7 +20,6 @@ const LEAST_PACE: u64 = 300;
 /// peer has acknowledged all but these.
 const SEND_BUFFER: u32 = 1_848;
 
-/// The services.
 pub(crate) enum Service {
     /// Echoes all data (RFC 862).
     Echo,
@@ -112,7 +111,6 @@ impl Session {
         self.given = 0;
     }
 
-    /// Resets the connection.
     pub(crate) fn give_up(&mut self, now: Instant, node: &mut Device) {
         if let Some(conn) = self.conn.take() {
             node.tcp_abort(now, conn);
@@ -131,7 +129,6 @@ impl Session {
         }
     }
 
-    /// Moves what can be moved.
     pub(crate) fn pump(&mut self, now: Instant, node: &mut Device, status: &mut Status) {
         let Some(conn) = self.conn else { return };
         let goes_on = loop {

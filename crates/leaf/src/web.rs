@@ -8,7 +8,6 @@ use crate::held::{HELD, Held, Next};
 
 /// Bytes of the first line that are looked at.
 const LINE: usize = 24;
-/// Bytes of the file.
 const FILE: u32 = 20_000;
 /// Bytes of each of its lines.
 const ROW: u32 = 8;
@@ -41,9 +40,7 @@ pub(crate) struct Web {
     has_line: bool,
     /// Ends of lines in a row.
     ends: u8,
-    /// The field that is being read.
     field: Field,
-    /// Fields with the name Host.
     hosts: u8,
     /// A field is not as RFC 9112 §3.2 and §5.1 have it.
     is_bad: bool,
@@ -69,17 +66,13 @@ enum Field {
 
 #[derive(Default, Clone, Copy)]
 enum Phase {
-    /// The request is being read.
     #[default]
     Reading,
-    /// The file from this byte on.
     File(u32),
-    /// The answer is complete.
     Over,
 }
 
 impl Web {
-    /// Parses the bytes that have arrived.
     pub(crate) fn read(&mut self, bytes: &[u8]) {
         for byte in bytes {
             match byte {
@@ -107,7 +100,6 @@ impl Web {
         }
     }
 
-    /// Parses a byte of a field.
     fn field(&mut self, byte: u8) {
         let (at, is_host) = match self.field {
             Field::Start => (0, true),
@@ -172,7 +164,6 @@ impl Web {
         }
     }
 
-    /// Begins the answer.
     fn begin(&mut self, held: &mut Held, status: &Status) {
         let line = self.line.get(..self.len).unwrap_or_default();
         let mut words = line.split(|byte| *byte == b' ');
@@ -217,7 +208,6 @@ fn is_of_host(byte: u8) -> bool {
 }
 
 impl Status {
-    /// Writes the page; its length.
     fn page(&self, out: &mut [u8; HELD]) -> usize {
         let [used, there_are] = self.stack.map_or([0; 2], |look| look());
         Text::of(out)
@@ -260,7 +250,6 @@ fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
     len
 }
 
-/// Returns the remainder of `n` divided by `by`.
 fn remainder(n: u32, quotient: u32, by: u32) -> u32 {
     n.wrapping_sub(quotient.wrapping_mul(by))
 }
@@ -299,7 +288,6 @@ impl<'a> Text<'a> {
         self.put(digits.get(from..).unwrap_or_default())
     }
 
-    /// Returns the head of a response with a body of `body` bytes.
     fn head(self, status: &str, body: u32) -> Text<'a> {
         self.put(b"HTTP/1.1 ")
             .put(status.as_bytes())

@@ -92,7 +92,6 @@ impl Timetable {
         least + Duration::from_micros(u64::from(self.rng.below(span.saturating_add(1))))
     }
 
-    /// Records that an advertisement was sent.
     fn on_sent(&mut self, now: Instant) {
         self.last = Some(now);
         self.sent = self.sent.saturating_add(1);

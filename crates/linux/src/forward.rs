@@ -350,7 +350,6 @@ impl<C> Forwarder<C> {
     }
 }
 
-/// The host's program, and the node's socket.
 type Ends = (SocketAddr, SocketAddrV6);
 
 impl<C> Default for Forwarder<C> {

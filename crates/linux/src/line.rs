@@ -19,7 +19,6 @@ use nix::sys::time::TimeSpec;
 const AGAIN: Duration = Duration::from_millis(500);
 /// Longest time for a connection to open.
 const CONNECT: Duration = Duration::from_secs(2);
-/// Bytes read at once.
 const CHUNK: usize = 4_096;
 
 /// Address of the other end of a line.

@@ -49,7 +49,6 @@ const GSO: u32 = 4;
 const ACCEPT: u32 = 1;
 /// Bytes of `nlmsghdr` and `nfgenmsg`.
 const HEADER: usize = 20;
-/// Bytes of a verdict with its headers.
 const VERDICT_LEN: usize = HEADER + 12;
 /// Bytes copied of each packet: IPv6 and TCP headers with their options, and room for extension
 /// headers.
@@ -131,7 +130,6 @@ pub struct NfQueue {
     /// Verdicts that the kernel has not received.
     verdicts: Vec<u8>,
     buffer: Box<[u8]>,
-    /// The number of the packet that came last.
     last: u32,
 }
 
@@ -324,7 +322,6 @@ fn message(kind: u16, flags: u16, sequence: u32, queue: u16, all: &[(u16, &[u8])
     bytes
 }
 
-/// Returns the number and the bytes of a message's packet.
 fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
     let kind = u16::from_ne_bytes([*message.get(4)?, *message.get(5)?]);
     if kind != PACKET {

@@ -17,7 +17,6 @@ use std::str::FromStr;
 
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 
-/// Flows from outside that are remembered.
 const FLOWS_MAX: usize = 4_096;
 /// Withheld destinations that wait to be reported, and that are remembered as reported.
 const REPORTS_MAX: usize = 64;
@@ -52,7 +51,6 @@ pub struct Service {
 }
 
 impl Service {
-    /// Returns whether packets to this destination are for the service.
     fn matches(&self, to: &Destination) -> bool {
         let protocol = match to.protocol {
             Some(protocol) => self.protocol.is_none_or(|it| it == protocol),
@@ -131,7 +129,6 @@ struct Destination {
     port: u16,
 }
 
-/// A flow as a node sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Flow {
     protocol: Protocol,
@@ -291,7 +288,6 @@ impl Reach {
     }
 }
 
-/// Reads what matters of a packet.
 fn seen(packet: &[u8]) -> UpperLayer {
     /// ICMPv6 error messages have types below 128; 128 and 129 are the echo messages (RFC 4443).
     const ECHO_REPLY: u8 = 129;

@@ -83,7 +83,6 @@ impl TunError {
     }
 }
 
-/// The routes of the network that the opening thread is in.
 const ROUTES: &str = "/proc/thread-self/net/ipv6_route";
 
 /// An interface that is up, with its address; gone when dropped.

@@ -28,7 +28,6 @@ use redpoll_samples::{mqtt, peers, tls};
 use redpoll_socket::nal::{Clock, LineMemory};
 use redpoll_wire::slip;
 
-/// Bytes of the file.
 const FILE: usize = 200_000;
 
 /// Fetches the file `times` times in parallel.
@@ -54,7 +53,6 @@ fn all_are_right(fetches: Vec<JoinHandle<Vec<u8>>>) {
     }
 }
 
-/// Runs the web server.
 async fn serve(net: &LiveNet<'_>, time: &Time) -> impl std::fmt::Debug {
     let pause = |ms: u32| time.sleep(time.now() + Duration::from_millis(ms.into()));
     http::serve(net, 80, FILE, pause).await
@@ -212,7 +210,6 @@ impl<S: Write> Write for Counted<'_, S> {
 const READING: &[u8] = b"a reading of 24 bytes ok\n";
 const ANSWER: &[u8] = b"ko setyb 42 fo gnidaer a\n";
 
-/// Returns the outcome of a reading over TLS.
 fn over_tls(
     n: u16,
     proof: &Proof<'_>,
@@ -299,7 +296,6 @@ fn openssl_refuses_another_key() {
     );
 }
 
-/// The computer's clock.
 struct Wall;
 
 impl TlsClock for Wall {

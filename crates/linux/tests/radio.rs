@@ -32,7 +32,6 @@ const IDENTITY: Identity = Identity {
     max_frame_retries: 3,
 };
 
-/// A frame from 1 to 2 that requests an acknowledgement.
 const FRAME: [u8; 11] = [0x61, 0x98, 7, 0x70, 0x72, 2, 0, 1, 0, b'h', b'i'];
 
 /// The fake's reaction to the next frame to send.
@@ -45,7 +44,6 @@ enum Mood {
     Reset,
     /// The radio does not answer until the next question, and then answers.
     Late,
-    /// The radio writes garbage, and then acknowledges.
     Garbage,
 }
 
@@ -55,7 +53,6 @@ struct Fake {
     decoder: Decoder,
     mood: Mood,
     late: Option<u8>,
-    /// Properties that were set.
     seen: Sender<(u32, Vec<u8>)>,
 }
 

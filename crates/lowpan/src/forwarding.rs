@@ -70,7 +70,6 @@ struct PassingDatagram {
     next_hop: Address,
     capacity: u8,
     tag: u16,
-    /// Received bytes of the datagram.
     covered: u16,
     /// Time of the latest fragment.
     progress: Instant,

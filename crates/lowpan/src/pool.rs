@@ -29,11 +29,9 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Free,
-    /// Fragments are arriving.
     Reassembling(Partial),
     /// Recoverable fragments are arriving; `recovery` has their state.
     Recovering,
-    /// The caller reads or writes it.
     Held,
     /// The packet waits for the radio, or its frames are being sent.
     Queued {
@@ -52,7 +50,6 @@ pub(crate) enum State {
 #[derive(Clone, Debug)]
 pub(crate) struct Partial {
     pub(crate) key: Key,
-    /// Time of its first fragment.
     pub(crate) first: Instant,
     /// Time of the latest new fragment.
     pub(crate) progress: Instant,
@@ -179,7 +176,6 @@ impl<M: Memory> Pool<M> {
         self.bytes.as_mut().get_mut(start..end).unwrap_or(&mut [])
     }
 
-    /// Returns `len` bytes of a packet from `offset` on.
     pub(crate) fn part_mut(&mut self, id: SlotId, offset: usize, len: usize) -> Option<&mut [u8]> {
         self.packet_mut(id)
             .get_mut(offset..offset.checked_add(len)?)

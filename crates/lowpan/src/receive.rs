@@ -28,7 +28,6 @@ impl Piece<'_> {
         self.head.len().saturating_add(self.body.len())
     }
 
-    /// Returns whether the piece equals `bytes`.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         let parts = bytes.split_at_checked(self.head.len());
         parts.is_some_and(|(head, body)| head == self.head && body == self.body)
@@ -44,9 +43,7 @@ impl Piece<'_> {
 }
 
 pub(crate) enum Arrival<'a> {
-    /// An unfragmented packet.
     Whole(Piece<'a>),
-    /// Part of a packet.
     Fragment(Key, Piece<'a>),
 }
 

@@ -20,15 +20,12 @@ use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
-    /// A packet in a slot.
     Slot(SlotId),
-    /// A forwarded fragment, as its frame.
     Forwarded(Forwards),
     /// A segment in the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
     /// A datagram in recoverable fragments, by its index.
     Recoverable(u8, Recovers),
-    /// An acknowledgment of recoverable fragments.
     Acknowledgment(Recovers),
 }
 
@@ -42,13 +39,11 @@ pub(crate) struct InService {
     covered: usize,
     /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,
-    /// Whether the datagram is for a sleepy node.
     pub(crate) indirect: bool,
     /// The note about the next frame, if that frame was built before.
     pub(crate) repeats: Option<Note>,
     /// The value of `covered` before the last frame was built.
     before: u16,
-    /// Whether one of its frames was lost.
     pub(crate) broken: bool,
     /// Frames built so far; 255 may mean more.
     pub(crate) frames: u8,
@@ -102,7 +97,6 @@ impl InService {
         self.size
     }
 
-    /// Returns whether it is the recoverable datagram with this index.
     pub(crate) fn is_recoverable(&self, index: u8) -> bool {
         matches!(self.origin, Origin::Recoverable(it, _) if it == index)
     }

@@ -74,7 +74,6 @@ impl MacConfig {
         }
     }
 
-    /// Returns whether this node has a short address.
     pub(crate) const fn has_short(&self) -> bool {
         // 0xffff: none; 0xfffe: associated, but uses the extended address.
         self.short < 0xfffe

@@ -40,7 +40,6 @@ const DSN_AT: usize = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OutgoingFrame {
     Data,
-    /// A data request.
     Request,
 }
 
@@ -49,20 +48,28 @@ enum Progress {
     /// No frame is in service.
     Idle,
     /// The space after the previous frame has not passed yet.
-    Spacing { until: Instant },
+    Spacing {
+        until: Instant,
+    },
     /// The frame must be loaded before the first attempt.
     Load,
     /// In a backoff; the radio listens.
-    Backoff { until: Instant },
+    Backoff {
+        until: Instant,
+    },
     /// The frame may be sent as soon as the radio is free.
     Ready,
     /// The radio is transmitting the frame.
     OnAir,
-    /// The MAC waits for the acknowledgment.
-    AckWait { until: Instant },
+    AckWait {
+        until: Instant,
+    },
     /// In the random delay before another attempt; the radio listens, or sleeps and has lost the
     /// frame.
-    RetryDelay { until: Instant, asleep: bool },
+    RetryDelay {
+        until: Instant,
+        asleep: bool,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -57,7 +57,6 @@ impl Node {
         }
     }
 
-    /// Sends a payload; returns its frame.
     fn send(&mut self, dst: Address, payload: &[u8]) -> Vec<u8> {
         let room = self.mac.frame_mut(dst).unwrap();
         room[..payload.len()].copy_from_slice(payload);

@@ -12,7 +12,6 @@ use redpoll_wire::ieee802154::{DATA_REQUEST, FrameHeader, FrameType, imm_ack};
 
 const LOADED: RadioResult = RadioResult::Loaded;
 
-/// Returns a MAC command from the peer.
 fn command(dsn: u8, payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Command,

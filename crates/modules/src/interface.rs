@@ -12,7 +12,6 @@ pub(crate) const FRAME_MAX: usize = 125;
 /// Maximum length of the text that a node can print in one run, in bytes.
 const TEXT_MAX: usize = 8_192;
 
-/// A global of a module.
 #[derive(Clone, Copy)]
 struct Global<T>(NonNull<T>);
 
@@ -36,7 +35,6 @@ impl<T: Copy> Global<T> {
     }
 }
 
-/// A buffer of a module.
 #[derive(Clone, Copy)]
 struct Buffer {
     start: Global<u8>,
@@ -61,7 +59,6 @@ impl Buffer {
         }
     }
 
-    /// Writes the bytes that fit; returns their number.
     fn write(self, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len);
         // SAFETY: the buffer has room for the bytes, and they are not read now.
@@ -72,7 +69,6 @@ impl Buffer {
 
 type Entry = unsafe extern "C" fn();
 
-/// A host's view of a node.
 pub(crate) struct Interface {
     init: Entry,
     tick: Entry,
@@ -108,7 +104,6 @@ pub(crate) struct Interface {
 // in whichever thread calls `tick`, and the pointers lead to globals of the process.
 unsafe impl Send for Interface {}
 
-/// The timers that a node has set.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
     /// Whether the module has more to do, or waits in a loop for its radio or for a time.
@@ -165,7 +160,6 @@ impl Interface {
         Ok(interface)
     }
 
-    /// Makes it the node with this number.
     pub(crate) fn begin(&mut self, number: u16, seed: u64) {
         self.random = seed;
         self.number.set(number.into());

@@ -12,7 +12,6 @@ const SILENCE_DBM: i8 = -100;
 /// a module's threshold.
 const ENERGY_DBM: i8 = -80;
 
-/// A node.
 pub(crate) struct Module {
     interface: Interface,
     ward: Ward,
@@ -21,7 +20,6 @@ pub(crate) struct Module {
     ticked_us: Option<u64>,
     /// A frame is arriving, as strong as this.
     hears_dbm: Option<i8>,
-    /// Whether the module's frame is on the air.
     sends: bool,
     frame: Vec<u8>,
 }

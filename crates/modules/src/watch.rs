@@ -14,7 +14,6 @@ const LOOK: Duration = Duration::from_millis(50);
 pub(crate) struct Watch {
     /// Counter of the starts and ends of runs, so it is odd while a node runs.
     turn: AtomicU64,
-    /// Number of the node that runs.
     who: AtomicUsize,
     nodes: Mutex<Vec<Watched>>,
     is_over: AtomicBool,
@@ -26,7 +25,6 @@ struct Watched {
     patience: Duration,
 }
 
-/// A node that the thread watches.
 pub(crate) struct Ward {
     watch: Arc<Watch>,
     number: usize,
@@ -50,7 +48,6 @@ impl Watch {
         self.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Adds a node.
     pub(crate) fn join(self: &Arc<Watch>, name: &str, patience: Duration) -> Ward {
         let mut nodes = self.nodes.lock().unwrap_or_else(PoisonError::into_inner);
         nodes.push(Watched {
@@ -92,7 +89,6 @@ impl Watch {
 }
 
 impl Ward {
-    /// Runs the node's code under the watch.
     pub(crate) fn during<R>(&self, run: impl FnOnce() -> R) -> R {
         self.watch.who.store(self.number, Ordering::Relaxed);
         self.watch.turn.fetch_add(1, Ordering::Release);

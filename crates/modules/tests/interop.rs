@@ -25,7 +25,6 @@ enum Place {
 }
 use Place::{Ours, Theirs};
 
-/// A mesh that is to work.
 struct Case {
     name: &'static str,
     storing: bool,

@@ -152,7 +152,6 @@ impl Fetch {
         Ok(Some(taken))
     }
 
-    /// Evaluates the head of the answer.
     fn begin(&mut self, head: &Head) -> Result<(), Refused> {
         if head.is_coded && matches!(head.status, 200 | 206) {
             return Err(Refused::Coded);
@@ -222,7 +221,6 @@ impl Fetch {
     }
 }
 
-/// A buffer that text is written to.
 struct Text<'a> {
     out: &'a mut [u8],
     len: usize,

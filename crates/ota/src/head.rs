@@ -47,7 +47,6 @@ pub(crate) struct Range {
     pub(crate) whole: Option<u64>,
 }
 
-/// The relevant fields of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) status: u16,

@@ -5,9 +5,7 @@
 #[derive(Debug)]
 pub struct Pages<P> {
     page: P,
-    /// Bytes in `page`.
     filled: usize,
-    /// Position of `page` in the image.
     begin: u64,
 }
 

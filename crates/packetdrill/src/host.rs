@@ -208,7 +208,6 @@ impl Host {
         self.begun = true;
     }
 
-    /// Calls the node, and takes all packets that it sends.
     pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HostProfile>) -> T) -> T {
         let result = call(&mut self.node);
         let mut packet = vec![0; self.settings.mtu.into()];
@@ -224,7 +223,6 @@ impl Host {
         result
     }
 
-    /// Queues a packet of the node in the family of its destination.
     fn queue(&mut self, packet: &[u8]) {
         let bytes = if v4::is_for_v4(packet) {
             v4::to_v4(packet)

@@ -36,7 +36,6 @@ pub(crate) struct Shim {
 
 struct State {
     sockets: Sockets,
-    /// The thread that runs the script.
     first: ThreadId,
     waiting: Option<Waiting>,
     hand_off: bool,
@@ -100,7 +99,6 @@ impl State {
     }
 }
 
-/// The held lock of a shim.
 struct Held<'a> {
     shim: &'a Shim,
     guard: MutexGuard<'a, Option<State>>,

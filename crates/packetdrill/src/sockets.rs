@@ -133,7 +133,6 @@ impl Sockets {
         self.adopt(accepted, new_fd)
     }
 
-    /// Assigns a number to an accepted connection.
     pub(crate) fn adopt(
         &mut self,
         (accepted, peer): (Fd, Endpoint),

@@ -44,9 +44,7 @@ struct World {
     nxt: u32,
     /// The first byte of each segment that was sent, and whether it arrived.
     arrived: BTreeMap<u32, bool>,
-    /// The last event at the sender.
     event: &'static str,
-    /// Seconds by cause.
     seconds: BTreeMap<&'static str, f64>,
 }
 

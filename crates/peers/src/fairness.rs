@@ -208,7 +208,6 @@ pub fn jain(parts: [u64; 2]) -> f64 {
     (a + b) * (a + b) / (2.0 * squares)
 }
 
-/// A packet of a flow.
 #[derive(Debug)]
 struct Owned(usize, Vec<u8>);
 

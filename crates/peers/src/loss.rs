@@ -107,7 +107,6 @@ impl Plan {
     }
 }
 
-/// Returns the medians in the order of [`METRICS`].
 fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
     let samples: Vec<_> = runs.iter().map(sample).collect();
     std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))

@@ -72,7 +72,6 @@ mod present {
         tick: Duration,
     }
 
-    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         assert_eq!(
             (limits.payload_bytes, limits.buffer_bytes),

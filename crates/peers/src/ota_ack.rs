@@ -90,7 +90,6 @@ impl Plan {
     }
 }
 
-/// Returns the values in the order of [`METRICS`].
 fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
     let stalled = runs

@@ -15,7 +15,6 @@ use crate::peer::{Limits, Peer};
 const PORT: u16 = 4_000;
 /// A length above that of any segment here.
 const LINK_BYTES: usize = 1_240;
-/// Bytes of the timestamps option in each segment.
 const TIMESTAMPS_BYTES: u16 = 12;
 
 struct End {
@@ -25,7 +24,6 @@ struct End {
     conn: Option<Connection<Vec<u8>>>,
 }
 
-/// Returns both ends of a connection.
 pub(crate) fn open(now: Instant, limits: &Limits, min_rto: Option<Duration>) -> [Box<dyn Peer>; 2] {
     let mut defaults = Config::default();
     defaults.min_rto = min_rto.unwrap_or(defaults.min_rto);

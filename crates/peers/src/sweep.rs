@@ -47,7 +47,6 @@ pub(crate) struct Bench<const N: usize> {
     pub(crate) metrics: [(&'static str, &'static str); N],
 }
 
-/// The transfers of a bench.
 pub(crate) struct Over<'p> {
     pub(crate) subjects: &'p [Subject],
     pub(crate) losses: &'p [u32],

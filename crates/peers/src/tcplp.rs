@@ -58,7 +58,6 @@ mod present {
     /// raw pointer is neither `Send` nor `Sync`.
     struct End(*mut c_void);
 
-    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         assert_eq!(limits.payload_bytes, PAYLOAD_BYTES, "TCPlp has one MSS");
         let piece = usize::from(limits.payload_bytes);

@@ -55,7 +55,6 @@ struct Run<'a> {
     /// Number of answers given to TCP, and the time of the last.
     answered: usize,
     answered_at: Instant,
-    /// Number of answers that have arrived.
     heard: usize,
     longest_answer: Duration,
 }

@@ -80,7 +80,6 @@ impl<'a> Bench<'a> {
         self.radio.now()
     }
 
-    /// Returns the next event of the radio.
     pub(crate) fn next(&mut self, until: Instant) -> Result<RadioEvent, String> {
         let mut cx = Context::from_waker(Waker::noop());
         loop {
@@ -101,7 +100,6 @@ impl<'a> Bench<'a> {
         self.heard.push(Heard { info, frame });
     }
 
-    /// Passes the given time.
     pub(crate) fn wait(&mut self, time: Duration) -> Result<(), String> {
         let until = self.now() + time;
         loop {
@@ -121,7 +119,6 @@ impl<'a> Bench<'a> {
         self.wait(QUIET + self.limits.report)
     }
 
-    /// Gives the radio a work that has a result; returns the result and its delay.
     pub(crate) fn work(
         &mut self,
         work: RadioWork,
@@ -139,7 +136,6 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Loads a frame.
     pub(crate) fn load(&mut self, frame: &[u8]) -> Result<(), String> {
         let (result, _) = self.work(RadioWork::Load, frame)?;
         ensure(result == RadioResult::Loaded, || {
@@ -186,7 +182,6 @@ impl<'a> Bench<'a> {
         &mut *self.tester
     }
 
-    /// Sets the tester's answer.
     pub(crate) fn reply(&mut self, after: u64, what: What) {
         let after = us(after);
         self.tester.reply(Some(Reply { after, what }));

@@ -48,7 +48,6 @@ pub(crate) fn to_extended(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     with_payload(header(control, dsn, IDENTITY.pan_id, &dst, TESTER), len)
 }
 
-/// Data from the radio to the tester.
 pub(crate) fn from_radio(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let (dst, pan) = (TESTER.to_le_bytes(), IDENTITY.pan_id);
@@ -58,7 +57,6 @@ pub(crate) fn from_radio(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     )
 }
 
-/// Returns a data request to the radio.
 pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
     let dst = IDENTITY.short.to_le_bytes();
     let mut frame = header(COMMAND, dsn, IDENTITY.pan_id, &dst, src);

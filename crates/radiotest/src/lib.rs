@@ -122,7 +122,6 @@ pub(crate) const NOBODY: u16 = 0x0033;
 pub(crate) type Finding = Result<Outcome, String>;
 type Property = (&'static str, fn(&mut Bench<'_>) -> Finding);
 
-/// All properties.
 const PROPERTIES: [Property; 26] = [
     (
         "a timer ends at its time, and not earlier",

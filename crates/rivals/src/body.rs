@@ -35,7 +35,6 @@ pub struct Body<B> {
     pub error: Option<Error>,
     /// Sequence number after the last byte, SYN or FIN that was ever sent.
     pub(crate) sent_up_to: Option<SeqNum>,
-    /// Whether retransmissions are caused by a timer.
     pub(crate) by_timer: bool,
     #[cfg(feature = "stats")]
     pub(crate) stats: Stats,
@@ -148,7 +147,6 @@ impl<B: Bytes> Body<B> {
         self.events |= CLOSED;
     }
 
-    /// Returns the next event.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let lowest = self.events & self.events.wrapping_neg();
         self.events &= !lowest;
@@ -162,7 +160,6 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// Adds one to the counter that `which` selects.
     #[cfg(feature = "stats")]
     pub(crate) fn count(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32) {
         let counter = which(&mut self.stats);

@@ -38,7 +38,6 @@ impl<B: Bytes, C> Slot<B, C> {
     }
 }
 
-/// The slots of connections under a protocol.
 type Slots<M, P> = [Slot<<M as Memory>::Buffer, <P as Protocol>::Control>];
 
 /// Memory for one listening port.
@@ -53,7 +52,6 @@ pub struct Table<M: Memory + 'static, P: Protocol> {
     pub(crate) protocol: P,
     pub(crate) slots: M::Table<Slot<M::Buffer, P::Control>>,
     pub(crate) ports: M::Table<Port>,
-    /// Whose turn it is to make a segment.
     pub(crate) turn: u8,
     /// Index after the last slot with a connection. A large table with one connection is then not
     /// searched to its end on every call of its node.

@@ -12,12 +12,10 @@ use redpoll_tcp::{
 use crate::segment::parse_unverified;
 use crate::{Out, Protocol, Table};
 
-/// Bits of a sequence number in a handle.
 const SEQ_BITS: u32 = 24;
 const SEQ_MASK: u32 = (1 << SEQ_BITS) - 1;
 
 impl<M: Memory + 'static, P: Protocol> Table<M, P> {
-    /// Returns a segment for no connection.
     fn request(
         &mut self,
         now: Instant,

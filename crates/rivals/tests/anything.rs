@@ -21,7 +21,6 @@ impl Memory for Heap {
     type Table<T: 'static> = Box<[T]>;
 }
 
-/// Something that happens.
 #[derive(Clone, Debug)]
 enum Step {
     /// A segment, its numbers so far from what would be right.

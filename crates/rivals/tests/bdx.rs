@@ -159,7 +159,6 @@ proptest! {
         prop_assert!(pair.is_done || percent > 0);
     }
 
-    /// Any bytes at all, to either end.
     #[test]
     fn any_datagram(bytes in proptest::collection::vec(any::<u8>(), 0..40), cut in 0..24_usize) {
         let mut pair = Pair::new(5_000, 0);

@@ -22,9 +22,7 @@ use crate::decimal::Decimal;
 /// Requests that are answered at the same time. A node has this many connections for the
 /// server.
 pub const AT_ONCE: usize = 3;
-/// Bytes of a request's head.
 const HEAD: usize = 512;
-/// Fields of a request's head.
 const FIELDS: usize = 16;
 
 /// The time between two looks at a connection, in milliseconds.
@@ -83,10 +81,8 @@ pub async fn serve<N: TcpBind>(
     select_array::<_, AT_ONCE>(from_fn(&work)).await.0
 }
 
-/// The use of a connection.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Phase {
-    /// There is no connection.
     #[default]
     Free,
     /// A request or its answer is under way.
@@ -255,7 +251,6 @@ fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
     is_good && hosts.next().is_none()
 }
 
-/// Answers a request.
 async fn answer<S: Read + Write>(
     connection: &mut Connection<'_, S, FIELDS>,
     file_bytes: usize,

@@ -101,7 +101,6 @@ async fn send<S: Read + Write>(
     tls.close().await.map_err(|(_, error)| error)
 }
 
-/// Random numbers and a check of certificates.
 struct Checked<R, V> {
     rng: R,
     verifier: V,

@@ -39,7 +39,6 @@ pub trait Lines {
     fn open(&self, node: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String>;
 }
 
-/// Refuses every line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NoLines;
 

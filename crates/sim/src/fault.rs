@@ -271,7 +271,6 @@ fn is_kind(frame: &FrameFacts, kind: FrameKind) -> bool {
     }
 }
 
-/// Returns true with the given probability.
 pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
     if probability >= 1.0 {
         return true;

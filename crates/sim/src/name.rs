@@ -1,6 +1,5 @@
 //! Names in scenarios and in files of measurements.
 
-/// Returns whether `text` can name a node, an app or a fault.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64

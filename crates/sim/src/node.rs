@@ -58,11 +58,9 @@ pub type SimNode<A = Replay> = Node<SimProfile<A>>;
 /// Replacement of TCP in a node with another implementation.
 pub type SimStreams = Rival<HeapMemory>;
 
-/// Half-open connections of a listening node.
 const HALF_OPEN: usize = 4;
 /// Spare sockets of each kind, in addition to those of the scenario's apps.
 const SPARE_SOCKETS: usize = 1;
-/// Buffer of a UDP socket, in bytes.
 const UDP_BYTES: usize = 1_024;
 /// Buffer of a UDP socket on a node with CoAP, in bytes: two of the longest packets.
 const COAP_BYTES: usize = 2 * 1_280;
@@ -173,7 +171,6 @@ pub(crate) fn build(
     build_with(scenario, index, own, sockets, begins, secrets, access)
 }
 
-/// Builds a node like [`build`], with the channel access `A`.
 fn build_with<A: Access>(
     scenario: &Scenario,
     index: usize,

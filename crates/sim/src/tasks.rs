@@ -81,7 +81,6 @@ impl Time {
         waiting.iter().map(|(at, _)| *at).min()
     }
 
-    /// Wakes the tasks whose time has come.
     fn wake(&self) {
         let now = self.now();
         self.0.waiting.borrow_mut().retain(|(at, waker)| {

@@ -263,7 +263,6 @@ fn the_bound_by_hand() {
     assert!((shipped - 121.0).abs() < 0.05, "{shipped}");
 }
 
-/// Returns all combinations with a known bound.
 fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     let radios = [("ideal", 0), ("cc2420", 7_140), ("at86rf233", 7_140)];
     let kinds = [

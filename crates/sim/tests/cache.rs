@@ -9,7 +9,6 @@ use redpoll_sim::{Report, Scenario, World};
 
 const ON: (&str, &str) = ("cache.on", "every node");
 
-/// Returns the figures of all caches.
 fn caches(report: &Report) -> impl Iterator<Item = &CacheFigures> {
     report.nodes.iter().filter_map(|node| node.cache.as_ref())
 }

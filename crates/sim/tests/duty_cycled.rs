@@ -66,7 +66,6 @@ impl Train {
     }
 }
 
-/// Returns the trains of one sender.
 fn trains(frames: &[Copy], from: usize) -> Vec<Train> {
     let mut trains: Vec<Train> = Vec::new();
     for frame in frames {

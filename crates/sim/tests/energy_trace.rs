@@ -63,7 +63,6 @@ impl FrameTrace for Recorder {
     }
 }
 
-/// Runs a scenario. Returns its frames and the energy figures of each node.
 fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Vec<Frame>, Vec<Figures>) {
     let overrides: Vec<_> = overrides
         .iter()

@@ -32,7 +32,6 @@ struct Trouble {
 
 #[derive(Clone, Copy)]
 enum Event {
-    /// The leaf is reset.
     Reset,
     /// The line is closed, and reopened a little later.
     Gone,
@@ -55,7 +54,6 @@ struct Inside {
 #[derive(Default)]
 struct Wire {
     comes: VecDeque<u8>,
-    /// Bytes from the leaf.
     said: Vec<u8>,
     begins_anew: bool,
 }
@@ -94,7 +92,6 @@ impl Inside {
         self.radio.port_mut().said.splice(0..0, said);
     }
 
-    /// Damages a message at random.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
         let share = self.trouble.lock().unwrap().damage;
         if share.is_none_or(|share| self.rng.below(share) != 0) || bytes.is_empty() {
@@ -111,7 +108,6 @@ impl Inside {
         }
     }
 
-    /// Handles bytes from the simulator.
     fn input(&mut self, bytes: Vec<u8>) {
         self.radio.port_mut().comes.extend(bytes);
         if self.leaf.is_none() {

@@ -41,7 +41,6 @@ struct Frame {
     end: u64,
     /// Octets from preamble to FCS.
     octets: u64,
-    /// Index of the frame's acknowledgment.
     acked_by: Option<usize>,
 }
 

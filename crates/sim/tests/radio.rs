@@ -198,7 +198,6 @@ fn an_order_that_changes_nothing_costs_no_frame() {
     assert_eq!(radio.frame(), frame);
 }
 
-/// Faults, each with the abilities of a radio that has it.
 const FAULTS: &[(Fault, RadioCaps)] = &[
     (Fault::TimeComesEarly, ACKS),
     (Fault::DropsBroadcasts, ACKS),

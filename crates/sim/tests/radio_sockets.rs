@@ -24,7 +24,6 @@ type Watches = [Watch; 3];
 const WATCHES: Watches = [const { Watch::FREE }; 3];
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Returns the MAC configuration of the node with this short address on this radio.
 fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
     let mac = MacConfig::default().with(|it| {
         it.short = short;
@@ -107,7 +106,6 @@ fn so_they_do_over_a_driver_that_only_receives_and_sends() {
     assert_eq!(there.radio_faults, 0, "{there:?}");
 }
 
-/// Future that drives a node.
 type Driver<'a> = Pin<Box<dyn Future<Output = Infallible> + 'a>>;
 
 fn expected() -> Vec<u8> {

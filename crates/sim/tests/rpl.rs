@@ -230,7 +230,6 @@ struct Healing {
     unreachable_s: u64,
     /// Largest distance of a node from the root, in hops.
     hops: usize,
-    /// Number of failed connections.
     failed: u64,
 }
 

@@ -10,7 +10,6 @@ use redpoll_testkit::skipped;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
-/// Returns a scenario with security at a level and `more` overrides.
 fn scenario(name: &str, level: &str, more: &[(&str, &str)]) -> Scenario {
     let own = [("security.level", level), ("security.key", KEY)];
     let overrides: Vec<(String, String)> = own

@@ -18,7 +18,6 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, NodeEvent};
 use redpoll_tcp::Event;
 
-/// Bytes that the client sends.
 const BYTES: usize = 20_000;
 const PORT: u16 = 80;
 /// One-way delay of the link.
@@ -98,7 +97,6 @@ impl Sink {
 /// Packets on their way to a node, with the times of their arrival.
 type Link = VecDeque<(Instant, Vec<u8>)>;
 
-/// Handles all events and packets of a node.
 fn drain(
     node: &mut Node,
     now: Instant,

@@ -28,7 +28,6 @@ const PORT: u16 = 7;
 /// Longest sleep of a network thread.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// A node with the state that its threads share.
 struct Kernel {
     state: Mutex<State>,
     changed: Condvar,
@@ -98,7 +97,6 @@ impl Kernel {
     }
 }
 
-/// Implements waiting for a thread of an application.
 impl Waiter for &Kernel {
     type Profile = HeapMemory;
 

@@ -15,7 +15,6 @@ macro_rules! errnos {
             $(#[doc = $what] pub const $name: Errno = Errno($number);)*
         }
 
-        /// All names with their numbers.
         const NAMES: &[(&str, Errno)] = &[$((stringify!($name), Errno::$name)),*];
     };
 }

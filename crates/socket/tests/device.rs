@@ -114,7 +114,6 @@ fn other_devices_are_refused() {
     assert_eq!(refuses(device, MTU - 1), Errno::EMSGSIZE);
 }
 
-/// A device that always has a packet.
 struct Flood(Cell<u32>);
 
 struct Junk;

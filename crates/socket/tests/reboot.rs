@@ -136,10 +136,8 @@ fn refused_bytes_take_no_slot() {
     assert_eq!(sensor.tcp_connections().count(), 4);
 }
 
-/// Offset of TCP's flags.
 const FLAGS: usize = 40 + 13;
 
-/// Returns all packets that a node has to send.
 fn packets(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     let mut packet = [0; MTU];
     std::iter::from_fn(|| {

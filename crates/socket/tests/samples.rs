@@ -25,7 +25,6 @@ use redpoll_samples::peers::{all_heard, broker, browse, publish};
 use redpoll_socket::Errno;
 use redpoll_socket::nal::LineMemory;
 
-/// Bytes of the file.
 const FILE: usize = 30_000;
 
 fn at(number: u8, port: u16) -> SocketAddr {
@@ -38,7 +37,6 @@ async fn pause(world: &World, ms: u32) {
     world.sleep(until).await;
 }
 
-/// Runs the web server.
 async fn serve(world: &World, net: &Nodes<'_>) -> impl std::fmt::Debug {
     http::serve(net, 80, FILE, |ms| pause(world, ms)).await
 }
@@ -268,7 +266,6 @@ enum Foe {
     Slow(usize),
     /// Never ends its request.
     Half,
-    /// Sends nothing.
     Silent,
     /// Keeps the connection after an answer.
     Idle,

@@ -27,7 +27,6 @@ impl HostQueue {
         }
     }
 
-    /// Takes the oldest slot.
     pub(crate) fn pop(&mut self) -> Option<SlotId> {
         let first = self.slots.first_mut()?.take()?;
         // Moves the others up. A rotation of an empty slice could panic.

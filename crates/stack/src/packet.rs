@@ -18,7 +18,6 @@ pub(crate) struct Packet {
 }
 
 impl Packet {
-    /// A view of the packet with the bytes of its slot.
     pub(crate) fn view<'p>(&'p self, bytes: &'p mut [u8]) -> PacketView<'p> {
         PacketView {
             header: &self.header,
@@ -31,11 +30,8 @@ impl Packet {
 /// The origin of a packet, for the rules that depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
-    /// A neighbour.
     Link { from: Address, broadcast: bool },
-    /// The host side.
     Host,
-    /// This node.
     Own,
 }
 
@@ -52,7 +48,6 @@ pub(crate) struct PacketView<'p> {
 pub(crate) enum NextHop {
     /// A neighbour on the radio, or all neighbours for groups.
     Link(Address),
-    /// The host side.
     Host,
 }
 

@@ -14,7 +14,6 @@ use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-/// Connection slots of a test node.
 const SLOTS_TCP: usize = 4;
 
 fn open(lone: &Lone) -> usize {

@@ -27,7 +27,6 @@ fn packet(frame: &mut [u8]) -> Option<&mut [u8]> {
 /// The marks in one transfer over three hops.
 #[derive(Default)]
 struct Seen {
-    /// Packets that the marking node marked.
     marked: u32,
     /// Fragmented packets with a mark on the last hop.
     arrived: u32,

@@ -102,7 +102,6 @@ fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// A control message from a neighbour.
 fn say(lone: &mut Lone, from: [u8; 8], to: Address, dst: Addr, message: &Message<'_>) {
     let mut buffer = vec![0; 400];
     let mut out = Cursor::new(&mut buffer);

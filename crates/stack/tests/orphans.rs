@@ -15,7 +15,6 @@ use redpoll_stack::{
 };
 use redpoll_tcp::{Endpoint, FastOpenServer, HalfOpen};
 
-/// Connection slots of a test node.
 const SLOTS_TCP: usize = 4;
 /// The time after which a silent peer's connection gives way: three timeouts of 1 s, doubled.
 const PATIENCE: Duration = Duration::from_secs(8);
@@ -151,7 +150,6 @@ fn a_cancelled_connect_leaves_its_slot() {
     }
 }
 
-/// A leaf's memory, on the heap.
 enum HeapLeaf {}
 
 impl Memory for HeapLeaf {

@@ -28,7 +28,6 @@ struct Reply {
     window: u16,
 }
 
-/// An operation on a node.
 #[derive(Clone, Debug)]
 enum Op {
     RawFrame(Vec<u8>),
@@ -40,7 +39,6 @@ enum Op {
         changes: Changes,
         way: Way,
     },
-    /// A segment that answers one of the node.
     Answer {
         which: Index,
         reply: Reply,
@@ -143,7 +141,6 @@ fn op() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// The interesting addresses.
 fn addresses() -> [Addr; 14] {
     [
         address(1),
@@ -168,7 +165,6 @@ struct Scene {
     listener: ListenerId,
     socket: UdpId,
     conns: Vec<ConnId>,
-    /// Packets that the node has sent.
     seen: Vec<Vec<u8>>,
 }
 
@@ -401,7 +397,6 @@ fn routes(lone: &mut Lone, there: bool) {
     }
 }
 
-/// A packet of each kind that the node knows.
 fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
     let me = addr::link_local_from_short(1);
     let tcp = Tcp {

@@ -21,11 +21,9 @@ const OUTSIDE: Addr = Addr([0x20; 16]);
 enum Role {
     /// A leaf with a configured parent.
     Leaf,
-    /// One that sleeps.
     SleepyLeaf,
     /// A router with configured routes, and with which no host registers.
     Plain,
-    /// A router with which hosts register.
     Router,
     /// A router with which hosts register, and which is the border router.
     Border,
@@ -132,7 +130,6 @@ fn node(role: Role) -> Lone {
     lone
 }
 
-/// The message as `FROM` sends it.
 fn message(kind: Kind) -> Vec<u8> {
     let eui64 = [2, 0, 0, 0, 0, 0, 0, 1];
     let earo = |status: u8, tid: bool| {

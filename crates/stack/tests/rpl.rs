@@ -416,7 +416,6 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     assert_eq!(lone.dropped(DropReason::RankError), 1);
 }
 
-/// A packet that the parent sends up: each node has the other as parent.
 #[test]
 fn a_packet_that_the_parent_sends_up_ends_a_loop() {
     let mut lone = lone(RplRole::Router);

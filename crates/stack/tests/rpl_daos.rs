@@ -33,7 +33,6 @@ fn daos_acknowledged(lone: &mut Lone, seconds: u64) -> Vec<u64> {
     came
 }
 
-/// DAOs to the root.
 fn daos_to_root(lone: &mut Lone) -> Vec<Vec<u8>> {
     let packets = lone.link_packets();
     let daos = packets.into_iter().filter_map(|(_, packet)| {

@@ -27,7 +27,6 @@ fn root() -> Lone {
     root_with(mode::STORING, CONFIGURATION)
 }
 
-/// The next hop of a packet to `to`.
 fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     lone.run_for(Duration::from_secs(1));
     lone.frames.clear();
@@ -342,7 +341,6 @@ fn a_forged_rank_takes_no_node_from_its_parent() {
     assert_eq!(place.1, Some(Address::Short(ROOT)));
 }
 
-/// The lifetimes in units of `target` in these DAOs.
 fn lifetimes(daos: &[(Addr, Vec<u8>)], target: u16) -> Vec<u8> {
     let address = address(target).0;
     let told = daos.iter().filter_map(|(_, body)| {

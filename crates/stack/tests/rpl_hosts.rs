@@ -26,7 +26,6 @@ const DUPLICATE: u8 = 1;
 const FULL: u8 = 2;
 const MOVED: u8 = 3;
 
-/// A node of this role with which hosts may register.
 fn router(role: RplRole) -> Lone {
     let mut lone = Lone::border(|config| {
         config.nd = NdConfig::default().with(|it| {
@@ -44,7 +43,6 @@ fn router(role: RplRole) -> Lone {
     lone
 }
 
-/// A router that has joined in this mode.
 fn joined_in(mode: u8) -> Lone {
     let mut lone = router(RplRole::Router);
     let options = dio_options(ROOT);
@@ -69,7 +67,6 @@ fn root(mode: u8) -> Lone {
 #[derive(Clone, Copy)]
 struct Asked {
     address: u16,
-    /// The sender of the frame.
     from: u16,
     /// The link-layer address in the message.
     link: u16,
@@ -330,7 +327,6 @@ fn the_router_takes_packet_information_away() {
     assert_eq!(packet[40..], echo[40..]);
 }
 
-/// A DAO with the leaf as an external target.
 fn dao_of_leaf(lone: &mut Lone, from: u16, parent: Option<u16>, tid: u8) {
     let transit = |external, sequence, parent| {
         RplOption::Transit(Transit {

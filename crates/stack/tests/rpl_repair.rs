@@ -45,7 +45,6 @@ fn a_rank_rises_no_further_than_the_root_allows() {
     }
 }
 
-/// The option in a packet that the node sends.
 fn option_of(lone: &mut Lone) -> PacketInformation {
     let packets = lone.link_packets();
     let found = packets
@@ -153,7 +152,6 @@ fn errors(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     errors.collect()
 }
 
-/// A router that has joined in non-storing mode.
 fn joined_non_storing() -> Lone {
     let mut lone = lone(RplRole::Router);
     dio_non_storing(&mut lone, ROOT, VERSION, 128);

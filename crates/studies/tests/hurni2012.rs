@@ -22,7 +22,6 @@ struct Lengths {
     middle: BTreeSet<u64>,
     /// Frames of the first and of the last hop.
     ends: BTreeSet<u64>,
-    /// Frames to the broadcast address.
     broadcast: BTreeSet<u64>,
 }
 

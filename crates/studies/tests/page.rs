@@ -8,7 +8,6 @@ use redpoll_experiments::{Case, Figure};
 use redpoll_sim::Scenario;
 use redpoll_studies::STUDIES;
 
-/// Splits a command into words as a shell does.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -22,7 +21,6 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// Returns the scenario that a command runs; `scenes` has the text of each scene name.
 fn run_by(command: &str, scenes: &BTreeMap<&str, &str>) -> Scenario {
     let words = words(command);
     let [redpoll, run, file, seed, one, changes @ ..] = &words[..] else {

@@ -39,7 +39,6 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// All outstanding bytes.
     pub(crate) const ALL: Span = Span::new(0, u32::MAX);
 
     pub(crate) const fn new(start: u32, end: u32) -> Span {

@@ -20,7 +20,6 @@ const TEXT_LIMIT: u8 = 40;
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeLimit(u8);
 
-/// Bits that hold the largest limit.
 const SENT_BITS: u32 = 6;
 const SENT: u8 = (1 << SENT_BITS) - 1;
 const _: () = assert!(LIMIT < SENT && TEXT_LIMIT < SENT);

@@ -36,12 +36,10 @@ pub struct Fields {
 #[repr(align(4))]
 pub struct Header {
     words: [[u8; 4]; WORDS],
-    /// Number of words in use.
     len: u8,
 }
 
 impl Header {
-    /// A header without content.
     pub(crate) const EMPTY: Header = Header {
         words: [[0; 4]; WORDS],
         len: 0,

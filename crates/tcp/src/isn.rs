@@ -89,7 +89,6 @@ impl IsnGenerator {
 }
 
 impl core::fmt::Debug for IsnGenerator {
-    /// Omits the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("IsnGenerator { .. }")
     }

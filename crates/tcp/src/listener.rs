@@ -91,7 +91,6 @@ impl Offer {
         Some(self.0 & MSS_BITS).filter(|mss| *mss != 0)
     }
 
-    /// Adds `what` to the offers if `is_so`.
     pub(crate) fn with(self, what: Offer, is_so: bool) -> Offer {
         Offer(if is_so { self.0 | what.0 } else { self.0 })
     }
@@ -202,7 +201,6 @@ impl Listener {
     }
 }
 
-/// Response to a segment in LISTEN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Demand {
     Nothing,
@@ -210,7 +208,6 @@ pub(crate) enum Demand {
     Connection,
 }
 
-/// Returns how LISTEN responds to a segment from `src` to `dst`.
 pub(crate) fn in_listen(src: &Addr, dst: &Addr, seg: &Segment<'_>) -> Demand {
     // First, check for a RST: ignore the segment.
     if seg.flags.rst() {

@@ -150,7 +150,6 @@ impl Options {
         }
     }
 
-    /// Appends the options to the start of `header`.
     pub(crate) fn emit(&self, header: &mut Header) {
         if let Some(mss) = self.mss {
             header.put_mss(mss);

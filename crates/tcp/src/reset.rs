@@ -27,7 +27,6 @@ pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header>
     Some(header)
 }
 
-/// A reset waiting to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reset {
     /// The n of `<SEQ=n><CTL=RST>`, or of `<SEQ=0><ACK=n><CTL=RST,ACK>` if `is_ack`.

@@ -68,7 +68,6 @@ impl RttEstimator {
         }
     }
 
-    /// Records a retransmission of the segment that ends at `end`.
     pub(crate) fn on_retransmission(&mut self, end: Ahead, now_ms: u32) {
         self.end = self.end.max(end);
         self.at = now_ms as u16;

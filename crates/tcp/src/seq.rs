@@ -8,7 +8,6 @@ use redpoll_wire::tcp::SeqNum;
 pub(crate) struct Low(u16);
 
 impl Low {
-    /// Returns the lower half of `seq`.
     pub(crate) fn of(seq: SeqNum) -> Low {
         Low(seq.0 as u16)
     }

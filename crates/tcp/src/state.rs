@@ -51,7 +51,6 @@ impl fmt::Display for State {
 /// Cause of a transition between synchronised states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Cause {
-    /// The application closed its direction.
     Close,
     /// The peer's FIN arrived, in order.
     FinReceived,
@@ -157,12 +156,10 @@ pub(crate) struct SynReceived {
     pub(crate) text: u16,
 }
 
-/// State of our SYN, or SYN with ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OurSyn {
     /// Whether the SYN must be sent now.
     pub(crate) due: bool,
-    /// The loss of the last transmission, if it was lost.
     pub(crate) lost: Option<Loss>,
 }
 

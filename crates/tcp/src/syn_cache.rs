@@ -108,7 +108,6 @@ pub struct Handshake {
     entry: Option<u8>,
 }
 
-/// History of a handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     pub(crate) iss: SeqNum,
@@ -134,7 +133,6 @@ struct Reply {
     /// Whether the reply is an ACK that challenges a reset (RFC 5961 §3.2).
     is_challenge: bool,
     is_cookie: bool,
-    /// Whether the reply carries a Fast Open cookie.
     fast_open: bool,
 }
 
@@ -525,7 +523,6 @@ impl HalfOpen {
         })
     }
 
-    /// Returns our SYN for retransmission.
     fn our_syn(&self) -> Reply {
         Reply {
             iss: self.iss,

@@ -24,7 +24,6 @@ pub(crate) const LONGEST_AGE: Duration = Duration::from_micros(2 << TICK_BITS);
 const MSS_BITS: u32 = 7;
 const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
 
-/// Record of the cookies in use.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SynCookies {
     last: Option<u32>,
@@ -33,7 +32,6 @@ pub(crate) struct SynCookies {
     next: u8,
 }
 
-/// Number of used cookies that are remembered.
 const USED: usize = 8;
 
 impl SynCookies {

@@ -54,7 +54,6 @@ const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
 ];
 
-/// The current time and the expiry of each timer.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
     /// Current time in whole milliseconds, rounded up, wrapping.
@@ -217,7 +216,6 @@ impl TimerTable {
     }
 }
 
-/// Doubles `base` `times` times, up to `max`.
 pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
     let mut value = base;
     for _ in 0..times {

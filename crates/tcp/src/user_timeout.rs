@@ -7,7 +7,6 @@ use redpoll_base::{Duration, divide};
 
 use crate::config::Config;
 
-/// Whether the option is compiled in: feature `more-options`.
 pub(crate) const ON: bool = cfg!(feature = "more-options");
 
 /// RFC 5482 §3.1, L_LIMIT, in seconds: "at least 100 seconds", above every retransmission timeout.
@@ -96,12 +95,10 @@ impl Negotiation {
         }
     }
 
-    /// Returns the option of a SYN.
     pub(crate) fn offer(&self) -> Option<UserTimeout> {
         self.advertise.filter(|_| ON)
     }
 
-    /// Returns the option of the next segment.
     pub(crate) fn owed(&self) -> Option<UserTimeout> {
         self.offer().filter(|_| self.owed)
     }

@@ -54,7 +54,6 @@ impl Algorithms for Other {
     }
 }
 
-/// Everything turned on.
 const ALL: Other = Other {
     rack: true,
     tail_probes: true,

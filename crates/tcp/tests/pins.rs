@@ -27,7 +27,6 @@ enum Happening {
     Abort,
     /// The path MTU allows segments of 64 bytes only.
     SmallPath,
-    /// The peer closes its window.
     ZeroWindow,
     Nothing,
 }
@@ -45,13 +44,11 @@ const HAPPENINGS: [Happening; 10] = [
     Happening::ZeroWindow,
 ];
 
-/// A segment with the link.
 struct Held {
     desc: SegmentDesc,
     /// Stream offset of its first byte.
     start: usize,
     fin: bool,
-    /// Bytes read so far.
     bytes: Vec<u8>,
     gone: bool,
 }

@@ -9,7 +9,6 @@ use redpoll_wire::tcp::Flags;
 /// Bytes of the stream in each direction.
 const TOTAL: usize = 12_000;
 const BUFFER: usize = 2_000;
-/// The peer's MSS.
 const MSS: usize = 100;
 const TIMESTAMPS: usize = 12;
 

@@ -24,7 +24,6 @@ struct World {
     theirs: u32,
     edge: u32,
     ours: u32,
-    /// Whether we have closed.
     is_closing: bool,
     /// Number of segments that reached a closed window.
     shut: u32,

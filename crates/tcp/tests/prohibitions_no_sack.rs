@@ -15,12 +15,10 @@ const BUFFER: u32 = 4_000;
 /// RFC 5681 §3.2: number of duplicate ACKs that indicate a loss.
 const DUP_THRESH: u32 = 3;
 
-/// A fast recovery.
 struct Episode {
     /// SND.NXT at its start, and RecoverFS.
     recover: u32,
     recover_fs: u32,
-    /// Whether a partial ACK arrived.
     is_partial: bool,
 }
 
@@ -138,7 +136,6 @@ impl World {
         self.look(begins);
     }
 
-    /// Acknowledges some segments.
     fn acknowledge(&mut self) {
         let out = (self.nxt - self.una) / MSS;
         if out == 0 {

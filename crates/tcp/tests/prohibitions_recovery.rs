@@ -26,7 +26,6 @@ const FLIGHT: usize = if cfg!(feature = "large-windows") {
     8
 };
 
-/// A segment of the stream.
 #[derive(Clone, Default)]
 struct Segment {
     /// Times of its transmissions in milliseconds, and the number of transmissions before each.
@@ -40,7 +39,6 @@ enum Event {
     Data(usize),
     /// An acknowledgment arrives here.
     Ack(Record),
-    /// The application continues.
     Resume,
 }
 
@@ -61,7 +59,6 @@ struct World<A: Algorithms> {
     given: usize,
     nxt: usize,
     una: usize,
-    /// Whether the application waits.
     waits: bool,
     /// Segments that the peer holds, and the order of its SACK blocks.
     held: Vec<bool>,
@@ -165,7 +162,6 @@ impl<A: Algorithms> World<A> {
         self.events.insert((self.t.ms() + delay, self.count), event);
     }
 
-    /// Returns the bytes of outstanding segments that satisfy `is_one`.
     fn bytes(&self, is_one: impl Fn(usize, &Segment) -> bool) -> u32 {
         let out = self.una..self.nxt;
         let count = out.filter(|at| is_one(*at, &self.segments[*at])).count();

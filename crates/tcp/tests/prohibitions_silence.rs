@@ -9,9 +9,7 @@ use redpoll_tcp::{Config, Error, Event, Keepalive, State, Trouble};
 use redpoll_testkit::{Host, Record};
 use redpoll_wire::tcp::Flags;
 
-/// Bytes of the stream.
 const TOTAL: usize = 20_000;
-/// The peer's MSS.
 const MSS: u16 = 100;
 /// RFC 9293 §3.8.3, SHLD-10.
 const R1: u32 = 3;

@@ -19,7 +19,6 @@ struct World {
     ours: u32,
     theirs: u32,
     msl_2: u64,
-    /// End of TIME-WAIT.
     end: u64,
     restarts: u32,
 }

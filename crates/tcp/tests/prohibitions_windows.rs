@@ -10,7 +10,6 @@ use redpoll_wire::tcp::Flags;
 
 /// Bytes of a whole stream.
 const TOTAL: usize = 6_000;
-/// The peer's MSS.
 const MSS: usize = 100;
 const TIMESTAMPS: usize = 12;
 /// Largest window that one segment may fill: one frame of IEEE 802.15.4, in bytes.

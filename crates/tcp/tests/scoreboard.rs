@@ -136,7 +136,6 @@ impl Out {
     }
 }
 
-/// Number of holes that the scoreboard can store.
 const HOLES: u32 = if cfg!(feature = "large-windows") {
     8
 } else {

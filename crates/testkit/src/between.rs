@@ -43,7 +43,6 @@ impl Input<'_> {
     }
 }
 
-/// An end of the connection.
 struct End {
     conn: Connection<Buffer>,
     /// Bytes that it writes before it closes.

@@ -144,7 +144,6 @@ struct Side {
     plan: Plan,
     link: Link,
     serving: Option<InService>,
-    /// Segments that the link has taken.
     taken: u32,
     served: u32,
     /// The time at which its connection was frozen, and the frozen bytes.

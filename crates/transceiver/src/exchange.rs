@@ -8,13 +8,11 @@ use redpoll_mac::{FrameBuf, RadioIdentity, RadioResult, RadioWork, RxInfo};
 /// Events that wait for the node: frames, and the result of its one work.
 const EVENTS: usize = 4;
 
-/// An event from the driver.
 pub(crate) enum DriverEvent {
     Frame(FrameBuf, RxInfo),
     Done(RadioResult),
 }
 
-/// The next order to the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     /// Send what is loaded.
@@ -106,7 +104,6 @@ impl Exchange {
         }
     }
 
-    /// Returns the oldest event from the driver.
     pub(crate) fn poll_heard(&self, cx: &Context<'_>) -> Poll<DriverEvent> {
         let mut events = self.events.borrow_mut();
         let first = events.first_mut().and_then(Option::take);

@@ -95,7 +95,6 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
     }
 
-    /// Handles an intact frame.
     fn on_frame(&self) {
         let (Some(identity), Some((bytes, info))) =
             (self.exchange.identity(), self.transceiver.received())

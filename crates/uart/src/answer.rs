@@ -6,7 +6,6 @@ use redpoll_mac::{FrameBuf, RadioWork};
 use crate::cursor::{Reader, Writer};
 use crate::{VERSION, head};
 
-/// Kinds of messages from the node.
 pub(crate) mod kind {
     pub(crate) const HELLO: u8 = 8;
     pub(crate) const ANSWER: u8 = 9;
@@ -14,7 +13,6 @@ pub(crate) mod kind {
     pub(crate) const TEXT: u8 = 11;
 }
 
-/// Works.
 mod work {
     pub(super) const LOAD: u8 = 0;
     pub(super) const TRANSMIT: u8 = 1;
@@ -89,7 +87,6 @@ impl<'a> Iterator for Works<'a> {
 }
 
 impl<'a> Works<'a> {
-    /// Returns the works if all of them are valid.
     fn checked(reader: Reader<'a>) -> Option<Works<'a>> {
         let works = Works(reader);
         let mut rest = works;

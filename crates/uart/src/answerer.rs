@@ -12,7 +12,6 @@ use crate::{MESSAGE_MAX, Request, RequestEvent, head};
 const WORKS_AT: usize = 11;
 /// Bytes of the longest work: to load a frame.
 const WORK_MAX: usize = 2 + FrameBuf::CAPACITY;
-/// Bytes of text in one message.
 const TEXT_MAX: usize = 64;
 
 /// The end with the node: receives requests, and sends the answers. It holds the request that is

@@ -35,7 +35,6 @@ pub struct AskerCounters {
 #[derive(Debug)]
 pub struct Asker {
     deframer: Deframer,
-    /// The current or latest request.
     request: [u8; MESSAGE_MAX],
     len: usize,
     number: u16,

@@ -28,7 +28,6 @@ pub struct LineRadio<P> {
     answerer: Answerer,
     caps: RadioCaps,
     now: Instant,
-    /// Whether the latest work has a result.
     awaits_result: bool,
     /// Whether the other end has ended the run.
     is_over: bool,

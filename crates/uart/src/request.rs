@@ -13,7 +13,6 @@ mod kind {
     pub(super) const DONE: u8 = 3;
 }
 
-/// Bits of [`RadioCaps`].
 mod caps {
     pub(super) const AUTO_ACK: u8 = 1;
     pub(super) const CSMA: u8 = 1 << 1;

@@ -26,7 +26,6 @@ const TURN: Duration = Duration::from_millis(20);
 /// Interval of messages with the figures of all nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 
-/// A message of the desk to the server.
 #[derive(Debug)]
 pub(crate) enum DeskMessage {
     Changes(Box<Batch>),
@@ -35,7 +34,6 @@ pub(crate) enum DeskMessage {
     Renewed(Box<Scribe>),
     /// A recording goes on elsewhere.
     Jumped(Box<Story>),
-    /// A line of a recording.
     Line(String),
 }
 
@@ -48,7 +46,6 @@ pub(crate) struct Batch {
     pub(crate) wall_ms: Option<f64>,
 }
 
-/// A request to the simulation.
 pub(crate) struct Request {
     pub(crate) what: BrowserRequest,
     pub(crate) answer: oneshot::Sender<Result<String, String>>,

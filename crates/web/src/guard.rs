@@ -39,7 +39,6 @@ pub fn token(random: &[u8]) -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns a host and its port.
 fn split(value: &str) -> Option<(&str, Option<u16>)> {
     let end = match value.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,

@@ -117,7 +117,6 @@ async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave)
     drop(leave);
 }
 
-/// The open connections.
 #[derive(Default)]
 struct Table(Mutex<Places>);
 

@@ -15,7 +15,6 @@ const BEHIND: usize = 128;
 /// Bytes of messages kept for the next browser.
 const KEPT_BYTES: usize = 8 << 20;
 
-/// A message for all browsers.
 pub(crate) type Message = Arc<str>;
 
 /// See the [module](self).
@@ -74,7 +73,6 @@ impl Hub {
         self.say(message);
     }
 
-    /// Sets the clock, and sends it to all browsers.
     pub(crate) fn set_clock(&self, clock: Clock) {
         let mut room = self.room();
         room.clock = clock;
@@ -94,7 +92,6 @@ impl Hub {
         (messages, self.sender.subscribe())
     }
 
-    /// Removes a browser.
     pub(crate) fn leave(&self) {
         self.watchers.fetch_sub(1, Ordering::SeqCst);
     }
@@ -109,7 +106,6 @@ impl Hub {
         (messages, self.sender.subscribe())
     }
 
-    /// Returns the layers of frames in hexadecimal.
     pub(crate) fn layers(&self, frames: &[String]) -> Option<String> {
         let room = self.room();
         scribe::layers(
@@ -132,7 +128,6 @@ impl Hub {
     }
 }
 
-/// Source of messages.
 pub(crate) enum Source {
     Scribe(Box<Scribe>),
     Story(Box<Story>),

@@ -9,14 +9,11 @@ use tokio::time::Instant;
 
 use crate::http::Network;
 
-/// Browsers at a time.
 const BROWSERS: usize = 32;
-/// Browsers at a time of one network.
 const OF_ONE_NETWORK: usize = 24;
 /// Time for which a ping may stay unanswered before its browser has to give way.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// All seats.
 #[derive(Default)]
 pub(crate) struct Seats(Mutex<Vec<Entry>>);
 

@@ -66,7 +66,6 @@ pub struct Server {
     token: String,
 }
 
-/// The state that the handlers share.
 #[derive(Clone)]
 struct Shared {
     hub: Arc<Hub>,
@@ -288,7 +287,6 @@ async fn live(
         })
 }
 
-/// Why a conversation is over.
 struct Over;
 
 /// Sends changes to a page, and carries out its requests.

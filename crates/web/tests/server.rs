@@ -12,7 +12,6 @@ use tungstenite::client::IntoClientRequest as _;
 use tungstenite::http::HeaderValue;
 use tungstenite::{Message, WebSocket};
 
-/// A world that is looked at, and its server.
 struct Show {
     world: World,
     desk: Desk,
@@ -101,7 +100,6 @@ impl Browser {
         }
     }
 
-    /// Returns the next message of a type.
     fn next_of(&mut self, kind: &str) -> Value {
         loop {
             let message = self.next();

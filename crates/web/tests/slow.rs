@@ -18,7 +18,6 @@ const SLOW: usize = 150;
 /// Within this time an honest client is served.
 const PROMISED: Duration = Duration::from_secs(1);
 
-/// The behaviour of a slow client.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     /// The browser connects and sends nothing.

@@ -10,7 +10,6 @@ pub(super) struct Activity {
     at: [Instant; KEPT],
     /// Index of the next entry to overwrite.
     next: usize,
-    /// Number of entries in use.
     filled: usize,
 }
 

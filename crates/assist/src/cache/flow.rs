@@ -35,7 +35,6 @@ pub(super) struct Flow {
     is_closing: bool,
 }
 
-/// The state of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     /// Sequence number after the last byte that passed; `None` before the first segment.

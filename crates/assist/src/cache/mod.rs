@@ -420,7 +420,6 @@ impl<M: Kinds> Cache<M> {
         self.held.iter().find(|(_, it)| is_free(it)).map(|it| it.0)
     }
 
-    /// Sets the time of the retransmission of a copy.
     fn timed(&self, now: Instant, copied: Copied) -> Copied {
         let flow = self.flows.as_ref().get(copied.flow).and_then(|slot| slot.0);
         let rtt = flow.map_or(self.params.initial_rtt, |flow| {

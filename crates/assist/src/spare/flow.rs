@@ -29,7 +29,6 @@ pub struct FlowSlot {
     /// Whether a FIN follows the data, and whether it has been forwarded.
     fin: bool,
     fin_sent: bool,
-    /// Whether the last byte was pushed.
     pushed: bool,
     /// Whether the peer has retransmitted, so that its data is forwarded whatever the window.
     again: bool,

@@ -9,7 +9,6 @@ use crate::taim::End;
 /// The flags of a SYN that requests ECN (RFC 3168 §6.1.1).
 pub(super) const ECN: Flags = Flags::ECE.with(Flags::CWR);
 
-/// Offsets of the TCP header and its fields.
 const TCP: usize = Ipv6Header::LEN;
 const SEQ: usize = TCP + 4;
 const WINDOW: usize = TCP + 14;
@@ -25,7 +24,6 @@ pub(super) struct ParsedPacket {
     pub(super) ack: SeqNum,
     pub(super) flags: Flags,
     pub(super) window: u16,
-    /// Offset and length of the payload.
     pub(super) payload_at: usize,
     pub(super) len: usize,
 }

@@ -63,7 +63,6 @@ struct Side {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Observed {
-    /// The number of new bytes.
     Bytes(u32),
     /// Sequence numbers that are impossible for this flow.
     Nonsense,

@@ -27,7 +27,6 @@ pub struct FlowCounters {
 /// Certainty that a flow exists.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Standing {
-    /// The slot is free.
     #[default]
     Vacant,
     /// Seen, perhaps forged: its packets pass at once.

@@ -73,7 +73,6 @@ pub(super) struct Flows<F, I> {
     fresh: u32,
     on_probation: u32,
     confirmed: u32,
-    /// Idle flows by [`Standing`].
     idle_on_probation: Idle,
     idle_confirmed: Idle,
 }
@@ -115,7 +114,6 @@ where
         self.slots.as_mut()
     }
 
-    /// Returns all flows, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &FlowSlot> {
         let used = self.slots.as_ref().iter().take(self.fresh as usize);
         used.filter(|flow| flow.standing != Standing::Vacant)

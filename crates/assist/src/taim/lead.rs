@@ -65,7 +65,6 @@ impl VirtualTime {
 pub(super) struct Pace {
     /// Progress in 256ths of a byte of virtual time.
     progress: u64,
-    /// Largest segment in bytes.
     largest: u32,
 }
 

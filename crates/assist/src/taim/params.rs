@@ -124,7 +124,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the longest waiting time of a packet.
     pub(super) fn longest_wait(&self) -> Option<Duration> {
         match &self.policy {
             Policy::Taim => self.max_wait,

@@ -32,7 +32,6 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// Returns the ends as words for a hash.
     pub(super) fn words(&self) -> [u32; 9] {
         let mut words = [0; 9];
         let (a, _) = self.lower.addr.0.as_chunks::<4>();
@@ -56,7 +55,6 @@ pub(super) struct Segment {
     pub(super) syn: bool,
     pub(super) fin: bool,
     pub(super) rst: bool,
-    /// Bytes of payload.
     pub(super) len: u32,
 }
 

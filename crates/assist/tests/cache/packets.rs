@@ -45,13 +45,11 @@ pub struct Tcp {
     pub window: u16,
     pub timestamps: Option<(u32, u32)>,
     pub sack: Vec<(u32, u32)>,
-    /// The window's scale, in a SYN.
     pub scale: Option<u8>,
     pub ecn: u8,
     pub data: Vec<u8>,
 }
 
-/// Data of the client's.
 pub fn data(seq: u32, ack: u32, len: usize) -> Tcp {
     let data = (0..len).map(|at| seq.wrapping_add(at as u32) as u8);
     Tcp {
@@ -69,7 +67,6 @@ pub fn data(seq: u32, ack: u32, len: usize) -> Tcp {
     }
 }
 
-/// Returns an acknowledgment of the server.
 pub fn ack(seq: u32, ack: u32) -> Tcp {
     Tcp {
         from: SERVER,
@@ -142,13 +139,11 @@ pub fn open(cache: &mut Cache<Heap>) {
     }
 }
 
-/// Shows a packet to the cache.
 pub fn pass(cache: &mut Cache<Heap>, ms: u64, packet: &[u8]) -> Disposition {
     let (header, _) = Ipv6Header::parse_partial(packet).unwrap();
     cache.on_forward(Instant::from_millis(ms), &header, packet)
 }
 
-/// Returns the packets that the cache sends at a time.
 pub fn sent(cache: &mut Cache<Heap>, ms: u64) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     let now = Instant::from_millis(ms);

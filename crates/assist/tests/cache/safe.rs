@@ -9,7 +9,6 @@ use crate::packets::{CLIENT, FIN, RST, SERVER, SYN, Tcp, ack, cache, data, pass,
 use redpoll_assist::cache::{Disposition, Params};
 use redpoll_base::Instant;
 
-/// Something that happens to a cache.
 #[derive(Clone, Debug)]
 enum Happens {
     Passes(Tcp),

@@ -10,7 +10,6 @@ use redpoll_base::{Duration, Instant};
 
 use crate::packets::{ACK, Engine, PSH, SYN, Tcp, crosses, engine};
 
-/// Returns a byte of either stream.
 fn byte(at: u32) -> u8 {
     (at ^ (at >> 7) ^ (at >> 13)) as u8
 }

@@ -163,7 +163,6 @@ impl Ledger {
     }
 }
 
-/// Returns the shares of the waiting flows, by node.
 fn waiting_shares(engine: &Engine, conns: &[Conn]) -> BTreeMap<usize, u64> {
     let waiting = engine.flows().filter(|flow| flow.waiting > 0);
     let shares = waiting.filter_map(|flow| {

@@ -114,7 +114,6 @@ impl Conn {
         self.segment(false, ACK, 0).packet()
     }
 
-    /// Returns the node's acknowledgment of all data.
     pub fn ack_up(&self) -> Vec<u8> {
         self.segment(true, ACK, 0).packet()
     }
@@ -131,7 +130,6 @@ impl Conn {
         packet
     }
 
-    /// Returns the three packets of the handshake.
     pub fn handshake(&mut self) -> [Vec<u8>; 3] {
         [
             self.flags_up(SYN),

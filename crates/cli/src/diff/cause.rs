@@ -107,12 +107,9 @@ fn recorded(program: &Path, args: &DiffArgs, until_us: u64, path: PathBuf) -> Op
     path.is_file().then_some(path)
 }
 
-/// A recording that is being read.
 struct Recording {
     lines: BufReader<File>,
-    /// Names of nodes.
     names: Vec<String>,
-    /// Names of the outcomes of frames.
     outcomes: Vec<String>,
     /// Connections, each with the names of its ends.
     flows: HashMap<u64, [String; 2]>,
@@ -152,7 +149,6 @@ impl Recording {
         serde_json::from_str(&line).ok()
     }
 
-    /// Returns the next changes.
     fn changes(&mut self) -> Option<Value> {
         loop {
             let line = self.line()?;
@@ -250,7 +246,6 @@ fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Opt
     ))
 }
 
-/// Compares the values of the ends of connections.
 fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     let (of_a, of_b) = (rows(one, "ends"), rows(other, "ends"));
     if of_a == of_b {
@@ -285,7 +280,6 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     None
 }
 
-/// Compares the figures of nodes.
 fn of_nodes(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     OF_NODES.iter().find_map(|(column, what)| {
         let of_a = one["nodes"][column].as_array()?;

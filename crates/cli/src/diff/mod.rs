@@ -79,7 +79,6 @@ pub struct DiffArgs {
     pub json: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &DiffArgs) -> ExitCode {
     match try_run(args) {
         Ok(true) => ExitCode::SUCCESS,

@@ -57,7 +57,6 @@ impl Source {
         Source::of(name, progress.of_file(file), None)
     }
 
-    /// Starts a run of the scenario by `program`.
     fn run(program: &Path, args: &DiffArgs) -> Result<Source, String> {
         let mut command = Command::new(program);
         command.args(["run", &args.a, "--pcap", "-"]);
@@ -102,12 +101,10 @@ impl Source {
         }
     }
 
-    /// Frames so far.
     pub(super) fn frames(&self) -> u64 {
         self.capture.frames()
     }
 
-    /// Returns the next frame.
     pub(super) fn next(&mut self) -> Result<Option<Record>, String> {
         let name = self.name.clone();
         match self.capture.next_record() {

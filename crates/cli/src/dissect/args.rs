@@ -67,7 +67,6 @@ pub enum FcsArg {
 }
 
 impl NetworkArgs {
-    /// Returns the contexts of compressed addresses.
     pub fn contexts(&self) -> Contexts {
         let mut contexts = Contexts::with_prefix(self.mesh.prefix);
         for (cid, prefix, len) in &self.contexts {
@@ -76,7 +75,6 @@ impl NetworkArgs {
         contexts
     }
 
-    /// Returns the parameters of the decoder.
     pub fn reading(&self) -> Reading {
         Reading {
             contexts: self.contexts(),
@@ -94,7 +92,6 @@ impl NetworkArgs {
     }
 }
 
-/// Reads a context's number and its prefix.
 fn context(text: &str) -> Result<(u8, Addr, u8), String> {
     const ALLOWED: &str = "allowed: N=PREFIX/LEN with N from 0 to 15, such as 1=fd00:1::/64";
     let read = text.split_once('=').and_then(|(cid, prefix)| {

@@ -42,7 +42,6 @@ impl KeyArgs {
     }
 }
 
-/// Reads `N` bytes of hexadecimal digits.
 fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     if text.len() != 2 * N || !text.is_ascii() {
         return None;

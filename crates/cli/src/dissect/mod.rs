@@ -23,7 +23,6 @@ pub use redpoll_dissect::{Dissector, Reading, capture};
 use redpoll_dissect::Frame;
 use redpoll_dissect::capture::{Capture, Ended, NotOpen, Record};
 
-/// Runs the command.
 pub fn run(args: &DissectArgs) -> ExitCode {
     let name = args.file.display().to_string();
     let progress = Progress::beside_output();
@@ -87,9 +86,7 @@ fn write(
     }
 }
 
-/// A capture that was opened.
 pub struct Opened {
-    /// The capture.
     pub capture: Capture,
     /// Whether its frames arrive while it is read.
     pub is_live: bool,

@@ -77,7 +77,6 @@ impl Notes {
         ))
     }
 
-    /// Writes the notes to standard error.
     pub fn tell(&self, name: &str, capture: &Capture) {
         let mut err = io::stderr().lock();
         for odd in capture.odd() {

@@ -31,7 +31,6 @@ use shown::Show;
 /// Real time for which the simulation runs between two checks of signals and the progress bar.
 const SLICE: WallDuration = WallDuration::from_millis(50);
 
-/// Runs the command.
 pub fn run(args: &RunArgs) -> ExitCode {
     match try_run(args) {
         Ok(code) => code,
@@ -134,7 +133,6 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Returns the files that `args` ask for.
 fn asked(args: &RunArgs) -> Asked<'_> {
     Asked {
         folder: args.result.as_deref(),
@@ -148,7 +146,6 @@ fn asked(args: &RunArgs) -> Asked<'_> {
     }
 }
 
-/// Warns of apps without a path to their destination.
 fn warn_of_flows_without_path(world: &World) {
     const SHOWN: usize = 5;
     let name = |index: usize| world.scenario().nodes[index].name.as_str();
@@ -212,7 +209,6 @@ fn next_step(step: Duration, took: WallDuration) -> Duration {
     }
 }
 
-/// Destination of the JSON object.
 pub(crate) enum JsonFile {
     Standard,
     File(File, PathBuf),

@@ -47,7 +47,6 @@ pub(crate) struct Asked<'a> {
     pub in_place: bool,
 }
 
-/// The wanted files of each kind.
 struct Wanted {
     folder: Option<PathBuf>,
     json: Vec<PathBuf>,
@@ -147,13 +146,11 @@ impl Outputs {
         }
     }
 
-    /// Returns whether one of them is standard output.
     pub(crate) fn takes_standard(&self) -> bool {
         self.json.iter().any(JsonFile::is_standard)
             || self.wanted.captures.iter().any(|path| is_standard(path))
     }
 
-    /// Returns the file for the output of modules.
     pub(super) fn log(&mut self) -> &mut Option<Log> {
         &mut self.log
     }
@@ -196,10 +193,8 @@ impl Outputs {
     }
 }
 
-/// Begins the file of a series.
 type Begin = fn(&Path) -> std::io::Result<(Part, BufWriter<File>)>;
 
-/// A series and the file that it goes to.
 struct SeriesFile {
     series: Series<BufWriter<File>>,
     part: Part,

@@ -12,7 +12,6 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// Returns a bar for a run of `duration`.
     pub fn new(duration: Duration) -> Progress {
         let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
         let bar = bar(Some(duration.as_millis()), template, 10);

@@ -42,7 +42,6 @@ pub(super) struct Show {
 type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
-    /// Begins to serve, and says where.
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
         // Before the server's threads begin: they inherit that signals are not for them.
         let signals = Signals::watch().ok();

@@ -11,7 +11,6 @@ use redpoll_sim::{
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 40;
-/// Nodes that a table lists.
 const NODES: usize = 20;
 /// Flows without delivery that are listed.
 const TROUBLES: usize = 10;
@@ -256,7 +255,6 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     more(text, ended.len(), TROUBLES, "flows like these");
 }
 
-/// Writes the outcome of readings, if any.
 fn readings(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "readings",
@@ -292,7 +290,6 @@ fn readings(text: &mut String, flows: &[FlowFigures]) {
     text.push('\n');
 }
 
-/// Writes the outcome of requests, if any.
 fn requests(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "requests",

@@ -26,7 +26,6 @@ use crate::{FAILED, USAGE};
 
 use progress::Progress;
 
-/// Runs the command.
 pub fn run(args: &StudyArgs) -> ExitCode {
     match try_run(args) {
         Ok(code) => code,
@@ -158,7 +157,6 @@ pub fn refuse(error: StudyError) -> Failure {
     (code, error.to_string())
 }
 
-/// Writes the page, and its scenarios as files.
 fn write_page(
     folder: &Path,
     seeds: u64,

@@ -6,14 +6,12 @@ use redpoll_experiments::Job;
 
 use crate::progress::bar;
 
-/// A progress bar.
 pub struct Progress {
     bar: ProgressBar,
     jobs: usize,
 }
 
 impl Progress {
-    /// Returns a bar for these jobs.
     pub fn new(jobs: &[Job]) -> Progress {
         let total = jobs.iter().map(|job| job.virtual_ms).sum();
         let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";

@@ -6,7 +6,6 @@ use redpoll_experiments::page::{measured, number, place};
 use redpoll_experiments::{Figure, Purpose, Row, Study};
 use redpoll_studies::STUDIES;
 
-/// Returns the summary of a study.
 pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
     let mut text = format!("{}\n{seeds} seeds per point\n", study.citation);
     let all: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
@@ -82,7 +81,6 @@ fn violations(text: &mut String, rows: &[&Row]) {
     }
 }
 
-/// Lists the studies, or the figures of one.
 pub fn list(study: Option<&Study>, figures: &[Figure]) -> String {
     let mut text = String::new();
     match study {

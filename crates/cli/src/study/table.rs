@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use redpoll_experiments::page::number;
 use redpoll_experiments::{Figure, Row};
 
-/// Returns all figures with their rows.
 pub fn render(told: &[(&Figure, Vec<Row>)]) -> String {
     let mut text = String::from("spread: least and greatest of n seeds\n");
     for (figure, rows) in told {

@@ -14,7 +14,6 @@ use crate::places::Places;
 use crate::study::{refuse, simulate};
 use crate::{FAILED, USAGE};
 
-/// Runs the command.
 pub fn run(args: &SweepArgs) -> ExitCode {
     match try_run(args) {
         Ok(code) => code,

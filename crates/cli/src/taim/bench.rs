@@ -24,7 +24,6 @@ const FLOWS: u32 = 5_000;
 const RATE: u64 = 20_000;
 const SLOTS: u32 = 8_192;
 const PACKETS: u32 = 16_384;
-/// Forged flows in [`flood`].
 const FORGED: u64 = 1_000_000;
 
 /// A measured value with its name and bound.
@@ -244,7 +243,6 @@ fn cost() -> f64 {
     spent / count as f64
 }
 
-/// A clock and sleep.
 trait Time {
     fn now(&self) -> Instant;
     fn sleep(&mut self, pause: Duration);

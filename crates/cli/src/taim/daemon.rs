@@ -27,13 +27,10 @@ const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
 /// Step by which the limit of the kernel's queue changes.
 const LIMIT_STEP: u32 = 64;
 
-/// Opens the queue and makes an engine for it.
 pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
 
-/// Why the loop has ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// For good.
     Over,
     /// Stopped until it is continued.
     Stopped,
@@ -50,7 +47,6 @@ pub(super) struct Daemon {
     supervisor: Supervisor,
     /// Packets that the kernel keeps beyond those held here, before others pass.
     margin: u32,
-    /// The limit set in the kernel.
     limit: u32,
     late: Lateness,
     /// Delays of the packets that leave in this turn.
@@ -80,7 +76,6 @@ impl Daemon {
         })
     }
 
-    /// Answers those that ask for metrics by this page.
     pub(super) fn answers(&mut self, page: Page) {
         self.metrics = Some(page);
     }

@@ -160,7 +160,6 @@ pub fn engine(params: Params, secret: [u32; 2], flows: u32, packets: u32) -> Tai
     Taim::new(params, secret, memory)
 }
 
-/// Runs the command.
 pub fn run(args: &TaimArgs) -> ExitCode {
     match live(args) {
         Ok(()) => ExitCode::SUCCESS,

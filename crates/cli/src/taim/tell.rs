@@ -27,7 +27,6 @@ impl Lateness {
         self.sum_us = self.sum_us.saturating_add(us);
     }
 
-    /// Returns the number of counted packets.
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
@@ -49,7 +48,6 @@ impl Lateness {
 /// Writes the metrics of a name: kind, description, and lines.
 type Family<'f> = dyn FnMut(&str, &str, &str, &dyn Fn(&mut String, &str)) + 'f;
 
-/// Everything at one moment.
 pub(super) struct Snapshot {
     now: Instant,
     delay_ns: u64,
@@ -99,7 +97,6 @@ impl Snapshot {
         ]
     }
 
-    /// Returns the snapshot as one JSON object.
     pub(super) fn json(&self) -> String {
         let flows = self.flows.iter().map(|flow| {
             let counters = &flow.counters;
@@ -198,7 +195,6 @@ impl Snapshot {
         text
     }
 
-    /// Writes the metrics of each flow.
     fn tell_flows(&self, family: &mut Family<'_>) {
         type Read = fn(&FlowView) -> Option<f64>;
         let of_flows: [(&str, &str, &str, Read); 6] = [

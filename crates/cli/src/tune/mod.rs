@@ -69,7 +69,6 @@ pub struct TuneArgs {
     pub json: Option<PathBuf>,
 }
 
-/// Runs the command.
 pub fn run(args: &TuneArgs) -> ExitCode {
     match try_run(args) {
         Ok(code) => code,

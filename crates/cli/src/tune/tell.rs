@@ -64,7 +64,6 @@ fn at_limit(figure: &Figure, limit: f64) -> String {
     format!("{} {word} {}", figure.name(), figure.shown(limit))
 }
 
-/// Returns the result as text.
 pub fn text(
     goal: &Goal,
     found: &Found,

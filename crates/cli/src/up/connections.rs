@@ -12,7 +12,6 @@ use redpoll_wire::tcp::{Flags, HeaderView};
 
 /// Connections watched at a time; of more than that the oldest is forgotten.
 const WATCHED: usize = 256;
-/// Lines that wait to be printed.
 const LINES: usize = 1_024;
 
 /// See the [module](self).
@@ -36,7 +35,6 @@ struct Watched {
     bytes: [u64; 2],
 }
 
-/// The relevant fields of a segment.
 struct Segment {
     from: SocketAddrV6,
     to: SocketAddrV6,
@@ -122,7 +120,6 @@ impl Connections {
         }
     }
 
-    /// Something has happened to a connection that is forwarded.
     pub(super) fn forward(&mut self, now: Instant, event: &ForwardEvent) {
         let ends = (event.from, event.to);
         match event.what {
@@ -147,7 +144,6 @@ impl Connections {
         self.watched.len() + self.forwarded.len()
     }
 
-    /// Returns the next line.
     pub(super) fn line(&mut self) -> Option<String> {
         self.lines.pop_front()
     }
@@ -171,7 +167,6 @@ impl Connections {
     }
 }
 
-/// Returns the line about a connection that has ended.
 fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> String {
     let took = now.since(since).as_millis() as f64 / 1_000.0;
     format!("{how} after {took:.1} s, {there} bytes into the mesh, {back} bytes out of it")

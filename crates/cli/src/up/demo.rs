@@ -25,7 +25,6 @@ use crate::up::environment::Environment;
 use plan::Plan;
 use show::Step;
 
-/// The outcome of a step.
 pub(crate) enum Outcome {
     /// The step succeeded; the text has the measured result.
     Done(String),
@@ -105,7 +104,6 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Returns whether a program can be found.
 pub(crate) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())

@@ -34,7 +34,6 @@ impl Way {
 }
 
 impl Environment {
-    /// Adds these variables to the environment of `command`.
     pub(super) fn tell(&self, command: &mut Command) {
         for (name, value) in self.variables() {
             command.env(name, value);

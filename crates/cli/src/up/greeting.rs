@@ -93,7 +93,6 @@ pub(super) fn text(
     text
 }
 
-/// Returns a node's role and what it does.
 fn about(node: &NodeSpec) -> String {
     let mut words = vec![node.role.to_string()];
     for app in &node.apps {

@@ -12,7 +12,6 @@ use super::args::{Join, UpArgs};
 /// (RFC 4944 §4).
 const MTU: u16 = 1280;
 
-/// The way that was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     /// An interface in the network that the user is in.
@@ -23,7 +22,6 @@ pub(super) enum Way {
     Forward,
 }
 
-/// A mesh that is joined.
 #[derive(Debug)]
 pub(super) struct Joined {
     pub(super) way: Way,

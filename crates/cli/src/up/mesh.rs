@@ -31,7 +31,6 @@ pub(super) fn secrets() -> std::io::Result<Secrets> {
 /// A world whose border router is joined to this computer.
 pub(super) struct SimulatedMesh {
     world: World,
-    /// The border router's name.
     border: String,
     connections: Connections,
 }
@@ -56,12 +55,10 @@ impl SimulatedMesh {
         })
     }
 
-    /// Returns the world.
     pub(super) fn world(&self) -> &World {
         &self.world
     }
 
-    /// Returns the world, for its live view.
     pub(super) fn world_mut(&mut self) -> &mut World {
         &mut self.world
     }
@@ -71,7 +68,6 @@ impl SimulatedMesh {
         self.connections.forward(self.world.now(), event);
     }
 
-    /// Connections with this computer that are open.
     pub(super) fn connections(&self) -> usize {
         self.connections.count()
     }

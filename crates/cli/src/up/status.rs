@@ -6,7 +6,6 @@ use redpoll_base::{Duration, Instant};
 
 use crate::progress::bar;
 
-/// The content of the line.
 pub(super) struct Facts {
     pub(super) now: Instant,
     pub(super) connections: usize,
@@ -41,7 +40,6 @@ impl StatusLine {
         !self.bar.is_hidden() && now >= self.due
     }
 
-    /// Shows the facts.
     pub(super) fn show(&mut self, facts: &Facts) {
         self.due = facts.now + Self::INTERVAL;
         self.bar.set_message(text(facts));

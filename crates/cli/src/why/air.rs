@@ -9,7 +9,6 @@ use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 /// Senders whose transfer is under way that are remembered; with one more, the one that
 /// was heard longest ago is done with.
 const SENDERS_MAX: usize = 4_096;
-/// Pairs of neighbours that are remembered.
 const NEIGHBOURS_MAX: usize = 65_536;
 /// Frames before the newest one that it may overlap.
 const RECENT_MAX: usize = 64;
@@ -22,7 +21,6 @@ const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
 /// assessment and a turnaround, and the same again), so it has not heard the signal.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
-/// A frame's place in the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
     /// Number of the frame in the capture, counted from 1 as Wireshark does.
@@ -33,7 +31,6 @@ pub struct Place {
     pub end_us: u64,
 }
 
-/// The content of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Anything for upper layers.
@@ -42,7 +39,6 @@ pub enum Kind {
     Request,
 }
 
-/// All attempts at a frame.
 #[derive(Clone, Debug)]
 pub struct Transfer {
     pub src: Address,
@@ -86,7 +82,6 @@ struct Recent {
     dst: Address,
 }
 
-/// The frames on the air.
 #[derive(Default)]
 pub struct Air {
     open: HashMap<Address, Open>,
@@ -94,15 +89,12 @@ pub struct Air {
     /// The last acknowledged frame of each sender: its identity, and the time at which it began.
     last: HashMap<Address, (Identity, u64)>,
     neighbours: HashSet<(Address, Address)>,
-    /// The keys of secured frames.
     keys: Keys,
     /// Frames whose payload is secured and was not opened.
     pub secured: u64,
     /// Secured frames that a key opened.
     pub opened: u64,
-    /// Acknowledgements that were seen.
     pub acks: u64,
-    /// Frames that cannot be read.
     pub malformed: u64,
 }
 

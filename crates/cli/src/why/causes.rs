@@ -10,7 +10,6 @@ const NAMED_FROM: f64 = 0.05;
 /// Least number of occurrences; fewer are chance.
 const TIMES_MIN: u64 = 3;
 
-/// A cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     PollPerFragment,
@@ -21,7 +20,6 @@ pub enum Cause {
     WindowOfOne,
 }
 
-/// A cause that was found in a connection.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub cause: Cause,
@@ -31,9 +29,7 @@ pub struct Finding {
     pub tally: Tally,
     /// Share of the time in which data were in flight.
     pub share: f64,
-    /// The observation.
     pub seen: String,
-    /// The remedy.
     pub remedy: &'static str,
 }
 
@@ -50,7 +46,6 @@ impl Cause {
         }
     }
 
-    /// Returns the cause's name for people.
     pub const fn title(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "a poll per fragment",

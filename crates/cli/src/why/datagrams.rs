@@ -22,15 +22,12 @@ const REASSEMBLY_US: u64 = 60_000_000;
 /// A fragment that waited for the next data request of its sleepy receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Polled {
-    /// The request.
     pub request: Place,
-    /// The fragment.
     pub fragment: Place,
     /// Time from the end of the previous fragment to the beginning of this one.
     pub wait_us: u64,
 }
 
-/// The outcome of a datagram on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The first frame of the datagram was sent; the others follow.
@@ -58,7 +55,6 @@ pub struct Datagram {
     pub src: Address,
     pub dst: Address,
     pub segment: Segment,
-    /// First frame of the datagram.
     pub first: Place,
     /// Time at which the last attempt of the last frame ended, in microseconds.
     pub end_us: u64,
@@ -87,7 +83,6 @@ enum Label {
 /// Originator and final destination of a mesh header, if there is one.
 type Ends = Option<(Address, Address)>;
 
-/// A sender, a receiver and a datagram's label.
 type Link = (Address, Address, Label);
 
 struct Assembly {
@@ -96,7 +91,6 @@ struct Assembly {
     progress: Progress,
     attempts: u32,
     acked: u32,
-    /// The frame that was sent last.
     frame: Frame,
     /// Whether its sender has begun another datagram for the same node since.
     is_passed: bool,
@@ -141,7 +135,6 @@ impl Frame {
     }
 }
 
-/// The part of a datagram that a frame carries.
 struct Part {
     label: Label,
     /// Length of the whole datagram, uncompressed or compressed, if the part is the first one.
@@ -149,7 +142,6 @@ struct Part {
     place: PartPlace,
 }
 
-/// Position of a part within its datagram.
 enum PartPlace {
     /// Fragments of RFC 4944, which are sent in order.
     InOrder { is_last: bool },
@@ -157,7 +149,6 @@ enum PartPlace {
     Numbered { sequence: u8, len: usize },
 }
 
-/// The parts of a datagram that have arrived.
 #[derive(Default)]
 struct Progress {
     /// Bytes of the whole, if parts are numbered.
@@ -412,7 +403,6 @@ impl Datagram {
     }
 }
 
-/// Returns the part of a fragmented datagram in a frame.
 fn part(lowpan: &Lowpan<'_>) -> Option<Part> {
     let ends = lowpan.mesh.map(|mesh| (mesh.originator, mesh.last));
     match &lowpan.body {
@@ -464,7 +454,6 @@ impl Assembly {
         }
     }
 
-    /// Returns whether it carries the data of `segment`.
     fn carries(&self, segment: Option<&Segment>) -> bool {
         let datagram = self.datagram.as_ref();
         segment

@@ -31,7 +31,6 @@ pub struct Flow {
     pub collided: u64,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u64,
-    /// Attempts at frames.
     pub attempts: u64,
     /// Number of these frames that were acknowledged, whether or not the sender received the
     /// acknowledgement.
@@ -131,7 +130,6 @@ impl Flow {
     }
 }
 
-/// All connections.
 #[derive(Default)]
 pub struct Flows {
     open: HashMap<(End, End), Flow>,

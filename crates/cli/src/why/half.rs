@@ -11,7 +11,6 @@ use super::rtt::RoundTrips;
 use super::segment::Segment;
 use super::tally::{Event, Tally};
 
-/// Segments in flight that are remembered.
 const FLIGHT_MAX: usize = 1_024;
 /// Duplicates after which a segment is retransmitted at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
@@ -131,7 +130,6 @@ fn fallen(before: Limits, after: Limits) -> u8 {
     }
 }
 
-/// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Half {
     /// The mesh's node at which the segments begin: the sender, or a border router.
@@ -142,9 +140,7 @@ pub struct Half {
     pub shift: Option<u8>,
     /// The window of the other end, in bytes.
     window: u32,
-    /// The largest that it was, in bytes.
     pub largest_window: u32,
-    /// The number of its SYN.
     initial: Option<SeqNum>,
     una: SeqNum,
     nxt: Option<SeqNum>,
@@ -211,7 +207,6 @@ impl Half {
         }
     }
 
-    /// Hops in the mesh.
     pub fn hops(&self) -> u8 {
         self.paths.most.saturating_add(1)
     }
@@ -476,7 +471,6 @@ impl Half {
         }
     }
 
-    /// At the capture's end.
     pub fn finish(&mut self, end_us: u64) {
         if let Some(since) = self.busy_since.take() {
             self.busy_us += end_us.saturating_sub(since);

@@ -36,7 +36,6 @@ pub struct Seen {
     pub frames: u64,
     /// Frames that are cut off, or whose check sequence is wrong.
     pub broken: u64,
-    /// Records without a frame of the radio.
     pub without_radio: u64,
     pub malformed: u64,
     /// Frames whose payload is secured and was not opened.
@@ -125,7 +124,6 @@ pub struct Told {
     pub simulated: Option<Result<Comparison, String>>,
 }
 
-/// Returns the findings of each flow.
 fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
     let count: usize = found.iter().map(Vec::len).sum();
@@ -149,7 +147,6 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     all
 }
 
-/// Runs the command.
 pub fn run(args: &WhyArgs) -> ExitCode {
     let name = args.file.display();
     let places = Places::default().with("--json", args.json.as_deref());

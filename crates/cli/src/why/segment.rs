@@ -6,7 +6,6 @@ use redpoll_dissect::upper::tcp::Tcp;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::tcp::SeqNum;
 
-/// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct End {
     pub addr: Addr,
@@ -28,13 +27,10 @@ pub struct Segment {
     pub is_rst: bool,
     /// The value in the header, not scaled.
     pub window: u16,
-    /// Bytes of data.
     pub len: u32,
     /// The maximum segment size option.
     pub mss: Option<u16>,
-    /// The window scale option.
     pub shift: Option<u8>,
-    /// Whether the segment has a SACK block.
     pub has_sack: bool,
 }
 

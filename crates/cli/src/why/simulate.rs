@@ -25,16 +25,13 @@ const USUAL_SEGMENT: u32 = 462;
 /// A key of a scenario and its value.
 type Setting = (String, String);
 
-/// A scenario and its result.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// The command that runs it again.
     pub command: String,
     /// Goodput of the application in kb/s.
     pub goodput_kbps: f64,
 }
 
-/// Both runs.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     pub captured: Simulated,

@@ -10,20 +10,17 @@ const SHOWN_MAX: usize = 3;
 pub struct Event {
     /// The frames to look at, earlier first.
     pub frames: [Place; 2],
-    /// The cost.
     pub cost_us: u64,
     /// A further value in microseconds, whose meaning depends on the cause.
     pub detail_us: u64,
 }
 
-/// All of one cause.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     pub count: u64,
     pub cost_us: u64,
     /// The smallest and the greatest detail of all events.
     pub details_us: Option<(u64, u64)>,
-    /// The dearest ones.
     pub shown: Vec<Event>,
 }
 

@@ -14,7 +14,6 @@ use super::{Seen, Told, air::Place};
 use crate::FAILED;
 use crate::output::{fail, is_closed_pipe, is_standard};
 
-/// Columns of the text.
 const WIDTH: usize = 96;
 
 /// Prints what was found.
@@ -181,7 +180,6 @@ fn end(end: End) -> String {
     format!("[{}]:{}", end.addr, end.port)
 }
 
-/// Adds `text` as indented lines.
 fn wrap(text: &str, lines: &mut Vec<String>) {
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -13,11 +13,9 @@ use nix::unistd::Pid;
 /// User and group of the tests: no account has these numbers.
 pub const USER: u32 = 64_321;
 pub const GROUP: u32 = 64_123;
-/// For `--user`.
 pub const USER_OPTION: &str = "64321:64123";
 /// `CAP_NET_ADMIN`, as /proc writes a set with nothing else.
 pub const NET_ADMIN: &str = "0000000000001000";
-/// An empty set.
 pub const NOTHING: &str = "0000000000000000";
 
 /// A thread, read from `/proc/PID/task/TID/status`.
@@ -36,7 +34,6 @@ impl Thread {
     }
 }
 
-/// Returns all threads of a process.
 pub fn threads(pid: u32) -> Vec<Thread> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).expect("the program runs");
     entries

@@ -86,7 +86,6 @@ impl Daemon {
         (status.code(), text)
     }
 
-    /// Returns the metrics for Prometheus.
     pub fn metrics(&self) -> String {
         let at = self.said.split("http://").nth(1).expect("it serves");
         let at = at.split('/').next().unwrap();
@@ -107,7 +106,6 @@ impl Drop for Daemon {
     }
 }
 
-/// Returns a figure for Prometheus.
 pub fn figure(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     line.map_or(0.0, |value| value.trim().parse().expect("a number"))

@@ -98,7 +98,6 @@ fn rules(queue: &str) {
     rules_of(IP6TABLES, queue);
 }
 
-/// Adds the rules of [`rules`] with this program.
 fn rules_of(program: &str, queue: &str) {
     for way in ["-i", "-o"] {
         let rule = [

@@ -114,7 +114,6 @@ impl Network {
         }
     }
 
-    /// Returns whether a node can connect to this port of the host within `patience`.
     pub fn connects(&self, port: u16, patience: Duration) -> bool {
         let server = SocketAddrV6::new(*self.server.ip(), port, 0, 0);
         let (ready, is_ready) = channel();
@@ -383,7 +382,6 @@ impl Flood {
         self.thread.is_finished()
     }
 
-    /// Returns the number of packets that were sent.
     pub fn sent(&self) -> u32 {
         self.sent.load(Ordering::Relaxed)
     }
@@ -421,7 +419,6 @@ pub fn ip6tables(args: &[&str]) {
     assert!(done.is_ok_and(|status| status.success()), "{args:?}");
 }
 
-/// Runs a program that sets a rule.
 pub fn rule(program: &str, args: &[&str]) {
     let done = Command::new(program).args(args).status();
     assert!(
@@ -430,12 +427,10 @@ pub fn rule(program: &str, args: &[&str]) {
     );
 }
 
-/// Removes all rules.
 pub fn flush() {
     flush_with(IP6TABLES);
 }
 
-/// Removes all rules that this program has set.
 pub fn flush_with(program: &str) {
     for table in ["filter", "mangle"] {
         let _ = Command::new(program)

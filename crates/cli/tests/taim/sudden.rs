@@ -45,7 +45,6 @@ pub fn killed_under_load() {
     );
 }
 
-/// Waits for something to be so.
 pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
@@ -54,7 +53,6 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Returns whether a program has that queue.
 pub fn is_taken(queue: &str) -> bool {
     let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
     let queues = queues.unwrap_or_default();

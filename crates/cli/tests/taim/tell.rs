@@ -1,11 +1,8 @@
 //! Figures of the program from end to end, each with its bound: `make taim` prints them.
 
-/// The bound of a figure.
 #[derive(Clone, Copy)]
 pub enum Must {
-    /// At most that.
     AtMost(f64),
-    /// At least that.
     AtLeast(f64),
     /// Anything: it says under which circumstances the others were measured.
     Be,

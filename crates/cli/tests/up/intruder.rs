@@ -51,7 +51,6 @@ impl Intruder {
     }
 }
 
-/// Returns an IPv6 packet with a UDP datagram.
 fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), text: &[u8]) -> Vec<u8> {
     let len = (8 + text.len()) as u16;
     let mut udp = [from.1.to_be_bytes(), to.1.to_be_bytes(), len.to_be_bytes()].concat();

@@ -39,7 +39,6 @@ impl Neighbour {
         neighbour
     }
 
-    /// Runs a program there; returns its output.
     pub fn run(&self, program: &[&str]) -> String {
         let mut enter = Command::new("nsenter");
         let output = enter.args(["-t", &self.pid, "-n"]).args(program).output();

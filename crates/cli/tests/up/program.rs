@@ -9,7 +9,6 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// A running `redpoll`.
 pub struct Program {
     child: Child,
     output: BufReader<ChildStdout>,
@@ -20,13 +19,11 @@ impl Program {
         Self::start_with(args, &[])
     }
 
-    /// With some variables of the environment.
     pub fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
         Self::spawn(command.args(args).envs(variables.iter().copied()))
     }
 
-    /// Starts a command.
     pub fn spawn(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())

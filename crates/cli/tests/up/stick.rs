@@ -66,7 +66,6 @@ fn answer(line: &mut File, frame: &[u8], asked: &Sender<()>) {
 /// A stick on a pseudo-terminal that a link leads to.
 pub struct Stick {
     ends: Sender<()>,
-    /// Receives a message for each request.
     pub asked: Receiver<()>,
     thread: Option<JoinHandle<()>>,
 }

@@ -23,7 +23,6 @@ const BYTE_US: u64 = 32;
 const GAP_US: u64 = 1_500;
 const TURN_US: u64 = 192;
 
-/// The air, with what was sent on it.
 struct Air {
     at_us: u64,
     sequence: u8,
@@ -31,7 +30,6 @@ struct Air {
     frames: Vec<(u64, Vec<u8>)>,
 }
 
-/// An end of the connection.
 #[derive(Clone, Copy)]
 struct End {
     address: [u8; 8],
@@ -101,7 +99,6 @@ impl Air {
         self.at_us += BYTE_US * (len + 6);
     }
 
-    /// Adds a frame and its acknowledgement.
     fn frame(&mut self, from: &End, to: &End, payload: &[u8]) {
         let on_air = |end: &End| {
             let mut address = end.address;
@@ -119,7 +116,6 @@ impl Air {
         self.put(vec![0x02, 0x00, self.sequence]);
     }
 
-    /// Adds a datagram.
     fn datagram(&mut self, from: &End, to: &End, header: Vec<u8>, segment: &[u8]) {
         for payload in self.payloads(header, segment) {
             self.frame(from, to, &payload);
@@ -217,14 +213,12 @@ fn found_in(name: &str, air: Air) -> Value {
     found(&capture)
 }
 
-/// Returns the findings in a capture.
 fn found(capture: &str) -> Value {
     let why = redpoll(&["why", capture, "--prefix", "fd00::/64", "--json", "-"]);
     assert_eq!(code(&why), 0);
     serde_json::from_str(&stdout(&why)).unwrap()
 }
 
-/// Returns the client's next segment.
 fn next(client: &mut End, server: &End) -> Vec<u8> {
     let bytes = segment(client, server, ACK | PUSH, &[], &[7; 400]);
     client.next += 400;

@@ -200,7 +200,6 @@ impl Endpoint {
             .map(|outgoing| outgoing.serial)
     }
 
-    /// Returns the request to `peer` in a message with this ID.
     pub(super) fn unreliable(&self, peer: Peer, id: MessageId) -> Option<u32> {
         let is_it = |outgoing: &&Outgoing| {
             outgoing.to == peer

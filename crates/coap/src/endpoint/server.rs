@@ -91,7 +91,6 @@ impl Endpoint {
         self.send_response(now, &asked, packet, is_piggybacked);
     }
 
-    /// Handles a new request.
     pub(super) fn on_request(
         &mut self,
         now: Instant,
@@ -256,7 +255,6 @@ impl Endpoint {
         packet.add_option(CoapOption::Size1, uint(limit));
     }
 
-    /// Returns the message of `response`, or of its requested block.
     fn in_blocks(&mut self, now: Instant, asked: &Asked, response: Response) -> Packet {
         let body = response.payload.as_slice();
         let mut packet = response.packet();

@@ -53,7 +53,6 @@ struct Body {
     told: u32,
     /// The first block behind the latest set of which one has come.
     latest: u32,
-    /// The token of the last message.
     token: Vec<u8>,
     heard: Instant,
     asked: u8,

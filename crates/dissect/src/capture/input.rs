@@ -20,7 +20,6 @@ type Peeked = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 pub(crate) struct Input(Box<dyn Read>);
 
 impl Input {
-    /// Determines whether `input` is compressed.
     pub(crate) fn of(input: Box<dyn Read>) -> io::Result<Input> {
         let mut input = input;
         let mut magic = Vec::new();
@@ -59,7 +58,6 @@ impl Input {
         }
     }
 
-    /// Reads `N` bytes.
     pub(crate) fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
         self.head()?.ok_or(io::ErrorKind::UnexpectedEof.into())
     }
@@ -75,7 +73,6 @@ impl Input {
         }
     }
 
-    /// Reads `len` bytes and discards them.
     pub(crate) fn skip(&mut self, len: u64) -> io::Result<()> {
         match io::copy(&mut self.0.by_ref().take(len), &mut io::sink())? == len {
             true => Ok(()),

@@ -31,7 +31,6 @@ mod ethertype {
     pub const LOWPAN: u16 = 0xa0ed;
 }
 
-/// UDP port of ZEP.
 const ZEP_PORT: u16 = 17_754;
 /// ARP hardware types of IEEE 802.15.4 interfaces in Linux.
 const ARPHRD: [u16; 3] = [804, 805, 806];
@@ -57,14 +56,11 @@ pub enum Trailer {
     },
 }
 
-/// Measurements of a receiver.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Received {
-    /// Channel number.
     pub channel: Option<u16>,
     /// Received signal strength in dBm.
     pub rssi_dbm: Option<f32>,
-    /// Link quality indicator.
     pub lqi: Option<u8>,
 }
 
@@ -77,7 +73,6 @@ pub struct Captured<'a> {
     pub trailer: Trailer,
     /// Bytes that were not captured.
     pub missing: usize,
-    /// Measurements of the receiver.
     pub received: Received,
 }
 
@@ -107,36 +102,29 @@ impl<'a> Captured<'a> {
     }
 }
 
-/// The content of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
     /// A frame of IEEE 802.15.4.
     Frame(Captured<'a>),
     /// A 6LoWPAN datagram between Ethernet addresses (RFC 7973).
     Lowpan {
-        /// The datagram.
         bytes: &'a [u8],
-        /// Sender of the frame.
         src: Address,
-        /// Receiver of the frame.
         dst: Address,
         /// Bytes that were not captured.
         missing: usize,
     },
     /// An IPv6 packet without a link layer.
     Packet {
-        /// The packet.
         bytes: &'a [u8],
         /// Bytes that were not captured.
         missing: usize,
     },
-    /// A ZEP acknowledgment of this sequence number.
     ZepAck(u32),
     /// A record of another technology, with its name.
     Foreign(String),
 }
 
-/// Name and number of a link type.
 struct Link(u32);
 
 impl fmt::Display for Link {
@@ -267,11 +255,8 @@ fn ti(rssi: u8, status: u8) -> Trailer {
 
 /// The appearance of a frame's last two bytes.
 pub(crate) enum Look {
-    /// The right check sequence.
     Right,
-    /// Metadata of TI.
     Ti,
-    /// Neither.
     Other,
 }
 

@@ -20,7 +20,6 @@ pub use odd::Odd;
 use input::Input;
 use odd::Odds;
 
-/// A capture that is being read.
 pub struct Capture {
     reader: Reader,
     odds: Odds,
@@ -61,7 +60,6 @@ pub enum Fcs {
     /// A check sequence; metadata of TI if the first frames look like that.
     #[default]
     Auto,
-    /// A check sequence.
     Crc,
     /// Metadata of TI CC24xx radios.
     Ti,
@@ -150,7 +148,6 @@ impl Capture {
         }
     }
 
-    /// Returns the number of the last frame that was returned.
     pub fn frames(&self) -> u64 {
         self.frames
     }
@@ -228,12 +225,10 @@ impl Trailers {
     }
 }
 
-/// A failure of a file format's reader.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The input ends or fails.
     Io(io::Error),
-    /// The input contradicts the format.
     Format(String),
 }
 

@@ -6,18 +6,14 @@ use std::collections::BTreeMap;
 /// Kinds of odd fields that are told apart; more are counted together.
 const KINDS_MAX: usize = 64;
 
-/// A kind of odd field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Odd {
-    /// A description of the field.
     pub what: String,
-    /// Occurrences.
     pub count: u64,
     /// Number of the first frame with it, or of the frame that follows it.
     pub first: u64,
 }
 
-/// All odd fields.
 #[derive(Debug, Default)]
 pub(crate) struct Odds {
     kinds: BTreeMap<String, (u64, u64)>,

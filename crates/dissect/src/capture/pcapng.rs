@@ -4,12 +4,10 @@ use super::input::Input;
 use super::odd::Odds;
 use super::{Failure, RECORD_MAX, Record};
 
-/// Interfaces of a section that are remembered.
 const INTERFACES_MAX: usize = 4_096;
 /// Bytes of an interface description that are looked at: its options are short.
 const DESCRIPTION_MAX: usize = 65_536;
 
-/// Block types.
 mod block {
     pub const SECTION: u32 = 0x0a0d_0d0a;
     pub const INTERFACE: u32 = 1;
@@ -23,7 +21,6 @@ mod block {
     pub const CUSTOM: [u32; 2] = [0x0bad, 0x4000_0bad];
 }
 
-/// Options of an interface description.
 mod option {
     pub const END: u16 = 0;
     pub const TS_RESOLUTION: u16 = 9;
@@ -47,7 +44,6 @@ pub(crate) struct Reader {
     interfaces: Vec<Interface>,
 }
 
-/// A byte order with which fields are read.
 #[derive(Clone, Copy)]
 struct Order {
     is_big: bool,

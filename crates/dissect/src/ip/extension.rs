@@ -12,13 +12,9 @@ const HEADERS_MAX: usize = 32;
 /// A source route (RFC 6554, RFC 8200 §4.4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Route {
-    /// The routing type.
     pub kind: u8,
-    /// Stops that are left.
     pub segments_left: u8,
-    /// The addresses of the header.
     pub stops: Vec<Addr>,
-    /// The last of them.
     pub last: Addr,
 }
 
@@ -27,20 +23,16 @@ pub struct Route {
 pub struct Information {
     /// The flags O, R and F.
     pub flags: u8,
-    /// The RPL instance.
     pub instance: u8,
-    /// The rank of the node that forwarded the packet.
     pub rank: u16,
 }
 
-/// An extension header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extension {
     kind: u8,
     bytes: Vec<u8>,
 }
 
-/// The extension headers of a packet.
 pub(super) struct Walk {
     pub upper: u8,
     /// Bytes of the extension headers.
@@ -48,7 +40,6 @@ pub(super) struct Walk {
     pub route: Option<Route>,
     pub information: Option<Information>,
     pub extensions: Vec<Extension>,
-    /// Whether the packet is a fragment of another.
     pub is_fragment: bool,
     pub problem: Option<&'static str>,
 }
@@ -169,7 +160,6 @@ fn information(options: &[u8]) -> Option<Information> {
 }
 
 impl Information {
-    /// Returns the information in words.
     pub fn describe(&self) -> String {
         let mut text = format!("RPI instance {} rank {}", self.instance, self.rank);
         for (bit, word) in [

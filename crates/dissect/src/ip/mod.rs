@@ -20,11 +20,9 @@ const NESTED_MAX: usize = 8;
 /// An IPv6 header with its extension headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ip {
-    /// The fixed header.
     pub header: Ipv6Header,
     /// Position of the fixed header in the packet.
     pub at: usize,
-    /// The source route, if there is one.
     pub route: Option<Route>,
     /// RPL packet information, if there is some.
     pub information: Option<Information>,
@@ -32,7 +30,6 @@ pub struct Ip {
     pub upper: u8,
     /// Position of the payload in the packet.
     pub body_at: usize,
-    /// Contexts of the addresses that are unknown.
     pub unknown: Unknown,
     extensions: Vec<extension::Extension>,
     is_fragment: bool,
@@ -59,7 +56,6 @@ impl Ip {
         address(self.header.src, self.unknown.src)
     }
 
-    /// Returns the final destination as text.
     pub fn dst_text(&self) -> String {
         let unknown = self.unknown.dst.filter(|_| self.next_stop().is_none());
         address(self.final_dst(), unknown)
@@ -73,10 +69,8 @@ fn address(addr: Addr, unknown: Option<u8>) -> String {
     }
 }
 
-/// An IPv6 packet, or the beginning of one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
-    /// Bytes of the packet.
     pub bytes: Vec<u8>,
     /// IPv6 headers of the packet, the outermost first.
     pub ips: Vec<Ip>,
@@ -84,14 +78,12 @@ pub struct Packet {
     pub is_part: bool,
     /// Whether fewer bytes are here than the header says, although all should be.
     pub is_short: bool,
-    /// Whether the UDP checksum was elided by compression.
     pub is_udp_elided: bool,
     /// A header that cannot be decoded.
     pub problem: Option<&'static str>,
 }
 
 impl Packet {
-    /// Returns a packet, or the beginning of one if `is_part`.
     pub fn parse(bytes: Vec<u8>, is_part: bool, unknown: &[Unknown]) -> Packet {
         let mut packet = Packet {
             is_part,

@@ -8,7 +8,6 @@ use crate::layer::Layer;
 use crate::upper;
 
 impl Packet {
-    /// Adds the layers of the packet to those of its frame.
     pub fn show(&self, layers: &mut Vec<Layer>) {
         for (at, ip) in self.ips.iter().enumerate() {
             let mut layer = ip.layer();

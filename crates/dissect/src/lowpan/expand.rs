@@ -11,7 +11,6 @@ use crate::layer::{Bytes, Layer};
 /// The known length of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
-    /// All of it is at hand.
     Here,
     /// The beginning is at hand, and the length of the uncompressed form is known.
     Expanded(usize),
@@ -28,14 +27,11 @@ pub struct Unknown {
     pub dst: Option<u8>,
 }
 
-/// An expanded datagram.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expanded {
-    /// The IPv6 packet, or its beginning.
     pub packet: Vec<u8>,
     /// Bytes of compressed headers.
     pub consumed: usize,
-    /// Bytes of expanded headers.
     pub written: usize,
     /// For each compressed IPv6 header, the outermost first, its unknown contexts.
     pub unknown: Vec<Unknown>,
@@ -63,7 +59,6 @@ pub fn is_datagram(bytes: &[u8]) -> bool {
         || PAGES.contains(&first))
 }
 
-/// Headers that are being expanded.
 pub(super) struct Expander<'a> {
     pub input: Bytes<'a>,
     pub contexts: &'a Contexts,

@@ -22,9 +22,7 @@ use crate::layer::{Bytes, Layer};
 pub struct Mesh {
     /// Hops that the frame may still make.
     pub hops_left: u8,
-    /// The node that sent the datagram.
     pub originator: Address,
-    /// The node that the datagram is for.
     pub last: Address,
     /// Whether the hops left are in a byte of their own.
     is_deep: bool,
@@ -37,22 +35,17 @@ pub enum Body<'a> {
     Whole(&'a [u8]),
     /// The first fragment (RFC 4944 §5.3).
     First {
-        /// The datagram's tag.
         tag: u16,
         /// The uncompressed datagram's size.
         size: u16,
-        /// The fragment.
         rest: &'a [u8],
     },
-    /// A later fragment.
     Next {
-        /// The datagram's tag.
         tag: u16,
         /// The uncompressed datagram's size.
         size: u16,
         /// The fragment's place in the uncompressed datagram.
         offset: u16,
-        /// The fragment.
         rest: &'a [u8],
     },
     /// A recoverable fragment (RFC 8931 §5.1).
@@ -70,7 +63,6 @@ pub enum Body<'a> {
 /// The 6LoWPAN headers of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lowpan<'a> {
-    /// The mesh addressing header.
     pub mesh: Option<Mesh>,
     /// The sequence number of a broadcast header (RFC 4944 §11.1).
     pub broadcast: Option<u8>,
@@ -78,7 +70,6 @@ pub struct Lowpan<'a> {
     pub src: Address,
     /// See [`Lowpan::src`].
     pub dst: Address,
-    /// The datagram, or a part of it.
     pub body: Body<'a>,
 }
 

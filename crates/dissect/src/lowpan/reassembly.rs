@@ -32,7 +32,6 @@ pub enum Complete {
         /// The whole datagram; the place of the first fragment has zeros.
         bytes: Vec<u8>,
     },
-    /// The compressed form.
     Compressed(Vec<u8>),
 }
 
@@ -40,7 +39,6 @@ pub enum Complete {
 struct Assembly {
     /// The datagram's bytes, as far as they have arrived.
     bytes: Vec<u8>,
-    /// Whether each byte has arrived.
     has: Vec<bool>,
     first: Option<Vec<u8>>,
     size: Option<usize>,

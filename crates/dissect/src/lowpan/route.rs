@@ -2,7 +2,6 @@
 
 use crate::layer::{Bytes, Layer, hex};
 
-/// Types of routing headers.
 mod kind {
     pub const RPI: u8 = 5;
     pub const IP_IN_IP: u8 = 6;

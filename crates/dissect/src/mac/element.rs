@@ -2,31 +2,25 @@
 
 use crate::layer::{Bytes, Layer, hex};
 
-/// An information element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
     /// Element identifier of a header element, group identifier of a payload element.
     pub id: u8,
-    /// Whether the element is a payload element.
     pub is_payload: bool,
-    /// Content of the element.
     pub content: &'a [u8],
 }
 
-/// Elements that were read.
 pub(super) struct Read<'a> {
     pub elements: Vec<Element<'a>>,
     pub problem: Option<&'static str>,
     pub payload_elements_follow: bool,
 }
 
-/// Identifiers of header elements.
 mod header_id {
     pub const TERMINATION_1: u8 = 0x7e;
     pub const TERMINATION_2: u8 = 0x7f;
 }
 
-/// Group identifiers of payload elements.
 mod group {
     pub const MLME: u8 = 0x1;
     pub const TERMINATION: u8 = 0xf;
@@ -172,7 +166,6 @@ impl Element<'_> {
         }
     }
 
-    /// Adds the element's fields to a layer.
     pub(super) fn show(&self, layer: &mut Layer) {
         let len = self.content.len() as u64;
         if self.is_payload {

@@ -14,13 +14,10 @@ use element::Element;
 /// Types of frames (§7.2.2.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A coordinator's announcement.
     Beacon,
     /// Payload for the layer above.
     Data,
-    /// An acknowledgment.
     Ack,
-    /// A MAC command.
     Command,
     /// A frame with a short header for several purposes.
     Multipurpose,
@@ -31,13 +28,11 @@ pub enum Kind {
 /// The auxiliary security header (§9.4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auxiliary<'a> {
-    /// The security control field.
     pub control: u8,
     /// The frame counter; absent if it is suppressed.
     pub counter: Option<u32>,
     /// The key's source: 0, 4 or 8 bytes as over the air.
     pub source: &'a [u8],
-    /// The key's index.
     pub index: Option<u8>,
 }
 
@@ -52,7 +47,6 @@ impl Auxiliary<'_> {
         self.control >> 3 & 0b11
     }
 
-    /// Returns whether the payload is encrypted.
     pub fn encrypts(&self) -> bool {
         self.level() & 0b100 != 0
     }
@@ -85,13 +79,11 @@ impl Auxiliary<'_> {
 /// The header of a frame, and its payload.
 #[derive(Clone, Debug)]
 pub struct Mac<'a> {
-    /// The frame's type.
     pub kind: Kind,
     /// The frame control field; one byte in short multipurpose frames.
     pub control: u16,
     /// Frame version, 0 to 3.
     pub version: u8,
-    /// Whether the frame is secured.
     pub security: bool,
     /// Whether the sender holds more for the receiver.
     pub frame_pending: bool,
@@ -101,17 +93,11 @@ pub struct Mac<'a> {
     pub pan_compression: bool,
     /// The sequence number; absent if it is suppressed.
     pub dsn: Option<u8>,
-    /// The receiver's PAN, if the frame has it.
     pub dst_pan: Option<u16>,
-    /// The receiver.
     pub dst: Address,
-    /// The sender's PAN, if the frame has it.
     pub src_pan: Option<u16>,
-    /// The sender.
     pub src: Address,
-    /// The auxiliary security header.
     pub aux: Option<Auxiliary<'a>>,
-    /// Header information elements.
     pub elements: Vec<Element<'a>>,
     /// Payload information elements, unless they are encrypted.
     pub payload_elements: Vec<Element<'a>>,

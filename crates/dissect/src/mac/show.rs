@@ -202,7 +202,6 @@ fn add_beacon(layer: &mut Layer, payload: &[u8]) -> Option<()> {
 }
 
 impl Auxiliary<'_> {
-    /// Returns the header in words.
     pub fn describe(&self) -> String {
         let mut text = self.name().to_owned();
         text += &match self.counter {

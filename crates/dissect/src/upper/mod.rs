@@ -20,9 +20,7 @@ use crate::layer::Layer;
 /// The verdict about a checksum, as Wireshark numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The checksum is wrong.
     Wrong,
-    /// The checksum is right.
     Right,
     /// The checksum was not checked: the packet is not whole, or a context is unknown.
     Unchecked,

@@ -8,12 +8,9 @@ use super::Verdict;
 use crate::ip::Packet;
 use crate::layer::{Bytes, Layer};
 
-/// The header of a segment.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tcp {
-    /// Source and destination port.
     pub ports: [u16; 2],
-    /// Sequence number.
     pub seq: SeqNum,
     /// Acknowledgment number, with the ACK flag.
     pub ack: Option<SeqNum>,
@@ -21,24 +18,19 @@ pub struct Tcp {
     pub flags: Flags,
     /// Window as in the header, not scaled.
     pub window: u16,
-    /// Bytes of data.
     pub len: u32,
     /// Maximum segment size.
     pub mss: Option<u16>,
-    /// Window scale.
     pub scale: Option<u8>,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<[u32; 2]>,
     /// Ranges of the selective acknowledgments (RFC 2018 §3): the first sequence number, and the
     /// number after the last.
     pub sack: Vec<[u32; 2]>,
-    /// Whether SACK is permitted.
     pub may_sack: bool,
-    /// Bytes of the header.
     pub header_len: usize,
     /// Kinds of options that are not decoded.
     pub others: Vec<u8>,
-    /// Whether an option is malformed.
     pub has_bad_option: bool,
     raw_ack: SeqNum,
     checksum: u16,

@@ -239,7 +239,6 @@ fn wrap(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-/// Draws an error bar with caps.
 fn error_bar(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     if let (Some(low), Some(high)) = spread(row)
         && low < high
@@ -254,7 +253,6 @@ fn error_bar(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     }
 }
 
-/// Draws the paper's number.
 fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     if let Some(paper) = row.paper {
         let at = y.px(paper) - 5.0;

@@ -124,7 +124,6 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str("</table></div>\n");
 }
 
-/// Writes rows without pictures.
 fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str(
         "<div class=\"scroll\"><table><tr><th>series<th>x<th>metric<th class=\"n\">measured<th class=\"n\">spread\
@@ -157,7 +156,6 @@ fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str("</table></div>\n");
 }
 
-/// Writes the command of each case and the rows that use it.
 fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     let mut cases: Vec<(&Case, Vec<String>)> = Vec::new();
     for (declared, row) in figure.rows.iter().zip(rows) {

@@ -265,7 +265,6 @@ impl Page<'_> {
         page.push_str("</div>\n");
     }
 
-    /// Writes the maps of the nodes.
     fn places(&self, page: &mut String) {
         let cases = self.told.iter().flat_map(|(figure, _)| figure.cases());
         let pictures = topology::pictures(cases);
@@ -291,7 +290,6 @@ impl Page<'_> {
         }
     }
 
-    /// Writes the scenarios.
     fn scenarios(&self, page: &mut String) {
         page.push_str(
             "<h2 id=\"scenes\">Scenarios</h2>\n<p>The scenarios are also next to this page, in \

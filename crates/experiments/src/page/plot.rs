@@ -40,7 +40,6 @@ pub struct Bars {
     pub look: Look,
 }
 
-/// Pixels for the names of bars, and the height of a bar.
 const NAMES: f64 = 140.0;
 const BAR: f64 = 18.0;
 /// Maximum number of letters of a name; further letters are cut.
@@ -100,7 +99,6 @@ impl Line {
     }
 }
 
-/// A point of a line.
 type Point = (f64, Option<f64>);
 
 /// Reduces the points without visible change: keeps the first, lowest, highest and last point of

@@ -101,7 +101,6 @@ impl Mesh {
     }
 }
 
-/// Returns the routes that the simulator plans.
 fn routes(scenario: &Scenario) -> Option<Routes> {
     let world = World::new(scenario, 1).ok()?;
     Some(world.routes())

@@ -99,7 +99,6 @@ impl Drop for Temporary {
     }
 }
 
-/// Runs the missing jobs of `figures`, and returns their number.
 pub fn run_all(figures: &[Figure], results: &Results, seeds: u64) -> usize {
     let jobs = jobs(figures, seeds, results).unwrap();
     let outcome = conduct(&jobs, 2, results, &mut |_, _| true).unwrap();

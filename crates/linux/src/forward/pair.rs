@@ -53,10 +53,8 @@ impl Buffer {
     }
 }
 
-/// Progress of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stream {
-    /// More may come.
     Open,
     /// The source has ended; the buffer may still hold bytes.
     Ended,
@@ -90,7 +88,6 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
 pub(super) enum Progress {
     /// No bytes could be moved.
     Stalled,
-    /// Something was moved.
     Moved,
     /// There is nothing more to move: the pair is to be finished.
     Over(Ending),

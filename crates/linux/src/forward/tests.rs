@@ -16,7 +16,6 @@ struct FarEnd {
     /// Bytes that the node sends.
     outward: VecDeque<u8>,
     outward_ended: bool,
-    /// The node has answered.
     open: bool,
     broken: bool,
     released: bool,
@@ -27,7 +26,6 @@ struct FakeMesh {
     /// Bytes that a connection takes before it pushes back.
     window: usize,
     room: usize,
-    /// Nodes answer at once.
     answers: bool,
 }
 

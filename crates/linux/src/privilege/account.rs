@@ -38,7 +38,6 @@ pub enum AccountError {
 pub struct Account {
     pub(super) uid: Uid,
     pub(super) gid: Gid,
-    /// Supplementary groups.
     pub(super) groups: Vec<Gid>,
     name: String,
     home: PathBuf,

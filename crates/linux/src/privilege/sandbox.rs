@@ -146,7 +146,6 @@ fn within(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     }
 }
 
-/// Returns the restrictions that the kernel lacks.
 fn shortfall(status: &RestrictionStatus) -> Option<String> {
     match status.ruleset {
         RulesetStatus::FullyEnforced => None,

@@ -26,7 +26,6 @@ mod filter {
         SeccompFilter, SeccompRule, TargetArch, apply_filter_all_threads,
     };
 
-    /// Starting a program.
     const EXECUTE: &[c_long] = &[libc::SYS_execve, libc::SYS_execveat];
 
     /// Calls that no part of the program makes after it has started.

@@ -27,7 +27,6 @@ mod tests {
 
     use super::*;
 
-    /// Frames of a line, and the number of damaged ones.
     fn decode(line: &[u8]) -> (Vec<Vec<u8>>, usize) {
         let mut decoder = Decoder::default();
         let (mut good, mut damaged) = (Vec::new(), 0);

@@ -36,7 +36,6 @@ pub enum LineSpec {
     },
 }
 
-/// Rates that serial ports have.
 const RATES: [(u32, BaudRate); 7] = [
     (9_600, BaudRate::B9600),
     (57_600, BaudRate::B57600),
@@ -58,7 +57,6 @@ impl LineSpec {
 #[derive(Debug)]
 pub struct Line {
     file: File,
-    /// Ended with the line.
     child: Option<Child>,
 }
 

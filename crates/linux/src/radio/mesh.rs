@@ -80,7 +80,6 @@ impl<P: Profile> RadioMesh<P>
 where
     P::Access: Access<Work = Infallible, Done = Infallible>,
 {
-    /// Passes the radio's events to the node.
     fn hear(&mut self) {
         while let Some(event) = self.radio.poll_event() {
             match event {
@@ -102,7 +101,6 @@ where
         }
     }
 
-    /// Does everything that the node wants.
     fn serve(&mut self) {
         loop {
             self.store_counter();

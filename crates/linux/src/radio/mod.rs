@@ -38,7 +38,6 @@ const BURST: usize = 64;
 #[derive(Debug)]
 pub struct Radio {
     kind: Link,
-    /// Events of its line.
     events: VecDeque<Event>,
 }
 

@@ -19,7 +19,6 @@ use super::spinel::{
     radio_caps, status,
 };
 
-/// Longest time for an answer.
 const ANSWER: Duration = Duration::from_millis(1_000);
 /// Longest time for a transmission, with all backoffs and retries that the radio makes.
 const TRANSMISSION: Duration = Duration::from_millis(3_000);
@@ -34,9 +33,7 @@ const NOTICES: u32 = 4;
 const OUTPUT: usize = 16 * 1_024;
 /// Reports of trouble in [`REPORT_WINDOW`]; further ones are counted.
 const REPORTS: u32 = 8;
-/// See [`REPORTS`].
 const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
-/// The version of the protocol that is spoken.
 const PROTOCOL: u32 = 4;
 
 /// Settings of the radio.
@@ -108,7 +105,6 @@ pub struct RcpCounters {
     pub bad_fcs: u64,
 }
 
-/// The steps of setting it up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     Protocol,
@@ -157,7 +153,6 @@ enum Phase {
     Useless,
 }
 
-/// A transmission that it has.
 #[derive(Clone, Copy, Debug)]
 struct Transmission {
     tid: u8,

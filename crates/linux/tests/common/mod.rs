@@ -101,7 +101,6 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
     main_with(cases, 8)
 }
 
-/// Runs the cases, `threads` at a time.
 pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     let no_network = isolate().err();
     let mut skipped = String::new();
@@ -155,7 +154,6 @@ pub fn config(n: u16) -> TunConfig {
     }
 }
 
-/// Returns the host's address in test number `n`.
 pub fn host_address(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x6564, 0, n, 0, 0, 0, 1)
 }

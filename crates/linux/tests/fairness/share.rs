@@ -28,7 +28,6 @@ const MSS: u16 = 474;
 /// The kernel's listeners have this port and the next.
 const PORT: u16 = 7000;
 
-/// The flows that share the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pair {
     /// Ours to ours beside the kernel's to the kernel.
@@ -53,13 +52,10 @@ impl Pair {
 
 /// A flow: a sender that always has data, and a receiver that counts.
 trait Flow {
-    /// Both applications.
     fn step(&mut self, world: &mut World);
-    /// Bytes delivered.
     fn delivered(&self) -> u64;
 }
 
-/// The path of both flows.
 struct World {
     now: Instant,
     tun: Tun,
@@ -293,7 +289,6 @@ fn kernel_listener(address: Ipv6Addr, port: u16) -> TcpListener {
     fd.into()
 }
 
-/// Reads all that has arrived at a socket of the kernel's.
 fn drain(listener: &TcpListener, receiver: &mut Option<TcpStream>) -> u64 {
     if receiver.is_none() {
         *receiver = listener.accept().ok().map(|(socket, _)| {

@@ -92,7 +92,6 @@ impl Bench {
         Bench::with(prefix, badness, seed, Rival::default())
     }
 
-    /// Returns a node with another TCP.
     pub fn with(prefix: u16, badness: Badness, seed: u64, rival: Rival<HeapMemory>) -> Self {
         let tun = Tun::create(&common::config(prefix)).expect("a TUN interface");
         let address = common::node_address(prefix);

@@ -27,7 +27,6 @@ const WIRE: Badness = Badness {
     reordering: 5,
 };
 
-/// The node's TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Uip,

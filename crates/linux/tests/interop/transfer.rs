@@ -64,7 +64,6 @@ struct Peer {
     conn: ConnId,
     sent: usize,
     received: usize,
-    /// The kernel's stream has ended.
     ended: bool,
     closed: bool,
     waits_for_the_end: bool,
@@ -230,7 +229,6 @@ fn join<T>(thread: JoinHandle<T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Pings from the host.
 pub fn ping(prefix: u16) {
     let mut bench = Bench::new(prefix, GOOD, 1);
     let ping = spawn(move || {

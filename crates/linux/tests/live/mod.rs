@@ -226,7 +226,6 @@ impl Driver for Device<'_> {
     }
 }
 
-/// The driver of a node behind `tun`.
 pub async fn drive(net: &LiveNet<'_>, tun: &Tun, time: &Time) {
     let mut device = Device { tun, time };
     let mut packet = [0; MTU];

@@ -45,7 +45,6 @@ impl Server {
         panic!("nobody listens on {address}");
     }
 
-    /// Ends it, and returns its output.
     fn end(mut self) -> String {
         let _ = self.child.kill();
         self.output.take().unwrap().join().unwrap()
@@ -69,7 +68,6 @@ pub fn no_curl_or_mosquitto() -> Option<String> {
     (!found).then(|| "there is no mosquitto".to_owned())
 }
 
-/// A mosquitto.
 pub struct Broker {
     server: Server,
     address: SocketAddr,
@@ -111,8 +109,10 @@ impl Broker {
 /// The credentials that an OpenSSL program gets.
 pub enum Proof<'p> {
     /// A key that both have, by this name.
-    Psk { key: &'p [u8], identity: &'p str },
-    /// The server's certificate.
+    Psk {
+        key: &'p [u8],
+        identity: &'p str,
+    },
     Certificate(&'p Certificates),
 }
 
@@ -155,7 +155,6 @@ impl OpenSsl {
 pub struct Certificates(PathBuf);
 
 impl Certificates {
-    /// For test number `n`.
     pub fn make(n: u16) -> Certificates {
         let folder = format!("redpoll-tls-{}-{n}", std::process::id());
         let folder = std::env::temp_dir().join(folder);

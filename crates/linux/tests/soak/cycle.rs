@@ -36,7 +36,6 @@ struct Plan {
     salt: u8,
 }
 
-/// Counters.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
     pub cycles: u64,
@@ -72,7 +71,6 @@ struct Cycle {
 const KERNEL: usize = 0;
 const NODE: usize = 1;
 
-/// Runs cycle `number`.
 pub fn run(world: &mut World, seed: u64, number: u64, tally: &mut Tally) {
     let mut rng = Rng::named(seed, &format!("{} {number}", world.address));
     let plan = Plan {

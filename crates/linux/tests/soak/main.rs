@@ -87,7 +87,6 @@ fn soak() {
     assert!(last <= first + GROWTH_KB, "memory grows: {sizes:?} kB");
 }
 
-/// Returns the number of cycles that a worker makes.
 fn share(cycles: u64, worker: u64) -> u64 {
     cycles / WORKERS + u64::from(worker < cycles % WORKERS)
 }

@@ -15,10 +15,8 @@ use redpoll_stack::{ListenerId, transport};
 use crate::common::{config, host_address, node_address};
 use crate::node::{HeapNode, make};
 
-/// Ports of the kernel's listeners, from this one on.
 pub const KERNEL_PORT: u16 = 7_000;
 const KERNEL_PORTS: u16 = 16;
-/// The node's listeners.
 pub const NODE_PORTS: [u16; 2] = [7_000, 7_001];
 /// The node's TIME-WAIT, short so that the end of it is seen.
 const TIME_WAIT: Duration = Duration::from_secs(1);

@@ -8,7 +8,6 @@ pub(crate) const FORWARDS: Option<Forwards> = Some(Forwards);
 /// The state of the feature, if the node has memory for it.
 pub(crate) type ForwardingRoom<T> = Option<T>;
 
-/// Returns the room with this state.
 pub(crate) const fn room<T>(state: Option<T>) -> ForwardingRoom<T> {
     state
 }

@@ -8,7 +8,6 @@ pub(crate) const RECOVERS: Option<Recovers> = Some(Recovers);
 /// The state of the feature, if the node has memory for it.
 pub(crate) type RecoveryRoom<T> = Option<T>;
 
-/// Returns the room with this state.
 pub(crate) const fn room<T>(state: Option<T>) -> RecoveryRoom<T> {
     state
 }

@@ -225,7 +225,6 @@ impl<M: Memory> Lowpan<M> {
         self.segment_pending && matches!(datagram.origin, Origin::Pulled) && is_followed()
     }
 
-    /// Handles a frame that was delivered to a sleepy node.
     pub(super) fn on_indirect_delivered(&mut self, now: Instant, datagram: &InService) {
         let child = datagram.next_hop;
         self.indirect.on_delivered(now, &mut self.pool, child);

@@ -71,7 +71,6 @@ impl<M: Memory> Recovering<M> {
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 
-/// Neighbours that wait for a refusal.
 const REFUSALS: usize = 4;
 
 /// Times of the reassembly, which recovered datagrams share.
@@ -79,7 +78,6 @@ const REFUSALS: usize = 4;
 pub(crate) struct ReassemblyTimes {
     /// Longest pause.
     pub(crate) timeout: Duration,
-    /// Longest duration.
     pub(crate) limit: Duration,
     /// Time without progress after which a reassembly may be replaced.
     pub(crate) stall: Duration,

@@ -26,12 +26,9 @@ pub(crate) enum Source {
     Pulled(PulledDatagram),
 }
 
-/// Lengths of a datagram and its headers, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DatagramLengths {
-    /// The uncompressed datagram.
     pub(crate) size: u16,
-    /// Length of the compressed headers.
     pub(crate) head: u16,
     /// The uncompressed form of these headers.
     pub(crate) expanded: u16,
@@ -130,7 +127,6 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     GoesOn,
-    /// The datagram has arrived.
     Arrived,
     /// No node on the path has a record of the datagram.
     Refused,
@@ -155,7 +151,6 @@ pub(crate) struct Sender {
     current: u8,
     retries: u8,
     restarts: u8,
-    /// Consecutive timeouts.
     pub(crate) backoff: u8,
     /// An acknowledgment that arrived while the MAC had a frame.
     pub(crate) pending: Option<Standing>,

@@ -37,13 +37,11 @@ pub(crate) struct Path {
     src: Address,
     tag_in: u8,
     pub(crate) next_hop: Address,
-    /// The tag for the next hop.
     pub(crate) tag_out: u8,
     pub(crate) onward: Onward,
     /// Growth of the first fragment in bytes (RFC 8931 §4.4).
     shift: i16,
     pub(crate) is_full: bool,
-    /// The acknowledgment to forward.
     pub(crate) ack: Option<Ack>,
     progress: Instant,
     /// Whether more than the first fragment has passed, which is easy to forge.

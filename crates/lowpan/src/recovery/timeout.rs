@@ -52,7 +52,6 @@ impl RoundTrip {
         Duration::from_micros(self.smoothed.into())
     }
 
-    /// Returns the timeout, doubled `backoff` times.
     pub(crate) fn wait(&self, backoff: u8, config: &RecoveryConfig) -> Duration {
         let backoff = (self.unclear / DOUBTFUL).max(backoff);
         // RFC 8931 §7.1: "MUST be more than the maximum expected round-trip time".

@@ -79,7 +79,6 @@ pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// Returns a packet of `header` and `len` bytes.
 pub fn packet(header: Ipv6Header, seed: usize, len: usize) -> Vec<u8> {
     let header = Ipv6Header {
         payload_len: len as u16,
@@ -90,7 +89,6 @@ pub fn packet(header: Ipv6Header, seed: usize, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// Returns a UDP packet with `len` bytes of payload.
 pub fn udp_packet(seed: usize, len: usize) -> Vec<u8> {
     let payload = pattern(seed, len);
     let udp = UdpHeader::for_payload((&addr(1), 5683), (&addr(2), 0xf0b1), &payload).unwrap();
@@ -143,7 +141,6 @@ impl PayloadSource for Source {
     }
 }
 
-/// Writes a packet into a slot of its own.
 pub fn hold(node: &mut Node, packet: &[u8]) -> SlotId {
     let slot = node.allocate(packet.len()).expect("a free slot");
     node.packet_mut(slot).copy_from_slice(packet);
@@ -170,7 +167,6 @@ pub fn drain(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Returns the frames of one packet from a node without other packets.
 pub fn frames_of(packet: &[u8], first_tag: u16) -> Vec<Vec<u8>> {
     let config = LowpanConfig::default().with(|it| it.first_tag = first_tag);
     let mut node = node_with(config, 2, 2048);

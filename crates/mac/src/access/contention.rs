@@ -12,14 +12,12 @@ pub(crate) struct AccessFailure;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contention {
-    /// The MAC's CSMA-CA.
     Csma(Csma),
     /// The radio's CSMA-CA ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is a failure.
     Radio,
 }
 
 impl Contention {
-    /// Starts an attempt with this macMinBE.
     pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
         match config.caps.csma {
             true => Contention::Radio,

@@ -412,7 +412,6 @@ impl<A: Access> Mac<A> {
         self.has_turn()?.next.map(Wake::exactly)
     }
 
-    /// Returns the job that the receiver's cycle has for the radio now.
     fn poll_receiver(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         self.has_turn()?;
         let Cycled { cycle, probes, .. } = self.access.cycle_mut()?;

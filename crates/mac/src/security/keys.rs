@@ -31,7 +31,6 @@ impl Key {
         &self.bytes
     }
 
-    /// Returns its identifier in a frame.
     pub(super) const fn identifier(&self) -> KeyIdentifier {
         match self.index {
             0 => KeyIdentifier::Implicit,
@@ -40,7 +39,6 @@ impl Key {
     }
 }
 
-/// Omits the key.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.index)

@@ -189,7 +189,6 @@ pub(crate) enum SealError {
     /// There is no room for the auxiliary header and the code, because the frame was built without
     /// them.
     TooLong,
-    /// The cipher failed.
     Cipher,
 }
 
@@ -452,7 +451,6 @@ impl<M: Memory + 'static> Security<M> {
     }
 }
 
-/// Returns the auxiliary header of a frame with this header, and the rest.
 fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Refusal> {
     if !header.security {
         return Err(Refusal::Unsecured);
@@ -468,7 +466,6 @@ fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Re
 /// The parts of a secured frame: MAC header, auxiliary header, unencrypted part, message, code.
 struct Layout {
     header_len: usize,
-    /// Start of the payload.
     body_at: usize,
     /// Start of the encrypted part.
     open_end: usize,

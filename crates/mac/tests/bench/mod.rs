@@ -20,7 +20,6 @@ pub const ACKED: RadioResult = RadioResult::Acked {
     frame_pending: false,
 };
 
-/// A radio that does nothing by itself.
 pub const BARE: RadioCaps = RadioCaps {
     auto_ack: false,
     csma: false,

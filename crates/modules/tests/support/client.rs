@@ -142,7 +142,6 @@ impl Client {
         )
     }
 
-    /// Returns the first problem, if any.
     pub fn problem(&self) -> Option<String> {
         let (sent, back) = self.datagrams;
         let (opened, echoed) = self.streams;

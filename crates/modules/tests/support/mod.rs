@@ -39,7 +39,6 @@ pub fn line(modules: &[&Path]) -> String {
     text
 }
 
-/// Returns the world of a scenario, with these keys set.
 pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, BuildError> {
     let set: Vec<_> = set
         .iter()

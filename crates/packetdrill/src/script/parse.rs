@@ -88,7 +88,6 @@ pub(super) fn script(text: &str) -> Result<Script, Failure> {
     Ok(script)
 }
 
-/// Returns the lines without `//`, `#` and `/* */`.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;

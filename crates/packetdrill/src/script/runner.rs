@@ -325,7 +325,6 @@ impl Runner {
         }
     }
 
-    /// Converts a segment to the script's numbers.
     fn relative(&self, live: &Segment) -> Segment {
         let ours = self.flow.our_isn.unwrap_or(0);
         let mut segment = live.clone();

@@ -103,7 +103,6 @@ fn library() -> PathBuf {
 
 type User = *mut c_void;
 
-/// The flags with which the tool loads the library.
 const FLAGS: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE | libc::RTLD_DEEPBIND;
 
 /// Calls slot `$slot` as a function of these types.
@@ -156,7 +155,6 @@ impl Tool {
         }
     }
 
-    /// Returns the empty function slots.
     pub fn empty_slots(&self) -> Vec<usize> {
         (1..33).filter(|&slot| self.slots[slot] == 0).collect()
     }
@@ -332,7 +330,6 @@ impl Tool {
         answer(value)
     }
 
-    /// Returns SIOCINQ.
     pub fn inq(&self, fd: i32) -> Answer<i32> {
         let mut count: c_int = -1;
         // SAFETY: as in `fcntl`.
@@ -364,7 +361,6 @@ impl Tool {
         )
     }
 
-    /// Returns `revents`.
     pub fn poll(&self, fd: i32, events: c_short, timeout_ms: i32) -> Answer<c_short> {
         let mut entry = libc::pollfd {
             fd,

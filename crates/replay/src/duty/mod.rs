@@ -273,7 +273,6 @@ impl Duty {
 
 /// Calls of the [`Cycle`].
 impl Duty {
-    /// Returns the constant properties of the method.
     pub(crate) fn properties(&self) -> CycleProperties {
         let layer = self.config.layer;
         CycleProperties {

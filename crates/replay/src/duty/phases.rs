@@ -60,7 +60,6 @@ impl Phases {
         known.any(|phase| phase.neighbour == neighbour)
     }
 
-    /// Records that `neighbour` was awake at `at`.
     pub(super) fn on_answer(&mut self, neighbour: Address, at: Instant) {
         let phase = Phase {
             neighbour,

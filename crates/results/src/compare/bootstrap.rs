@@ -7,7 +7,6 @@
 
 use redpoll_base::Rng;
 
-/// Number of bootstrap resamples.
 const DRAWS: usize = 10_000;
 /// Student's t at 97.5 %, for 1, 2, ... degrees of freedom.
 const T: [f64; 30] = [

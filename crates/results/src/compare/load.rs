@@ -60,7 +60,6 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     Ok(side)
 }
 
-/// Returns the reports of a folder, or of the folders in it.
 fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let own = path.join(REPORT);
     if own.is_file() {

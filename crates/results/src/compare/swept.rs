@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 #[derive(Debug, PartialEq)]
 struct Point<'n> {
     scene: &'n str,
-    /// Keys with their values.
     keys: BTreeMap<&'n str, &'n str>,
 }
 
@@ -31,7 +30,6 @@ impl<'n> Point<'n> {
         }
     }
 
-    /// Returns the values of some keys.
     fn at(&self, keys: &[&str]) -> Vec<Option<&'n str>> {
         keys.iter().map(|key| self.keys.get(key).copied()).collect()
     }

@@ -79,7 +79,6 @@ fn topology(report: &Report) -> Option<Picture> {
     })
 }
 
-/// Returns bars of the totals by flow and by node.
 fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
     let picture = |name, title: &str, mut bars: Vec<(String, f64)>| {

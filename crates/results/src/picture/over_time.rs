@@ -24,7 +24,6 @@ const NO_THRESHOLD: f64 = 65_535.0;
 /// Kind, name and ends of the flow or node of a row.
 type Key = (String, String, String, String);
 
-/// The values of a line from a track.
 type Quantity<'a> = &'a dyn Fn(&Track) -> Points;
 /// The plotted flows and nodes of a series.
 pub(super) struct Tracks {
@@ -34,14 +33,12 @@ pub(super) struct Tracks {
     all: (usize, usize),
 }
 
-/// The rows of a flow or node.
 struct Track {
     name: String,
     rows: Vec<Row>,
 }
 
 impl Track {
-    /// Returns a column over time.
     fn points(&self, column: &str) -> Points {
         self.points_of(|row| number(row, column))
     }

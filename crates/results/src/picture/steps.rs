@@ -3,10 +3,8 @@
 /// Numbers over time; `None` is a gap.
 pub(super) type Points = Vec<(f64, Option<f64>)>;
 
-/// Greatest number of goodput steps.
 const STEPS: f64 = 24.0;
 
-/// The time for which the number of a row holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Holds {
     /// A value holds until the next row: it is the state at the time of its row.

@@ -24,13 +24,11 @@ struct Pending {
     transmissions: u8,
 }
 
-/// The outcome of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard<'a> {
     /// The message has no new content: it belongs to another exchange, is a duplicate, or is only
     /// an acknowledgment.
     Nothing,
-    /// The message has new content.
     New(Body<'a>),
 }
 
@@ -53,12 +51,10 @@ pub(super) struct Exchange {
     out: [Option<Datagram>; 2],
     /// A message went unacknowledged five times.
     has_failed: bool,
-    /// Repetitions.
     pub(super) repeats: u32,
 }
 
 impl Exchange {
-    /// Returns a new exchange `id`.
     pub(super) fn new(config: Config, mut rng: Rng, id: u16, is_initiator: bool) -> Exchange {
         Exchange {
             config,
@@ -137,7 +133,6 @@ impl Exchange {
         }
     }
 
-    /// Writes the next datagram to `out`; returns its length.
     pub(super) fn poll_datagram(&mut self, out: &mut [u8]) -> Option<usize> {
         let datagram = self.out[0].take()?;
         self.out.swap(0, 1);
@@ -146,7 +141,6 @@ impl Exchange {
         Some(bytes.len())
     }
 
-    /// Handles a received message.
     pub(super) fn input<'a>(&mut self, now: Instant, message: &Message<'a>) -> Heard<'a> {
         if message.exchange != self.id || message.from_initiator == self.is_initiator {
             return Heard::Nothing;

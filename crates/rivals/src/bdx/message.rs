@@ -8,9 +8,7 @@ pub const DATAGRAM_MAX: usize = HEADER + PROTOCOL + ACK + COUNTER + super::BLOCK
 const HEADER: usize = 8;
 /// Exchange flags, opcode, exchange, protocol.
 const PROTOCOL: usize = 6;
-/// The counter of an acknowledged message.
 const ACK: usize = 4;
-/// The counter of a block.
 const COUNTER: usize = 4;
 
 /// Exchange flags (4.4.3.1): from the initiator of the exchange; has an acknowledgment;
@@ -19,11 +17,9 @@ const INITIATOR: u8 = 1;
 const ACKNOWLEDGES: u8 = 2;
 const RELIABLE: u8 = 4;
 
-/// Protocols: the secure channel, and BDX.
 const SECURE_CHANNEL: u16 = 0;
 const BDX: u16 = 2;
 
-/// A buffer for a datagram.
 #[derive(Clone, Debug)]
 pub(super) struct Datagram {
     bytes: [u8; DATAGRAM_MAX],
@@ -49,37 +45,40 @@ impl Datagram {
     }
 }
 
-/// The content of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body<'a> {
     /// Nothing: it acknowledges (4.11.7.1, MRP Standalone Acknowledgement).
     Ack,
     /// The receiver wants the image, from `offset` on, in blocks of at most `block`.
-    ReceiveInit { block: u16, offset: u32 },
+    ReceiveInit {
+        block: u16,
+        offset: u32,
+    },
     /// The sender has `length` bytes, and sends them in blocks of `block`.
-    ReceiveAccept { block: u16, length: u32 },
-    /// The receiver wants block `counter`.
-    BlockQuery { counter: u32 },
+    ReceiveAccept {
+        block: u16,
+        length: u32,
+    },
+    BlockQuery {
+        counter: u32,
+    },
     /// Block `counter`; the last one.
     Block {
         counter: u32,
         bytes: &'a [u8],
         is_last: bool,
     },
-    /// The receiver has all.
-    BlockAckEof { counter: u32 },
+    BlockAckEof {
+        counter: u32,
+    },
 }
 
-/// A message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Message<'a> {
-    /// The message counter of its sender.
     pub(super) counter: u32,
     pub(super) exchange: u16,
-    /// Sent by the initiator of the exchange.
     pub(super) from_initiator: bool,
     pub(super) is_reliable: bool,
-    /// The counter of the message that it acknowledges.
     pub(super) acknowledges: Option<u32>,
     pub(super) body: Body<'a>,
 }
@@ -94,7 +93,6 @@ const IS_WIDE: u8 = 0x10;
 const FILE: &[u8] = b"image";
 
 impl Message<'_> {
-    /// Returns the message's bytes.
     pub(super) fn write(&self) -> Datagram {
         let mut out = Datagram::EMPTY;
         // A session of its own, with no addresses in the header.

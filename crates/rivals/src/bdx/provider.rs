@@ -20,7 +20,6 @@ pub struct Wanted {
 pub struct Provider {
     config: Config,
     rng: Rng,
-    /// Bytes of the image.
     bytes: u64,
     transfer: Option<Transfer>,
 }

@@ -21,7 +21,6 @@ pub struct Piece<'a> {
 #[derive(Clone, Debug)]
 pub struct Receiver {
     exchange: Exchange,
-    /// Offset of the next request.
     offset: u64,
     /// The block that is waited for; `None` before the transfer is accepted.
     counter: Option<u32>,

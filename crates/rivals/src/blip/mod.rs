@@ -517,7 +517,6 @@ fn refusal((seq, ack): (SeqNum, SeqNum)) -> Out {
 }
 
 impl Blip {
-    /// Sends all unacknowledged data.
     fn send_all(&self, c: &mut Control) {
         c.burst = Some(Burst {
             next: c.head,

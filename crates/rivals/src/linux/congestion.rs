@@ -38,7 +38,6 @@ impl Window {
         }
     }
 
-    /// `segments` segments were acknowledged; `limited`: the window was full.
     pub(super) fn on_acknowledged(&mut self, now: Instant, segments: u32, limited: bool) {
         if !limited {
             return;

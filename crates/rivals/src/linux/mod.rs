@@ -136,7 +136,6 @@ impl Control {
         self.wait_until = Some(now + TIME_WAIT);
     }
 
-    /// Returns whether data may be sent.
     fn can_send(&self) -> bool {
         matches!(
             self.state,
@@ -303,7 +302,6 @@ impl Control {
     }
 }
 
-/// The flags of a segment with an acknowledgment.
 const ACK: Flags = Flags::ACK;
 
 #[cfg(test)]

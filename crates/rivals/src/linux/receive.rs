@@ -91,7 +91,6 @@ impl Receiver {
         }
     }
 
-    /// Data have come in order.
     fn on_data(&mut self, now: Instant, len: usize, is_pushed: bool) {
         self.mss = self.mss.max(len);
         let since = self.last.replace(now).map(|last| now.since(last));

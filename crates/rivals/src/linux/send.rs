@@ -72,7 +72,6 @@ impl Sender {
         }
     }
 
-    /// Returns the first sequence number in the buffer.
     pub(super) fn first(&self) -> SeqNum {
         self.una.max(self.iss + 1)
     }
@@ -281,7 +280,6 @@ impl Linux {
         Out::new(flags, seq, c.rcv.nxt, window).with_payload((seq - first) as usize, len)
     }
 
-    /// Handles an acknowledgment.
     pub(super) fn on_acknowledgment<B: Bytes>(
         &mut self,
         now: Instant,

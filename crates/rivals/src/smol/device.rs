@@ -7,7 +7,6 @@ use alloc::vec::Vec;
 use ::smoltcp::phy::{self, DeviceCapabilities, Medium};
 use ::smoltcp::time::Instant;
 
-/// See the module.
 pub(super) struct Device {
     pub mtu: usize,
     /// Packets that may wait to be pulled.

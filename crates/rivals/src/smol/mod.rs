@@ -41,7 +41,6 @@ pub struct SmolConfig {
     pub reno: bool,
 }
 
-/// A port that is listened to.
 #[derive(Clone, Copy, Default)]
 struct Port {
     port: Option<u16>,
@@ -173,7 +172,6 @@ impl Smol {
         }
     }
 
-    /// Restarts a place.
     fn renew(&mut self, index: usize, waits: Option<ListenerId>) {
         let place = &mut self.places[index];
         *self.sockets.get_mut(place.handle) = socket(&self.config);
@@ -207,7 +205,6 @@ impl Smol {
         Some((place, socket))
     }
 
-    /// Returns the segment in a packet, and its two ends.
     fn made(&mut self, packet: &[u8]) -> Option<(SegmentDesc, Addr, Addr)> {
         let (src, dst) = ends(packet)?;
         let meta = IpMeta {
@@ -264,7 +261,6 @@ fn endpoint(of: IpEndpoint) -> Endpoint {
     Endpoint::new(Addr(addr.octets()), of.port)
 }
 
-/// Returns the source and the destination of a packet.
 fn ends(packet: &[u8]) -> Option<(Addr, Addr)> {
     let addr = |at: usize| Some(Addr(packet.get(at..at + 16)?.try_into().ok()?));
     Some((addr(8)?, addr(24)?))

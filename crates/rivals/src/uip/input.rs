@@ -203,7 +203,6 @@ fn taken_of(seg: &Segment<'_>) -> u32 {
     seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }
 
-/// Returns whether it is the answer to the SYN.
 fn is_answer(c: &Control, seg: &Segment<'_>) -> bool {
     c.state == State::SynSent && is_only(seg, Flags::SYN.with(Flags::ACK))
 }

@@ -86,7 +86,6 @@ pub struct Uip {
     last_port: u16,
     /// Counts packets, if they are numbered (ipid).
     packets: u16,
-    /// For dithering.
     rng: Rng,
 }
 
@@ -190,7 +189,6 @@ impl Control {
         self.timer.again = 0;
     }
 
-    /// Sends a FIN.
     fn finish(&mut self, state: State) {
         self.state = state;
         self.len = 1;
@@ -218,7 +216,6 @@ impl Control {
     }
 }
 
-/// Returns whether there is room for the announced window.
 fn has_room<B: Bytes>(body: &Body<B>, window: u16) -> bool {
     body.rx.room() >= window.into()
 }

@@ -126,7 +126,6 @@ enum Kind {
     },
 }
 
-/// The timer of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     kind: Kind,
@@ -173,7 +172,6 @@ impl Timer {
         }
     }
 
-    /// Something new is sent.
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.sent = now;
         match &mut self.kind {

@@ -72,7 +72,6 @@ impl Outcome {
         }
     }
 
-    /// Returns whether the loss is counted at the sender.
     const fn is_of_sender(self) -> bool {
         matches!(self, Outcome::OutOfRange | Outcome::SenderOff)
     }

@@ -473,7 +473,6 @@ impl Air {
         }
     }
 
-    /// Ends the reception of `node` with an outcome.
     fn abandon(&mut self, node: usize, outcome: Outcome) {
         if let Some(tx) = self.medium.abandon(node) {
             self.lose(tx, node, outcome);

@@ -232,7 +232,6 @@ impl Air {
     }
 }
 
-/// Returns the short source address of a frame.
 fn source(frame: &[u8]) -> Option<u16> {
     match FrameHeader::parse(frame).ok()?.0.src {
         Address::Short(short) => Some(short),

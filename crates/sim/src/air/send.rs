@@ -212,7 +212,6 @@ impl Air {
         }
     }
 
-    /// Sends an acknowledgment.
     pub(super) fn on_ack_due<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -237,7 +236,6 @@ impl Air {
         self.take_off(now, node, &frame, (ack, Some(to)), queue);
     }
 
-    /// Classifies the frame that `node` loads.
     pub(super) fn stow(&mut self, node: usize, frame: &[u8]) -> Cargo {
         let parsed = FrameHeader::parse(frame).ok();
         let cargo = Cargo {

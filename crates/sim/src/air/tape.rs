@@ -118,7 +118,6 @@ impl Tape {
         });
     }
 
-    /// Returns the recorded changes and clears them.
     pub(crate) fn take(&mut self, now: Instant) -> Changes {
         self.changes.until = now;
         std::mem::take(&mut self.changes)

@@ -36,7 +36,6 @@ struct Bench {
     /// Receptions of raw radios: `None` at their beginning, an empty frame if it was damaged.
     heard: Vec<(Instant, usize, Option<Vec<u8>>)>,
     is_raw: bool,
-    /// Overheard indications to each node.
     overheard: Vec<u32>,
 }
 

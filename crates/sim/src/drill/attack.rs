@@ -71,7 +71,6 @@ pub struct Attack {
 }
 
 impl Attack {
-    /// Returns the configuration of the attacked mesh.
     pub(super) fn mesh(&self) -> Mesh {
         match self.kind {
             AttackKind::RecoverableFirsts => Mesh::Recovering,

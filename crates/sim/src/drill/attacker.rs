@@ -21,7 +21,6 @@ use crate::world::World;
 
 #[derive(Clone, Debug)]
 pub(super) enum Transmission {
-    /// A frame over the air.
     Frame(Vec<u8>),
     /// A packet from beyond the border router.
     Packet(Vec<u8>),
@@ -30,10 +29,8 @@ pub(super) enum Transmission {
 /// Maximum number of connections that the attacker tracks.
 const HELD: usize = 32;
 const READERS: usize = 4;
-/// Frames that the attacker stores.
 const HEARD: usize = 32;
 
-/// Latest frames on the air.
 #[derive(Clone, Default)]
 struct AirListener(Rc<RefCell<VecDeque<Vec<u8>>>>);
 
@@ -97,7 +94,6 @@ impl<'s> Attacker<'s> {
         }
     }
 
-    /// Returns the next transmission.
     pub(super) fn fire(&mut self, world: &World) -> Option<Transmission> {
         self.count += 1;
         if self.honest.is_none() {

@@ -9,7 +9,6 @@ use redpoll_wire::rpl::SourceRoute;
 use redpoll_wire::sixlowpan::IPV6_DISPATCH;
 use redpoll_wire::sixlowpan::recoverable::Fragment;
 
-/// Flags of a TCP segment.
 pub(super) mod flag {
     pub(in crate::drill) const SYN: u8 = 2;
     pub(in crate::drill) const RST: u8 = 4;
@@ -36,7 +35,6 @@ pub(super) struct Tcp<'a> {
 }
 
 impl Ends {
-    /// Returns a packet with this upper layer, whose checksum is at `checksum_at`.
     fn packet(
         self,
         protocol: u8,

@@ -45,7 +45,6 @@ pub(super) struct RunResult {
     pub(super) air_s: f64,
     /// Bytes of packets to the mesh, and bytes of packets from it.
     pub(super) traffic: (u64, u64),
-    /// Content of all tables at the end.
     pub(super) remains: Vec<NodeTables>,
     /// Seconds until the tables were as without an attack.
     pub(super) rest_s: Option<u64>,

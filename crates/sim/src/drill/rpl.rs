@@ -18,7 +18,6 @@ const BROADCAST: u16 = 0xffff;
 /// Generates the frames of one attacker.
 pub(super) struct Forger<'s> {
     pub(super) scene: &'s Scene,
-    /// Number of previous frames.
     pub(super) count: u32,
     /// Link-layer addresses of the frame; the attacker's own address is unused.
     pub(super) claim: Claim,
@@ -40,7 +39,6 @@ impl Forger<'_> {
         out.written().to_vec()
     }
 
-    /// Returns a control message to one node or to all.
     fn say(&self, to: u16, message: &Message<'_>) -> Vec<u8> {
         let mut buffer = [0; 128];
         let mut out = Cursor::new(&mut buffer);

@@ -44,7 +44,6 @@ impl Target {
         }
     }
 
-    /// Returns the number of radio hops from the host to it.
     pub(super) const fn hops(self) -> u64 {
         match self {
             Target::Border => 0,
@@ -63,10 +62,8 @@ impl Target {
     }
 }
 
-/// Configuration of a mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mesh {
-    /// Default configuration.
     Plain,
     /// Fragments are forwarded individually and recovered (RFC 8931).
     Recovering,
@@ -80,11 +77,9 @@ pub(super) enum Mesh {
 
 /// Port of the honest flow's sink.
 pub(super) const SINK: u16 = 5_001;
-/// Port of the nodes' web servers.
 pub(super) const WEB: u16 = 80;
 /// Port of the nodes' CoAP servers.
 pub(super) const COAP: u16 = 5_683;
-/// Name of the attacker's node.
 pub(super) const ATTACKER: &str = "foe";
 
 /// Key of the mesh, which the attacker does not have.
@@ -94,7 +89,6 @@ level = "enc-mic-32"
 key = "000102030405060708090a0b0c0d0e0f"
 "#;
 
-/// Non-storing mode.
 const NON_STORING: &str = "\n[rpl]\nmode = \"non-storing\"\n";
 
 const COMMON: &str = r#"
@@ -125,7 +119,6 @@ type = "coap-server"
 on = ["border", "router", "leaf"]
 "#;
 
-/// A mesh, with the roles of its nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) scenario: Scenario,
@@ -137,7 +130,6 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// Builds the scene of an attack on `target`.
     pub(super) fn new(target: Target, mesh: Mesh) -> Result<Scene, ScenarioError> {
         let recovers = mesh == Mesh::Recovering;
         let routing = match mesh {

@@ -16,7 +16,6 @@ const TABLE: &str = include_str!("instructions.txt");
 static COSTS: LazyLock<[Cost; STEPS]> =
     LazyLock::new(|| Step::ALL.map(|step| Cost::of(step, TABLE)));
 
-/// Instructions of a step.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 struct Cost {
     base: f64,
@@ -74,7 +73,6 @@ impl Labour {
         }
     }
 
-    /// Passes a frame to a node.
     pub(crate) fn input<P: Profile>(
         &mut self,
         node: &mut Node<P>,

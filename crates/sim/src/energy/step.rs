@@ -223,7 +223,6 @@ const IPHC_MASK: u8 = 0b1110_0000;
 const NEXT_HEADER: u8 = 0b0000_0100;
 
 impl Kind {
-    /// Returns the kind of a packet with this compressed header.
     fn first(header: &[u8]) -> Kind {
         let is_datagram = header
             .first()

@@ -244,7 +244,6 @@ mod tests {
         }
     }
 
-    /// Returns a packet of a flow, with its number in its last byte.
     fn packet(flow: u8, place: u8, len: usize) -> Packet {
         let mut bytes = vec![0; len];
         (bytes[0], bytes[6], bytes[8], bytes[len - 1]) = (0x60, 6, flow, place);

@@ -18,7 +18,6 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Returns secrets that follow from the seed of the run.
     pub(crate) fn of_seed() -> Secrets {
         Secrets::default()
     }

@@ -7,7 +7,6 @@ use flate2::bufread::MultiGzDecoder;
 
 /// Maximum number of bytes that are read, decompressed.
 pub const MOST_BYTES: u64 = 512 << 20;
-/// Maximum number of bytes of a line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -55,7 +54,6 @@ pub fn open<'a>(reader: impl io::Read + 'a) -> io::Result<Box<dyn BufRead + 'a>>
 
 pub(super) struct Lines<R> {
     reader: R,
-    /// Number of the line last read.
     number: usize,
     left: u64,
     text: Vec<u8>,

@@ -37,7 +37,6 @@ struct LinkFader {
     seed: u64,
     /// Offset of its blocks from those of other links.
     phase_us: u64,
-    /// Block of the link's present gain.
     block: u64,
 }
 
@@ -84,7 +83,6 @@ impl Fader {
 }
 
 impl Gain {
-    /// Draws a gain as a ratio of powers.
     pub(super) fn draw(self, rng: &mut Rng) -> f64 {
         match self {
             Gain::None => 1.0,

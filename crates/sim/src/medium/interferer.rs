@@ -72,7 +72,6 @@ pub struct BurstSequence {
     rng: Rng,
     is_on: bool,
     since: Instant,
-    /// End of the session.
     active_until: Instant,
     bursts: u64,
     on_air: Duration,

@@ -199,7 +199,6 @@ pub(super) fn whole_dbm(power_dbm: f64) -> i8 {
     libm::round(power_dbm).clamp(-127.0, 20.0) as i8
 }
 
-/// Returns the seed of the SINR medium's shadowing.
 pub(super) fn shadowing(seed: Seed) -> u64 {
     seed.stream("shadowing").next_u64()
 }

@@ -105,7 +105,6 @@ pub fn links(measured: &Measured, config: &Config) -> Vec<(usize, Link)> {
     measured.k7.links.iter().map(link).collect()
 }
 
-/// Copies the values of a record into a link.
 fn enter(link: &mut Link, record: &Record, config: &Config) {
     let is_up = record.pdr > 0.0;
     link.success = probability(record.pdr);

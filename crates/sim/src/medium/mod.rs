@@ -53,7 +53,6 @@ pub struct Medium {
     rng: Rng,
 }
 
-/// Variation of links with time.
 #[derive(Clone, Debug)]
 enum LinkChanges {
     Never,

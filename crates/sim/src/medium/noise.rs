@@ -89,7 +89,6 @@ pub struct NodeNoise {
 #[derive(Clone, Debug)]
 struct Changing {
     course: NoiseState,
-    /// Index of the latest sample.
     sample: u64,
     power_mw: f64,
 }

@@ -18,7 +18,6 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// Returns the assistants of node `index`, and their bytes.
     pub(crate) fn of(scenario: &Scenario, seed: Seed, index: usize) -> (Helper, usize) {
         let forwarded = scenario.uip_forwarding.then(Box::<Forwarded>::default);
         let bytes = forwarded.as_ref().map_or(0, |it| size_of_val(&**it));

@@ -95,7 +95,6 @@ pub(super) fn unused(scenario: &Scenario) -> usize {
     }
 }
 
-/// Returns the frame counter to store, if the node has one to store now.
 pub(crate) fn store_counter(node: &mut SimNode) -> Option<u32> {
     let security = node.security_mut()?;
     let counter = security.poll_counter()?;

@@ -1,6 +1,5 @@
 //! Text that a user can create in a shell to compare it.
 
-/// Bytes of a line of [`counting_lines`].
 const LINE: u64 = 8;
 /// Lines count up to here and start again.
 const LINES: u64 = 10_000_000;

@@ -51,7 +51,6 @@ impl Datagrams {
         Ok(())
     }
 
-    /// Permits more than one arrival of a datagram.
     pub(super) fn permit_repeats(&mut self) {
         self.may_repeat = true;
     }

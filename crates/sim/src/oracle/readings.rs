@@ -121,7 +121,6 @@ pub(super) struct Readings {
     partial: Vec<u8>,
     /// Expected offset of the next part in the stream.
     place: u32,
-    /// Bytes that arrived in each interval.
     intervals: Vec<u64>,
 }
 
@@ -142,7 +141,6 @@ impl Readings {
         }
     }
 
-    /// Records a new reading. Returns its number.
     pub(super) fn made(&mut self, now: Instant) -> u32 {
         if self.made.len() >= REMEMBERED
             && let Some((_, fate)) = self.made.pop_front()
@@ -176,7 +174,6 @@ impl Readings {
         reading.is_some_and(|(_, fate)| *fate == ReadingState::Arrived)
     }
 
-    /// Restarts the stream.
     pub(super) fn restart(&mut self) {
         self.partial.clear();
     }

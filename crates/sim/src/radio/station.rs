@@ -53,7 +53,6 @@ pub enum State {
 }
 
 impl State {
-    /// All states, in the order of their numbers.
     pub(crate) const ALL: [State; 7] = [
         State::Off,
         State::Sleep,

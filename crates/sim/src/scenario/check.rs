@@ -14,7 +14,6 @@ use crate::name::is_name;
 #[derive(Debug)]
 pub(crate) struct Values<'f> {
     file: &'f str,
-    /// The document is built into the program.
     is_built_in: bool,
     /// Names that the caller adds to the choices of keys of the kind [`KeyKind::ChoiceOrGiven`].
     given: &'f [String],
@@ -24,7 +23,6 @@ pub(crate) struct Values<'f> {
     names: BTreeMap<String, Vec<String>>,
 }
 
-/// A data file that a scenario names.
 #[derive(Debug)]
 pub(crate) enum NamedFile {
     OnDisk(PathBuf),
@@ -33,8 +31,6 @@ pub(crate) enum NamedFile {
 }
 
 impl<'f> Values<'f> {
-    /// Checks the document `root` of `file`, or of the built-in scenario of that
-    /// name.
     pub(crate) fn check(
         file: &'f str,
         is_built_in: bool,
@@ -196,7 +192,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Returns the scenario's own file on disk.
     pub(crate) fn own_file(&self) -> Option<PathBuf> {
         (!self.is_built_in).then(|| PathBuf::from(self.file))
     }
@@ -237,7 +232,6 @@ impl<'f> Values<'f> {
         self.chosen(path).unwrap_or_default()
     }
 
-    /// Returns the texts at `path`, which holds one text or a list.
     pub(crate) fn texts(&self, path: &str) -> Vec<String> {
         match self.value(path) {
             Some(Value::Texts(texts)) => texts,

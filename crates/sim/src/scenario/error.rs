@@ -31,7 +31,6 @@ impl ScenarioError {
         }
     }
 
-    /// Returns an error in the value of `key`, which came from `origin`.
     pub(crate) fn at(file: &str, origin: &Origin, key: &str, problem: impl Into<String>) -> Self {
         let place = match origin {
             Origin::Line(line) => format!("{file}:{line}"),

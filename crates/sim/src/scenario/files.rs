@@ -12,10 +12,8 @@ use super::error::ScenarioError;
 
 /// The key that names a file of measured links.
 pub(super) const LINKS: &str = "topology.file";
-/// The key that names a trace of noise.
 pub(super) const NOISE: &str = "medium.noise_trace";
 
-/// Returns the files on disk that the scenario is made of.
 pub(super) fn on_disk(values: &Values<'_>) -> Vec<PathBuf> {
     let named = [LINKS, NOISE].into_iter().filter(|key| values.has(key));
     let named = named.filter_map(|key| match values.named_file(key) {

@@ -6,7 +6,6 @@ use super::tree::Raw;
 use super::units::{Measure, Unfit};
 use crate::name::is_name;
 
-/// One key that a scenario may hold.
 #[derive(Debug)]
 pub(crate) struct Key {
     /// Dotted path, in which `*` represents a name that the scenario chooses.
@@ -44,7 +43,6 @@ pub(crate) enum KeyKind {
         min: u64,
         max: u64,
     },
-    /// A number without a unit.
     Number {
         min: f64,
         max: f64,
@@ -67,7 +65,6 @@ pub(crate) enum KeyKind {
     },
     /// An IPv6 prefix of 64 bits.
     Prefix,
-    /// An IPv6 address.
     Address,
     /// Two lengths.
     Position,
@@ -87,7 +84,6 @@ pub(crate) enum Value {
     Texts(Vec<String>),
     Bool(bool),
     Count(u64),
-    /// A number in the base unit.
     Number(f64),
     /// The word of [`KeyKind::QuantityOr`].
     Word,

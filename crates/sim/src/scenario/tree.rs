@@ -16,7 +16,6 @@ pub(crate) struct Item {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
-    /// A table in the order of the file.
     Table(Vec<(String, Item)>),
     Array(Vec<Item>),
     Text(String),
@@ -29,7 +28,6 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// Returns the value, if it is a number.
     pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Raw::Real(value) => Some(*value),
@@ -183,7 +181,6 @@ impl Lines {
         )
     }
 
-    /// Returns the line, from 1, of the byte at `offset`.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }

@@ -163,7 +163,6 @@ impl<F: Truncate> PcapngFile<F> {
         put_u32(out, len);
     }
 
-    /// Writes the collected blocks.
     fn write_out(&mut self) -> Result<(), TraceError> {
         if self.failed {
             self.blocks.clear();

@@ -47,7 +47,6 @@ pub struct Context<'a> {
     pub node: &'a mut SimNode,
     /// Observer of all bytes.
     pub oracle: &'a mut Oracle,
-    /// Work of the node's processor.
     pub(crate) labour: &'a mut Labour,
 }
 

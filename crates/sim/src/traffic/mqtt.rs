@@ -33,7 +33,6 @@ pub(super) struct Sensor {
     keep_alive: Duration,
     clock: Clock,
     made: u64,
-    /// Readings that wait to be published.
     waiting: VecDeque<String>,
     /// Published readings without an acknowledgment, oldest first, with their packet identifiers.
     unacknowledged: VecDeque<(u16, String)>,
@@ -52,7 +51,6 @@ struct Session {
     outbox: BytesMut,
     inbox: BytesMut,
     last_sent: Instant,
-    /// Whether a PINGREQ is unanswered.
     pinged: bool,
 }
 

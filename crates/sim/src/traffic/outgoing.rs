@@ -44,7 +44,6 @@ enum State {
     Over,
 }
 
-/// Change of a connection that an event caused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ConnectionChange {
     Opened,

@@ -15,7 +15,6 @@ pub(super) struct Sessions<S> {
     port: u16,
     /// Connections that may carry data before their handshake is complete.
     fast_open: u8,
-    /// Connections for which the node has memory.
     connections: usize,
     listener: Option<ListenerId>,
     open: Vec<S>,

@@ -8,7 +8,6 @@ use redpoll_tcp::Endpoint;
 use super::peers::Peers;
 use super::{App, Route, bulk};
 
-/// First port for a node's sink.
 const PORT: u16 = 50_001;
 /// Pause before another attempt.
 const RETRY: Duration = Duration::from_secs(5);
@@ -16,7 +15,6 @@ const RETRY: Duration = Duration::from_secs(5);
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     peers: Peers,
-    /// Ports of the sinks, by node.
     sinks: BTreeMap<usize, u16>,
     count: usize,
 }

@@ -90,7 +90,6 @@ impl World {
         (occupant, Seat { index, timing, env })
     }
 
-    /// Returns the crossing with the parts of the world that it can reach.
     pub(super) fn crossing(&mut self) -> (&mut Crossing, Mesh<'_>) {
         let mesh = Mesh {
             env: &mut self.env,

@@ -27,11 +27,9 @@ pub(super) struct Environment {
     pub(super) stall: Option<(Instant, String)>,
     /// Lines printed by firmware of other stacks.
     pub(super) printed: Vec<PrintedLine>,
-    /// Notices about external nodes.
     pub(super) notices: Vec<PrintedLine>,
 }
 
-/// Timing of a place's calls.
 pub(super) struct Timing {
     pub(super) clock: Oscillator,
     /// Earliest wake-up in the queue. The occupant may meanwhile want a later one.

@@ -109,7 +109,6 @@ impl World {
         energy::Figures::of(&scenario.energy, &currents, station, labour, self.env.now)
     }
 
-    /// Returns the losses at node `index`, by cause.
     fn drops(&self, index: usize) -> BTreeMap<String, u64> {
         let native = self.native(index);
         report::drops(

@@ -48,11 +48,9 @@ use occupant::{Attacker, Occupant, Place};
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Air(air::Event),
-    /// A timer of an occupant.
     Wake {
         node: u32,
     },
-    /// A timer of an application.
     App {
         node: u32,
     },
@@ -85,7 +83,6 @@ pub struct World {
     places: Vec<Place>,
     crossing: Crossing,
     plan: Plan,
-    /// Transfers started by viewers.
     transfers: Transfers,
     has_lines: bool,
     events: u64,
@@ -97,13 +94,10 @@ pub struct World {
 
 /// Routes and addresses at the beginning of the run.
 struct Plan {
-    /// Index of the routes' root.
     root: usize,
-    /// Hops to the root, by node.
     hops: Vec<Option<usize>>,
     /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
-    /// Indices of the nodes by link-layer address.
     by_link: BTreeMap<Address, usize>,
 }
 

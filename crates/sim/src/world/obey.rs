@@ -11,7 +11,6 @@ use crate::scenario::TransportSpec;
 
 /// Maximum number of interferers, and of transfers that viewers started.
 const MOST: usize = 1_000;
-/// Bytes of the longest transfer.
 const LONGEST: u64 = 1 << 32;
 /// Largest distance of a position from the origin, in metres.
 const FAR_M: f64 = 1e6;

@@ -65,18 +65,15 @@ struct Chip {
     /// The outcome, and the time at which the task gets it.
     outcome: Option<(Instant, Outcome)>,
     packet: Vec<u8>,
-    /// Alarm of the clock.
     alarm: Option<Instant>,
     /// Time in which the chip was not off.
     on: Duration,
     on_since: Option<Instant>,
 }
 
-/// The driver and the clock.
 #[derive(Clone)]
 pub struct Nrf {
     chip: Rc<RefCell<Chip>>,
-    /// Latest received frame.
     received: Vec<u8>,
 }
 

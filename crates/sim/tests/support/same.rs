@@ -37,12 +37,10 @@ role = "leaf"
 const HERE: &str = "[apps.echo]\ntype = \"echo\"\non = \"node-4\"\nport = 7\n";
 const BYTES: usize = 6_000;
 
-/// Returns the scenario with a simulated leaf.
 pub fn with_a_simulated_leaf() -> Scenario {
     Scenario::parse("same", &(SCENARIO.to_owned() + HERE), &[]).unwrap()
 }
 
-/// Returns the scenario with a leaf at the end of `line`.
 pub fn with_an_external_leaf(line: &str, more: &[(&str, &str)]) -> Scenario {
     let there = format!("{SCENARIO}kind = \"external\"\nline = \"{line}\"\n");
     let more = more.iter();
@@ -67,15 +65,12 @@ impl FrameTrace for Recorder {
     }
 }
 
-/// Result of the sequence.
 pub struct Played {
     pub world: World,
     pub frames: Vec<Frame>,
-    /// Number of correctly echoed bytes.
     pub echoed: usize,
 }
 
-/// Builds a world that waits for the nodes at the ends of its lines.
 pub fn world(scenario: &Scenario, lines: Option<&dyn Lines>) -> Result<World, BuildError> {
     let builder = World::builder(scenario);
     match lines {
@@ -84,7 +79,6 @@ pub fn world(scenario: &Scenario, lines: Option<&dyn Lines>) -> Result<World, Bu
     }
 }
 
-/// Runs the sequence.
 pub fn play(scenario: &Scenario, lines: Option<&dyn Lines>) -> Played {
     let mut world = world(scenario, lines).unwrap();
     let frames = Rc::new(RefCell::new(Vec::new()));

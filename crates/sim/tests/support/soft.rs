@@ -12,7 +12,6 @@ use redpoll_mac::{
 use redpoll_sim::testing::ether::{RawEvent, RawRadio};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType, imm_ack, timing};
 
-/// Fault of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     TimeComesEarly,
@@ -59,16 +58,15 @@ pub enum Fault {
     ClaimsAck,
 }
 
-/// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
     /// Assess the channel, at the first or the second of two checks.
-    Look { first: bool },
-    /// Transmit.
+    Look {
+        first: bool,
+    },
     Send,
     /// End the wait for the acknowledgment.
     GiveUp,
-    /// End the work with this result.
     End(RadioResult),
 }
 

@@ -8,9 +8,7 @@ use redpoll_radiotest::{By, Reply, Seen, Tester, What};
 use redpoll_sim::Ether;
 use redpoll_sim::testing::ether::{Answer, RawEvent, RawRadio};
 
-/// Station of the tested radio.
 pub const SUBJECT: usize = 0;
-/// Number of stations.
 pub const STATIONS: usize = 4;
 
 /// See the [module](self).

@@ -236,7 +236,6 @@ fn garbage_does_not_keep_the_server_from_serving() {
     assert!(page.head().starts_with("HTTP/1.1 200 OK"));
 }
 
-/// Returns the connections on the server's side.
 fn connections(world: &World) -> usize {
     world.node(1).unwrap().tcp_connections().count()
 }

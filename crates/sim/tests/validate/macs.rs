@@ -30,7 +30,6 @@ impl From<Event> for Next {
     }
 }
 
-/// Event of a MAC for its upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MacReport {
     /// The time given to [`Macs::start_at`] has come.
@@ -41,7 +40,6 @@ pub enum MacReport {
     Frame([u8; 3]),
 }
 
-/// A frame to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// Addressee; `None`: a broadcast.
@@ -63,22 +61,18 @@ pub trait Above {
     }
 }
 
-/// The nodes.
 pub struct Macs {
     pub air: Air,
     pub macs: Vec<Mac<Replay>>,
     /// Whether a frame that arrives during a backoff restarts the backoff after its acknowledgment,
     /// as in ns-3.
     pub restarts: bool,
-    /// Frames that were returned for that.
     held: Vec<Option<(Outgoing, Ticket)>>,
-    /// The frames in service.
     served: Vec<Option<Outgoing>>,
     queue: Queue<Next>,
     now: Instant,
 }
 
-/// Returns the MAC's short address of a node.
 fn short(node: usize) -> u16 {
     node as u16 + 1
 }
@@ -126,7 +120,6 @@ impl Macs {
         }
     }
 
-    /// Requests a frame of `node` at `at`.
     pub fn start_at(&mut self, at: Instant, node: usize) {
         self.queue.schedule(at, Next::Start(node));
     }

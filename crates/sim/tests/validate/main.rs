@@ -15,7 +15,6 @@ mod shares;
 mod table;
 mod throughput;
 
-/// Returns whether the long checks are selected.
 fn is_long() -> bool {
     std::env::var_os("REDPOLL_VALIDATE").is_some_and(|value| value == "long")
 }

@@ -20,10 +20,8 @@ const WINDOW: u16 = 4;
 /// `crates/sim/tests/bound.rs`.
 const FRAMES: [usize; 5] = [123, 120, 120, 120, 94];
 const REPLY_BYTES: usize = 46;
-/// Number of a returning frame.
 const REPLY: u8 = FRAMES.len() as u8;
 
-/// Result of a line.
 pub struct Carried {
     /// Datagrams per second that arrived.
     pub per_second: f64,

@@ -20,14 +20,12 @@ pub fn run(name: &str, args: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// Returns all numbers of a text.
 pub fn numbers(text: &str) -> Vec<f64> {
     text.split_whitespace()
         .map(|word| word.parse().unwrap())
         .collect()
 }
 
-/// Records a skipped check.
 pub fn skipped(what: &str) {
     redpoll_testkit::skipped(&format!("check {what}"));
 }

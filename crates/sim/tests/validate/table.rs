@@ -10,7 +10,6 @@ pub struct Row {
 
 #[derive(Clone, Copy)]
 enum Limit {
-    /// Share of the reference.
     Share(f64),
     Absolute(f64),
 }

@@ -108,7 +108,6 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         moved
     }
 
-    /// Sends a packet if there is one and the device accepts it.
     fn send_one<D: Driver>(&self, device: &mut D, packet: &mut [u8], cx: &mut Context<'_>) -> bool {
         let Some(token) = device.transmit(cx) else {
             return false;

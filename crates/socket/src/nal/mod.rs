@@ -102,10 +102,8 @@ pub type LeafNet<C, T> = Net<LeafMemory, C, T>;
 struct Inner<P: Profile, T> {
     node: Node<P>,
     watches: T,
-    /// The waiting driver.
     driver: Option<Waker>,
     has_work: bool,
-    /// Whether this net takes the node's events.
     takes_events: bool,
 }
 

@@ -66,12 +66,10 @@ pub struct Socket {
     kind: SocketState,
     nonblocking: bool,
     read_shut: bool,
-    /// Whether the connection's error was reported.
     error_taken: bool,
     /// Whether the connection was accepted. It is then readable and writable even in SYN-RECEIVED,
     /// because data came with the SYN (RFC 7413 §4.2).
     accepted: bool,
-    /// Seconds of SO_LINGER, if set.
     linger: Option<u16>,
     tuning: Tuning,
 }
@@ -115,7 +113,6 @@ struct Probes {
     idle_s: u32,
     /// TCP_KEEPINTVL, in seconds.
     interval_s: u32,
-    /// TCP_KEEPCNT
     count: u8,
 }
 
@@ -370,7 +367,6 @@ impl<P: Profile> Sockets<'_, P> {
         self.node.tcp_connection(id).ok_or(Errno::ENOTCONN)
     }
 
-    /// Returns the connection of a socket.
     fn connected(&self, fd: Fd) -> Answer<(ConnId, &NodeConnection<P>)> {
         match self.entry(fd)?.kind {
             SocketState::Connected(id) => Ok((id, self.connection(id)?)),

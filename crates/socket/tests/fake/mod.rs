@@ -24,7 +24,6 @@ pub struct Way {
     pub reader: RefCell<Option<Waker>>,
     pub writer: RefCell<Option<Waker>>,
     pub lost: Cell<u32>,
-    /// Length of the longest packet.
     pub longest: Cell<usize>,
     /// The link loses one packet out of this number.
     pub loses: Cell<u32>,

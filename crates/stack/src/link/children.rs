@@ -55,7 +55,6 @@ pub(crate) struct Children {
 }
 
 impl Children {
-    /// Whether this neighbour sleeps.
     pub(crate) fn contains(&self, link: Address) -> bool {
         match link {
             Address::Short(short) => self.iter().any(|child| child == short),

@@ -79,9 +79,7 @@ pub(crate) enum LinkEvent {
     },
 }
 
-/// A frame for this node.
 pub(crate) struct Heard {
-    /// The packet that the frame completes, if any.
     pub(crate) packet: Result<Option<Packet>, DropReason>,
     from: Address,
     /// The sender announces further frames for this node (frame pending bit).
@@ -206,7 +204,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.unverified.is_proven(neighbour)
     }
 
-    /// See [`Unverified::take_silence`].
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         self.unverified.take_silence(now, neighbour)
     }
@@ -327,14 +324,12 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         is_forgotten
     }
 
-    /// Sets whether an application waits for a packet.
     pub(crate) fn expect_packets(&mut self, expected: bool) {
         if let Some(sleep) = &mut self.sleep {
             sleep.app_expects = expected;
         }
     }
 
-    /// Makes another neighbour the parent.
     pub(crate) fn on_new_parent(&mut self, now: Instant, parent: Address) {
         if let Some(sleep) = &mut self.sleep {
             sleep.on_new_parent(now, parent);

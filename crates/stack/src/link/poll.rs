@@ -73,7 +73,6 @@ const LONGEST_ANSWER: Duration = Duration::from_secs(2);
 /// Immediate polls after an announced frame did not arrive; OpenThread's value.
 const QUICK_POLLS: u8 = 5;
 
-/// The polling schedule of one node.
 #[derive(Clone, Debug)]
 pub(crate) struct DataPoll {
     config: PollConfig,
@@ -140,7 +139,6 @@ impl DataPoll {
         self.sent.get_or_insert(now);
     }
 
-    /// Sets whether an answer is expected.
     pub(crate) fn expect(&mut self, now: Instant, expected: bool) {
         if self.config.policy == PollPolicy::Base {
             return;

@@ -7,7 +7,6 @@ use redpoll_mac::{Access, FrameBuf, Indication, Mac, RxInfo};
 
 use super::Link;
 
-/// Whether frames may be protected.
 pub(crate) const SEALS: bool = true;
 
 /// A buffer for a frame without its protection.

@@ -24,7 +24,6 @@ pub(crate) struct Expected {
     pub(crate) until: u32,
 }
 
-/// The state of a sleepy node.
 pub(crate) struct Sleepy {
     parent: Address,
     /// Whether the parent sends all waiting frames after one poll.
@@ -55,7 +54,6 @@ impl Sleepy {
         }
     }
 
-    /// Makes another node the parent.
     pub(super) fn on_new_parent(&mut self, now: Instant, parent: Address) {
         self.parent = parent;
         self.introduced = false;

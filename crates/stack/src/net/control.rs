@@ -26,18 +26,20 @@ pub(crate) struct Sender {
     pub(crate) is_proven: bool,
 }
 
-/// The consequence of an ICMPv6 message for the node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence<'p> {
     /// The message is processed; other messages may be due.
     Done,
     /// The node answers an echo request from this address.
-    Echo { from: Addr },
-    /// A reply to an echo request of the node.
-    EchoReply { ident: u16, seq: u16 },
+    Echo {
+        from: Addr,
+    },
+    EchoReply {
+        ident: u16,
+        seq: u16,
+    },
     /// An error about a packet of the node, with the beginning of the packet.
     Trouble(Trouble, &'p [u8]),
-    /// A context for header compression.
     Context(ContextInformation),
 }
 

@@ -8,7 +8,6 @@ use crate::counters::DropReason;
 use crate::net::icmp::IcmpError;
 use crate::net::routing::is_option;
 
-/// The offset of the Next Header field in the fixed header.
 const FIXED_NEXT_HEADER: usize = 6;
 /// The padding options (§4.2).
 const PAD1: u8 = 0;

@@ -16,7 +16,6 @@ pub(crate) struct Identity {
     pub(crate) address: Addr,
     /// The hop limit of packets that start here.
     pub(crate) hop_limit: u8,
-    /// Whether the node forwards packets for other nodes.
     pub(crate) forwards: bool,
 }
 
@@ -26,12 +25,10 @@ impl Identity {
         [self.link_local, self.address]
     }
 
-    /// The index of `dst` in [`Self::own`].
     pub(crate) fn local(&self, dst: &Addr) -> u8 {
         u8::from(*dst != self.link_local)
     }
 
-    /// Whether this is one of the node's own unicast addresses.
     pub(crate) fn is_own(&self, addr: &Addr) -> bool {
         !addr.is_unspecified() && (*addr == self.address || *addr == self.link_local)
     }

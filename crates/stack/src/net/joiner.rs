@@ -28,7 +28,6 @@ const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
 /// The offset of the Payload Length field in a packet.
 const PAYLOAD_LENGTH: u16 = 4;
 
-/// The key of a fragmented packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) src: Addr,
@@ -84,7 +83,6 @@ impl Fragment {
     }
 }
 
-/// A set of units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Units([u32; UNITS / 32]);
 
@@ -112,7 +110,6 @@ impl PartialSlot {
     pub const EMPTY: PartialSlot = PartialSlot(None);
 }
 
-/// An incomplete packet.
 #[derive(Clone, Debug)]
 struct Partial {
     key: Key,
@@ -120,7 +117,6 @@ struct Partial {
     slot: Option<SlotId>,
     began: Instant,
     seen: Units,
-    /// The units with which fragments begin.
     begins: Units,
     /// Octets behind the fragment header, once the last fragment was received.
     end: Option<usize>,
@@ -129,21 +125,18 @@ struct Partial {
     ecn: Ecn,
 }
 
-/// The treatment of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
     /// It is the first received fragment of its packet: [`Joiner::begin`].
     Begin,
     /// Its data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
-    /// It is dropped.
     Drop(DropReason),
     /// It is dropped with all fragments of its packet, which is in this slot: fragments overlap
     /// (§4.5).
     Spoilt(SlotId),
 }
 
-/// A complete packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Joined {
     pub(crate) slot: SlotId,
@@ -162,7 +155,6 @@ pub(crate) struct Late {
     pub(crate) len: usize,
 }
 
-/// All incomplete packets.
 pub(crate) struct Joiner<M: Memory + 'static> {
     partials: M::Table<PartialSlot>,
     /// The longest data in a slot, in octets behind the fragment header.
@@ -182,7 +174,6 @@ impl<M: Memory + 'static> Joiner<M> {
         self.partials.as_mut().iter_mut().map(|it| &mut it.0)
     }
 
-    /// Notes a fragment.
     pub(crate) fn on_fragment(&mut self, key: Key, fragment: &Fragment, ecn: Ecn) -> Placement {
         let longest = self.longest;
         let mut all = self.places().flatten();

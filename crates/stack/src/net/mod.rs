@@ -38,7 +38,6 @@ use outgoing::{Outbox, Outgoing};
 use plan::{Decapsulation, Plan};
 use routing::{HAS_PROTOCOL, Quality, Routing};
 
-/// The IPv6 layer of a node.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(crate) struct Net<P: Profile> {
     pub(crate) identity: Identity,
@@ -90,7 +89,6 @@ impl<P: Profile> Net<P> {
         self.routing.admit(&self.identity, view, self.admit(packet))
     }
 
-    /// Whether packets to this address are for the node.
     pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
         self.routing.is_group(dst)
             || self.identity.is_mine(dst)

@@ -12,7 +12,6 @@ use redpoll_wire::{Cursor, NoRoom};
 use super::identity::Identity;
 use super::nd::Advertised;
 
-/// A message and its addresses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outgoing {
     pub(crate) src: Addr,
@@ -20,7 +19,6 @@ pub(crate) struct Outgoing {
     pub(crate) content: Content,
 }
 
-/// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
     /// A router solicitation (RFC 4861 §4.1).
@@ -40,7 +38,6 @@ pub(crate) enum Content {
     },
     /// A registration is reported to the next router (RFC 6775 §8.2).
     Report(DuplicateAddress),
-    /// A report is answered.
     Answer(DuplicateAddress),
 }
 

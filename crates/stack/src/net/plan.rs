@@ -18,7 +18,6 @@ pub(crate) enum Plan {
     Keep,
     /// The first extension header, of this length, is removed.
     Strip(usize),
-    /// Headers are inserted.
     Insert(Insertion),
 }
 
@@ -52,7 +51,6 @@ impl Insertion {
         })
     }
 
-    /// The extension header.
     pub(crate) fn extension(&self) -> &[u8] {
         let len = usize::from(self.extension_len);
         self.extension.get(..len).unwrap_or_default()
@@ -64,7 +62,6 @@ impl Insertion {
     }
 }
 
-/// The kind of a packet for this node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decapsulation<'p> {
     /// It is for this upper layer; the bytes after the IPv6 header.

@@ -67,7 +67,6 @@ pub struct Node<P: Profile> {
     pub(crate) link: Link<P::Memory, P::Access>,
     pub(crate) net: Net<P>,
     transports: Transports<P::Memory, P::Streams, P::Algorithms>,
-    /// Packets for the host side.
     host: HostQueue,
     counters: NodeCounters,
     echo_reply: Option<(u16, u16)>,

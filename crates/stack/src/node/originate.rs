@@ -23,7 +23,6 @@ impl<P: Profile> Node<P> {
         self.end_packet(now, &packet, filled.is_some())
     }
 
-    /// Allocates a packet and writes its header.
     #[inline(never)] // size: once for all upper layers
     fn begin_packet(
         &mut self,

@@ -96,7 +96,6 @@ impl<const N: usize, const LEN: usize> Buffers<N, LEN> {
 
 type Static = &'static mut [u8];
 
-/// The next buffer.
 fn next<const LEN: usize>(buffers: &mut IterMut<'static, [u8; LEN]>) -> Static {
     buffers.next().map_or(&mut [], |it| it.as_mut_slice())
 }

@@ -88,7 +88,6 @@ pub enum Trouble {
 }
 
 impl Trouble {
-    /// The meaning of a code of "destination unreachable".
     pub(crate) fn unreachable(code: u8) -> Self {
         match code {
             unreachable::PROHIBITED => Trouble::Prohibited,
@@ -246,7 +245,6 @@ pub trait Transport {
     fn poll_event(&mut self) -> Option<NodeEvent>;
 }
 
-/// The transports of a node.
 pub(crate) struct Transports<M: Memory + 'static, T, A: Algorithms> {
     pub(crate) tcp: TcpSockets<M, A>,
     pub(crate) udp: UdpSockets<M>,

@@ -78,7 +78,6 @@ pub fn say_bytes(lone: &mut Lone, from: u16, to: Addr, code: u8, body: &[u8]) {
     lone.link_sends_to(from, link, &packet);
 }
 
-/// The options of a DIO from `from`.
 pub fn dio_options(from: u16) -> Vec<u8> {
     bytes(&[
         RplOption::Configuration(CONFIGURATION),
@@ -106,7 +105,6 @@ pub fn dio_of(options: &[u8], root: u16, version: Sequence, rank: u16) -> Messag
     })
 }
 
-/// A DIO of a DODAG in non-storing mode.
 pub fn dio_non_storing(lone: &mut Lone, from: u16, version: Sequence, rank: u16) {
     let options = dio_options(from);
     dio_with(lone, from, version, rank, &options, |dio| {
@@ -114,7 +112,6 @@ pub fn dio_non_storing(lone: &mut Lone, from: u16, version: Sequence, rank: u16)
     });
 }
 
-/// A DIO with these options, changed by `adapt`.
 pub fn dio_with(
     lone: &mut Lone,
     from: u16,
@@ -175,7 +172,6 @@ pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     lone_by(TestRules::default(), role, adapt)
 }
 
-/// A node with these rules.
 pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     let mut lone = Lone::border(|_| {});
     let mut config = RplConfig::new(7);
@@ -222,7 +218,6 @@ pub fn acks(lone: &mut Lone) -> Vec<u8> {
     acks.iter().map(|(_, body)| body[3]).collect()
 }
 
-/// A DAO-ACK from the parent for the DAO with this sequence.
 pub fn dao_ack(lone: &mut Lone, from: u16, sequence: u8, status: u8) {
     let ack = DaoAck {
         instance: 0,

@@ -13,7 +13,6 @@ use redpoll_wire::sixlowpan::Contexts;
 
 use super::{Assisted, HeapMemory, assisted_node, prefix};
 
-/// Datagram slots of a test node.
 pub const SLOTS: usize = 6;
 
 pub struct Lone<A: Assist = NoAssist> {
@@ -25,7 +24,6 @@ pub struct Lone<A: Assist = NoAssist> {
     pub attempts: usize,
     /// Whether no neighbour acknowledges.
     pub deaf: bool,
-    /// Whether the channel is always busy.
     pub busy: bool,
     /// Neighbours that do not acknowledge.
     pub absent: BTreeSet<u16>,
@@ -53,7 +51,6 @@ impl Lone {
 }
 
 impl<A: Assist> Lone<A> {
-    /// A border router with an assistant.
     pub fn border_with(adapt: impl FnOnce(&mut NodeConfig), assist: A) -> Self {
         let mut node = assisted_node(1, 1_500, adapt, assist);
         for (prefix, len, via) in [
@@ -122,7 +119,6 @@ impl<A: Assist> Lone<A> {
         frames
     }
 
-    /// A neighbour sends this packet to the node.
     pub fn link_sends(&mut self, from: u16, packet: &[u8]) {
         self.link_sends_to(from, Address::Short(1), packet);
     }
@@ -214,7 +210,6 @@ impl<A: Assist> Lone<A> {
         packets
     }
 
-    /// Takes the packets for the host.
     pub fn host_packets(&mut self) -> Vec<Vec<u8>> {
         let mut out = [0; 1280];
         std::iter::from_fn(|| {

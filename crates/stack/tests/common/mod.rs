@@ -38,7 +38,6 @@ impl Memory for HeapMemory {
     const JOINS_FRAGMENTS: bool = true;
 }
 
-/// A node with this assistant.
 pub struct Assisted<A>(PhantomData<A>);
 
 impl<A: Assist> Profile for Assisted<A> {
@@ -102,7 +101,6 @@ pub fn assisted_node<A: Assist>(
     Node::with_parts(config, memory, rng, with_assistant(assist))
 }
 
-/// Node 1, with other memory.
 #[allow(dead_code)]
 pub fn node_with_memory(adapt: impl FnOnce(&mut NodeMemory<HeapMemory>)) -> TestNode {
     let (config, mut memory) = parts(1, 600, |_| {});

@@ -4,7 +4,6 @@ use redpoll_base::Addr;
 use redpoll_base::checksum::Checksum;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// A packet with this upper layer.
 pub fn packet(src: Addr, dst: Addr, next_header: u8, hop_limit: u8, upper: &[u8]) -> Vec<u8> {
     let header = Ipv6Header {
         payload_len: upper.len() as u16,
@@ -17,7 +16,6 @@ pub fn packet(src: Addr, dst: Addr, next_header: u8, hop_limit: u8, upper: &[u8]
     [&header.to_bytes(), upper].concat()
 }
 
-/// Writes the checksum at `at`.
 fn summed(src: Addr, dst: Addr, protocol: u8, at: usize, mut upper: Vec<u8>) -> Vec<u8> {
     let mut sum = Checksum::pseudo_header(&src, &dst, protocol, upper.len() as u32);
     sum.add(&upper);

@@ -32,13 +32,10 @@ const A_DAY: Duration = Duration::from_secs(25 * 3_600);
 /// A node, and the state of its radio and applications.
 struct Inhabitant {
     node: TestNode,
-    /// The frame in the radio.
     loaded: Vec<u8>,
-    /// The unfinished work of the radio.
     work: Option<RadioWork>,
     conns: Vec<ConnId>,
     socket: Option<UdpId>,
-    /// Frames that the node received.
     frames: u64,
 }
 
@@ -47,7 +44,6 @@ pub struct Mesh {
     ways: Ways,
     rng: Rng,
     nodes: Vec<Inhabitant>,
-    /// Previous frames on the air.
     air: Vec<Vec<u8>>,
     /// Previous packets between border router and host.
     wire: Vec<Vec<u8>>,

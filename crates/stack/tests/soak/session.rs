@@ -22,11 +22,9 @@ enum Ending {
     Leave(usize, usize),
 }
 
-/// The plan of a session, derived from its number.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub number: u64,
-    /// Bytes that each role sends.
     bytes: [usize; 2],
     ending: Ending,
     salt: u8,
@@ -65,7 +63,6 @@ impl Plan {
     }
 }
 
-/// The outcome at one end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     /// Both streams have ended.

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(3_600);
 /// addition to one in a thousand sessions. Links that lose 15 % have about one in 40,000.
 const LEFT_ALONE: u32 = 2;
 
-/// The events in a world.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
     pub cycles: u64,

@@ -104,7 +104,6 @@ impl Figure {
         Ok(figure)
     }
 
-    /// Checks that the scenario has the node or flow of the figure.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
         let (kind, there): (_, Vec<&str>) = if self.is_of_nodes() {
             (
@@ -157,7 +156,6 @@ impl Figure {
         )
     }
 
-    /// Returns whether the flow of an app has such a figure.
     fn is_had_by(&self, app: &AppSpec) -> bool {
         match self.what {
             Quantity::Latency(_) | Quantity::Reliability => {
@@ -297,7 +295,6 @@ pub fn digits(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Returns the name of an app from that of one of its flows.
 fn base(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }

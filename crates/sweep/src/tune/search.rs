@@ -70,7 +70,6 @@ pub type Measure<'a, E> = dyn FnMut(&Stage, &[Point]) -> Result<Vec<Vec<Sample>>
 /// Number of parts into which the search divides the step from the best point to a neighbour.
 const TEETH: u32 = 8;
 
-/// Points with the figures of their runs.
 type Measured = Vec<(Point, Vec<Sample>)>;
 
 /// Searches the valid points of `space` for the best one by `aims`.

@@ -20,7 +20,6 @@ use crate::{Algorithms, FastOpenCookie, Segment, SeqNum};
 pub(crate) struct Opening {
     /// Whether the last SYN had the option.
     pub(crate) is_fast: bool,
-    /// Whether the option requested a cookie.
     pub(crate) is_request: bool,
     pub(crate) first: SeqNum,
     /// Bytes of data on a SYN.

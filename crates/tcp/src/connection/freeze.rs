@@ -296,7 +296,6 @@ impl<'a> Frozen<'a> {
         Ok(frozen)
     }
 
-    /// Returns whether the values are consistent.
     fn is_sound(&self) -> bool {
         // After CLOSE, a FIN follows the bytes, unless the peer acknowledged it.
         let fin = u32::from(self.has(0) && self.state != Synchronized::FinWait2);

@@ -8,7 +8,6 @@ impl Marks {
     pub(super) const CLOSING: Marks = Marks(1 << 0);
     /// `send` accepted less than it was offered.
     pub(super) const STARVED: Marks = Marks(1 << 1);
-    /// The application has orphaned the connection.
     pub(super) const ORPHANED: Marks = Marks(1 << 2);
     /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the end of the handshake: our SYN
     /// carries it.

@@ -129,7 +129,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.enter_closed(Some(error));
     }
 
-    /// Ends the connection by an error, and sends the peer a reset.
     pub(super) fn fail_with_reset(&mut self, error: Error) {
         // RFC 9293 §3.10.5: these states have a peer to inform.
         let tell = match self.phase {

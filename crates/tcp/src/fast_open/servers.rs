@@ -118,7 +118,6 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         }
     }
 
-    /// Returns the entry of the server, or a new one.
     fn entry(&mut self, server: Endpoint) -> Option<&mut FastOpenServer> {
         let table = self.table.as_mut();
         let known = table.iter().position(|known| known.end == server);

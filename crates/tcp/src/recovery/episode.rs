@@ -25,7 +25,6 @@ pub(crate) enum Loss {
     PathMtu,
 }
 
-/// Mode of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Mode {
     /// No recovery.

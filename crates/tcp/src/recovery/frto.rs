@@ -7,7 +7,6 @@ const ON: bool = cfg!(feature = "gentle-recovery");
 /// The acknowledgment that the algorithm waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Frto {
-    /// None.
     #[default]
     Off,
     /// The first one after the timeout, for step 2.
@@ -16,7 +15,6 @@ pub(crate) enum Frto {
     Second,
 }
 
-/// Contents of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     /// Whether the acknowledgment covers data not known to have arrived.

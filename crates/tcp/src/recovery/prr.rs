@@ -5,7 +5,6 @@ use redpoll_base::divide;
 
 use crate::ahead::window;
 
-/// Whether PRR is compiled in: feature `gentle-recovery`.
 pub(crate) const ON: bool = cfg!(feature = "gentle-recovery");
 
 /// State of PRR in bytes, with the names of RFC 9937 §6. An episode that delivers more than 65,535

@@ -23,7 +23,6 @@ pub(crate) struct Rack {
     /// RACK.min_RTT: the minimum of up to [`WINDOW`] samples, so that it adapts to a path that
     /// became longer. 0 before the first sample.
     min_rtt: u16,
-    /// Number of samples in that window.
     samples: u8,
     /// RACK.dsack_round; SND.UNA for none.
     dsack_round: Ahead,

@@ -9,7 +9,6 @@ const R1: u8 = 3;
 /// RFC 6298 §5.7: the timeout after a lost SYN.
 const AFTER_LOST_SYN: Millis = Millis::exactly(3_000);
 
-/// Consequence of a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
     Retransmit,

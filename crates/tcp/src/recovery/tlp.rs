@@ -4,7 +4,6 @@ use super::rack::ON;
 use crate::ahead::Ahead;
 use crate::{SeqNum, SeqRange};
 
-/// State of the probe.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Probe {
     /// No probe is outstanding.

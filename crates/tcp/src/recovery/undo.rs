@@ -48,7 +48,6 @@ impl Undo {
         }
     }
 
-    /// Records the retransmission of `len` bytes with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
         if self.sent_again == 0 {
             self.retransmit_ts = Some(Steps::of(timestamp));

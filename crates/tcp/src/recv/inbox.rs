@@ -201,7 +201,6 @@ impl<B: Bytes> Inbox<B> {
         self.ring.write_at(0, bytes) == bytes.len()
     }
 
-    /// Returns the first `len` stored bytes.
     pub(crate) fn stashed(&self, len: usize) -> &[u8] {
         let [stashed, _] = self.ring.pieces(0, len);
         stashed

@@ -31,7 +31,6 @@ impl RecvWindow {
         (self.nxt, self.edge) = (nxt, edge);
     }
 
-    /// Returns RCV.WND in bytes.
     pub(crate) fn wnd(&self) -> u32 {
         self.edge.since(self.nxt)
     }

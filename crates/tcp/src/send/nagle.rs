@@ -17,7 +17,6 @@ impl Nagle {
         self.small_end != Ahead::UNA
     }
 
-    /// Records a small segment that ends at `end`.
     pub(crate) fn on_small_sent(&mut self, end: Ahead) {
         self.small_end = end;
     }

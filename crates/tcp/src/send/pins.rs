@@ -90,7 +90,6 @@ pub(crate) struct Pins {
     tags: [u8; PINS],
 }
 
-/// Mask of the kind in a tag.
 const KIND: u8 = 3;
 
 impl Pins {

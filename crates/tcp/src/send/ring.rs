@@ -29,7 +29,6 @@ impl<B: Bytes> SendRing<B> {
         self.ring.room()
     }
 
-    /// Appends the bytes that fit, and returns how many.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let count = self.ring.write_at(0, bytes);
         self.ring.keep(count);

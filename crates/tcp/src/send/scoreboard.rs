@@ -152,7 +152,6 @@ impl Stretch {
 /// Iterator over stretches in order, with their positions.
 pub(crate) struct Walk<'a> {
     rest: core::slice::IterMut<'a, Stretch>,
-    /// The remaining range.
     span: Span,
 }
 

@@ -33,7 +33,6 @@ pub trait SendStore {
     }
 }
 
-/// Operations derived from a [`SendStore`].
 pub(crate) trait SendStoreExt: SendStore {
     fn clear(&mut self) {
         self.free_before(self.end());

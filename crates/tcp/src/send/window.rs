@@ -134,7 +134,6 @@ impl SendWindow {
         }
     }
 
-    /// Sets the window at the start of the connection.
     pub(crate) fn set(&mut self, wl1: SeqNum, wnd: u16) {
         self.wl1 = Low::of(wl1);
         self.wnd = wnd;

@@ -28,7 +28,6 @@ pub(super) struct Flows {
     names: Vec<String>,
     /// The computer behind the border router.
     host: Addr,
-    /// Flows that are remembered, in the order of their numbers.
     tracks: VecDeque<Track>,
     /// Number of forgotten flows, which is the number of the first remembered flow.
     forgotten: u32,
@@ -36,7 +35,6 @@ pub(super) struct Flows {
     present: HashMap<(End, End), u32>,
 }
 
-/// The state of a connection.
 #[derive(Debug)]
 struct Track {
     info: FlowInfo,
@@ -60,12 +58,10 @@ impl Flows {
         }
     }
 
-    /// Returns the number of the next connection.
     pub(super) fn next(&self) -> u32 {
         self.forgotten + self.tracks.len() as u32
     }
 
-    /// Returns all stored connections from number `first` on.
     pub(super) fn since(&self, first: u32) -> Vec<&FlowInfo> {
         let skipped = first.saturating_sub(self.forgotten) as usize;
         let tracks = self.tracks.iter().skip(skipped);
@@ -77,7 +73,6 @@ impl Flows {
             .get_mut(id.checked_sub(self.forgotten)? as usize)
     }
 
-    /// Returns all known ends at nodes.
     pub(super) fn ends(&self) -> impl Iterator<Item = &EndRow> {
         self.tracks.iter().flat_map(|track| &track.rows).flatten()
     }

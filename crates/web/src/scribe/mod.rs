@@ -248,14 +248,12 @@ fn row(frame: &Frame, opened: Option<&Opened<'_>>, is_again: bool) -> FrameRow {
     )
 }
 
-/// Names of the outcomes of frames, by number.
 fn outcomes() -> Vec<String> {
     let all = Outcome::ALL.iter();
     all.map(|outcome| outcome.to_string().replace('_', " "))
         .collect()
 }
 
-/// Returns a message as text.
 pub(crate) fn text(message: &FromServer<'_>) -> String {
     // Numbers, texts and lists of them: there is nothing in it that JSON cannot say.
     serde_json::to_string(message).unwrap_or_default()

@@ -99,7 +99,6 @@ pub fn hop_by_hop_len(packet: &[u8]) -> usize {
     }
 }
 
-/// Returns the offset of RPL's option in a packet.
 fn place(packet: &[u8]) -> Option<usize> {
     let end = hop_by_hop_len(packet).checked_add(Ipv6Header::LEN)?;
     let mut at = Ipv6Header::LEN.checked_add(2)?;

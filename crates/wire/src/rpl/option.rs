@@ -230,7 +230,6 @@ fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     })
 }
 
-/// Returns the first `N` bytes of an option's content.
 fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
     data.first_chunk().ok_or(Error::Length)
 }

@@ -92,7 +92,6 @@ fn curl(plan: &Plan, step: &Step, path: &str, total: Option<u64>) -> Result<Vec<
     Ok(body)
 }
 
-/// Returns the expected content of `/file`.
 fn expected(len: u64) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
     counting_lines(0, &mut bytes);

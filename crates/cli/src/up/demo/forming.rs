@@ -9,7 +9,6 @@ use super::plan::Plan;
 
 /// Longest wait for the mesh to form: a mesh of some hops forms in half a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// For an answer.
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// Waits until the server has answered, and says how long that took.

@@ -8,7 +8,6 @@ use bytes::BytesMut;
 use mqttbytes::QoS;
 use mqttbytes::v4::{Connect, Packet, Publish, Subscribe, read};
 
-/// The longest packet to take.
 const MAX_PACKET: usize = 64 * 1024;
 
 /// A subscriber to every topic of a broker.
@@ -19,7 +18,6 @@ pub(super) struct Subscriber {
 }
 
 impl Subscriber {
-    /// Connects and subscribes.
     pub(super) fn connect(broker: SocketAddrV6) -> io::Result<Self> {
         let stream = TcpStream::connect_timeout(&broker.into(), Duration::from_secs(5))?;
         stream.set_read_timeout(Some(Duration::from_secs(5)))?;

@@ -8,7 +8,6 @@ use super::StepFailure;
 use crate::up::environment::Environment;
 use crate::up::join::Way;
 
-/// A node with a name and an address.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) name: String,
@@ -37,7 +36,6 @@ pub(super) struct Readings {
 }
 
 impl Readings {
-    /// Returns the time that a batch takes to fill.
     pub(super) fn batch_time(&self) -> std::time::Duration {
         std::time::Duration::from_micros(self.interval.times(self.batch.into()).as_micros())
     }
@@ -126,7 +124,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Returns the upload step's heading.
     pub(super) fn upload_title(&self) -> String {
         match &self.upload {
             Some(upload) => format!(
@@ -138,7 +135,6 @@ impl Plan {
         }
     }
 
-    /// Returns the readings' step's heading.
     pub(super) fn readings_title(&self) -> String {
         match &self.readings {
             Some(readings) => format!(

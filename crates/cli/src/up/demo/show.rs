@@ -4,13 +4,11 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// A step that is being shown.
 pub(crate) struct Step {
     started: Instant,
 }
 
 impl Step {
-    /// Prints the heading of step `number` of `count`.
     pub(crate) fn begin(number: usize, count: usize, title: &str) -> Self {
         println!("\n[{number}/{count}] {title}");
         Step {
@@ -47,7 +45,6 @@ impl Step {
         println!("      skipped: {why}");
     }
 
-    /// Prints that the step failed.
     pub(crate) fn failed(&self, why: &str) {
         println!(
             "      FAILED after {:.1} s: {why}",

@@ -22,7 +22,6 @@ const KEYS: [(&str, &str); 6] = [
     ("q", "end"),
 ];
 
-/// Draws all of it.
 pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
     let rows = [
         Constraint::Length(1),

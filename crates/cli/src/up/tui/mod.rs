@@ -24,7 +24,6 @@ pub(super) use screen::refuse_without_terminal;
 /// Interval between two drawings of the screen when no key is pressed.
 const TURN: Duration = Duration::from_millis(250);
 
-/// The mesh in the terminal.
 pub(super) struct Tui {
     screen: Screen,
     view: View,
@@ -35,9 +34,7 @@ pub(super) struct Tui {
 /// A request of the user to the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
-    /// The session continues.
     GoOn,
-    /// The session ends.
     End,
 }
 
@@ -109,7 +106,6 @@ impl AsFd for Tui {
     }
 }
 
-/// Returns the meaning of a key, if it has one.
 fn key(pressed: &KeyEvent) -> Option<Key> {
     if pressed.kind == KeyEventKind::Release {
         return None;

@@ -7,7 +7,6 @@ use redpoll_sim::live::{Command, ConnectionSample, Sample};
 use redpoll_sim::{RadioState, Role, World};
 use redpoll_tcp::Endpoint;
 
-/// Lines of the log that are kept.
 const LOG: usize = 500;
 /// Over how long a goodput is measured, in microseconds.
 const SPAN_US: u64 = 2_000_000;
@@ -16,16 +15,11 @@ const TRANSFER: u64 = 50 * 1024;
 /// Shares of a node's frames that are lost, one after the other.
 const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
 
-/// A request of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Key {
-    /// To end.
     End,
-    /// The node above.
     Up,
-    /// The node below.
     Down,
-    /// The node off, or on.
     Power,
     /// More of the node's frames lost, or none after the most.
     Lose,
@@ -35,10 +29,8 @@ pub(super) enum Key {
     Pause,
 }
 
-/// A node in a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct NodeLine {
-    /// Index of the node.
     pub node: u32,
     pub name: String,
     /// Depth of the node in the tree of routes.
@@ -46,7 +38,6 @@ pub(super) struct NodeLine {
     pub parent: Option<String>,
     /// Hops to the root; `None` without a way.
     pub hops: Option<usize>,
-    /// Whether its radio is switched off.
     pub is_off: bool,
     /// Duty cycle of the radio in percent.
     pub duty_cycle: f64,
@@ -58,7 +49,6 @@ pub(super) struct NodeLine {
     pub loss: f64,
 }
 
-/// A connection in a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct FlowLine {
     pub ends: String,
@@ -89,7 +79,6 @@ pub(super) struct View {
     /// The index of the node that keys are about.
     pub chosen: u32,
     names: Vec<String>,
-    /// The border router.
     root: u32,
     addresses: BTreeMap<Addr, u32>,
     host: Addr,
@@ -136,7 +125,6 @@ impl View {
         self.nodes = self.node_lines(sample);
     }
 
-    /// Adds a line to the log, with the time.
     pub(super) fn log(&mut self, line: &str) {
         if self.log.len() == LOG {
             self.log.pop_front();
@@ -151,7 +139,6 @@ impl View {
         self.log(&format!("{s:.1} s: {line}"));
     }
 
-    /// Returns the commands to the mesh for a key.
     pub(super) fn press(&mut self, key: Key) -> Vec<Command> {
         let node = self.chosen;
         match key {

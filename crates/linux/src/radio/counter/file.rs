@@ -106,7 +106,6 @@ impl CounterFile {
     }
 }
 
-/// Opens the file for reading and writing; whether it was created.
 fn open_or_create(path: &Path) -> io::Result<(File, bool)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true);
@@ -142,7 +141,6 @@ fn read(file: &File) -> io::Result<Option<(u32, u64)>> {
     Ok(found.max())
 }
 
-/// Reads a record.
 fn parse(block: &[u8]) -> Option<u32> {
     let record = block.get(..RECORD)?;
     let text = text(record)?;
@@ -169,7 +167,6 @@ mod tests {
 
     use super::*;
 
-    /// A path in a folder of the test's own.
     struct Scratch(PathBuf);
 
     impl Scratch {

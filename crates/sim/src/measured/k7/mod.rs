@@ -263,7 +263,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// A row of the chosen channel.
 struct Kept {
     /// Microseconds since the year 0.
     at: u64,
@@ -277,7 +276,6 @@ struct Kept {
 struct Reading {
     header: Header,
     nodes: BTreeMap<String, usize>,
-    /// Names in the order of their occurrence.
     names: Vec<String>,
     /// For each name, the number of its rows and the line of the first. If there are too many
     /// names, the rarest one is probably wrong.
@@ -327,7 +325,6 @@ impl Reading {
         Ok(())
     }
 
-    /// Returns the index of the node that a row names.
     fn node(
         &mut self,
         row: &Row<'_>,

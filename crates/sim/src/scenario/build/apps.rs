@@ -11,7 +11,6 @@ use crate::scenario::model::{
     SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
-/// Adds the apps that `values` describe to the nodes of `scenario`.
 pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), ScenarioError> {
     for name in values.names("apps") {
         let app = App {
@@ -77,7 +76,6 @@ const HOST: &str = "host";
 /// Name of the border router in `on` and `to`, whatever the name of its node.
 const BORDER: &str = "border";
 
-/// One `[apps.NAME]` table.
 struct App<'a, 'f> {
     values: &'a Values<'f>,
     scenario: &'a Scenario,

@@ -11,7 +11,6 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
 use crate::scenario::units::Measure;
 
-/// Returns the medium that `values` describe, between nodes with these links.
 pub(super) fn medium(values: &Values<'_>, links: &LinkSource) -> Result<Config, ScenarioError> {
     check_meaning(values, links)?;
     let real = |key| values.real(key);

@@ -127,7 +127,6 @@ fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     Ok((checked(values, nodes)?, links))
 }
 
-/// Returns the nodes of the `[nodes.NAME]` tables.
 fn listed_nodes(values: &Values<'_>, kind: &str) -> Result<Nodes, ScenarioError> {
     let names = values.names("nodes");
     if names.is_empty() || names.len() > MOST_NODES {

@@ -27,7 +27,6 @@ pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<
     Ok(())
 }
 
-/// Returns the congestion control that a key names.
 pub(super) fn congestion(values: &Values<'_>, key: &str) -> CongestionSpec {
     CongestionSpec::Engine(match values.text(key).as_str() {
         "newreno" => CongestionChoice::NewReno,
@@ -37,7 +36,6 @@ pub(super) fn congestion(values: &Values<'_>, key: &str) -> CongestionSpec {
     })
 }
 
-/// Returns the TCP that a key names.
 pub(super) fn transport(values: &Values<'_>, key: &str) -> Result<TransportSpec, ScenarioError> {
     Ok(match values.text(key).as_str() {
         "uip-2.5" | "uip-2.7" => TransportSpec::Uip(UipConfig {

@@ -66,7 +66,6 @@ pub(super) const PORT: KeyKind = Count {
     max: 65_535,
 };
 
-/// Congestion controls of the engine.
 pub(in crate::scenario) const CONGESTION: &[&str] = &["newreno", "cubic", "off"];
 
 pub(super) const TRANSPORT: KeyKind = Choice(&[

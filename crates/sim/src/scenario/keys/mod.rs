@@ -15,7 +15,6 @@ pub(super) use kinds::CONGESTION;
 use super::schema::Presence::*;
 use super::schema::{Key, KeyKind, Value};
 
-/// All tables, in the order of the reference.
 const TABLES: &[&[Key]] = &[
     mesh::KEYS,
     link::KEYS,
@@ -26,12 +25,10 @@ const TABLES: &[&[Key]] = &[
     faults::KEYS,
 ];
 
-/// Returns all keys, table by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
     TABLES.iter().copied().flatten()
 }
 
-/// Returns whether the value of the key is secret.
 pub(crate) fn is_secret(path: &str) -> bool {
     find(path).is_some_and(|key| matches!(key.kind, KeyKind::KeyDigits { .. }))
 }

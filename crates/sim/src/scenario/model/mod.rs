@@ -104,7 +104,6 @@ impl Scenario {
         Some(addr::from_prefix_and_iid(&self.border.prefix, iid))
     }
 
-    /// Returns the link-layer address of node `index`.
     pub(crate) fn link_address(&self, index: usize) -> Option<Address> {
         let node = self.nodes.get(index)?;
         Some(match self.mac.extended {
@@ -127,7 +126,6 @@ impl Scenario {
         self.nodes.iter_mut().chain(&mut self.host)
     }
 
-    /// Returns the node, or the simulated host, with this index.
     pub(crate) fn place(&self, index: usize) -> Option<&NodeSpec> {
         self.places().nth(index)
     }

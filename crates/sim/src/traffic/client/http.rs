@@ -13,7 +13,6 @@ const PATIENCE: Duration = Duration::from_secs(240);
 pub(super) struct Http {
     out: Outgoing,
     request: Vec<u8>,
-    /// Sent bytes of the request.
     sent: usize,
     answer: Vec<u8>,
     /// Time until which an answer is expected.
@@ -84,7 +83,6 @@ impl Protocol for Http {
     }
 }
 
-/// Returns the body of a complete and successful answer.
 fn body(answer: &[u8]) -> Option<&[u8]> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (head, body) = answer.split_at(end + 4);

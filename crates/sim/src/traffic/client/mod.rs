@@ -21,7 +21,6 @@ trait Protocol {
     /// Handles an event of the node. Returns the outcome of the request, if it has ended.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Outcome>;
 
-    /// Handles the timer, if it has expired.
     fn on_timer(&mut self, cx: &mut Context<'_>) -> Option<Outcome>;
 
     fn next_timer(&self) -> Option<Instant>;

@@ -19,7 +19,6 @@ pub(super) const READINGS: &str = "readings";
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
-    /// Whether requests may arrive at any time.
     expects_requests: bool,
     /// Whether the node knows that a packet is expected.
     expected: bool,

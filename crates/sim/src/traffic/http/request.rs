@@ -9,7 +9,6 @@ pub(super) enum Parsed {
     Wrong(Status),
 }
 
-/// A request to read a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Get {
     pub path: String,
@@ -20,7 +19,6 @@ pub(super) struct Get {
     pub stays_open: bool,
     /// Whether the request is HTTP/1.0, which has no Host.
     is_old: bool,
-    /// Number of fields with the name Host.
     hosts: u8,
 }
 

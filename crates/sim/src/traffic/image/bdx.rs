@@ -14,7 +14,6 @@ use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::sensor::open_port;
 use crate::traffic::{App, Context, Route};
 
-/// The leaf's side.
 pub(super) struct Bdx {
     route: Route,
     spec: ImageLeafSpec,

@@ -9,7 +9,6 @@ use crate::scenario::ImageLeafSpec;
 use crate::traffic::outgoing::{ConnectionChange, Outgoing};
 use crate::traffic::{Context, Route};
 
-/// Bytes of the longest request.
 const REQUEST_MAX: usize = 256;
 
 pub(super) struct Http {
@@ -75,7 +74,6 @@ impl Http {
         }
     }
 
-    /// Accepts bytes of the answer.
     fn take(
         &mut self,
         cx: &mut Context<'_>,

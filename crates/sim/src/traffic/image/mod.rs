@@ -27,7 +27,6 @@ pub(super) use source::source;
 const IMAGE: &str = "image";
 const UPDATE: &str = "update";
 
-/// Protocol that transfers an image.
 trait ImageTransfer {
     /// Begins or restarts the transfer of the bytes that `flash` lacks.
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
@@ -56,7 +55,6 @@ struct Flash {
 }
 
 impl Flash {
-    /// Writes a part of the image.
     fn write(&mut self, cx: &mut Context<'_>, offset: u64, bytes: &[u8]) {
         cx.oracle
             .image_written(self.flow, cx.world_time, offset, bytes);

@@ -49,7 +49,6 @@ pub(super) struct Pusher {
     pushes: Vec<LeafTransfer>,
 }
 
-/// The transfer to a leaf.
 struct LeafTransfer {
     to: Peer,
     flow: FlowId,

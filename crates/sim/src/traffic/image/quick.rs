@@ -33,7 +33,6 @@ fn config(block: u16, quick: &QuickSpec) -> QuickConfig {
     }
 }
 
-/// The leaf's side.
 pub(super) struct Quick {
     route: Route,
     config: QuickConfig,
@@ -189,7 +188,6 @@ pub(super) struct Source {
     pushes: Vec<LeafTransfer>,
 }
 
-/// The body for a leaf.
 struct LeafTransfer {
     to: Endpoint,
     flow: FlowId,

@@ -24,7 +24,6 @@ pub(super) struct Coap {
     /// The message in progress. Its readings have left the queue, like those in TCP's send buffer.
     /// A body in blocks stays in the queue, because only one of its blocks is in memory.
     message: Option<Message>,
-    /// The request that carries it.
     under_way: Option<RequestId>,
     /// Bytes of the queue's first reading that are part of earlier messages.
     taken: usize,

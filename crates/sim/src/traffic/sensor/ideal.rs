@@ -49,7 +49,6 @@ impl Ideal {
         }
     }
 
-    /// Learns which messages were lost.
     fn learn(&mut self, cx: &mut Context<'_>, flow: FlowId) {
         while self.sent.front().is_some_and(|(at, _)| *at <= cx.now) {
             let readings = self.sent.pop_front().map_or(Vec::new(), |(_, all)| all);

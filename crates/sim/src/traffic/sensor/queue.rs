@@ -62,7 +62,6 @@ impl Queue {
         self.bytes
     }
 
-    /// Returns the number of readings that may be sent.
     pub(super) fn due(&self) -> usize {
         match self.is_due {
             true => self.waiting.len(),
@@ -70,7 +69,6 @@ impl Queue {
         }
     }
 
-    /// Returns the number of the reading at `index` from the front.
     pub(super) fn number(&self, index: usize) -> Option<u32> {
         self.waiting.get(index).copied()
     }
@@ -79,7 +77,6 @@ impl Queue {
         self.made
     }
 
-    /// Returns the bytes of the reading at `index` from the front.
     pub(super) fn reading(&self, index: usize) -> Vec<u8> {
         let mut reading = vec![0; self.bytes];
         if let (Some(number), Some(flow)) = (self.number(index), self.flow) {
@@ -92,7 +89,6 @@ impl Queue {
         reading
     }
 
-    /// Returns the bytes of the first `count` readings.
     pub(super) fn readings(&self, count: usize) -> Vec<u8> {
         (0..count).flat_map(|index| self.reading(index)).collect()
     }

@@ -28,7 +28,6 @@ use serial::Serial;
 use shaper::Shaper;
 use waiting::Waiting;
 
-/// Packets that may wait for the host.
 const HOST_QUEUE: usize = 256;
 
 pub(super) struct Crossing {
@@ -361,7 +360,6 @@ fn record(env: &mut Environment, to: Side, packet: &[u8]) {
     }
 }
 
-/// Returns whether the border router's node has room for a packet.
 fn has_room(mesh: &mut Mesh<'_>, border: usize) -> bool {
     let native = mesh.native(border);
     native.is_some_and(|(native, _)| native.node.has_room())

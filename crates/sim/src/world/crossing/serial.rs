@@ -64,7 +64,6 @@ impl Serial {
         }
     }
 
-    /// Returns the packet that arrives.
     pub(super) fn output(&mut self, to: Side) -> Option<Vec<u8>> {
         let way = match to {
             Side::Mesh => &mut self.down,
@@ -79,7 +78,6 @@ impl Serial {
         (self.busy, self.full)
     }
 
-    /// Returns the duration of a packet on the line.
     fn time(&self, packet: &[u8]) -> Duration {
         let bits = (packet.len() as u64 + FRAMING) * BITS;
         Duration::from_micros((bits * 1_000_000).div_ceil(self.params.rate.into()))

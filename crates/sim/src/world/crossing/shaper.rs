@@ -22,7 +22,6 @@ impl AsMut<Vec<u8>> for Packet {
     }
 }
 
-/// Shaping algorithm.
 enum Rule {
     Taim(Box<Taim<HeapMemory, Packet>>),
     FairQueue(FairQueue<Packet>),

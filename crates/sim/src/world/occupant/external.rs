@@ -45,21 +45,18 @@ pub(in crate::world) struct External {
     is_loaded: bool,
     /// State of the radio between works, as the node requested it.
     rest: RadioWork,
-    /// Incomplete line of text.
     text: Vec<u8>,
     figures: ExternalFigures,
     /// Whether a notice about damage on the line was given.
     has_told_of_damage: bool,
 }
 
-/// State of the connection to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::world) enum Presence {
     /// No node is connected.
     Absent,
     /// A node was asked to begin and has not answered.
     Begins,
-    /// A node is running.
     Here,
     /// A node has not answered for longer than `external.patience`.
     Silent,
@@ -74,7 +71,6 @@ enum ResultOwner {
     Former,
 }
 
-/// Something to report to the node.
 enum Item {
     Begin,
     Time,
@@ -133,7 +129,6 @@ impl External {
         self.parent
     }
 
-    /// Returns the counters of the node's line.
     pub(in crate::world) fn figures(&self) -> ExternalFigures {
         let counters = self.asker.counters();
         ExternalFigures {
@@ -153,7 +148,6 @@ impl External {
         self.leave();
     }
 
-    /// Records that the node has left.
     fn leave(&mut self) {
         if self.owes == ResultOwner::Node {
             self.owes = ResultOwner::Former;

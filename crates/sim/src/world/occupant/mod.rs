@@ -24,7 +24,6 @@ pub(super) struct Place {
     pub(super) memory_bytes: usize,
 }
 
-/// Owner of a place's radio.
 pub(super) enum Occupant {
     /// A node of Redpoll's stack, with its applications.
     Native(Box<Native>),
@@ -36,7 +35,6 @@ pub(super) enum Occupant {
     External(Box<External>),
 }
 
-/// Reports of a world to an occupant.
 pub(super) trait Resident {
     /// Handles a requested wake-up.
     fn on_wake(&mut self, seat: &mut Seat<'_>);
@@ -44,7 +42,6 @@ pub(super) trait Resident {
     /// Handles a frame that its radio received: [`Air::received`](crate::air::Air::received).
     fn on_frame(&mut self, seat: &mut Seat<'_>);
 
-    /// Handles the result of a work of its radio.
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult);
 
     /// Handles the beginning of a frame at its raw radio.
@@ -58,7 +55,6 @@ pub(super) trait Resident {
 }
 
 impl Occupant {
-    /// Returns the common interface of all occupants.
     pub(super) fn resident(&mut self) -> &mut dyn Resident {
         match self {
             Occupant::Native(native) => &mut **native,

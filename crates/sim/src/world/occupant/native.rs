@@ -26,7 +26,6 @@ pub(crate) struct Native {
     wants_at: Option<Instant>,
     /// Time of the next call that an application requested.
     apps_wake_at: Instant,
-    /// Work of its processor.
     pub(crate) labour: Labour,
     /// The frame counter in its flash, which outlives a restart.
     pub(crate) counter_stored: u32,
@@ -47,7 +46,6 @@ impl Native {
         }
     }
 
-    /// Adds an application to the node and starts it.
     pub(in crate::world) fn add_app(&mut self, seat: &mut Seat<'_>, app: Box<dyn App>) {
         self.apps.push(app);
         self.with_apps(seat, |apps, cx| {
@@ -178,7 +176,6 @@ impl Native {
             .then(|| self.labour.take_time(env.now, each))
     }
 
-    /// Calls `act` with the applications.
     fn with_apps(
         &mut self,
         seat: &mut Seat<'_>,

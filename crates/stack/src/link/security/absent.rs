@@ -7,7 +7,6 @@ use redpoll_mac::{Access, Indication, Mac, RxInfo};
 
 use super::Link;
 
-/// Whether frames may be protected.
 pub(crate) const SEALS: bool = false;
 
 /// The empty counterpart of the buffer for a frame without its protection.

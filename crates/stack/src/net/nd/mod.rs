@@ -84,7 +84,6 @@ pub(crate) mod status {
     pub(crate) const MOVED: u8 = 3;
 }
 
-/// The outcome of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elapsed {
     /// A message is due, or no timer was.
@@ -242,7 +241,6 @@ impl Discovery {
 pub(crate) struct Question {
     pub(crate) src: Addr,
     pub(crate) target: Addr,
-    /// The link-layer address in the solicitation.
     pub(crate) link: Option<Address>,
     pub(crate) registers: bool,
 }

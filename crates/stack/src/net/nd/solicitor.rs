@@ -182,7 +182,6 @@ impl Solicitor {
         mine == router
     }
 
-    /// A solicitor with a given router, with which it registers at `at`.
     pub(crate) fn registering(router: Address, at: Instant) -> Self {
         Solicitor {
             state: HostState::Registering {

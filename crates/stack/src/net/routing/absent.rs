@@ -9,7 +9,6 @@ use crate::profile::Profile;
 
 /// The longest extension header of RPL.
 pub(super) const EXTENSION_MAX: usize = 0;
-/// The longest message of RPL.
 pub(super) const MESSAGE_MAX: usize = 0;
 
 /// RPL's state, which does not exist.
@@ -27,7 +26,6 @@ impl<P: Profile> Rpl<P> {
     }
 }
 
-/// Whether a hop-by-hop option is RPL's.
 pub(super) const fn is_option(_kind: u8) -> bool {
     false
 }

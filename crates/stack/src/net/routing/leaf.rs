@@ -7,13 +7,10 @@ use redpoll_wire::ieee802154::Address;
 use super::Quality;
 use crate::{PARENTS_MAX, SleepyConfig};
 
-/// A leaf's parents.
 #[derive(Debug)]
 pub(super) struct Leaf {
     candidates: [Option<u16>; PARENTS_MAX],
-    /// The index of the parent.
     chosen: usize,
-    /// Consecutive failures.
     failures: u8,
     /// The number of consecutive failures after which the leaf changes its parent.
     limit: u8,

@@ -49,7 +49,6 @@ use protocol::{NoProtocol, Protocol};
 use registered::Registered;
 pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, RouteTable};
 
-/// The table of a node in the caller's memory.
 type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 
 /// A message that changes routes.
@@ -79,9 +78,7 @@ pub(crate) enum Control {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Quality {
     pub(crate) neighbour: Address,
-    /// Transmissions of the frame.
     pub(crate) attempts: u8,
-    /// Whether it was acknowledged.
     pub(crate) ok: bool,
 }
 
@@ -119,7 +116,6 @@ macro_rules! ask {
 pub(crate) const HAS_PROTOCOL: bool = EXTENSION_MAX != 0;
 /// The longest extension header that a protocol inserts.
 pub(crate) const EXTENSION_MAX: usize = if cfg!(test) { 136 } else { rpl::EXTENSION_MAX };
-/// The longest message of a protocol.
 pub(crate) const SIGNAL_MAX: usize = rpl::MESSAGE_MAX;
 
 /// Whether a hop-by-hop option is one of a routing protocol, which the destination ignores.
@@ -127,7 +123,6 @@ pub(crate) fn is_option(kind: u8) -> bool {
     rpl::is_option(kind)
 }
 
-/// A node's routes.
 pub(crate) struct Routing<P: Profile> {
     table: Table<P::Memory>,
     way: Way<P>,
@@ -167,7 +162,6 @@ impl<P: Profile> Routing<P> {
         self.table.remove(route);
     }
 
-    /// Removes all routes.
     pub(crate) fn clear(&mut self) {
         self.table.clear();
     }
@@ -177,7 +171,6 @@ impl<P: Profile> Routing<P> {
         self.table.learnt(now)
     }
 
-    /// The number of addresses registered with this router.
     pub(crate) fn neighbours(&self, now: Instant) -> usize {
         self.registered()
             .map_or(0, |registered| registered.neighbours(now))
@@ -221,7 +214,6 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Whether a route marks `dst` as unreachable.
     pub(crate) fn is_unreachable(&self, now: Instant, dst: &Addr) -> bool {
         let beyond = P::Memory::ROUTES && !dst.is_multicast() && !addr::is_link_local(dst);
         beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
@@ -271,12 +263,10 @@ impl<P: Profile> Routing<P> {
         is_lost.then(|| self.next_parent()).flatten()
     }
 
-    /// See [`Protocol::on_unreachable`].
     pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
         ask!(&mut self.way, on_unreachable(now, &mut self.table, dst));
     }
 
-    /// See [`Protocol::on_signal`].
     pub(crate) fn on_signal(
         &mut self,
         now: Instant,
@@ -287,19 +277,16 @@ impl<P: Profile> Routing<P> {
         ask!(&mut self.way, on_signal(now, identity, table, signal))
     }
 
-    /// See [`Protocol::on_error`].
     pub(crate) fn on_error(&mut self, now: Instant, identity: &Identity, error: RouterError<'_>) {
         let table = &mut self.table;
         ask!(&mut self.way, on_error(now, identity, table, error));
     }
 
-    /// See [`Protocol::on_echo_reply`].
     pub(crate) fn on_echo_reply(&mut self, now: Instant, src: &Addr, echo: EchoId) -> bool {
         let table = &mut self.table;
         ask!(&mut self.way, on_echo_reply(now, table, src, echo))
     }
 
-    /// See [`Protocol::on_load`].
     pub(crate) fn on_load(&mut self, now: Instant, turned_away: u32) {
         ask!(&mut self.way, on_load(now, turned_away));
     }
@@ -308,12 +295,10 @@ impl<P: Profile> Routing<P> {
         ask!(&self.way, poll_at())
     }
 
-    /// See [`Protocol::on_timeout`].
     pub(crate) fn on_timeout(&mut self, now: Instant, identity: &Identity) {
         ask!(&mut self.way, on_timeout(now, identity, &mut self.table));
     }
 
-    /// See [`Protocol::poll_message`].
     pub(crate) fn poll_message(
         &mut self,
         now: Instant,
@@ -324,17 +309,14 @@ impl<P: Profile> Routing<P> {
         ask!(&mut self.way, poll_message(now, identity, table, out))
     }
 
-    /// See [`Protocol::on_message_sent`].
     pub(crate) fn on_message_sent(&mut self, has_left: bool) {
         ask!(&mut self.way, on_message_sent(has_left));
     }
 
-    /// See [`Protocol::is_group`].
     pub(crate) fn is_group(&self, dst: &Addr) -> bool {
         ask!(&self.way, is_group(dst))
     }
 
-    /// See [`Protocol::admit`].
     pub(crate) fn admit(
         &self,
         identity: &Identity,
@@ -344,12 +326,10 @@ impl<P: Profile> Routing<P> {
         ask!(&self.way, admit(identity, packet, admitted))
     }
 
-    /// See [`Protocol::needs_whole`].
     pub(crate) fn needs_whole(&self) -> bool {
         ask!(&self.way, needs_whole())
     }
 
-    /// See [`Protocol::pass`].
     pub(crate) fn pass(
         &mut self,
         now: Instant,
@@ -358,7 +338,6 @@ impl<P: Profile> Routing<P> {
         ask!(&mut self.way, pass(now, &mut self.table, packet))
     }
 
-    /// See [`Protocol::onward`].
     pub(crate) fn onward(
         &mut self,
         now: Instant,
@@ -368,17 +347,14 @@ impl<P: Profile> Routing<P> {
         ask!(&mut self.way, onward(now, identity, packet))
     }
 
-    /// See [`Protocol::opens`].
     pub(crate) fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
         ask!(&self.way, opens(src))
     }
 
-    /// See [`Protocol::headroom`].
     pub(crate) fn headroom(&self) -> usize {
         ask!(&self.way, headroom())
     }
 
-    /// See [`Protocol::encapsulate`].
     pub(crate) fn encapsulate(
         &mut self,
         now: Instant,
@@ -433,7 +409,6 @@ fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> 
     follow(dst, if is_near { Some(Via::OnLink) } else { lookup() })
 }
 
-/// The next hop of a route to `dst`.
 fn follow(dst: &Addr, via: Option<Via>) -> Option<NextHop> {
     if dst.is_multicast() {
         return Some(NextHop::Link(Address::BROADCAST));

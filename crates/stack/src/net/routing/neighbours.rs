@@ -79,7 +79,6 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
-    /// The number of registrations that are valid at `now`.
     pub(crate) fn len(&self, now: Instant) -> usize {
         let entries = self.table.as_ref().iter().flatten();
         entries.filter(|n| n.until > now).count()
@@ -93,7 +92,6 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         Some(cell.take()?.link)
     }
 
-    /// The end of the registration of the neighbour at `link`.
     pub(crate) fn tenure(&self, link: Address, now: Instant) -> Option<Instant> {
         let mut until = None;
         for entry in self.table.as_ref().iter().flatten() {
@@ -109,7 +107,6 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         Some(self.find(addr, now)?.eui64)
     }
 
-    /// The TID of the valid registration of `addr`.
     pub(crate) fn tid(&self, addr: &Addr, now: Instant) -> Option<Tid> {
         self.find(addr, now)?.tid
     }

@@ -25,7 +25,6 @@ pub(crate) struct Signal<'m> {
     pub(crate) message_type: u8,
     pub(crate) code: u8,
     pub(crate) body: &'m [u8],
-    /// The addresses of its packet.
     pub(crate) src: Addr,
     pub(crate) dst: Addr,
     /// The neighbour that has sent the frame; `None` for the host side.
@@ -39,23 +38,19 @@ pub(crate) struct RouterError<'m> {
     /// The node that could not deliver a packet.
     pub(crate) from: Addr,
     pub(crate) code: u8,
-    /// The beginning of the packet.
     pub(crate) packet: &'m [u8],
 }
 
-/// The numbers of an echo request and its reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct EchoId {
     pub(crate) ident: u16,
     pub(crate) seq: u16,
 }
 
-/// A routing protocol of a node.
 #[expect(unused_variables, reason = "the defaults need few of their arguments")]
 pub(super) trait Protocol<M: Memory + 'static> {
     // --- routes ---
 
-    /// The next hop of packets to `dst`.
     fn next_hop(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || match M::ROUTES {
             true => table.lookup(now, dst),

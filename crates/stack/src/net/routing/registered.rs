@@ -31,7 +31,6 @@ use crate::net::nd::{Advertised, status};
 use crate::net::outgoing::{Content, Outbox};
 use crate::packet::{NextHop, is_unicast};
 
-/// The registrations of a router.
 pub(super) struct Registered<M: Memory + 'static> {
     advertised: Advertised,
     neighbours: Neighbours<M::Table<Option<Neighbour>>>,
@@ -59,7 +58,6 @@ impl<M: Memory + 'static> Registered<M> {
         self.advertised
     }
 
-    /// The number of addresses registered here.
     pub(super) fn neighbours(&self, now: Instant) -> usize {
         self.neighbours.len(now)
     }
@@ -111,7 +109,6 @@ impl<M: Memory + 'static> Registered<M> {
         }
     }
 
-    /// The neighbour that has registered this address.
     #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn neighbour(&self, now: Instant, address: &Addr) -> Option<Via> {
         self.neighbours.lookup(address, now).map(Via::Neighbour)
@@ -183,7 +180,6 @@ pub(super) fn confirm(
     }
 }
 
-/// A router that processes a message.
 struct Router<'r, M: Memory + 'static> {
     now: Instant,
     identity: &'r Identity,
@@ -237,7 +233,6 @@ impl<M: Memory + 'static> Router<'_, M> {
         Ok(())
     }
 
-    /// Answers a registration with this status.
     fn answer(&mut self, link: Address, target: Addr, asked: AddressRegistration, status: u8) {
         let registration = AddressRegistration { status, ..asked };
         confirm(self.outbox, self.identity, link, target, registration);
@@ -282,7 +277,6 @@ impl<M: Memory + 'static> Router<'_, M> {
         }
     }
 
-    /// A router behind this one reports a registration.
     fn on_report(
         &mut self,
         src: Addr,

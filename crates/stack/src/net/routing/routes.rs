@@ -63,7 +63,6 @@ enum Kind {
     Downward(DownwardRoute),
 }
 
-/// The registration that has created a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
@@ -159,7 +158,6 @@ impl RouteSlot {
         }
     }
 
-    /// Whether packets may take the route.
     fn is_usable(&self, now: Instant) -> bool {
         match self.kind {
             Kind::Downward(downward) => downward.is_usable(now),
@@ -249,7 +247,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.entries().filter(is_learnt).count()
     }
 
-    /// Removes the expired routes.
     pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(ended) = self.ended(now) {
             self.remove(&ended);
@@ -305,7 +302,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.hosts = self.hosts.saturating_sub(hosts);
     }
 
-    /// Removes all routes.
     pub(crate) fn clear(&mut self) {
         self.table.as_mut().fill(None);
         self.used = 0;
@@ -353,13 +349,11 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.host(now, dst).map(RouteSlot::via)
     }
 
-    /// The usable host route to `dst`.
     fn host(&self, now: Instant, dst: &Addr) -> Option<&RouteSlot> {
         let host = self.table.as_ref().get(self.host_at(dst)?)?.as_ref();
         host.filter(|host| host.is_usable(now))
     }
 
-    /// The index of the host route to `dst`.
     fn host_at(&self, dst: &Addr) -> Option<usize> {
         let hosts = self.table.as_ref().get(..self.hosts)?;
         let found = hosts.binary_search_by(|r| match r {

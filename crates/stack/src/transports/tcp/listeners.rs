@@ -54,7 +54,6 @@ pub(super) struct Listening {
     pub(super) how: Listen,
 }
 
-/// The caller's table of listeners.
 pub(super) struct ListenerTable<M: Memory + 'static>(pub(super) M::Table<ListenerSlot>);
 
 impl<M: Memory + 'static> ListenerTable<M> {
@@ -73,7 +72,6 @@ impl<M: Memory + 'static> ListenerTable<M> {
         Ok(ListenerId { index, generation })
     }
 
-    /// Closes a listener; returns its port.
     pub(super) fn close(&mut self, id: ListenerId) -> Option<u16> {
         let slot = self.0.as_mut().get_mut(usize::from(id.index));
         let slot = slot.filter(|slot| slot.generation == id.generation)?;
@@ -100,7 +98,6 @@ impl<M: Memory + 'static> ListenerTable<M> {
         slot.map_or(0, |slot| slot.resets.at(now))
     }
 
-    /// Returns the listener for a segment.
     pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<Listening> {
         INDICES.zip(self.0.as_ref()).find_map(|(index, slot)| {
             let (listener, how) = slot.open.as_ref()?;

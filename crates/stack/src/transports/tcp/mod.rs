@@ -146,7 +146,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         }
     }
 
-    /// The number of half-open connections.
     pub(crate) fn half_open(&self) -> usize {
         self.half_open.len()
     }
@@ -277,7 +276,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         }
     }
 
-    /// Processes a segment.
     pub(super) fn on_segment(
         &mut self,
         incoming: &Incoming<'_>,

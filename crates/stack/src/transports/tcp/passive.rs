@@ -35,7 +35,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.dirty = true;
     }
 
-    /// Whether a connection waits at this listener.
     pub(crate) fn may_accept(&self, listener: ListenerId) -> bool {
         let mut open = self.slots().iter().flat_map(|slot| slot.open());
         open.any(|open| open.waits_at(listener) && !open.connection.is_closed())

@@ -31,7 +31,6 @@ pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) released: bool,
     /// The application has closed or aborted it.
     pub(super) ended: bool,
-    /// The application expects data soon.
     pub(super) expects_data: bool,
     /// The peer has sent a segment since the handshake.
     pub(super) is_proven: bool,

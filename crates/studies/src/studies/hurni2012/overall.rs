@@ -48,7 +48,6 @@ impl Means {
     }
 }
 
-/// The ratio of two means of one MAC.
 struct Ratio {
     what: &'static str,
     mac: Mac,

@@ -87,7 +87,6 @@ fn neck(traffic: Traffic, load: u32) -> (String, Case) {
     (name, case_in(Building::Neck, traffic, load))
 }
 
-/// Gives a case lossy links, and extends its name.
 fn over_lossy_links((name, case): (String, Case)) -> (String, Case) {
     (format!("{name}, links lose {LOST}"), lossy(case))
 }

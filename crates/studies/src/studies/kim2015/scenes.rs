@@ -270,7 +270,6 @@ impl Traffic {
         }
     }
 
-    /// Returns the apps at each of `nodes`, in TOML.
     fn apps(self, nodes: &[String]) -> String {
         let on: Vec<String> = nodes.iter().map(|node| format!("\"{node}\"")).collect();
         let on = on.join(", ");
@@ -303,7 +302,6 @@ impl Traffic {
     }
 }
 
-/// Returns the name of the app that sends to `node`.
 fn app_of(node: &str) -> String {
     format!("readings-{}", node.trim_start_matches("node-"))
 }

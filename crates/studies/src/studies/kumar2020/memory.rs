@@ -5,7 +5,6 @@ use redpoll_experiments::{Figure, Metric, VERDICT, X};
 
 const SIZES: &str = include_str!("../../../../../firmware/size.txt");
 
-/// Bytes of Hamilton's memory.
 const HAMILTON: f64 = 32.0 * 1_024.0;
 
 const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";

@@ -144,7 +144,6 @@ pub struct Tcp {
     pub name: &'static str,
     /// Word for the TCP in the names of the criteria.
     pub word: &'static str,
-    /// Name of the TCP in scenarios.
     transport: &'static str,
 }
 

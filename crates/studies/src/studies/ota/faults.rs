@@ -12,7 +12,6 @@ const COST: Metric = Metric::new("time more", "s");
 const CAUSE: &str = "a lost connection costs three segments in flight, and one or more that its \
     timer retransmits";
 
-/// Rows of a protocol, one for each fault.
 struct Rows {
     twice: Vec<Handle>,
     whole: Vec<Handle>,

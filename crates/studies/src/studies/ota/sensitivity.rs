@@ -8,7 +8,6 @@ use redpoll_experiments::{Case, Figure};
 /// A setting's name and its changed keys.
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Settings of the link, for all protocols.
 const LINK: [Setting; 9] = [
     ("as it is", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),

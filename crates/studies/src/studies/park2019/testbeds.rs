@@ -29,7 +29,6 @@ fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     }
 }
 
-/// Adds a row with one number of a whole run.
 fn whole(
     figure: &mut Figure,
     series: &str,
@@ -323,7 +322,6 @@ fn longer(case: Case) -> Case {
         .set("duration", "6 h")
 }
 
-/// Reads [`together`] from a run of [`longer`] in which all nodes have finished.
 fn together_when_longer(run: &Run) -> Reading {
     Ok(4.0 * together(run)?)
 }
@@ -358,7 +356,6 @@ pub fn figure_14() -> Figure {
 const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index within the minute", "");
 const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio within the minute", "");
 
-/// Returns a figure of fairness by the minute.
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
         .x_label("minutes since the start of all flows")

@@ -80,7 +80,6 @@ fn nothing_comes_behind_a_fin() {
     assert_eq!(rig.read(9), b"abc");
 }
 
-/// Any order of pieces, at any position of the ring, gives the stream.
 #[test]
 fn every_order_of_four_pieces_at_every_ring_position() {
     let stream: Vec<u8> = (0..12).collect();

@@ -20,7 +20,6 @@ mod option_type {
 
 /// The unit of option lengths in bytes (RFC 4861 §4.6).
 const UNIT: usize = 8;
-/// Bytes of an option's type and length.
 const HEAD: usize = 2;
 
 /// One option.
@@ -455,7 +454,6 @@ fn units(body: &[u8]) -> usize {
     body.len().saturating_add(HEAD) / UNIT
 }
 
-/// Returns type and body of the next option.
 fn next<'a>(input: &mut Reader<'a>) -> Result<(u8, &'a [u8]), Error> {
     let [option_type, units] = input.array()?;
     let len = usize::from(units).saturating_mul(UNIT);

@@ -22,10 +22,8 @@ use crate::profile::Profile;
 /// The type of the option: one for experiments, which others skip (RFC 4727 §3.3).
 const OPTION: u8 = 0x1e;
 
-/// The state of a node that floods.
 #[derive(Default)]
 pub(super) struct Flooding {
-    /// The number of the last packet of this node.
     number: u16,
     /// Sources and numbers of the packets that came last.
     seen: [(Addr, u16); 8],

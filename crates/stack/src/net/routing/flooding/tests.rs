@@ -26,7 +26,6 @@ fn address(short: u16) -> Addr {
     addr::from_prefix_and_short(&Addr(prefix), short)
 }
 
-/// A node that floods.
 fn node(short: u16) -> Node<HeapMemory> {
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let config = NodeConfig {

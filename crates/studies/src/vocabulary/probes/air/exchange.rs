@@ -55,7 +55,6 @@ impl Course {
 
 struct Sums {
     from: usize,
-    /// The last data frame of that node.
     last: Option<Sent>,
     frames: u32,
     air_ms: f64,

@@ -153,7 +153,6 @@ impl Sight for Frames {
     }
 }
 
-/// Extends the seen ranges by one frame.
 fn widened(seen: Option<HeaderBytes<Range>>, parts: &Parts, tcp: usize) -> HeaderBytes<Range> {
     let bytes = HeaderBytes {
         mac: parts.mac,

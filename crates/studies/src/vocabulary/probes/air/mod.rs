@@ -37,7 +37,6 @@ struct Eye<S> {
 
 struct Watch<S>(Rc<RefCell<S>>);
 
-/// Attaches `sight` to the frames of `world`.
 fn watch<S: Sight>(world: &mut World, sight: S) -> Box<dyn Look<S::Found>> {
     let sight = Rc::new(RefCell::new(sight));
     let prefix = world.scenario().border.prefix;
