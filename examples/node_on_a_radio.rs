@@ -34,7 +34,7 @@ pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16])
         it.caps = radio.caps();
     });
     // The radio takes frames for these addresses, and no others.
-    radio.set_identity(mac.identity());
+    radio.set_identity((&mac).into());
     // The defaults of a leaf: a short address, its receiver on, nothing forwarded.
     let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
     // All the memory there is. On a board: a `static`, in a cell that is taken once.

@@ -18,13 +18,13 @@ pub struct RadioIdentity {
     pub extended: [u8; 8],
 }
 
-impl MacConfig {
-    /// Returns the addresses for a radio.
-    pub const fn identity(&self) -> RadioIdentity {
+/// The addresses of a MAC, for its radio.
+impl From<&MacConfig> for RadioIdentity {
+    fn from(config: &MacConfig) -> Self {
         RadioIdentity {
-            pan_id: self.pan_id,
-            short: self.short,
-            extended: self.extended,
+            pan_id: config.pan_id,
+            short: config.short,
+            extended: config.extended,
         }
     }
 }

@@ -90,7 +90,12 @@ impl Node {
     }
 
     fn refused(&self, why: Refusal) -> u32 {
-        self.security.counters().refused(why)
+        self.security
+            .counters()
+            .refusals()
+            .filter(|(reason, _)| *reason == why)
+            .map(|(_, count)| count)
+            .sum()
     }
 }
 

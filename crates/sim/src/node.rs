@@ -35,7 +35,7 @@ use crate::scenario::{
 };
 use crate::topology::{NodeRoutes, Routes};
 pub use helper::Helper;
-pub(crate) use security::{refusals, store_counter, take_sealed};
+pub(crate) use security::{store_counter, take_sealed};
 pub use sockets::Sockets;
 pub(crate) use sockets::datagram_ports;
 

@@ -29,7 +29,7 @@ fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
         it.short = short;
         it.caps = radio.caps();
     });
-    radio.set_identity(mac.identity());
+    radio.set_identity((&mac).into());
     mac
 }
 

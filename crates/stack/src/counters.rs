@@ -1,5 +1,7 @@
 //! The counters of a node: every drop has a reason.
 
+use core::fmt;
+
 /// Why the IP layer of a node dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
@@ -58,8 +60,7 @@ pub enum DropReason {
 const REASONS: usize = 22;
 
 impl DropReason {
-    /// Every reason, in the order of [`NodeCounters::drops`].
-    pub const ALL: [DropReason; REASONS] = [
+    const ALL: [DropReason; REASONS] = [
         DropReason::Malformed,
         DropReason::BadChecksum,
         DropReason::BadSource,
@@ -83,10 +84,12 @@ impl DropReason {
         DropReason::SourceRoute,
         DropReason::Fragment,
     ];
+}
 
-    /// The reason's name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
+/// Writes the reason's name in reports.
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             DropReason::Malformed => "ip_malformed",
             DropReason::BadChecksum => "bad_checksum",
             DropReason::BadSource => "bad_source",
@@ -109,7 +112,7 @@ impl DropReason {
             DropReason::RankError => "rank_error",
             DropReason::SourceRoute => "source_route",
             DropReason::Fragment => "ipv6_fragment",
-        }
+        })
     }
 }
 
@@ -173,6 +176,8 @@ impl NodeCounters {
 
 #[cfg(test)]
 mod tests {
+    use std::string::ToString;
+
     use super::*;
 
     #[test]
@@ -185,7 +190,7 @@ mod tests {
             assert_eq!(counters.drops().map(|(_, n)| n).sum::<u32>(), 1);
             let same_name = DropReason::ALL
                 .into_iter()
-                .filter(|r| r.name() == reason.name());
+                .filter(|r| r.to_string() == reason.to_string());
             assert_eq!(same_name.count(), 1);
         }
     }

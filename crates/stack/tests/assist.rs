@@ -103,7 +103,7 @@ fn an_assistant_changes_keeps_and_sends() {
     assert_eq!(packets[0].1[54], 0x7f);
     assert_eq!(lone.node.assistant().hop_limits, [63, 63]);
     assert_eq!(lone.node.free_slots(), SLOTS);
-    assert!(DropReason::ALL.iter().all(|why| lone.dropped(*why) == 0));
+    assert!(lone.node.counters().drops().all(|(_, count)| count == 0));
 }
 
 /// A malformed packet of an assistant, or one without a route, is dropped and counted.

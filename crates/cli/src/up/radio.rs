@@ -164,7 +164,7 @@ where
             .counters()
             .refusals()
             .filter(|(_, count)| *count > 0)
-            .map(|(why, count)| format!("{count} {}", why.name()))
+            .map(|(why, count)| format!("{count} {why}"))
             .collect();
         let refused = if refused.is_empty() {
             "none".to_owned()

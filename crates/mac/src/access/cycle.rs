@@ -56,7 +56,7 @@ pub enum Move<W> {
         /// Whether the radio assesses the channel first.
         cca: bool,
     },
-    /// Repeat the loaded [`Cycle::cargo`] by this job. It ends as a transmission does, or in
+    /// Repeat the loaded [`CycleStatus::cargo`] by this job. It ends as a transmission does, or in
     /// [`CycledResult::Answered`].
     Repeat(W),
     /// The attempt fails as on a busy channel.
@@ -120,8 +120,6 @@ pub struct CycleProperties {
     pub repeats_all: bool,
     /// Bytes of the method's header before the payload of a data frame.
     pub header_len: usize,
-    /// Whether [`Cycle::again`] replaces the retransmission rules of the MAC.
-    pub has_layer: bool,
     /// Number of neighbours for which the upper layer may hold packets; 0 for no limit.
     pub neighbour_queues: usize,
 }
@@ -159,6 +157,9 @@ pub enum CycleEvent<'f> {
     Overheard(&'f [u8]),
     /// A frame is now in service. [`Move::Wait`] delays its first attempt.
     Submitted(Target),
+    /// The radio is free for the frame in service. The answer is the next step; without one the
+    /// frame is sent once, after a channel assessment.
+    Ready(Target),
     /// The channel was assessed before a transmission. [`Move::Wait`] delays the next step; any
     /// other answer ends the attempt as on a busy channel.
     Sensed(Channel),
@@ -189,6 +190,12 @@ pub enum CycleEvent<'f> {
     /// [`Move::Silence`] fails the attempt for lack of an acknowledgment, and any other answer
     /// fails it as on a busy channel.
     Blocked,
+    /// The attempt has failed. [`Move::Wait`] delays the next attempt, any other answer drops the
+    /// frame, and without an answer the retransmission rules of the MAC apply.
+    Failed {
+        /// Number of transmissions without an acknowledgment.
+        transmissions: u8,
+    },
     /// The MAC has returned the frame to the upper layer.
     Preempted,
     /// The frame's service has ended.
@@ -236,13 +243,6 @@ pub trait Cycle<W> {
     /// Handles an event. Some events describe an answer; an answer to another event has no effect.
     fn on_event(&mut self, now: Instant, event: CycleEvent<'_>, rng: &mut Rng) -> Option<Move<W>>;
 
-    /// Returns the next step of the frame in service.
-    fn advance(&mut self, now: Instant, target: &Target) -> Move<W>;
-
-    /// Returns the time of the next retransmission after `transmissions` without an acknowledgment;
-    /// `None` to drop the frame.
-    fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant>;
-
     /// Writes the method's header to `area`, which follows the MAC header of `mac_header_len`
     /// bytes. `src` and `dst` are the addresses of the frame. Returns the length of the frame's
     /// part in `area`.
@@ -273,14 +273,6 @@ impl<W> Cycle<W> for Infallible {
     }
 
     fn on_event(&mut self, _: Instant, _: CycleEvent<'_>, _: &mut Rng) -> Option<Move<W>> {
-        match *self {}
-    }
-
-    fn advance(&mut self, _: Instant, _: &Target) -> Move<W> {
-        match *self {}
-    }
-
-    fn again(&self, _: Instant, _: u8, _: &mut Rng) -> Option<Instant> {
         match *self {}
     }
 

@@ -125,9 +125,8 @@ impl<A: Access> Mac<A> {
             return Some(self.load(content));
         }
         let content = cargo.unwrap_or(Content::Frame);
-        let target = self.target();
-        let cycled = self.access.cycle_mut()?;
-        let (work, radio) = match cycled.cycle.advance(now, &target) {
+        let step = self.tell_cycle(now, CycleEvent::Ready(self.target()));
+        let (work, radio) = match step.unwrap_or(Move::Send { cca: true }) {
             Move::Wait(until) | Move::Await(until) => {
                 self.progress = Progress::Backoff { until };
                 return self.poll_rest();
@@ -292,17 +291,15 @@ impl<A: Access> Mac<A> {
 
     /// Retries a failed frame by the rules of the layer above the method.
     fn try_cycled_again(&mut self, now: Instant, status: TxStatus) {
-        let cycled = self.access.cycle().filter(|it| it.properties.has_layer);
-        let Some(Cycled { cycle, .. }) = cycled else {
-            return self.on_attempt_failed(now, status);
-        };
         let begun = self.retry.attempts();
-        let made = match status {
+        let transmissions = match status {
             TxStatus::NoAck => begun,
             _ => begun.saturating_sub(1),
         };
-        let Some(until) = cycle.again(now, made, &mut self.rng) else {
-            return self.finish(now, status);
+        let until = match self.tell_cycle(now, CycleEvent::Failed { transmissions }) {
+            None => return self.on_attempt_failed(now, status),
+            Some(Move::Wait(until)) => until,
+            Some(_) => return self.finish(now, status),
         };
         if status == TxStatus::NoAck {
             self.retry.on_attempt();

@@ -11,7 +11,8 @@ const KEYS_MAX: usize = 3;
 /// A key and its identification in frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key {
-    index: u8,
+    /// The index; 0 for the key that frames do not identify.
+    pub index: u8,
     bytes: [u8; 16],
 }
 
@@ -20,11 +21,6 @@ impl Key {
     /// that frames do not identify (mode 0).
     pub const fn new(index: u8, bytes: [u8; 16]) -> Key {
         Key { index, bytes }
-    }
-
-    /// Returns its index; 0 for the key that frames do not identify.
-    pub const fn index(&self) -> u8 {
-        self.index
     }
 
     pub(super) const fn bytes(&self) -> &[u8; 16] {

@@ -35,6 +35,8 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
+use core::fmt;
+
 use redpoll_base::{Memory, copy, move_within};
 use redpoll_wire::Cursor;
 pub use redpoll_wire::ieee802154::SecurityLevel;
@@ -162,10 +164,12 @@ impl Refusal {
         Refusal::OldCounter,
         Refusal::NoRoom,
     ];
+}
 
-    /// Returns the reason's name in reports.
-    pub const fn name(self) -> &'static str {
-        match self {
+/// Writes the reason's name in reports.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
             Refusal::Unsecured => "unsecured",
             Refusal::Malformed => "aux_malformed",
             Refusal::Level => "security_level",
@@ -175,7 +179,7 @@ impl Refusal {
             Refusal::Replayed => "replayed",
             Refusal::OldCounter => "old_counter",
             Refusal::NoRoom => "no_replay_room",
-        }
+        })
     }
 }
 
@@ -206,11 +210,6 @@ pub struct SecurityCounters {
 }
 
 impl SecurityCounters {
-    /// Returns the number of frames rejected for this reason.
-    pub fn refused(&self, why: Refusal) -> u32 {
-        self.refusals.get(why as usize).copied().unwrap_or(0)
-    }
-
     /// Returns every reason with its count, zeros included, in the order of [`Refusal`].
     pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u32)> + '_ {
         Refusal::ALL.into_iter().zip(self.refusals)
@@ -426,7 +425,7 @@ impl<M: Memory + 'static> Security<M> {
         let key = *self.keys.find(aux.key).ok_or(Refusal::UnknownKey)?;
         let eui64 = self.eui64_of(header.src).ok_or(Refusal::UnknownSender)?;
         let counter = aux.frame_counter;
-        let age = self.replay.age(eui64, key.index(), counter);
+        let age = self.replay.age(eui64, key.index, counter);
         if age == Age::Old || counter == u32::MAX {
             return Err(Refusal::OldCounter);
         }
@@ -443,7 +442,7 @@ impl<M: Memory + 'static> Security<M> {
             Age::Repeated => Err(Refusal::Replayed),
             Age::NoRoom => Err(Refusal::NoRoom),
             Age::New | Age::Old => {
-                self.replay.note(eui64, key.index(), counter);
+                self.replay.note(eui64, key.index, counter);
                 count(&mut self.counters.opened);
                 Ok(())
             }

@@ -1,4 +1,5 @@
 use std::boxed::Box;
+use std::string::ToString;
 use std::vec;
 use std::vec::Vec;
 
@@ -378,9 +379,11 @@ fn every_refusal_has_its_own_counter_and_name() {
         assert_eq!(why as usize, i);
         let mut counters = SecurityCounters::default();
         counters.refuse(why);
-        assert_eq!(counters.refused(why), 1);
+        assert!(counters.refusals().any(|it| it == (why, 1)));
         assert_eq!(counters.refusals().map(|(_, n)| n).sum::<u32>(), 1);
-        let same = Refusal::ALL.into_iter().filter(|r| r.name() == why.name());
+        let same = Refusal::ALL
+            .into_iter()
+            .filter(|r| r.to_string() == why.to_string());
         assert_eq!(same.count(), 1);
     }
 }

@@ -287,7 +287,6 @@ impl Duty {
                 Method::ContikiMac | Method::XMac | Method::CxMac
             ),
             header_len: header::len(&self.config),
-            has_layer: self.layer.is_some(),
             neighbour_queues: layer.map_or(0, |layer| layer.neighbour_queues.into()),
         }
     }
@@ -341,6 +340,15 @@ impl Duty {
         match &self.layer {
             Some(layer) if !self.is_awake(target) => layer.first(now, &self.timing),
             _ => now,
+        }
+    }
+
+    fn advance(&mut self, now: Instant, target: &Target) -> Move {
+        match self.config.method {
+            Method::NullRdc => Move::Send { cca: true },
+            Method::ContikiMac => self.advance_contikimac(now, target),
+            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
+            Method::Lpp => self.advance_lpp(now, target),
         }
     }
 
@@ -425,6 +433,15 @@ impl Duty {
         collision
     }
 
+    /// Applies the rules of Contiki's CSMA layer, if there is one.
+    fn on_failed(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Move> {
+        let layer = self.layer.as_ref()?;
+        Some(match layer.gives_up(transmissions) {
+            true => Move::Done,
+            false => Move::Wait(layer.again(now, transmissions, &self.timing, rng)),
+        })
+    }
+
     fn on_ended(&mut self, now: Instant) {
         self.stage = Stage::Fresh;
         if let Some(layer) = &mut self.layer {
@@ -471,6 +488,7 @@ impl Cycle<Work> for Duty {
             CycleEvent::Submitted(target) => {
                 return Some(Move::Wait(self.on_submitted(now, &target)));
             }
+            CycleEvent::Ready(target) => return Some(self.advance(now, &target)),
             CycleEvent::Sensed(channel) => return Some(self.on_sensed(now, channel)),
             CycleEvent::Probe { src, target } => {
                 return self.on_probe(src, &target).then_some(Move::Wait(now));
@@ -483,25 +501,11 @@ impl Cycle<Work> for Duty {
             CycleEvent::Silence(target) => self.on_silence(now, &target),
             CycleEvent::Sent => return self.goes_on().then_some(Move::Wait(now)),
             CycleEvent::Blocked => return Some(self.on_blocked(now)),
+            CycleEvent::Failed { transmissions } => return self.on_failed(now, transmissions, rng),
             CycleEvent::Preempted => self.stage = Stage::Fresh,
             CycleEvent::Ended => self.on_ended(now),
         }
         None
-    }
-
-    fn advance(&mut self, now: Instant, target: &Target) -> Move {
-        match self.config.method {
-            Method::NullRdc => Move::Send { cca: true },
-            Method::ContikiMac => self.advance_contikimac(now, target),
-            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
-            Method::Lpp => self.advance_lpp(now, target),
-        }
-    }
-
-    /// Applies the rules of Contiki's CSMA layer.
-    fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
-        let layer = self.layer.as_ref()?;
-        (!layer.gives_up(transmissions)).then(|| layer.again(now, transmissions, &self.timing, rng))
     }
 
     fn write_header(

@@ -3,8 +3,7 @@
 use std::cell::RefCell;
 
 use redpoll_mac::security::{
-    CcmStar, CipherFault, Key, Refusal, Security, SecurityConfig, SecurityCounters, SecurityMemory,
-    SoftwareAes,
+    CcmStar, CipherFault, Key, Security, SecurityConfig, SecurityMemory, SoftwareAes,
 };
 
 use redpoll_mac::{Access, FrameBuf};
@@ -26,7 +25,7 @@ pub(super) fn secure(
     };
     let key = match spec.key {
         NodeKey::Network => params.key,
-        NodeKey::Own(bytes) => Key::new(params.key.index(), bytes),
+        NodeKey::Own(bytes) => Key::new(params.key.index, bytes),
         NodeKey::None => return 0,
     };
     let memory = SecurityMemory {
@@ -100,11 +99,4 @@ pub(crate) fn store_counter(node: &mut SimNode) -> Option<u32> {
     let counter = security.poll_counter()?;
     security.on_counter_stored(counter);
     Some(counter)
-}
-
-/// Returns the numbers of refused frames, by the name of the reason.
-pub(crate) fn refusals(counters: &SecurityCounters) -> impl Iterator<Item = (&'static str, u32)> {
-    counters
-        .refusals()
-        .map(|(why, count): (Refusal, u32)| (why.name(), count))
 }

@@ -1,11 +1,12 @@
 //! Losses at a node, by layer and reason.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use redpoll_border::Gate;
 
 use crate::air::{Counts, Outcome};
-use crate::node::{SimNode, refusals};
+use crate::node::SimNode;
 
 /// Losses at the border router's host side.
 pub(crate) struct HostSide<'a> {
@@ -26,14 +27,14 @@ pub(crate) fn drops(
     losses: &[(&'static str, u64)],
 ) -> BTreeMap<String, u64> {
     let mut drops = BTreeMap::new();
-    let mut add = |layer: &str, reason: &str, count: u64| {
+    let mut add = |layer: &str, reason: &dyn Display, count: u64| {
         if count > 0 {
             *drops.entry(format!("{layer}.{reason}")).or_insert(0) += count;
         }
     };
     for (outcome, count) in Outcome::ALL.into_iter().zip(lost) {
         if outcome != Outcome::Delivered {
-            add("radio", outcome.name(), u64::from(*count));
+            add("radio", &outcome, u64::from(*count));
         }
     }
     if let Some(node) = node {
@@ -51,18 +52,18 @@ pub(crate) fn drops(
             ("unsupported_type", mac.rx_unsupported_type),
             ("no_source", mac.rx_no_source),
         ] {
-            add("mac", reason, count.into());
+            add("mac", &reason, count.into());
         }
         if let Some(security) = node.security() {
-            for (reason, count) in refusals(security.counters()) {
-                add("security", reason, count.into());
+            for (reason, count) in security.counters().refusals() {
+                add("security", &reason, count.into());
             }
         }
         for (reason, count) in node.lowpan_counters().drops() {
-            add("lowpan", reason, count.into());
+            add("lowpan", &reason, count.into());
         }
         for (reason, count) in node.counters().drops() {
-            add("ip", reason.name(), count.into());
+            add("ip", &reason, count.into());
         }
     }
     if let Some(host) = host {
@@ -76,13 +77,13 @@ pub(crate) fn drops(
             ("unroutable_source", counters.unroutable_source),
             ("foreign_source", counters.foreign_source),
         ] {
-            add("host", reason, count.into());
+            add("host", &reason, count.into());
         }
-        add("host", "to_mesh_full", host.to_mesh);
-        add("host", "queue_full", host.to_host);
+        add("host", &"to_mesh_full", host.to_mesh);
+        add("host", &"queue_full", host.to_host);
         let (busy, full) = host.serial;
-        add("host", "serial_busy", busy);
-        add("host", "serial_full", full);
+        add("host", &"serial_busy", busy);
+        add("host", &"serial_full", full);
     }
     for (reason, count) in losses {
         add("app", reason, *count);

@@ -69,7 +69,7 @@ async fn main(_spawner: Spawner) {
         it.extended = [2, 0, 0, 0, 0, 0, 0, 2];
         it.caps = radio.caps();
     });
-    radio.set_identity(mac.identity());
+    radio.set_identity((&mac).into());
     let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
     let memory = STORAGE.take().memory();
     let mut node = Node::new(config, memory, Rng::new(seed));

@@ -1,7 +1,7 @@
 //! RPL as a [`Protocol`]: what the rest of the node asks, and what a program asks of a node that
 //! routes by RPL.
 
-use redpoll_base::{Addr, Instant, Memory, Wake};
+use redpoll_base::{Addr, Instant, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::nd;
 use redpoll_wire::ieee802154::Address;
@@ -35,12 +35,6 @@ pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + downward::ME
 pub(in crate::net::routing) struct Rpl<P: Profile> {
     parts: RplParts<P>,
     shared: Shared<P>,
-}
-
-impl<M: Memory + 'static> RplMemory<M> {
-    /// Bytes that every node is larger by for being built with RPL: its state, and two counters.
-    pub const NODE_BYTES: usize =
-        size_of::<Rpl<M>>().saturating_sub(size_of::<Registered<M>>()) + 8;
 }
 
 impl<P: Profile> Routing<P> {
@@ -347,4 +341,35 @@ fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
         },
         ..header
     })
+}
+
+#[cfg(all(
+    test,
+    target_pointer_width = "64",
+    feature = "rpl-root",
+    feature = "rpl-storing",
+    feature = "rpl-hosts",
+    feature = "rpl-eui64"
+))]
+mod tests {
+    use std::boxed::Box;
+
+    use redpoll_base::Memory;
+
+    use super::*;
+
+    enum Heap {}
+
+    impl Memory for Heap {
+        type Buffer = Box<[u8]>;
+        type Table<T: 'static> = Box<[T]>;
+    }
+
+    /// The simulator subtracts these bytes from the memory of a node without RPL:
+    /// `RPL_STATE_BYTES` in `crates/sim/src/node/routing.rs`.
+    #[test]
+    fn the_simulator_knows_the_bytes_of_the_state() {
+        let other = size_of::<Registered<Heap>>();
+        assert_eq!(size_of::<Rpl<Heap>>() - other, 968);
+    }
 }
