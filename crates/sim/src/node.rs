@@ -147,7 +147,8 @@ pub fn on_radio(
         caps: Some(caps),
         ..Birth::FIRST
     };
-    let sockets = Sockets::of(scenario, index);
+    let ports = datagram_ports(scenario);
+    let sockets = Sockets::of(scenario, index, &ports[index]);
     let own = (root, &NodeRoutes::default());
     let begins = (Seed(scenario.seed), birth);
     Some(build_with(scenario, index, own, sockets, begins, secrets, CsmaCa).node)
@@ -209,16 +210,16 @@ fn build_with<A: Access>(
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
     let guarded = security::secure(scenario, index, birth.counter_stored, &mut node);
-    let sleeps = |to: &Addr| {
-        let sleepy = scenario.nodes.iter().filter(|node| node.sleepy);
-        let mut addresses = sleepy.map(|node| global_address(&scenario.border.prefix, node.short));
-        addresses.any(|address| address == *to)
+    let sleeps = |dest: usize, address: &Addr| {
+        scenario.nodes.get(dest).is_some_and(|node| {
+            node.sleepy && *address == global_address(&scenario.border.prefix, node.short)
+        })
     };
-    for route in routes_of(scenario, index, routes) {
+    for (route, dest) in routes_of(scenario, index, routes) {
         // Adding a route cannot fail, because the node's table has an entry for each of these
         // routes. The host route to a sleepy node lasts only until this node registers its address
         // with its parent.
-        let _ = match route.len == 128 && sleeps(&route.prefix) {
+        let _ = match dest.is_some_and(|dest| sleeps(dest, &route.prefix)) {
             true => node.add_route_until_registered(route.prefix, route.via),
             false => node.add_route(route),
         };
@@ -287,7 +288,7 @@ fn config(
             it.burst = sleepy.burst;
         })
     };
-    let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
+    let advertises = scenario.nodes.iter().any(|node| node.sleepy) && spec.role != Role::Leaf;
     let config =
         NodeConfig::over_ip(scenario.address(index).unwrap_or_default(), [0; 16]).with(|it| {
             it.mac = mac(scenario, spec);
@@ -548,7 +549,12 @@ fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
         .expect("only nodes and the host are built")
 }
 
-fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Route> {
+/// Returns the routes of node `index`; a host route with the index of its destination.
+fn routes_of(
+    scenario: &Scenario,
+    index: usize,
+    routes: &NodeRoutes,
+) -> Vec<(Route, Option<usize>)> {
     let prefix = scenario.border.prefix;
     let neighbour = |node| {
         let link = scenario.link_address(node);
@@ -556,40 +562,40 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
     };
     let finds = scenario.finds_routes(index);
     let hosts = routes.hosts.iter().filter(|_| !finds);
-    let mut list: Vec<Route> = hosts
-        .map(|host| Route {
-            prefix: scenario.address(host.dest).unwrap_or_default(),
-            len: 128,
-            via: neighbour(host.next_hop),
+    let mut list: Vec<(Route, Option<usize>)> = hosts
+        .map(|host| {
+            let route = Route {
+                prefix: scenario.address(host.dest).unwrap_or_default(),
+                len: 128,
+                via: neighbour(host.next_hop),
+            };
+            (route, Some(host.dest))
         })
         .collect();
-    if Some(index) == scenario.host_index() {
-        list.push(Route {
+    let default = |via| {
+        let route = Route {
             prefix: Addr::UNSPECIFIED,
             len: 0,
-            via: Via::Host,
-        });
+            via,
+        };
+        (route, None)
+    };
+    if Some(index) == scenario.host_index() {
+        list.push(default(Via::Host));
     } else if scenario.nodes[index].role == Role::Border {
         // A packet for an address without a node must not return to the host, and every node needs
         // a route. RPL ensures both itself.
         if !finds {
-            list.push(Route {
+            let unreachable = Route {
                 prefix,
                 len: 64,
                 via: Via::Unreachable,
-            });
+            };
+            list.push((unreachable, None));
         }
-        list.push(Route {
-            prefix: Addr::UNSPECIFIED,
-            len: 0,
-            via: Via::Host,
-        });
+        list.push(default(Via::Host));
     } else if let Some(next_hop) = routes.default.filter(|_| !finds) {
-        list.push(Route {
-            prefix: Addr::UNSPECIFIED,
-            len: 0,
-            via: neighbour(next_hop),
-        });
+        list.push(default(neighbour(next_hop)));
     }
     list
 }

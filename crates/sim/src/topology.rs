@@ -9,15 +9,16 @@
 //! index. A mesh whose relays share the load has a higher capacity than one in which a single relay
 //! carries all. The same scenario always has the same routes.
 //!
-//! If this needs more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes, only
-//! the ends of apps' flows get host routes. The unused routes would take gigabytes and minutes.
+//! If this needs more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes, there
+//! are only host routes to the ends of apps' flows, along the paths of these flows. The unused
+//! routes would take gigabytes and minutes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::scenario::{Role, Scenario, TargetHost};
 
-/// Maximum number of host routes to nodes that are not the end of an app's flow.
+/// Maximum number of host routes outside of the paths of apps' flows.
 const HOST_ROUTES_MAX: usize = 1_000_000;
 
 /// A neighbour with a link in both directions.
@@ -210,8 +211,9 @@ struct Distances {
 }
 
 impl Graph<'_> {
-    /// Returns the distances to `goal` over forwarding nodes.
-    fn distances(&self, goal: usize) -> Distances {
+    /// Returns the distances to `goal` over forwarding nodes. With `until`, only those of the nodes
+    /// up to this one, nearest first.
+    fn distances(&self, goal: usize, until: Option<usize>) -> Distances {
         let mut cost = vec![None; self.neighbours.len()];
         let mut order = Vec::new();
         let mut queue = BinaryHeap::from([Reverse((0, goal))]);
@@ -221,6 +223,9 @@ impl Graph<'_> {
             }
             cost[here] = Some(distance);
             order.push(here);
+            if Some(here) == until {
+                break;
+            }
             if here != goal && !self.forwards[here] {
                 continue;
             }
@@ -290,7 +295,7 @@ impl Graph<'_> {
 }
 
 fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Routes {
-    let distances = graph.distances(root);
+    let distances = graph.distances(root, None);
     let parent = graph.spread(&distances);
     let mut nodes = vec![NodeRoutes::default(); graph.neighbours.len()];
     let mut all = 0;
@@ -303,24 +308,44 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
         };
         all += nodes[node].hops_to_root.unwrap_or(0);
     }
-    let mut is_end = vec![false; nodes.len()];
-    for &(from, to) in flows {
-        is_end[from] = true;
-        is_end[to] = true;
-    }
-    let wanted = |node: &&usize| all <= HOST_ROUTES_MAX || is_end[**node];
-    for &node in distances.order.iter().filter(wanted) {
-        let mut below = node;
-        while let Some(above) = parent[below] {
-            nodes[above].hosts.push(HostRoute {
-                dest: node,
-                next_hop: below,
-            });
-            below = above;
+    let hops: Vec<usize> = nodes
+        .iter()
+        .map(|node| node.hops_to_root.unwrap_or(0))
+        .collect();
+    // Adds a route to `dest` above `below`; returns the node above.
+    let mut climb = |dest: usize, below: usize| {
+        let above = parent[below]?;
+        let next_hop = below;
+        nodes[above].hosts.push(HostRoute { dest, next_hop });
+        Some(above)
+    };
+    if all <= HOST_ROUTES_MAX {
+        for &node in &distances.order {
+            let mut at = Some(node);
+            while let Some(below) = at {
+                at = climb(node, below);
+            }
+        }
+    } else {
+        for &(from, to) in flows {
+            // From both ends up to the node at which their paths to the root meet.
+            let (mut a, mut b) = (from, to);
+            while a != b {
+                let is_farther = hops[a] > hops[b];
+                let (end, below) = match is_farther {
+                    true => (from, &mut a),
+                    false => (to, &mut b),
+                };
+                let Some(above) = climb(end, *below) else {
+                    break;
+                };
+                *below = above;
+            }
         }
     }
     for node in &mut nodes {
         node.hosts.sort_unstable_by_key(|route| route.dest);
+        node.hosts.dedup();
     }
     Routes { root, nodes }
 }
@@ -328,7 +353,7 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
 /// Adds routes to both ends along a best path between `from` and `to`, if it is better than the
 /// present one.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
-    let distances = graph.distances(to);
+    let distances = graph.distances(to, Some(from));
     let mut path = vec![from];
     let next = |here: &usize| {
         let nearer = graph.nearer(&distances, *here);
@@ -383,6 +408,70 @@ mod tests {
         }
         // Every node reaches the root, but a node without a flow has no route from there.
         assert!(routes.path(777, 0).is_some() && routes.path(0, 777).is_none());
+    }
+
+    /// Checks that flows between neighbours in a long line need no routes at other nodes.
+    #[test]
+    fn flows_of_a_long_line_have_routes_along_their_paths_only() {
+        const NODES: usize = 2_000;
+        let around = |node: usize| [node.wrapping_sub(1), node + 1].map(|it| it.min(NODES - 1));
+        let neighbours: Vec<Vec<_>> = (0..NODES)
+            .map(|node| {
+                let mut of: Vec<_> = around(node).into_iter().filter(|it| *it != node).collect();
+                if node == 0 {
+                    of = vec![1];
+                }
+                of
+            })
+            .collect();
+        let neighbours = alike(&neighbours);
+        let graph = Graph {
+            neighbours: &neighbours,
+            forwards: &[true; NODES],
+        };
+        let flows: Vec<_> = (0..NODES / 2).map(|k| (2 * k + 1, 2 * k)).collect();
+        let routes = super::tree_routes(&graph, 0, &flows);
+        let all: usize = routes.nodes.iter().map(|node| node.hosts.len()).sum();
+        assert_eq!(all, NODES / 2);
+        for (from, to) in flows {
+            assert_eq!(routes.path(from, to), Some(vec![from, to]));
+            assert_eq!(routes.path(to, from), Some(vec![to, from]));
+        }
+        // The paths of several flows through one node.
+        let flows = [(1_999, 1_000), (1_500, 1_400), (1_450, 1_999)];
+        let routes = super::tree_routes(&graph, 0, &flows);
+        for (from, to) in flows {
+            assert_eq!(length(&routes, from, to), Some(from.abs_diff(to)));
+            assert_eq!(length(&routes, to, from), Some(from.abs_diff(to)));
+        }
+    }
+
+    /// Checks on random graphs that distances up to a node are those of all nodes before it.
+    #[test]
+    fn a_search_that_stops_at_a_node_finds_the_same_distances() {
+        let mut rng = redpoll_base::Rng::new(3);
+        for _ in 0..200 {
+            let count = 2 + rng.below_u64(30) as usize;
+            let mut neighbours = vec![Vec::new(); count];
+            for _ in 0..3 * count {
+                let [a, b] = [(); 2].map(|()| rng.below_u64(count as u64) as usize);
+                let cost = 1 + rng.below_u64(4) as u32;
+                neighbours[a].push(Neighbour { node: b, cost });
+                neighbours[b].push(Neighbour { node: a, cost });
+            }
+            let graph = Graph {
+                neighbours: &neighbours,
+                forwards: &vec![true; count],
+            };
+            let all = graph.distances(0, None);
+            for (place, node) in all.order.iter().enumerate() {
+                let some = graph.distances(0, Some(*node));
+                assert_eq!(some.order, all.order[..=place]);
+                assert_eq!(some.cost[*node], all.cost[*node]);
+                let nearer = |distances| graph.nearer(distances, *node).collect::<Vec<_>>();
+                assert_eq!(nearer(&some), nearer(&all));
+            }
+        }
     }
 
     /// 0 - 1 - 2 - 3

@@ -16,11 +16,12 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Returns the numbers of sockets that the apps of node `index` need.
-    pub fn of(scenario: &Scenario, index: usize) -> Sockets {
+    /// Returns the numbers of sockets that the apps of node `index` need; `ports` are its
+    /// [`datagram_ports`].
+    pub fn of(scenario: &Scenario, index: usize, ports: &[u16]) -> Sockets {
         let mut sockets = Sockets {
             listeners: 0,
-            udp: datagram_ports(scenario, index).len(),
+            udp: ports.len(),
             coap: 0,
         };
         for app in scenario.place(index).map_or(&[][..], |place| &place.apps) {
@@ -44,20 +45,26 @@ impl Sockets {
     }
 }
 
-/// Returns the ports of node `index`, or of the host, to which sensors send datagrams. The node
+/// Returns the ports of each node, and of the host, to which sensors send datagrams. The node
 /// counts their arrivals without an app of the scenario.
-pub(crate) fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
-    let all = scenario.places().flat_map(|place| &place.apps);
-    let to_here = all.filter_map(|app| match &app.kind {
-        AppKind::Sensor(SensorSpec {
+pub(crate) fn datagram_ports(scenario: &Scenario) -> Vec<Vec<u16>> {
+    let mut places = vec![Vec::new(); scenario.places().count()];
+    for app in scenario.places().flat_map(|place| &place.apps) {
+        if let AppKind::Sensor(SensorSpec {
             to,
             transport: SensorTransport::Udp | SensorTransport::Ideal,
             ..
-        }) if scenario.index_of(to) == Some(index) => Some(to.port),
-        _ => None,
-    });
-    let mut ports: Vec<u16> = to_here.collect();
-    ports.sort_unstable();
-    ports.dedup();
-    ports
+        }) = &app.kind
+            && let Some(ports) = scenario
+                .index_of(to)
+                .and_then(|index| places.get_mut(index))
+        {
+            ports.push(to.port);
+        }
+    }
+    for ports in &mut places {
+        ports.sort_unstable();
+        ports.dedup();
+    }
+    places
 }

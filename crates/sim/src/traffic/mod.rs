@@ -96,8 +96,8 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
     };
     let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
     // Receivers come first, so that no app sends to a port that opens at the same instant.
-    for index in 0..scenario.places().count() {
-        for port in datagram_ports(scenario, index) {
+    for (index, ports) in datagram_ports(scenario).into_iter().enumerate() {
+        for port in ports {
             let sink = sensor::DatagramSink::new(port, maker.peers.clone());
             apps.push((index, Box::new(sink)));
         }

@@ -154,8 +154,8 @@ impl<'a> WorldBuilder<'a> {
             notices: Vec::new(),
         };
         let mut places = Vec::new();
-        for index in 0..scenario.places().count() {
-            places.push(self.place(scenario, &mut env, index, &routes)?);
+        for (index, ports) in node::datagram_ports(scenario).iter().enumerate() {
+            places.push(self.place(scenario, &mut env, (index, ports), &routes)?);
         }
         let mut world = World {
             env,
@@ -183,7 +183,7 @@ impl<'a> WorldBuilder<'a> {
         &mut self,
         scenario: &Scenario,
         env: &mut Environment,
-        index: usize,
+        (index, ports): (usize, &[u16]),
         routes: &Routes,
     ) -> Result<Place, BuildError> {
         let mut timing = Timing::new(clock(scenario, index, env.seed));
@@ -204,7 +204,7 @@ impl<'a> WorldBuilder<'a> {
         let (occupant, node_bytes) = match others {
             Some(occupant) => (occupant, 0),
             None => {
-                let sockets = node::Sockets::of(scenario, index);
+                let sockets = node::Sockets::of(scenario, index, ports);
                 let no_routes = NodeRoutes::default();
                 let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
                 let begins = (env.seed, node::Birth::FIRST);
@@ -399,7 +399,8 @@ impl World {
         let scenario = &self.env.scenario;
         let routes = self.assigned_routes(index);
         let own = (self.plan.root, &routes);
-        let sockets = node::Sockets::of(scenario, index);
+        let ports = node::datagram_ports(scenario);
+        let sockets = node::Sockets::of(scenario, index, &ports[index]);
         let begins = (self.env.seed, birth);
         let secrets = &mut Secrets::of_seed();
         let built = node::build(scenario, index, own, sockets, begins, secrets);
