@@ -53,12 +53,12 @@ pub fn enter() -> Result<(), NamespaceError> {
 
 fn enter_as_user() -> Result<(), NamespaceError> {
     let (uid, gid) = (getuid(), getgid());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("unshare"))?;
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("make a namespace (unshare)"))?;
     // user_namespaces(7): without setgroups denied, an unprivileged process
     // may not write its group map.
     fs::write("/proc/self/setgroups", "deny").map_err(refused("deny setgroups"))?;
-    fs::write("/proc/self/uid_map", format!("0 {uid} 1")).map_err(refused("map the user"))?;
-    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group"))
+    fs::write("/proc/self/uid_map", format!("0 {uid} 1")).map_err(refused("map the user ID"))?;
+    fs::write("/proc/self/gid_map", format!("0 {gid} 1")).map_err(refused("map the group ID"))
 }
 
 /// Determines in a short-lived child whether [`enter`] and then [`Tun::create`] would work, because
@@ -89,7 +89,7 @@ pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
             Ok(WaitStatus::Exited(_, NO_TUN)) => Err(NamespaceError::NoTun),
             Ok(WaitStatus::Exited(_, errno)) => {
-                Err(refused("make one")(io::Error::from_raw_os_error(errno)))
+                Err(refused("make a namespace")(io::Error::from_raw_os_error(errno)))
             }
             _ => Err(NamespaceError::NoTun),
         },

@@ -177,7 +177,7 @@ fn what_cannot_be_is_refused() {
         ("apps.image.to", "border:5684"),
     ];
     let error = refusal(&node);
-    let expected = "got port 5684 of border, where no image-source of its protocol listens";
+    let expected = "got port 5684 of border, where no image-source with the same protocol listens";
     assert!(error.contains(expected), "{error}");
     let restart = [
         ("faults.event.type", "node-restart"),

@@ -520,7 +520,7 @@ fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
             AppKind::Sensor(sensor) if sensor.transport.is_coap() => "coap-server",
             AppKind::Client(client) if client.protocol == ClientProtocol::Coap => "coap-server",
             AppKind::Client(_) => "http-server",
-            AppKind::ImageLeaf(_) => "image-source of its protocol",
+            AppKind::ImageLeaf(_) => "image-source with the same protocol",
             _ => "bulk-sink",
         };
         let problem = format!(
