@@ -53,7 +53,8 @@ pub fn enter() -> Result<(), NamespaceError> {
 
 fn enter_as_user() -> Result<(), NamespaceError> {
     let (uid, gid) = (getuid(), getgid());
-    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET).map_err(refused("make a namespace (unshare)"))?;
+    unshare(CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWNET)
+        .map_err(refused("make a namespace (unshare)"))?;
     // user_namespaces(7): without setgroups denied, an unprivileged process
     // may not write its group map.
     fs::write("/proc/self/setgroups", "deny").map_err(refused("deny setgroups"))?;
@@ -88,9 +89,9 @@ pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
         ForkResult::Parent { child } => match waitpid(child, None) {
             Ok(WaitStatus::Exited(_, 0)) => Ok(()),
             Ok(WaitStatus::Exited(_, NO_TUN)) => Err(NamespaceError::NoTun),
-            Ok(WaitStatus::Exited(_, errno)) => {
-                Err(refused("make a namespace")(io::Error::from_raw_os_error(errno)))
-            }
+            Ok(WaitStatus::Exited(_, errno)) => Err(refused("make a namespace")(
+                io::Error::from_raw_os_error(errno),
+            )),
             _ => Err(NamespaceError::NoTun),
         },
     }
