@@ -1,6 +1,6 @@
-//! A heap for the images that need one: blocks of powers of two, each size with a
-//! list of its free ones, cut from an arena and never given back to it. To take and
-//! to give back a block take the same few instructions whatever was done before.
+//! A heap for the images that need one. Blocks have sizes of powers of two, each size with a list
+//! of free blocks. Blocks are cut from an arena and never returned to it. Allocating and freeing a
+//! block take the same few instructions at any time.
 
 use core::alloc::{GlobalAlloc, Layout};
 use core::cell::UnsafeCell;
@@ -24,7 +24,7 @@ struct Lists {
     used: usize,
 }
 
-/// See the [module](self); an image makes one its `#[global_allocator]`.
+/// See the [module](self); an image makes it its `#[global_allocator]`.
 pub struct Heap(UnsafeCell<Lists>);
 
 // SAFETY: there is one thread and no interrupt.
@@ -54,9 +54,9 @@ impl Default for Heap {
     }
 }
 
-// SAFETY: each block is cut from the arena once and is in one list or with one
-// owner; blocks of a class are as large and as aligned as any layout of the class
-// asks, up to eight bytes, which is the most that anything here is aligned to.
+// SAFETY: each block is cut from the arena once, and is in one list or has one owner. Blocks of a
+// class have at least the size and alignment of any layout of the class, up to eight bytes, which
+// is the largest alignment in the images.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: there is no other access at this time.
@@ -66,7 +66,7 @@ unsafe impl GlobalAlloc for Heap {
             return null_mut();
         };
         if let Some(block) = *list {
-            // SAFETY: what is in a list was written by `dealloc`.
+            // SAFETY: `dealloc` wrote the entries of the list.
             *list = unsafe { block.as_ref() }.next;
             return block.as_ptr().cast();
         }
@@ -75,7 +75,7 @@ unsafe impl GlobalAlloc for Heap {
             return null_mut();
         }
         lists.used += size;
-        // SAFETY: `start` and what follows it lie within the arena.
+        // SAFETY: the block at `start` lies within the arena.
         unsafe { lists.arena.0.as_mut_ptr().add(start) }
     }
 

@@ -12,8 +12,8 @@ const RUN_TIME_ERROR: u32 = 0x2_0023;
 
 fn call(operation: u32, argument: u32) -> u32 {
     let result;
-    // SAFETY: the host reads and writes what `argument` points to, which the
-    // callers below keep valid for the call; the stack is left alone.
+    // SAFETY: the host reads and writes the memory at `argument`, which the callers below keep
+    // valid for the call. The stack does not change.
     unsafe {
         asm!("bkpt 0xab", inlateout("r0") operation => result, in("r1") argument, options(nostack));
     }
@@ -54,7 +54,7 @@ pub fn fail(why: &str) -> ! {
     exit(false)
 }
 
-/// Ends the emulation unless something `holds`.
+/// Ends the emulation with an error unless `holds` is true.
 pub fn check(holds: bool) {
     if !holds {
         fail("something did not go as it should");

@@ -1,8 +1,7 @@
-//! The images `leaf-*`: [`redpoll_leaf`] on a board's serial line, at whose other end is the
-//! radio.
+//! The images `leaf-*`: [`redpoll_leaf`] on a board's serial line, whose other end is the radio.
 //!
-//! The node is in the stack frame of [`run`], which never returns, so it is not moved. The
-//! painted stack is below it.
+//! The node is in the stack frame of [`run`], which never returns, so it is not moved. The stack
+//! that is filled with a pattern is below it.
 
 use core::task::{Context, Waker};
 
@@ -48,7 +47,8 @@ pub fn run<B: Board>() -> ! {
     serve::<B>(radio, &mut node, &mut services)
 }
 
-/// Makes what lies in statics; what that takes of the stack is free again then.
+/// Makes the values that are in statics. The stack that their construction takes is free
+/// afterwards.
 #[inline(never)]
 fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Storage) {
     let radio = RADIO.put(|| {
@@ -70,7 +70,7 @@ fn await_begin(radio: &mut LineRadio<SerialLine>) -> Begin {
     }
 }
 
-/// Does whatever the node and the services on it want, for ever.
+/// Serves the node and its services forever.
 #[inline(never)]
 fn serve<B: Board>(
     radio: &mut LineRadio<SerialLine>,

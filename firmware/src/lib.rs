@@ -1,5 +1,5 @@
-//! The little that an image needs besides the engines: a start, a way to say
-//! something, and a clock that counts instructions.
+//! The parts that an image needs in addition to the engines: start code, output, and a clock that
+//! counts instructions.
 //!
 //! This is not a runtime for products. It keeps the code around the measured parts as small as
 //! possible.

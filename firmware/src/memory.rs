@@ -20,7 +20,8 @@ pub fn buffers() -> Option<[&'static mut [u8]; 4]> {
         return None;
     }
     TAKEN.store(true, Ordering::Relaxed);
-    // SAFETY: there is one thread and no interrupt, and the flag prevents a second entry.
+    // SAFETY: there is one thread and no interrupt, and the flag prevents a second call from
+    // getting the buffers.
     let Aligned([a, b, c, d]) = unsafe { &mut *addr_of_mut!(BUFFERS) };
     Some([a, b, c, d])
 }

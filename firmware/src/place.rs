@@ -1,4 +1,4 @@
-//! A place for something that lives as long as the image runs.
+//! A place for a value that exists as long as the image runs.
 
 use core::cell::UnsafeCell;
 use core::mem::MaybeUninit;
@@ -10,11 +10,11 @@ pub struct Place<T> {
     taken: AtomicBool,
 }
 
-// SAFETY: there is one thread and no interrupt, and what is put in is handed out once.
+// SAFETY: there is one thread and no interrupt, and the value is returned only once.
 unsafe impl<T> Sync for Place<T> {}
 
 impl<T> Place<T> {
-    /// An empty one.
+    /// Makes an empty place.
     pub const fn new() -> Place<T> {
         Place {
             value: UnsafeCell::new(MaybeUninit::uninit()),

@@ -1,9 +1,8 @@
-//! Counting instructions.
+//! Counts instructions.
 //!
-//! The core has no counter of them. QEMU with `-icount shift=N` lets 2^N
-//! nanoseconds of virtual time go by with each, and the system timer (ARMv6-M
-//! Architecture Reference Manual, B3.3) counts those. How many ticks an
-//! instruction is, [`calibrate`] finds out.
+//! The core has no counter of instructions. QEMU with `-icount shift=N` advances the virtual time
+//! by 2^N nanoseconds for each instruction, and the system timer (ARMv6-M Architecture Reference
+//! Manual, B3.3) counts this time. [`calibrate`] measures the number of ticks per instruction.
 
 use core::arch::asm;
 

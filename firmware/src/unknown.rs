@@ -30,7 +30,7 @@ pub fn endpoint() -> Endpoint {
     Endpoint::new(Addr(any([1; 16])), any(1))
 }
 
-/// Some way of probing.
+/// Returns any parameters of probing.
 #[inline(always)]
 pub fn keepalive() -> Option<Keepalive> {
     any(true).then(|| Keepalive {

@@ -1,4 +1,4 @@
-//! Request bodies that come in blocks, put together (RFC 7959 §2.5).
+//! Reassembly of request bodies that arrive in blocks (RFC 7959 §2.5).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub(crate) enum Progress {
     /// 2.31 (Continue).
     Continue,
     Whole(Vec<u8>),
-    /// 4.00 (Bad Request): a block whose payload is not as long as it says.
+    /// 4.00 (Bad Request): a block whose payload has another length than the block option states.
     BadBlock,
     /// 4.08 (Request Entity Incomplete): out of sequence, or of another
     /// Content-Format.
@@ -104,9 +104,10 @@ impl Assemblies {
         Progress::Continue
     }
 
-    /// Makes room for another transfer. It evicts the transfer that has waited longest for its
-    /// next block, first among those with only their first block of at most `first` bytes. Its
-    /// client begins again (RFC 7959 §2.9.2). `false` if no transfer can be evicted.
+    /// Makes room for another transfer. It evicts the transfer that has waited longest for its next
+    /// block. Transfers that have only a first block of at most `first` bytes are evicted first.
+    /// The client of the evicted transfer begins again (RFC 7959 §2.9.2). Returns `false` if no
+    /// transfer can be evicted.
     fn evict(&mut self, first: usize) -> bool {
         let transfers = self.under_way.iter().enumerate();
         let rank =

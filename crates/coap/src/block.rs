@@ -24,8 +24,8 @@ impl BlockSize {
     }
 }
 
-/// A block of a body that its application sends or takes in parts, each of them a request
-/// of its own (RFC 7959 §2.3: blocks that are processed one by one, without the others).
+/// A block of a body that its application sends or receives in parts. Each part is a separate
+/// request (RFC 7959 §2.3: blocks that are processed one by one, without the others).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
     /// The number of the block, below 2^20; the block begins at `num` times `size`.

@@ -46,8 +46,8 @@ pub(crate) struct Cocoa {
     is_blind: bool,
     rto: Duration,
     updated: Instant,
-    /// The draft's rules for messages that are not confirmable. Contiki's
-    /// `cocoa.c` has none: by its own words it is about confirmable ones only.
+    /// The draft's rules for messages that are not confirmable. Contiki's `cocoa.c` has no such
+    /// rules: its comment states that it applies to confirmable messages only.
     pub(crate) unconfirmed: Unconfirmed,
 }
 
@@ -74,7 +74,7 @@ impl Cocoa {
         self.rto
     }
 
-    /// Ages the estimate: an old one approaches 1 to 3 s (the draft, §4.3 and appendix B.2).
+    /// Ages the estimate: an old estimate approaches 1 to 3 s (the draft, §4.3 and appendix B.2).
     fn age(&mut self, now: Instant) {
         // The estimate ages as often as it would have on time. Each step takes at least 16 times
         // the estimate, so there are few steps.

@@ -29,7 +29,7 @@ pub struct Transmission {
     pub ack_random_percent: u32,
     /// MAX_RETRANSMIT, at most 10; 4.
     pub max_retransmit: u8,
-    /// NSTART: interactions outstanding with one peer at a time; 1.
+    /// NSTART: maximum number of outstanding interactions with one peer; 1.
     pub nstart: usize,
 }
 
@@ -95,10 +95,10 @@ pub struct Config {
     pub negotiates_early: bool,
     /// The largest body that it takes, in bytes.
     pub max_body: usize,
-    /// Whether the application takes request bodies block by block, as they come and
-    /// perhaps more than once, instead of whole: [`Incoming::part`](crate::Incoming::part)
-    /// then says which block it is. So a body may be longer than memory (RFC 7959 §2.3:
-    /// each block is acted upon by itself).
+    /// Whether the application receives request bodies block by block, as blocks arrive and perhaps
+    /// more than once, instead of as a whole: [`Incoming::part`](crate::Incoming::part) then has
+    /// the number of the block. A body may then be longer than memory (RFC 7959 §2.3: each block is
+    /// acted upon by itself).
     pub takes_parts: bool,
     /// Requests of its own at a time, sent and waiting.
     pub max_requests: usize,
@@ -106,9 +106,10 @@ pub struct Config {
     pub max_served: usize,
     /// Bodies that it puts together or hands out in blocks at a time.
     pub max_transfers: usize,
-    /// The longest response in bytes to a peer with an unverified address. Before a longer one,
-    /// the peer must repeat an Echo option (RFC 9175 §2.6). The default of 136 is the RFC's own
-    /// example: with the headers below, three times the length of the shortest request.
+    /// The longest response in bytes to a peer with an unverified address. Before a longer
+    /// response, the peer must repeat an Echo option (RFC 9175 §2.6). The default of 136 is the
+    /// RFC's own example: with the headers below CoAP, three times the length of the shortest
+    /// request.
     pub initial_response: usize,
     /// Number of messages stored to recognise duplicates.
     pub max_seen: usize,

@@ -17,7 +17,8 @@ pub(crate) const ECHO: u16 = 252;
 const WINDOW: Duration = Duration::from_secs(64);
 /// Time for which a peer counts as verified after its last request.
 const TRUST: Duration = Duration::from_secs(3_600);
-/// Peers that are remembered; the one that asked longest ago gives way.
+/// Maximum number of remembered peers. A further peer replaces the peer whose request is the
+/// oldest.
 const PEERS: usize = 16;
 
 #[derive(Debug)]

@@ -140,13 +140,13 @@ mod tests {
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xf0]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0x0f]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xb4, b'a']), reset);
-        // Empty with something behind it: a token, a payload.
+        // An empty message with bytes after the header: a token, a payload.
         assert_eq!(unfit(&[0x41, 0, 1, 2, 9]), reset);
         // Reserved classes.
         for class in [1, 3, 6, 7] {
             assert_eq!(unfit(&[0x40, class << 5 | 1, 1, 2]), reset);
         }
-        // A non-confirmable message with such a fault is passed over in silence.
+        // A non-confirmable message with such a fault is ignored silently.
         assert_eq!(unfit(&[0x50, 1, 1, 2, 0xff]), Unfit::Ignored);
     }
 

@@ -68,7 +68,7 @@ impl Reliable {
         self.pending.iter()
     }
 
-    /// RFC 7252 §4.4: the one that an Acknowledgement or Reset belongs to.
+    /// RFC 7252 §4.4: returns the message to which an Acknowledgement or Reset belongs.
     pub(crate) fn find(&self, peer: Peer, id: MessageId) -> Option<&Pending> {
         self.to(peer).find(|pending| pending.id == id)
     }
@@ -79,7 +79,7 @@ impl Reliable {
         Some(self.pending.swap_remove(index))
     }
 
-    /// Ends the wait for what carries `cargo`.
+    /// Ends the wait for the acknowledgement of the message with `cargo`.
     pub(crate) fn take_cargo(&mut self, cargo: Cargo) -> Option<Pending> {
         let is_it = |pending: &Pending| pending.cargo == cargo;
         let index = self.pending.iter().position(is_it)?;
@@ -90,8 +90,8 @@ impl Reliable {
         self.pending.iter().map(|pending| pending.due).min()
     }
 
-    /// RFC 7252 §4.2: retransmits the next message whose timeout has passed, with a longer
-    /// timeout, or gives it up.
+    /// RFC 7252 §4.2: retransmits the next message whose timeout has passed, with a longer timeout,
+    /// or gives the message up.
     pub(crate) fn overdue(
         &mut self,
         now: Instant,

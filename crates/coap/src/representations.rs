@@ -1,5 +1,5 @@
-//! Response bodies that are handed out in blocks (RFC 7959 §2.4): kept for the
-//! blocks that are still to be asked for, so that all are of one version.
+//! Response bodies that are sent in blocks (RFC 7959 §2.4). They are stored until the client has
+//! requested all blocks, so that all blocks are of one version.
 
 use alloc::vec::Vec;
 use redpoll_base::{Duration, Instant};
@@ -14,7 +14,7 @@ struct Representation {
     touched: Instant,
 }
 
-/// See the [module](self); the least recently used goes first.
+/// See the [module](self). The least recently used representation is replaced first.
 #[derive(Debug)]
 pub(crate) struct Representations {
     kept: Vec<Representation>,

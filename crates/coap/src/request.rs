@@ -17,7 +17,7 @@ pub struct Request {
     pub path: String,
     /// The query's parts, with `&` between them; empty for none.
     pub query: String,
-    /// The body; it goes block-wise if it is longer than a block.
+    /// Body of the request, which is sent in blocks if it is longer than a block.
     pub payload: Vec<u8>,
     /// Content-Format of the payload (RFC 7252 §12.3).
     pub content_format: Option<u16>,
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// Returns the request with one block of a body, which is sent as it is.
+    /// Returns the request with one block of a body, which is sent unchanged.
     pub fn with_part(self, part: Part, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             part: Some(part),
@@ -96,7 +96,7 @@ impl Request {
 /// RFC 7967 §2.1: 2 for successes, 8 for client errors, 16 for server errors.
 const NO_RESPONSE_AT_ALL: u8 = 26;
 
-/// A request that came, its body put together.
+/// A received request with its reassembled body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Incoming {
     /// The method.
@@ -113,7 +113,7 @@ pub struct Incoming {
     pub confirmable: bool,
     /// The Content-Format that the response should have.
     pub accept: Option<u16>,
-    /// The body is this block of one, with [`Config::takes_parts`](crate::Config::takes_parts).
+    /// Block that the payload is, with [`Config::takes_parts`](crate::Config::takes_parts).
     pub part: Option<Part>,
 }
 
@@ -137,11 +137,11 @@ impl Incoming {
     }
 }
 
-/// A response: one to send, or one that came with its body put together.
+/// A response: one to send, or a received one with its reassembled body.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Response {
-    /// The code. Errors that have no name here have the general one of their
-    /// class (RFC 7252 §5.2).
+    /// The code. Errors without a name in this enumeration have the general error of their class
+    /// (RFC 7252 §5.2).
     pub status: ResponseType,
     /// The body.
     pub payload: Vec<u8>,

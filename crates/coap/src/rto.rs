@@ -7,7 +7,7 @@ use crate::cocoa::Cocoa;
 use crate::config::{RtoPolicy, Transmission};
 use crate::message::Peer;
 
-/// Number of peers with an estimate; the least recently used one is replaced.
+/// Maximum number of peers with an estimate. A further peer replaces the least recently used one.
 const MAX_PEERS: usize = 16;
 
 #[derive(Debug)]

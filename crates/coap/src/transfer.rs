@@ -1,5 +1,5 @@
-//! A request of this endpoint with all its messages: the blocks of its body, then those of the
-//! response (RFC 7959 §2.4, §2.5, §2.7).
+//! A request of this endpoint with all its messages: the blocks of its body, and then the blocks of
+//! the response (RFC 7959 §2.4, §2.5, §2.7).
 
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet, ResponseType};
@@ -23,7 +23,7 @@ pub(crate) struct Transfer {
 
 #[derive(Debug)]
 enum Phase {
-    /// The body goes up; from this offset on it has not been taken.
+    /// The body is sent; the server has not accepted the bytes from this offset on.
     Up { offset: usize, in_blocks: bool },
     Down {
         first: Response,
@@ -156,7 +156,7 @@ impl Transfer {
         block1: Option<Block>,
     ) -> Option<Step> {
         let body_len = self.request.payload.len();
-        // RFC 7959 §2.9.3: 4.13 is a hint to try blocks, or smaller ones.
+        // RFC 7959 §2.9.3: the response 4.13 suggests blocks, or smaller blocks.
         if response.status == ResponseType::RequestEntityTooLarge && self.request.part.is_none() {
             let smaller = match block1 {
                 Some(block) if in_blocks => Some(block.size).filter(|size| *size < self.size),

@@ -11,7 +11,7 @@ const A_BYTE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unconfirmed {
-    /// Messages since the last confirmable one.
+    /// Number of messages since the last confirmable message.
     in_a_row: u8,
     not_before: Option<Instant>,
 }

@@ -1,6 +1,6 @@
 //! The buffer between a service and its connection.
 
-/// Bytes that are on their way from a service to its connection, or back.
+/// Maximum number of bytes in transit from a service to its connection, or back.
 pub(crate) const HELD: usize = 512;
 /// Bytes for the connection: the number already sent, and the total.
 pub(crate) struct Held {

@@ -47,7 +47,7 @@ pub type Storage = redpoll_stack::LeafStorage;
 /// The node of this crate.
 pub type Device = Node<LeafMemory>;
 
-/// The services of the node, and the one connection that they share.
+/// The services of the node, and the connection that they share.
 pub struct Services {
     echo: Option<ListenerId>,
     web: Option<ListenerId>,
@@ -77,8 +77,8 @@ pub fn config(begin: &Begin) -> NodeConfig {
     }
 }
 
-/// Returns a node with these settings in its memory. It has one route: every other address is
-/// behind its parent.
+/// Returns a node with these settings in its memory. Its only route leads all other addresses to
+/// its parent.
 #[inline(never)] // stack: what it takes to make a node is free when it serves
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);

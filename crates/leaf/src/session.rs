@@ -12,12 +12,12 @@ const DATAGRAM: usize = 128;
 /// A connection without progress for this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// While another client waits, a connection that has been there for this long gives way...
+/// Time for which a connection may exist while another client waits. After that it is reset if its
+/// peer accepts fewer bytes than [`LEAST_PACE`] in a second.
 const GRACE: Duration = Duration::from_secs(2);
 /// ...if its peer takes fewer bytes than this in a second.
 const LEAST_PACE: u64 = 300;
-/// The send buffer of [`Storage`](crate::Storage) in bytes: what is not given yet waits until the
-/// peer has acknowledged all but these.
+/// Bytes that a peer must accept in a second, see [`GRACE`].
 const SEND_BUFFER: u32 = 1_848;
 
 pub(crate) enum Service {
@@ -76,8 +76,8 @@ impl Session {
             .map(|_| if self.is_wanted { end.min(look) } else { end })
     }
 
-    /// Resets a connection on which nothing moves, or whose peer takes too little while another
-    /// one waits. A forged SYN does not count, because its sender completes no handshake.
+    /// Resets a connection without progress, or whose peer accepts too little while another peer
+    /// waits. A forged SYN does not count, because its sender completes no handshake.
     pub(crate) fn look(&mut self, now: Instant, node: &mut Device) {
         let turned_away = node.counters().dropped(DropReason::NoConnectionSlot);
         self.is_wanted |= turned_away != self.turned_away;
@@ -100,7 +100,7 @@ impl Session {
         }
     }
 
-    /// Serves a new connection; one that still was there is reset.
+    /// Serves a new connection; an earlier connection that still exists is reset.
     pub(crate) fn begin(&mut self, now: Instant, node: &mut Device, conn: ConnId, what: Service) {
         self.give_up(now, node);
         self.conn = Some(conn);

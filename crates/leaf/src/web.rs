@@ -1,6 +1,6 @@
-//! A small part of HTTP/1.1 (RFC 9112): `GET` and `HEAD` of a page and of a file, one
-//! request a connection. A request may have any length; of its first line the beginning
-//! counts, and of the rest that it ends with an empty line.
+//! A small part of HTTP/1.1 (RFC 9112): `GET` and `HEAD` of a page and of a file, one request for
+//! each connection. A request may have any length: the server reads the beginning of the first
+//! line, and searches the other lines for the empty line at the end.
 
 use redpoll_base::{Instant, divide, divide_long};
 
@@ -169,7 +169,7 @@ impl Web {
         let mut words = line.split(|byte| *byte == b' ');
         let (method, path) = (words.next(), words.next());
         let is_old = words.next() == Some(b"HTTP/1.0");
-        // RFC 9112 §3.2: one Host, which only HTTP/1.0 may leave out.
+        // RFC 9112 §3.2: a request has one Host field, which only HTTP/1.0 may omit.
         if self.is_bad || self.hosts > 1 || self.hosts == 0 && !is_old {
             self.phase = Phase::Over;
             held.fill(|out| Text::of(out).head("400 Bad Request", 0).len);
@@ -254,7 +254,7 @@ fn remainder(n: u32, quotient: u32, by: u32) -> u32 {
     n.wrapping_sub(quotient.wrapping_mul(by))
 }
 
-/// Text in a buffer; what does not fit is left out.
+/// Text in a buffer; text that does not fit is left out.
 struct Text<'a> {
     out: &'a mut [u8],
     len: usize,

@@ -207,7 +207,7 @@ impl Interface {
         self.lqi.set(lqi.into());
     }
 
-    /// Stores a received frame in place of one that was not read.
+    /// Stores a received frame; it replaces a frame that was not read.
     pub(crate) fn receive(&self, frame: &[u8]) {
         let len = self.input.write(frame);
         self.in_size.set(len as c_int);
@@ -225,12 +225,12 @@ impl Interface {
         len > 0
     }
 
-    /// Reports that the frame has been sent.
+    /// Reports to the module that its frame has been sent.
     pub(crate) fn sent(&self) {
         self.out_size.set(0);
     }
 
-    /// Moves what it has printed to the end of `text`.
+    /// Moves the text that the module has printed to the end of `text`.
     pub(crate) fn take_text(&self, text: &mut Vec<u8>) {
         if self.text_flag.get() == 0 {
             return;

@@ -1,4 +1,5 @@
-//! A loaded module as a node of the simulator: when it runs next, and what its radio does.
+//! A loaded module as a node of the simulator: the times at which it runs, and the actions of its
+//! radio.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};
@@ -38,8 +39,8 @@ impl Module {
         }
     }
 
-    /// Returns the time of its clock. A timer in microseconds is due when the clock shows exactly
-    /// its time, which a fast clock may have passed by one.
+    /// Returns the time of the node's clock. A timer in microseconds expires when the clock shows
+    /// exactly its time, which a fast clock may have passed by one microsecond.
     fn clock_us(&self, now: Instant) -> u64 {
         let now_us = now.as_micros();
         let timer_us = self.interface.timers().rtimer_us;

@@ -30,8 +30,8 @@ pub(crate) fn leave() -> u64 {
 }
 
 /// C17 §7.22.2.1: a number from 0 to `RAND_MAX`, 2^31 - 1.
-// SAFETY: no other symbol of this name is in the program; libc's is replaced on purpose, by
-// one that does what the C standard says.
+// SAFETY: no other symbol of this name is in the program. The function replaces libc's on purpose,
+// and behaves as the C standard requires.
 #[unsafe(no_mangle)]
 extern "C" fn rand() -> c_int {
     let state = STATE.get();

@@ -1,7 +1,7 @@
-//! Firmware that never waits: a thread looks at how long a node has been running.
+//! Detection of firmware that never waits: a thread measures for how long a node has been running.
 //!
-//! A module runs in the thread of the simulation, which nothing can stop; so all that is
-//! left is to say so and end the program.
+//! A module runs in the thread of the simulation, which nothing can stop. The program therefore
+//! reports the module and ends.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

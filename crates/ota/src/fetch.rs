@@ -38,9 +38,9 @@ pub enum Refused {
     HeadTooLong,
     /// The head is not HTTP's.
     Malformed,
-    /// The server has answered something else: the image may be there later.
+    /// The server has sent another status: the image may be available later.
     Status(u16),
-    /// The answer does not say how long its body is.
+    /// The answer does not state the length of its body.
     NoLength,
     /// The body has a content coding, which the request did not allow.
     Coded,
@@ -78,12 +78,12 @@ pub struct Fetch {
     offset: u64,
     /// Position in the image at which the body ends.
     end: u64,
-    /// Bytes of it that have not come; `None` before the head was whole.
+    /// Bytes of the body that have not arrived; `None` before the head is complete.
     left: Option<u64>,
 }
 
 impl Fetch {
-    /// Is to fetch what is not in `have`.
+    /// Makes a request for the part of the image that is not in `have`.
     pub fn new(have: Have) -> Fetch {
         Fetch {
             have,
@@ -143,7 +143,7 @@ impl Fetch {
             if let Some(head) = end {
                 let head = Head::parse(head)?;
                 self.filled = 0;
-                // RFC 9110 §15.2: an interim answer comes before the one that counts.
+                // RFC 9110 §15.2: an interim answer arrives before the final answer.
                 if head.status >= 200 {
                     self.begin(&head)?;
                 }

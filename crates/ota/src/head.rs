@@ -8,7 +8,7 @@ use crate::Refused;
 /// Bytes of the longest entity tag that is kept, quotes included.
 pub const ETAG_MAX: usize = 40;
 
-/// A strong entity tag (RFC 9110 §8.8.3): the server's name for one version of the image.
+/// A strong entity tag (RFC 9110 §8.8.3): the server's name for a version of the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ETag {
     bytes: [u8; ETAG_MAX],
@@ -53,15 +53,15 @@ pub(crate) struct Head {
     pub(crate) length: Option<u64>,
     pub(crate) range: Option<Range>,
     pub(crate) etag: Option<ETag>,
-    /// The body is coded, in the way of the transfer or of the content.
+    /// Whether the body has a transfer coding or a content coding.
     pub(crate) is_coded: bool,
 }
 
 impl Head {
-    /// Reads a head without the empty line behind it.
+    /// Parses a head without the empty line after it.
     ///
     /// # Errors
-    /// [`Refused::Malformed`], for what no server may send.
+    /// [`Refused::Malformed`], for a head that no server may send.
     pub(crate) fn parse(bytes: &[u8]) -> Result<Head, Refused> {
         let text = str::from_utf8(bytes).map_err(|_| Refused::Malformed)?;
         // RFC 9112 §2.2: a single line feed may end a line.
@@ -109,7 +109,7 @@ impl Head {
     }
 }
 
-/// RFC 9112 §4: `HTTP/1.1 206 Partial Content`, of whose last words none needs to be there.
+/// RFC 9112 §4: parses `HTTP/1.1 206 Partial Content`, of which the last words may be missing.
 fn status(line: &str) -> Option<u16> {
     let mut words = line.splitn(3, ' ');
     let version = words.next()?.strip_prefix("HTTP/1.")?;
@@ -119,7 +119,7 @@ fn status(line: &str) -> Option<u16> {
     u16::try_from(code).ok().filter(|code| *code >= 100)
 }
 
-/// Digits alone; `None` for anything else, and for what has no room in 64 bits.
+/// Parses digits; `None` for anything else, and for a number of more than 64 bits.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_number)

@@ -1,7 +1,7 @@
-//! Bytes in the order in which they come, written to flash a page at a time.
+//! Writes bytes to flash a page at a time, in the order in which they arrive.
 
-/// Collects a page of flash in the caller's memory, such as `[u8; 256]` or `&mut [u8]`. If that
-/// memory is lost, an incomplete page is fetched again.
+/// A page of flash that is collected in the caller's memory, such as `[u8; 256]` or `&mut [u8]`. If
+/// this memory is lost, an incomplete page is fetched again.
 #[derive(Debug)]
 pub struct Pages<P> {
     page: P,

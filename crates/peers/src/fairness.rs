@@ -32,7 +32,7 @@ pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 /// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Stacks of the flows beside Redpoll's; from [`SUBJECTS`], and not
+    /// Stacks of the flows that share the link with Redpoll's flow; from [`SUBJECTS`], and not
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// Queue lengths in packets.
@@ -46,7 +46,7 @@ pub struct Plan {
 /// A metric over all seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// The stack of the flow beside Redpoll's.
+    /// Stack of the flow that shares the link with Redpoll's flow.
     pub subject: Subject,
     /// The metric, an element of [`METRICS`].
     pub metric: &'static str,

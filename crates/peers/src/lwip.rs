@@ -55,7 +55,7 @@ mod present {
         fn peers_lwip_timeouts(side: c_int) -> c_uint;
     }
 
-    /// A process has one lwIP; the guard has exclusive access.
+    /// A process has one lwIP; the holder of this lock has exclusive access to it.
     static LWIP: Mutex<()> = Mutex::new(());
 
     /// The only lwIP of the process, with one connection; both ends share it.

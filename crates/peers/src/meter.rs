@@ -16,7 +16,7 @@ pub struct Meter {
     pub data_bytes: u64,
     /// Segments among them that begin with a byte sent before.
     pub retransmissions: u64,
-    /// Retransmissions whose bytes had all arrived, or were certain to.
+    /// Retransmissions whose bytes had all arrived, or were certain to arrive.
     pub needless: u64,
     /// Segments with payload that reached the receiver.
     pub data_arrived: u64,
@@ -66,7 +66,7 @@ impl Meter {
         }
     }
 
-    /// Returns the 64-bit offset that is nearest to the last one.
+    /// Returns the 64-bit offset that is nearest to the last offset.
     fn offset(&self, low: u32) -> u64 {
         let ahead = low.wrapping_sub(self.max as u32) as i32;
         self.max.saturating_add_signed(i64::from(ahead))

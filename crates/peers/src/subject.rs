@@ -85,7 +85,7 @@ impl Subject {
 ///
 /// # Panics
 ///
-/// If one of them is [`missing`](Subject::missing).
+/// One of the stacks is [`missing`](Subject::missing).
 pub fn open_between(
     [sender, receiver]: [Subject; 2],
     now: Instant,

@@ -1,4 +1,4 @@
-//! The radio and the tester at work, and what is written down meanwhile.
+//! The radio under test and the tester, with a record of what both report.
 
 use std::task::{Context, Poll, Waker};
 
@@ -206,7 +206,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn settle(&mut self) {
         self.radio.start(RadioWork::Listen, &[]);
         self.tester.reply(None);
-        // A failure here follows from an earlier one, which has been reported.
+        // This error follows from an earlier failure, which has been reported.
         let _ = self.quiet();
         self.seen();
         self.heard.clear();

@@ -1,5 +1,5 @@
-//! Frames (IEEE 802.15.4-2006 §7.2), byte by byte, so that what is tested here does not make
-//! them.
+//! Frames (IEEE 802.15.4-2006 §7.2), byte by byte, so that the tested code does not make the frames
+//! of its own test.
 
 use crate::{IDENTITY, TESTER};
 
@@ -64,7 +64,7 @@ pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
     frame
 }
 
-/// Returns an Imm-ACK's sequence number and frame-pending bit, if it is one.
+/// Returns an Imm-ACK's sequence number and frame-pending bit; `None` if `frame` is no Imm-ACK.
 pub(crate) fn as_ack(frame: &[u8]) -> Option<(u8, bool)> {
     match frame {
         [0x02, 0x00, dsn] => Some((*dsn, false)),

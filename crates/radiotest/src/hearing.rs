@@ -38,7 +38,7 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Short frames, so that any bus has moved one before the next has ended.
+/// Sends short frames at intervals in which any bus can move a frame before the next one ends.
 pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
     let sent: Vec<_> = (0..5)
         .map(|_| frames::to_short(bench.dsn(), IDENTITY.short, false, 4))

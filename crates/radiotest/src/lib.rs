@@ -31,11 +31,12 @@ pub struct Limits {
     /// An acknowledgement begins so long before the end of aTurnaroundTime at most. Default: a
     /// symbol.
     pub early: Duration,
-    /// Time after it. Default: three symbols. The standard allows a transmitter's clock one of
-    /// them, and a receiver's report of a frame's end two.
+    /// Longest delay of an acknowledgement after the end of aTurnaroundTime. Default: three
+    /// symbols. The standard allows an error of one symbol for a transmitter's clock, and of two
+    /// for a receiver's report of the end of a frame.
     pub late: Duration,
-    /// Between the end of something and the report of it. Default 3 ms: a frame of 127 bytes
-    /// over a slow bus, twice.
+    /// Longest time between an event and its report. Default 3 ms: the time to move a frame of 127
+    /// bytes over a slow bus twice.
     pub report: Duration,
 }
 
@@ -49,14 +50,14 @@ impl Default for Limits {
     }
 }
 
-/// The outcome of one property.
+/// Outcome of the test of one property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The radio has it.
     Passed,
-    /// The radio failed the check: a description of what was seen.
+    /// The radio failed the check; the text describes the observation.
     Failed(String),
-    /// The radio does not say that it has it: which bit is not set, or set.
+    /// The radio does not claim the property; the text names the bit that is not set, or set.
     NotAsked(&'static str),
 }
 
@@ -118,7 +119,7 @@ pub(crate) const TESTER: u16 = 0x0022;
 /// An unused address.
 pub(crate) const NOBODY: u16 = 0x0033;
 
-/// A property that is there, or what was seen instead; or why it is not asked for.
+/// Outcome of a property, or the observation that contradicts it as an error.
 pub(crate) type Finding = Result<Outcome, String>;
 type Property = (&'static str, fn(&mut Bench<'_>) -> Finding);
 

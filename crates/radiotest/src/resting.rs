@@ -1,4 +1,4 @@
-//! Time, and what the radio does while it has nothing to do.
+//! Tests of time, and of the radio's behaviour while it has nothing to do.
 
 use redpoll_mac::{RadioEvent, RadioResult, RadioWork};
 

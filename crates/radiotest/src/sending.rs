@@ -10,7 +10,8 @@ use crate::{Finding, NOBODY, Outcome, frames};
 const CCA: Duration = Duration::from_micros(timing::CCA_US);
 const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
 
-/// Sends what is loaded: that it was `frame`, once. How long it took.
+/// Sends the loaded frame, and checks that the tester received `frame` once. Returns the duration
+/// of the transmission.
 fn send(bench: &mut Bench<'_>, cca: bool, frame: &[u8]) -> Result<Duration, String> {
     let (result, took) = bench.transmit(cca)?;
     ensure(result == RadioResult::Sent, || {

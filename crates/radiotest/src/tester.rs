@@ -50,8 +50,8 @@ pub enum What {
 
 /// The other station.
 pub trait Tester {
-    /// Sends `frame`, without its FCS, after so long from now, whatever is on the air: its
-    /// preamble begins then.
+    /// Sends `frame`, without its FCS, with a preamble that begins after `delay`, whatever is on
+    /// the air.
     fn send_after(&mut self, delay: Duration, frame: &[u8]);
 
     /// Sends `frame` after so long, so that no receiver has it intact: with a wrong FCS, or with

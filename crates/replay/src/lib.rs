@@ -93,7 +93,8 @@ pub struct ReplayConfig {
     /// milliseconds without a random part (`PacketLinkP.nc`), so two frames that collided often
     /// collide again.
     pub retry_pause: Duration,
-    /// A MAC of Contiki; `None` if receivers are always on, except those of sleepy leaves.
+    /// The duty-cycled MAC of Contiki; `None` if receivers are always on, except those of sleepy
+    /// leaves.
     pub duty: Option<DutyConfig>,
 }
 
@@ -110,7 +111,7 @@ impl Replay {
         Replay { config, duty: None }
     }
 
-    /// Returns the counters of a duty-cycled MAC; `None` without one.
+    /// Returns the counters of a duty-cycled MAC; `None` without such a MAC.
     pub fn duty_counters(&self) -> Option<&DutyCounters> {
         self.duty.as_ref().map(|duty| &duty.cycle.counters)
     }

@@ -29,9 +29,9 @@ pub struct Body<B> {
     starved: bool,
     /// The application has nothing more to send.
     pub closing: bool,
-    /// The peer has nothing more to say.
+    /// Whether the peer has ended its direction.
     pub ended: bool,
-    /// Why the connection is over, if not in good order.
+    /// Error that ended the connection, if there was one.
     pub error: Option<Error>,
     /// Sequence number after the last byte, SYN or FIN that was ever sent.
     pub(crate) sent_up_to: Option<SeqNum>,
@@ -119,7 +119,7 @@ impl<B: Bytes> Body<B> {
         true
     }
 
-    /// Bytes that were written behind the last one of [`rx`](Self::rx) are in order.
+    /// Reports that the `count` bytes written after the last byte of [`rx`](Self::rx) are in order.
     pub fn on_delivered(&mut self, count: usize) {
         #[cfg(feature = "stats")]
         {

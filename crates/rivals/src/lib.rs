@@ -1,20 +1,20 @@
-//! Other TCPs to compare Redpoll's with, each a transport that a
-//! [`Node`](redpoll_stack::Node) may have in the place of its TCP.
+//! TCPs of other stacks for comparison with Redpoll's. Each is a transport that a
+//! [`Node`](redpoll_stack::Node) may have instead of its TCP.
 //!
-//! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with
-//!   a weak estimate of the round trip, or with the timer of RFC 6298;
+//! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with a weak
+//! estimate of the round trip, or with the timer of RFC 6298;
 //! - [`linux`]: a host like Linux, for the other end;
-//! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each corrected by a switch.
+//! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each of which a switch corrects.
 //!
 //! In addition, a protocol without TCP for images over the air: [`bdx`], Matter's bulk data
 //! exchange.
 //!
-//! They follow the documented behaviour of the originals and not their sources. They keep the
-//! arithmetic, clocks and defects of the originals. `docs/rivals.md` lists the release, the
-//! facts and the assumptions of each.
+//! The rivals follow the documented behaviour of the originals and not their sources. They have the
+//! arithmetic, clocks and defects of the originals. `docs/rivals.md` lists the release, the facts
+//! and the assumptions of each rival.
 //!
-//! The parts: a protocol decides ([`Protocol`]), a [`Table`] has the
-//! connections, and [`Rival`] is whichever of them a node has.
+//! A rival has three parts: a protocol makes the decisions ([`Protocol`]), a [`Table`] has the
+//! connections, and [`Rival`] is the rival that a node has.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -48,8 +48,7 @@ impl Out {
     }
 }
 
-/// A TCP: what it knows of itself, and what it does with each connection, which is a
-/// [`Control`](Self::Control) of its own and a [`Body`].
+/// A TCP with its global state. Each connection has a [`Control`](Self::Control) and a [`Body`].
 pub trait Protocol {
     /// The protocol's state of a connection, in addition to the body.
     type Control: 'static;

@@ -9,7 +9,7 @@ use crate::{Body, Protocol};
 /// The places of a table that a handle can name.
 const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
-/// Memory for one connection.
+/// Memory of a connection.
 #[derive(Debug)]
 pub struct Slot<B, C> {
     pub(crate) generation: u8,
@@ -40,7 +40,7 @@ impl<B: Bytes, C> Slot<B, C> {
 
 type Slots<M, P> = [Slot<<M as Memory>::Buffer, <P as Protocol>::Control>];
 
-/// Memory for one listening port.
+/// Memory of a listening port.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Port {
     pub(crate) port: Option<u16>,
@@ -342,8 +342,8 @@ mod tests {
         type Table<T: 'static> = Box<[T]>;
     }
 
-    /// A scan reaches the last connection, also when those before it have ended, and free
-    /// places are reused.
+    /// A scan reaches the last connection, even if earlier connections have ended, and free places
+    /// are reused.
     #[test]
     fn slots_behind_the_last_connection_are_not_looked_at() {
         let corrections = Corrections {

@@ -1,9 +1,9 @@
 //! A web server with a page and a file.
 //!
-//! Clients cannot block it. While all its connections are taken, one of them gives way: the
-//! one that has been without a request for longest, otherwise the slowest, if it takes less than 300
-//! bytes a second. A client also has a minute for its request and for each 2,000
-//! bytes of the answer, and 15 seconds between two requests.
+//! Clients cannot block it. While all its connections are in use, one of them is ended for a new
+//! client: the connection that has been without a request for longest, otherwise the slowest one,
+//! if its client receives less than 300 bytes a second. A client also has a minute for its request
+//! and for each 2,000 bytes of the answer, and 15 seconds between two requests.
 
 use core::array::from_fn;
 use core::cell::Cell;
@@ -34,9 +34,9 @@ const PATIENCE: u32 = 60_000 / LOOK;
 const LEAST_BYTES: u64 = 2_000;
 /// The looks for which a connection stays open without a request.
 const IDLE: u32 = 15_000 / LOOK;
-/// The looks before a request and its answer may give way: two seconds.
+/// Number of checks before a request and its answer may be ended for another client: two seconds.
 const GRACE: u32 = 2_000 / LOOK;
-/// Bytes of an answer that a client takes in a second, if it does not give way.
+/// Bytes of an answer that a client must receive in a second to keep its connection.
 const LEAST_PACE: u64 = 300;
 /// Bytes of an answer that may wait in the connection: the client may have taken all but these.
 const SEND_BUFFER: u64 = 2_440;
@@ -85,7 +85,7 @@ pub async fn serve<N: TcpBind>(
 enum Phase {
     #[default]
     Free,
-    /// A request or its answer is under way.
+    /// A request or its answer is in progress.
     Busy,
     /// The client has acknowledged the answer.
     Idle,
@@ -97,7 +97,8 @@ struct Slot {
     phase: Cell<Phase>,
     /// Number of the server's checks since the phase began.
     age: Cell<u32>,
-    /// Bytes of the answer that were written, and those of them before the present minute.
+    /// Bytes of the answer that were written, and the number of these at the start of the present
+    /// minute.
     given: Cell<u64>,
     before: Cell<u64>,
 }
@@ -164,7 +165,7 @@ async fn watch(slots: &[Slot; AT_ONCE], at: usize, pause: impl AsyncFn(u32)) -> 
     }
 }
 
-/// A stream whose slot counts what is written.
+/// A stream that adds the written bytes to its slot.
 struct Counted<'s, S> {
     stream: &'s mut S,
     slot: &'s Slot,
@@ -213,7 +214,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
                 !connection.needs_close()
             }
             Err(Error::Io(_) | Error::ConnectionClosed | Error::IncompleteHeaders) => break,
-            // RFC 9112 §5.1: such as a space before a colon.
+            // RFC 9112 §5.1: a malformed request, such as one with a space before a colon.
             Err(error) => {
                 let status = match error {
                     Error::TooLongHeaders | Error::TooManyHeaders => "431",
@@ -229,7 +230,8 @@ async fn converse<S: Read + Write + TcpShutdown>(
         stream.flush().await.map_err(Error::Io)?;
         slot.enter(Phase::Idle);
     }
-    // RFC 9112 §9.6: what the client still sends is read: a reset could take the answer.
+    // RFC 9112 §9.6: the server reads further bytes of the client, because a reset could destroy
+    // the answer.
     stream.stream.close(Close::Write).await.map_err(Error::Io)?;
     while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
     Ok(())

@@ -26,22 +26,23 @@ pub enum Failure<E> {
     Refused(ReasonCode),
     /// Name or topic are invalid in MQTT.
     Name,
-    /// The broker does not keep to the protocol, or says more than there is memory for.
+    /// The broker violates the protocol, or its message is longer than the memory.
     Protocol,
 }
 
 /// Seconds within which the broker hears of the sensor.
 const KEEP_ALIVE: u16 = 60;
 
-/// Connects as `name`, publishes under `topic` what `next` gives, each reading acknowledged
-/// before the next one is asked for, and goes when there is no further: how many there were.
-/// `next` waits until it is time for one, less than the broker's patience of 90 s.
+/// Connects as `name`, and publishes under `topic` the readings that `next` returns. Each reading
+/// is acknowledged before the next one is requested. Disconnects when there are no more readings;
+/// returns their number. `next` waits until a reading is due, for less than the broker's limit of
+/// 90 s.
 ///
-/// `memory` is for what the broker says in words when the connection begins or ends: 64
-/// bytes are enough for most. Acknowledgments take none.
+/// `memory` is for texts of the broker at the beginning and the end of the connection: 64 bytes are
+/// enough for most. Acknowledgments need no memory.
 ///
 /// # Errors
-/// What went wrong; readings before it are published.
+/// The error; readings before it are published.
 pub async fn publish<N: TcpConnect, R: AsRef<[u8]>>(
     net: &N,
     broker: SocketAddr,

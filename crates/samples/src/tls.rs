@@ -14,9 +14,9 @@ pub const CERTIFICATE: usize = 1_024;
 
 /// Memory of a connection: records in both directions.
 ///
-/// The first flight must fit into `output`, the longest record of the server's into `input`:
-/// RFC 6066's limit of 512 bytes is asked for, which OpenSSL keeps; 805 bytes are then the
-/// longest (RFC 6066 §4). A chain of certificates is one record.
+/// The first flight must fit into `output`, and the longest record of the server into `input`. The
+/// client requests RFC 6066's limit of 512 bytes, which OpenSSL keeps; the longest record then has
+/// 805 bytes (RFC 6066 §4). A chain of certificates is one record.
 #[derive(Debug)]
 pub struct Records<'m> {
     /// The server's records.
@@ -37,11 +37,11 @@ pub struct Psk<'k> {
 /// Returns the time for checking certificates.
 pub type Clock = fn() -> Option<u64>;
 
-/// Sends `reading`, and waits for the server's answer of as many bytes as fit into `answer`,
-/// if that has any: then the stream, whose TLS is closed.
+/// Sends `reading`, and waits until the server's answer has filled `answer`, unless `answer` is
+/// empty. Then returns the stream, whose TLS is closed.
 ///
 /// # Errors
-/// What `embedded-tls` says.
+/// The error of `embedded-tls`.
 pub async fn send_with_psk<S: Read + Write>(
     stream: S,
     records: Records<'_>,
@@ -57,10 +57,10 @@ pub async fn send_with_psk<S: Read + Write>(
 }
 
 /// Sends a reading to a server whose certificate for `name` was signed by `ca` (DER, with ECDSA on
-/// P-256), and is good at the time of `K`.
+/// P-256), and is valid at the time of `K`.
 ///
 /// # Errors
-/// What `embedded-tls` says.
+/// The error of `embedded-tls`.
 pub async fn send_with_certificate<S: Read + Write, K: TlsClock>(
     stream: S,
     records: Records<'_>,
@@ -85,7 +85,8 @@ async fn send<S: Read + Write>(
     (reading, answer): (&[u8], &mut [u8]),
 ) -> Result<S, TlsError> {
     let mut tls = TlsConnection::new(stream, records.input, records.output);
-    // TCP carries what it has; to wait for its acknowledgement would take a round trip more.
+    // TCP sends the data that it has. A wait for their acknowledgement would take another round
+    // trip.
     tls.set_flush_policy(FlushPolicy::Relaxed);
     tls.open(TlsContext::new(config, provider)).await?;
     let mut rest = reading;

@@ -1,9 +1,9 @@
-//! Two connections and an adversary between them, which knows their addresses and obeys the
-//! bytes of an input: it holds segments back, repeats and forges them.
+//! Two connections and an adversary between them, which knows their addresses. The bytes of an
+//! input determine its actions: it holds segments back, repeats and forges them.
 //!
-//! In spite of forgeries, the application reads the other one's data in order, from the
-//! beginning. If no forgery may have ended or damaged a connection ([`Between::is_damaged`]),
-//! all data arrive once the adversary falls silent.
+//! In spite of forgeries, each application reads the data of the other one in order, from the
+//! beginning. If no forgery may have ended or damaged a connection ([`Between::is_damaged`]), all
+//! data arrive after the adversary has become silent.
 
 use std::collections::VecDeque;
 
@@ -17,7 +17,7 @@ use redpoll_wire::tcp::{Flags, SeqRange};
 use crate::host::{Buffer, LOCAL, REMOTE};
 use crate::pattern;
 
-/// The bytes that decide what happens, read from the front; zeros behind.
+/// The bytes that determine the events, read from the front; zeros follow them.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -66,21 +66,21 @@ const ENDPOINTS: [Endpoint; 2] = [LOCAL, REMOTE];
 pub struct Between {
     now: Instant,
     ends: [End; 2],
-    /// Packets on their way, by sender.
+    /// Packets in transit, by sender.
     flying: [VecDeque<Vec<u8>>; 2],
     /// Packets of the past, by sender.
     past: [Vec<Vec<u8>>; 2],
-    /// The adversary knows no mercy: it may forge what is rightly believed.
+    /// Whether the adversary may also forge segments that a correct end accepts.
     merciless: bool,
     damaged: bool,
 }
 
 impl Between {
-    /// Plays `input` from the handshake on, then lets both ends finish alone.
+    /// Runs `input` from the handshake on, and then lets both ends finish without the adversary.
     ///
     /// # Panics
     ///
-    /// If a promise is broken: see the module.
+    /// A promise is broken: see the module.
     pub fn play(input: &[u8]) -> Between {
         let mut input = Input(input);
         let bits = input.byte();
@@ -152,7 +152,7 @@ impl Between {
             &meta(1),
             &Segment::parse(&meta(1), &answer).expect("a segment"),
         );
-        // The server may have nothing to say.
+        // The server may have no data to send.
         let total = [MOST, MOST * usize::from(input.byte() & 1)];
         let end = |conn, side: usize| End {
             conn,
@@ -381,7 +381,7 @@ impl Between {
         match input.byte() % 4 {
             // Text that is there already.
             0 => fields.seq = nxt - payload.len() as u32,
-            // RFC 5961 §5.2: too old an acknowledgment, or one of the future.
+            // RFC 5961 §5.2: an acknowledgment that is too old, or of data that were not sent yet.
             1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),
             2 => fields.ack = fields.ack + (1 << 17) + u32::from(input.word()),
             // RFC 9293 §3.10.7.4: no acknowledgment at all.

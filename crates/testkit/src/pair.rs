@@ -31,7 +31,7 @@ pub struct Link {
     pub reorder: u32,
     /// Longest delay of reordered segments.
     pub reorder_by: Duration,
-    /// Segments that the link gives up, and says so.
+    /// Segments that the link gives up, and reports as lost.
     pub give_up: u32,
     /// Lose exactly these, by number of segment in this direction, from 0.
     pub lose: Vec<u32>,
@@ -52,7 +52,7 @@ impl Default for Link {
     }
 }
 
-/// The plan of one side's application.
+/// The plan of a side's application.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Bytes to send; then it closes.
@@ -122,7 +122,7 @@ pub struct Report {
 enum What {
     /// The link from this side has read the first half of its segment of this number.
     Half(usize, u32),
-    /// The link from this side is done with that segment.
+    /// The link from this side has finished the service of this segment.
     Served(usize, u32),
     /// The packet with this number arrives at this side.
     Arrive(usize, usize),

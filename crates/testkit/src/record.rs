@@ -73,8 +73,8 @@ impl Record {
         self
     }
 
-    /// Control bits. PSH is not compared when receiving; ECE and CWR are if one
-    /// of them is expected.
+    /// Control bits. PSH is not compared when receiving; ECE and CWR are compared if one of them is
+    /// expected.
     pub fn flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
         self
@@ -92,7 +92,8 @@ impl Record {
         self
     }
 
-    /// Window. 4096 when sent, not compared when received, unless said.
+    /// Window. If it is not set, a sent segment has 4096, and that of a received segment is not
+    /// compared.
     pub fn win(mut self, win: u16) -> Self {
         self.win = Some(win);
         self

@@ -29,7 +29,7 @@ pub fn has_terminals(test: &str) -> bool {
     obstacle.is_none()
 }
 
-/// Returns why no pseudo-terminal can be opened; `None` if one can.
+/// Returns the reason why no pseudo-terminal can be opened; `None` if one can be opened.
 pub fn no_terminal() -> Option<String> {
     // If /dev/pts is not mounted, the kernel refuses to open the master's end.
     let master = OpenOptions::new().read(true).write(true).open("/dev/ptmx");

@@ -35,7 +35,7 @@ pub struct WireCounters {
     pub packets: u64,
     /// Segments that never arrive.
     pub lost: u64,
-    /// And those that arrive twice.
+    /// Packets that arrive twice.
     pub doubled: u64,
     /// Packets, copies included, that others may overtake.
     pub held_back: u64,

@@ -1,4 +1,4 @@
-//! The image `tcp` without TCP: what is left has nothing to do with the engine.
+//! The image `tcp` without TCP: it contains nothing of the engine.
 #![no_std]
 #![no_main]
 

@@ -164,8 +164,8 @@ struct Station {
     watches: Watches,
 }
 
-/// Measurements by step; those of steps with a packet's bytes also by whether it took several
-/// frames.
+/// Measurements by step. Those of steps with a packet's bytes are divided by whether the packet
+/// took several frames.
 struct Watches([[Watch; 2]; Step::ALL.len()]);
 
 #[derive(Default)]
@@ -213,7 +213,7 @@ impl World {
         }
     }
 
-    /// Carries out one job of the node's radio; returns whether there was one.
+    /// Carries out a work of the node's radio; returns whether there was one.
     fn serve(&mut self, index: usize) -> bool {
         let Station {
             node,

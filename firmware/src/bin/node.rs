@@ -1,6 +1,5 @@
-//! Calls everything that a node has, with arguments of which the compiler
-//! knows nothing. Like `tcp`, it is never run: it shows what the whole device
-//! side takes in flash, and whether any of it could panic.
+//! Calls all functions of a node, with arguments unknown to the compiler. Like `tcp`, the image is
+//! never run: it shows the flash of the whole device side, and whether any of it could panic.
 #![no_std]
 #![no_main]
 

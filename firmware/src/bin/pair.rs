@@ -1,11 +1,11 @@
-//! Two endpoints in memory: data one way, acknowledgments the other, and how
-//! many instructions that takes. Runs on QEMU, see [`image::stopwatch`].
+//! Two endpoints in memory: data in one direction, acknowledgments in the other, and the number of
+//! instructions that they take. Runs on QEMU, see [`image::stopwatch`].
 //!
 //! The count covers the work of both ends for a segment: the application's send and receive,
 //! requesting the segment, reading its bytes, the report that it was sent, parsing, matching,
-//! input, events, the timer; and the same for its share of acknowledgments. The copies of
-//! payload and the checksums run again separately, with the same lengths and alignments, so
-//! that the caller can subtract them.
+//! input, events, the timer; and the same for its share of acknowledgments. The copies of payload
+//! and the checksums run again separately, with the same lengths and alignments, so that the caller
+//! can subtract them.
 #![no_std]
 #![no_main]
 
@@ -29,7 +29,7 @@ const PAYLOAD: usize = 462;
 const HEADER: usize = 32;
 /// The MTU of the link.
 const MAX_LEN: usize = 1240;
-/// Segments in a round trip: what the buffers hold.
+/// Number of segments in a round trip, which fill the buffers.
 const WINDOW: usize = BUFFER / PAYLOAD;
 
 /// Capacity of the wire: the longest segment.
@@ -47,7 +47,7 @@ impl<const N: usize> Default for Aligned<N> {
 
 type End = Connection<&'static mut [u8]>;
 
-/// The link, and what went over it.
+/// The link, and counters of the segments that it carried.
 struct Link {
     wire: Aligned<WIRE>,
     now: Instant,
@@ -118,8 +118,8 @@ struct Replay {
 }
 
 impl Replay {
-    /// The checksums of one segment: when it is made, from the store, and
-    /// when it is parsed, off the wire.
+    /// Computes the checksums of a segment: when it is made, from the store, and when it is parsed,
+    /// from the wire.
     fn checksums(&mut self, src: &Addr, dst: &Addr, payload: usize) {
         let (wire, store) = (black_box(&self.wire.0), black_box(&self.store.0));
         let len = (HEADER + payload) as u32;
@@ -137,8 +137,8 @@ impl Replay {
         });
     }
 
-    /// The copies of one payload that lies at `at` in both stores: into the
-    /// sender's store, onto the wire, into the receiver's store, out of it.
+    /// Copies a payload at `at` in both stores: into the sender's store, to the wire, into the
+    /// receiver's store, and out of it.
     fn copies(&mut self, at: usize) {
         let stored = black_box(at)..at + PAYLOAD;
         let sent = black_box(HEADER)..HEADER + PAYLOAD;

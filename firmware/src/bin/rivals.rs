@@ -1,9 +1,9 @@
-//! Two nodes' transports in memory, of each TCP that Redpoll's is compared with:
-//! data one way, acknowledgments the other, how many instructions that takes, and how
-//! many bytes a connection. Runs on QEMU, see [`image::stopwatch`].
+//! Transports of two nodes in memory, for each TCP with which Redpoll's is compared: data in one
+//! direction, acknowledgments in the other. Measures the instructions, and the bytes of a
+//! connection. Runs on QEMU, see [`image::stopwatch`].
 //!
-//! The count covers the same work as `pair` for Redpoll, including copies and checksums, and
-//! also finding the connection in a table of two.
+//! The count covers the same work as `pair` for Redpoll, including copies and checksums, and also
+//! finding the connection in a table of two.
 #![no_std]
 #![no_main]
 
@@ -185,7 +185,7 @@ fn round<P: Protocol>(
 
 static mut MEMORY: [[u8; 512]; 4] = [[0; 512]; 4];
 
-/// Two tables with a connection each. The last ones that had this memory are gone.
+/// Makes two tables with a connection each. The previous tables in this memory no longer exist.
 fn tables<P: Protocol>(
     slots: &'static mut [Place<P::Control>; 2],
     ports: &'static mut [Port; 2],
@@ -202,8 +202,8 @@ macro_rules! run {
     ($name:literal, $payload:expr, $segments:expr, $make:expr, $kind:ty) => {{
         static mut SLOTS: Option<[Place<<$kind as Protocol>::Control>; 2]> = None;
         static mut PORTS: Option<[Port; 2]> = None;
-        // SAFETY: one thread, and each place in the text has statics of its own. The
-        // buffers are used by one pair of tables after the other.
+        // SAFETY: there is one thread, and each expansion of the macro has its own statics. One
+        // pair of tables after the other uses the buffers.
         let (slots, ports) = unsafe {
             let [a, b, c, d] = &mut *core::ptr::addr_of_mut!(MEMORY);
             let slots = [

@@ -1,6 +1,6 @@
-//! Protects and opens frames in memory, and says how many instructions each takes: with
-//! AES in software, and with a block cipher that takes none, as hardware does. Runs on
-//! QEMU, see [`image::stopwatch`].
+//! Protects and opens frames in memory, and prints the instructions of each: with AES in software,
+//! and with a block cipher that takes no instructions, like hardware. Runs on QEMU, see
+//! [`image::stopwatch`].
 #![no_std]
 #![no_main]
 
@@ -68,7 +68,7 @@ impl End {
     }
 }
 
-/// The laps of one cipher and one length of payload.
+/// The laps for one cipher and one length of payload.
 #[derive(Default)]
 struct Laps {
     seal: Stopwatch,

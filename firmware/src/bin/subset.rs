@@ -1,11 +1,10 @@
-//! The part of the TCP engine that has what TCPlp has, for comparison with it:
-//! active and passive open without a SYN cache, data both ways, SACK,
-//! timestamps, ECN, delayed ACKs, window probes, keep-alive, challenge ACKs.
+//! The part of the TCP engine with the functions of TCPlp, for comparison: active and passive open
+//! without a SYN cache, data in both directions, SACK, timestamps, ECN, delayed ACKs, window
+//! probes, keep-alive, challenge ACKs.
 //!
-//! Without Fast Open, the user timeout option, RACK-TLP, PRR and F-RTO, which
-//! are features of the engine; and without what an application need not call,
-//! and is then not linked: SYN cache and cookies, ICMP, changes of the path's
-//! MTU.
+//! The image lacks Fast Open, the user timeout option, RACK-TLP, PRR and F-RTO, which are features
+//! of the engine. It also lacks functions that an application need not call, which are then not
+//! linked: SYN cache and cookies, ICMP, changes of the path's MTU.
 //!
 //! Otherwise it is like the image `tcp`, and is never run either.
 #![no_std]
@@ -98,7 +97,7 @@ impl Node<'_> {
         ));
     }
 
-    /// A segment arrives: for a connection, or else for the listener.
+    /// Handles a segment: for a connection, or otherwise for the listener.
     fn input(&mut self, bytes: &[u8], free: &mut Free) {
         let meta = IpMeta {
             src: Addr(any([1; 16])),

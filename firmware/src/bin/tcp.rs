@@ -1,14 +1,13 @@
 //! Calls every function of the TCP engine with arguments unknown to the compiler, so the linked
 //! code is that of the whole engine.
 //!
-//! As a product would, it has one table of connections and one place for each
-//! thing that is done to them: else the compiler would put some of the engine
-//! in line twice.
+//! Like a product, the image has one table of connections, and calls each function at one place.
+//! With more places, the compiler would inline parts of the engine twice.
 //!
 //! `Reconnect` is omitted, because it belongs to the application.
 //!
-//! It is never run. Nothing in here panics; if the image holds code that
-//! does, it is the engine's.
+//! The image is never run. Its own code does not panic, so if the image contains code that can
+//! panic, it is the engine's.
 #![no_std]
 #![no_main]
 
@@ -110,7 +109,7 @@ impl Node<'_> {
         }
     }
 
-    /// A segment arrives: for a connection, or else for the listener.
+    /// Handles a segment: for a connection, or otherwise for the listener.
     fn input(&mut self, bytes: &[u8], free: &mut Free) {
         let meta = IpMeta {
             src: Addr(any([1; 16])),
@@ -133,7 +132,7 @@ impl Node<'_> {
         }
     }
 
-    /// A segment that no connection claims: the number of the one that it makes.
+    /// Handles a segment without a connection; returns the index of the connection that it makes.
     fn request(&mut self, meta: &IpMeta, seg: &Segment<'_>, free: &mut Free) -> Option<usize> {
         black_box(self.listener.local());
         if !self.listener.matches(meta, seg) {

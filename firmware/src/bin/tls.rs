@@ -1,6 +1,6 @@
-//! Begins a connection of TLS 1.3 with a key that both ends have (PSK, and P-256), over a stream
-//! that takes everything and ends at once. All of `embedded-tls` that a client needs is linked;
-//! up to the first flight it runs, on QEMU, and says what memory that took.
+//! Begins a connection of TLS 1.3 with a pre-shared key (PSK, and P-256), over a stream that
+//! accepts all bytes and ends at once. All parts of `embedded-tls` that a client needs are linked.
+//! The image runs up to the first flight, on QEMU, and prints the memory that this took.
 #![no_std]
 #![no_main]
 
@@ -96,8 +96,8 @@ async fn send(line: &mut Line, input: &mut [u8], output: &mut [u8]) -> Result<()
     tls.close().await.map(|_| ()).map_err(|(_, error)| error)
 }
 
-/// Runs it to its end. Returns the bytes of its future, those of the stack below, and whether
-/// the peer answered.
+/// Runs the connection to its end. Returns the bytes of its future, those of the stack below, and
+/// whether the peer answered.
 fn run(line: &mut Line) -> (usize, u32, bool) {
     let (mut input, mut output) = ([0; INPUT], [0; OUTPUT]);
     let future = send(line, &mut input, &mut output);

@@ -1,9 +1,9 @@
 //! The functions that an image needs of its board: a serial line, a way to wait for it, and a
 //! restart.
 //!
-//! Interrupts stay masked. One that is enabled in the interrupt controller wakes the
-//! processor from `wfi` all the same (ARMv6-M Architecture Reference Manual, B1.5.19), so
-//! nothing has to be handled in one.
+//! Interrupts stay masked. An interrupt that is enabled in the interrupt controller wakes the
+//! processor from `wfi` all the same (ARMv6-M Architecture Reference Manual, B1.5.19), so no
+//! interrupt needs a handler.
 
 pub mod mps2;
 pub mod nrf51;
@@ -18,13 +18,13 @@ pub trait Board {
     /// Makes the serial line ready.
     fn start();
 
-    /// The next byte that has come, if one has.
+    /// Returns the next received byte, if there is one.
     fn read() -> Option<u8>;
 
     /// Sends a byte, as soon as there is room for it.
     fn write(byte: u8);
 
-    /// The number of the interrupt that says that bytes have come.
+    /// Number of the interrupt for received bytes.
     const INTERRUPT: u8;
 }
 
@@ -50,7 +50,7 @@ const CLEAR_PENDING: u32 = 0xe000_e280;
 const RESET_CONTROL: u32 = 0xe000_ed0c;
 const RESET_REQUEST: u32 = 0x05fa_0004;
 
-/// Makes the board's serial line ready, and what waits for it.
+/// Initialises the board's serial line and the interrupt that ends its wait.
 pub fn start<B: Board>() {
     // SAFETY: nothing is handled in an interrupt, so none may be taken.
     unsafe { asm!("cpsid i", options(nomem, nostack)) };
@@ -69,7 +69,7 @@ pub fn read<B: Board>() -> u8 {
         if let Some(byte) = B::read() {
             return byte;
         }
-        // SAFETY: goes on when the interrupt is pending, masked or not.
+        // SAFETY: the instruction ends when the interrupt is pending, masked or not.
         unsafe { asm!("wfi", options(nomem, nostack)) };
     }
 }

@@ -1,5 +1,5 @@
-//! ARM's MPS2 board with the image AN385, a Cortex-M3 (Application Note AN385, and the
-//! Cortex-M System Design Kit's UART): a serial line with room for one byte.
+//! ARM's MPS2 board with the image AN385, a Cortex-M3 (Application Note AN385, and the Cortex-M
+//! System Design Kit's UART): a serial line with a buffer of one received byte.
 
 use super::{Board, load, store};
 
@@ -12,7 +12,7 @@ const DIVIDER: u32 = UART + 0x10;
 
 const TX_FULL: u32 = 1;
 const RX_FULL: u32 = 1 << 1;
-/// Transmitter and receiver on, an interrupt when a byte has come.
+/// Transmitter and receiver on, with an interrupt for each received byte.
 const RUN: u32 = 0b1011;
 
 /// See the [module](self).

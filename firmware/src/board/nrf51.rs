@@ -1,5 +1,5 @@
-//! The nRF51822 of the BBC micro:bit (nRF51 Series Reference Manual, chapter 29): a serial
-//! line with room for six bytes that have come.
+//! The nRF51822 of the BBC micro:bit (nRF51 Series Reference Manual, chapter 29): a serial line
+//! with a buffer of six received bytes.
 
 use super::{Board, load, store};
 
@@ -37,7 +37,8 @@ impl Board for Nrf51 {
         if load(RX_READY) == 0 {
             return None;
         }
-        // Before the byte is taken: taking it may say that there is another.
+        // The event is cleared before the byte is read, because reading may set it again for the
+        // next byte.
         store(RX_READY, 0);
         Some(load(RX) as u8)
     }

@@ -56,7 +56,7 @@ pub(super) struct Side {
     /// Whether this end needs the acknowledgment of data that the other end has already
     /// acknowledged.
     pub(super) answer: bool,
-    /// Time when the acknowledgment to this end is repeated, unless this end sends something
+    /// Time at which the acknowledgment to this end is repeated, unless this end sends a segment
     /// before.
     pub(super) again: Option<Instant>,
 }
@@ -143,8 +143,8 @@ impl Flow {
         number.since(expects) <= self.side(!it.from_upper).reach
     }
 
-    /// Returns whether a reset ends the connection, or a SYN begins another one. The ends do not
-    /// accept all of them either (RFC 5961 §3 and §4).
+    /// Returns whether the reset `it` ends the connection, or the SYN `it` begins another one. The
+    /// ends do not accept every reset and SYN either (RFC 5961 §3 and §4).
     pub(super) fn ends_with(&self, now: Instant, it: &Segment) -> bool {
         let expects = self.side(!it.from_upper).expects;
         let is_open = self.sides.iter().all(|side| side.acked.is_some()) && !self.is_closing;
@@ -159,7 +159,7 @@ impl Flow {
         now.since(self.fitted) > PATIENCE
     }
 
-    /// Returns whether no segment has matched the state for a minute and this one does not.
+    /// Returns whether no segment has matched the state for a minute, and `it` does not match it.
     pub(super) fn is_over(&self, now: Instant, it: &Segment) -> bool {
         self.is_stale(now) && !self.takes(it)
     }
@@ -229,8 +229,9 @@ impl Flow {
         }
     }
 
-    /// Stores a segment's acknowledgment, window and options. It ignores a segment that the
-    /// receiver would not accept, except the first, and one with an older acknowledgment.
+    /// Stores the acknowledgment, window and options of a segment. A segment that the receiver
+    /// would not accept is ignored, unless it is the first one. A segment with an older
+    /// acknowledgment than before is ignored, too.
     fn hear(&mut self, now: Instant, it: &Segment, fits: bool) {
         let other = self.side(!it.from_upper).scaling;
         if fits {
@@ -262,8 +263,8 @@ impl Flow {
         };
     }
 
-    /// Returns whether `ack` is above the earlier ones of its end, and covers only data that passed
-    /// here.
+    /// Returns whether `ack` is higher than all earlier acknowledgments of the same end, and covers
+    /// only data that passed here.
     fn advances(&self, from: bool, ack: SeqNum) -> bool {
         let sent = self.side(!from).end;
         let is_possible = sent.is_some_and(|end| ack <= end);
@@ -293,8 +294,8 @@ impl Flow {
 }
 
 impl Side {
-    /// Records a sent segment. `counts` says that no other node can have forged it, as far as is
-    /// known.
+    /// Records a sent segment. `counts` states that, as far as is known, no other node can have
+    /// forged it.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {

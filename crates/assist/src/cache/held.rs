@@ -34,7 +34,7 @@ pub(super) struct Copied {
     /// Index of the connection, and whether the upper end sent the segment.
     pub(super) flow: usize,
     pub(super) upper: bool,
-    /// First sequence number, and the one after the last.
+    /// First sequence number, and the number after the last one.
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,

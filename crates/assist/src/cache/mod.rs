@@ -113,8 +113,8 @@ pub struct Memory<M: Kinds> {
 pub enum Disposition {
     /// Forward the packet.
     Forward,
-    /// Do not forward it: [`Cache::poll_packet`] returns another packet instead, or this one when
-    /// its turn has come.
+    /// Do not forward the packet now: [`Cache::poll_packet`] returns another packet instead, or
+    /// returns this one later.
     Keep,
 }
 
@@ -143,7 +143,7 @@ pub struct Counters {
     pub reached: u32,
     /// Duplicate acknowledgments that ended here because of a retransmitted copy.
     pub duplicates: u32,
-    /// Packets that waited for earlier ones.
+    /// Packets that waited for earlier packets.
     pub waited: u32,
     /// Packets dropped because the cache has a copy, had no room, or they waited too long.
     pub refused: u32,
@@ -312,7 +312,7 @@ impl<M: Kinds> Cache<M> {
             .or_else(|| self.repeat(now, out))
     }
 
-    /// Delays the next packet, because there was no room for one.
+    /// Delays the next packet, because the caller had no room for it.
     pub fn on_no_room(&mut self, now: Instant) {
         self.not_before = now + LATER;
     }
@@ -411,7 +411,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Returns a copy that a newer one may replace.
+    /// Returns a copy that a newer segment may replace.
     fn replaceable(&self, flow: usize, upper: bool) -> Option<usize> {
         let Choice::Newest { .. } = self.params.choice else {
             return None;
@@ -438,7 +438,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Writes an acknowledgment for the sender of a dropped segment, or for one that seems to
+    /// Writes an acknowledgment for the sender of a dropped segment, or for a sender that seems to
     /// have missed an acknowledgment.
     fn acknowledge(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         for slot in self.flows.as_mut() {

@@ -11,7 +11,7 @@ use crate::taim::{End, Ends};
 const TIMESTAMPS: usize = 12;
 const HOP_LIMIT: u8 = 64;
 
-/// Flags with a meaning besides data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
+/// Flags with a meaning in addition to data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
 const NOT_PLAIN: Flags = Flags::FIN
     .with(Flags::SYN)
     .with(Flags::RST)
@@ -41,7 +41,7 @@ pub(super) struct Segment {
     pub(super) len: u32,
 }
 
-/// An end's window scale, which holds if both ends have one (RFC 7323 §2.2).
+/// Window scale of an end, which applies if both ends have one (RFC 7323 §2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scaling {
     /// The connection's SYN was not seen.
@@ -57,7 +57,7 @@ pub(super) enum Beyond {
     Nothing,
     /// All data from this number on, up to the highest received.
     From(SeqNum),
-    /// More than one gap, or a duplicate (RFC 2883).
+    /// SACK blocks with more than one gap, or with a duplicate (RFC 2883).
     Else,
 }
 
@@ -67,12 +67,12 @@ impl Segment {
         self.seq + self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
 
-    /// Returns whether the segment has no flag with a meaning besides data.
+    /// Returns whether the segment has no flag with a meaning in addition to data.
     pub(super) const fn is_plain(&self) -> bool {
         !self.flags.intersects(NOT_PLAIN)
     }
 
-    /// Returns whether it has no such flag, no congestion echo, and an acknowledgment.
+    /// Returns whether the segment is plain and has an acknowledgment and no congestion echo.
     pub(super) const fn is_bare(&self) -> bool {
         self.is_plain() && !self.flags.contains(Flags::ECE) && self.flags.ack()
     }

@@ -8,7 +8,7 @@ pub enum Choice {
     /// The next data in sequence, while there is room: the copy is the oldest unacknowledged
     /// segment.
     Oldest,
-    /// The next data in sequence replace an older copy; other data do so with this probability
+    /// The next data in sequence replace an older copy; other data replace it with this probability
     /// in percent.
     Newest {
         /// 0 to 100.
@@ -33,7 +33,7 @@ pub struct Params {
     /// Longest time for which a segment is stored, so that no copy exceeds the maximum segment
     /// lifetime (RFC 9293 §3.4.1: two minutes). Assumption: 1 min.
     pub max_wait: Duration,
-    /// Stored segments per direction of a connection, including those that wait.
+    /// Maximum number of stored segments per direction of a connection, including those that wait.
     pub segments: u8,
     /// The segments to copy.
     pub choice: Choice,
@@ -49,7 +49,7 @@ pub struct Params {
     pub answers_duplicates: bool,
     /// Back-pressure: whether the following packets of a direction wait while a copy is stored. The
     /// copy is stored until the next hop was heard forwarding it, until it is acknowledged, or
-    /// until one more timeout after its retransmission.
+    /// until another timeout after its retransmission.
     pub holds_back: bool,
     /// Whether an acknowledgment is repeated if its receiver has sent nothing for as long as a
     /// segment to that receiver would wait for its acknowledgment.
@@ -93,7 +93,8 @@ impl Params {
     }
 
     /// TCP Support for Sensor networks (T. Braun, T. Voigt, A. Dunkels, "TCP Support for Sensor
-    /// Networks", WONS 2007), without its spoofed acknowledgments, which the receiver has not sent.
+    /// Networks", WONS 2007), without its forged acknowledgments of data that the receiver has not
+    /// acknowledged.
     pub const fn tss() -> Params {
         Params {
             times_handshake: true,

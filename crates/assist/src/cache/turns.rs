@@ -1,4 +1,5 @@
-//! Back-pressure (TSS): a packet of a direction is forwarded once the next hop has the one before.
+//! Back-pressure (TSS): a packet of a direction is forwarded after the next hop has received the
+//! previous packet.
 
 use redpoll_base::{Instant, Memory as Kinds};
 
@@ -103,7 +104,7 @@ impl<M: Kinds> Cache<M> {
             let mut others = self.held.iter();
             !others.any(|(_, other)| other.is_of(it.flow, it.upper) && !other.stage.waits())
         });
-        // The numbers wrap, so they are compared with the next one.
+        // The numbers wrap, so each is compared with the number that is assigned next.
         let age = |it: &Copied| self.next_number.wrapping_sub(it.number);
         free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
     }

@@ -19,8 +19,8 @@ pub struct FlowSlot {
     pub(super) active_at: Instant,
     /// First byte that the node has not acknowledged, if known. The stored data begins there.
     pub(super) una: Option<SeqNum>,
-    /// Number of bytes stored, of those forwarded since the last retransmission, and the most ever
-    /// forwarded.
+    /// Number of stored bytes, number of these that were forwarded since the last retransmission,
+    /// and largest number ever forwarded.
     pub(super) len: u32,
     pub(super) sent: u32,
     pub(super) ever: u32,
@@ -30,10 +30,11 @@ pub struct FlowSlot {
     fin: bool,
     fin_sent: bool,
     pushed: bool,
-    /// Whether the peer has retransmitted, so that its data is forwarded whatever the window.
+    /// Whether the peer has retransmitted. Its data are then forwarded regardless of the node's
+    /// window.
     again: bool,
-    /// The node's window, the largest part of it that one segment can fill so far, and the largest
-    /// segment that the node accepts.
+    /// The node's window in bytes, the largest part of it that one segment can fill so far, and the
+    /// largest segment that the node accepts.
     window: u32,
     largest: u32,
     size: u32,

@@ -324,7 +324,7 @@ impl<M: Kind> Spare<M> {
         self.halve(flow, read, packet).or(whole)
     }
 
-    /// Cuts a segment: the first half stays in place, the second goes to `half`.
+    /// Cuts a segment into halves: the first stays in place, and the second goes to `half`.
     fn halve(&mut self, flow: usize, read: &ParsedPacket, packet: &mut [u8]) -> Option<usize> {
         if !packet::is_intact(packet) {
             return None;
@@ -391,8 +391,9 @@ impl<M: Kind> Spare<M> {
         count(&mut self.counters.segments);
         match (kept, before) {
             (DataPosition::Unknown, _) | (DataPosition::Old, None) => whole,
-            // The peer has missed the acknowledgment: one byte requests it. The whole data would be
-            // far outside the node's window, which some stacks treat as an attack.
+            // The peer has missed the acknowledgment, so one byte is forwarded, which requests the
+            // acknowledgment. The whole data would be far outside the node's window, which some
+            // stacks treat as an attack.
             (DataPosition::Old, Some((una, byte))) => {
                 *packet.get_mut(PAYLOAD)? = byte;
                 packet::reseal(packet, una - 1, Flags::ACK, 1)

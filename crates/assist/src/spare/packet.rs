@@ -134,8 +134,8 @@ fn put(packet: &mut [u8], at: usize, bytes: &[u8]) {
     }
 }
 
-/// Sets number, flags, lengths and checksum of a segment without options, whose addresses, ports
-/// and first `len` bytes of payload stay. Returns the packet's length.
+/// Sets number, flags, lengths and checksum of a segment without options. Addresses, ports and the
+/// first `len` bytes of payload do not change. Returns the packet's length.
 pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -> Option<usize> {
     let end = PAYLOAD.checked_add(len)?;
     let packet = packet.get_mut(..end)?;

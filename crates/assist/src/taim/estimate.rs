@@ -6,10 +6,10 @@ use redpoll_base::{Duration, Instant};
 use super::segment::{From, Segment};
 
 /// Greatest plausible advance of a sequence number, above any window in these networks. A larger
-/// one counts only if the next segment continues there.
+/// advance counts only if the next segment continues there.
 const ADVANCE_MAX: i32 = 1 << 20;
-/// Greatest distance of an acknowledgment behind the other end's data: an unscaled window. An
-/// off-path attacker guesses one number in 2^16.
+/// Greatest plausible distance of an acknowledgment below the other end's data: an unscaled window.
+/// An off-path attacker must guess one of 2^16 numbers.
 const ANSWER_MAX: i32 = 0xffff;
 
 /// Greatest first sample from an answer with new bytes.
@@ -41,7 +41,7 @@ impl Smoothed {
     }
 }
 
-/// The data and acknowledgments of one end of a flow.
+/// Data and acknowledgments of one end of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     /// Whether a segment of it was seen, so that `high` is valid.
@@ -49,7 +49,7 @@ struct Side {
     /// Whether this end has acknowledged data of the other end.
     has_answered: bool,
     has_ended: bool,
-    /// Sequence number after the last one that it sent.
+    /// Sequence number after the last one that this end sent.
     high: u32,
     /// End of the last segment that was too far from `high`.
     jump: Option<u32>,

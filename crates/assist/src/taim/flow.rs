@@ -18,7 +18,7 @@ pub struct FlowCounters {
     pub bytes: u64,
     /// Packets that waited and have left.
     pub released: u64,
-    /// Total waiting time of those packets, in microseconds.
+    /// Total waiting time of the waiting packets, in microseconds.
     pub waited_us: u64,
     /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,
@@ -35,7 +35,7 @@ pub(super) enum Standing {
     Confirmed,
 }
 
-/// Memory for one flow.
+/// Memory of a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSlot {
     pub(super) standing: Standing,

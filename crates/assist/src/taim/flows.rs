@@ -1,6 +1,6 @@
-//! The table of flows, indexed by their ends. A new flow replaces the one idle for longest if there
-//! is no room.
-//! Flows on probation have a quarter of the slots, and confirmed ones the rest, so that a flood of
+//! The table of flows, indexed by their ends. If there is no room, a new flow replaces the flow
+//! that has been idle for longest.
+//! Flows on probation have a quarter of the slots and confirmed flows the others, so a flood of
 //! forged flows replaces only flows on probation.
 
 use redpoll_base::half_sip_hash;
@@ -8,7 +8,7 @@ use redpoll_base::half_sip_hash;
 use super::flow::{FlowSlot, NONE, Standing, at, at_mut};
 use super::segment::Ends;
 
-/// Flows without waiting packets, the one idle for longest first.
+/// Flows without waiting packets; the flow that has been idle for longest is first.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     oldest: u32,
@@ -97,7 +97,7 @@ where
         }
     }
 
-    /// Returns the number of flows on probation, and of confirmed ones.
+    /// Returns the number of flows on probation, and the number of confirmed flows.
     pub(super) fn counts(&self) -> (u32, u32) {
         (self.on_probation, self.confirmed)
     }
@@ -124,8 +124,8 @@ where
         used.filter(|flow| flow.standing != Standing::Vacant)
     }
 
-    /// Returns the flow with these ends, if necessary a new one on probation, and whether that
-    /// replaced another. `None` if there is no room.
+    /// Returns the flow with these ends, or adds it on probation, and whether it replaced another
+    /// flow. `None` if there is no room.
     pub(super) fn find_or_add(&mut self, ends: &Ends) -> Option<(u32, bool)> {
         let hash = half_sip_hash(self.secret, &ends.words());
         if let Some(flow) = self.find(hash, ends) {

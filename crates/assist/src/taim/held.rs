@@ -4,7 +4,7 @@ use redpoll_base::Instant;
 
 use super::flow::{FlowSlot, NONE, at, at_mut};
 
-/// Memory for one waiting packet, which the caller identifies by a handle of type `H`.
+/// Memory of a waiting packet, which the caller identifies by a handle of type `H`.
 #[derive(Debug)]
 pub struct HeldSlot<H> {
     handle: Option<H>,
@@ -12,7 +12,7 @@ pub struct HeldSlot<H> {
     number: u64,
     new_bytes: u32,
     flow: u32,
-    /// Index of the flow's next packet; for a free slot, of the next free one.
+    /// Index of the flow's next packet; in a free slot the index of the next free slot.
     next: u32,
     older: u32,
     newer: u32,
@@ -43,7 +43,7 @@ pub(super) struct Dequeued<H> {
 #[derive(Debug)]
 pub(super) struct Held<T> {
     slots: T,
-    /// First free slot among those used before.
+    /// First free slot among the slots that were used before.
     free: u32,
     /// First slot that has never been used.
     fresh: u32,

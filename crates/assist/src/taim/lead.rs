@@ -46,7 +46,8 @@ impl VirtualTime {
         lead_from <= self.now
     }
 
-    /// Limits how far a flow that begins, or had nothing to send, is behind the others.
+    /// Limits the distance by which a flow that begins, or had no data to send, is behind the
+    /// others.
     pub(super) fn catch_up(&self, lead: &Lead, pace: &mut Pace) {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }

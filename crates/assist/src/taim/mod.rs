@@ -83,8 +83,8 @@ use schedule::Schedule;
 use segment::Foreign;
 pub use segment::{End, Ends};
 
-/// Greatest delay of a caller that the next packet's time compensates. After a longer one,
-/// `delaytime` counts from the real time of leaving, less this.
+/// Greatest delay of a caller that the time of the next packet compensates. After a longer delay,
+/// `delaytime` counts from the real time of leaving, minus this value.
 const MAKES_UP: Duration = Duration::from_millis(2);
 
 /// The memory of TAiM, which determines its capacity.
@@ -127,7 +127,7 @@ pub struct Released<H> {
 pub struct Counters {
     /// Packets that waited and have left.
     pub released: u64,
-    /// Total waiting time of those packets, in microseconds.
+    /// Total waiting time of the packets that have waited, in microseconds.
     pub waited_us: u64,
     /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,
@@ -148,7 +148,8 @@ pub struct Counters {
     pub nonsense: u64,
     /// Flows on probation replaced by others.
     pub probation_evicted: u64,
-    /// Confirmed flows replaced by others, the one idle for longest first.
+    /// Confirmed flows that were replaced by others. The flow that has been idle for longest is
+    /// replaced first.
     pub evicted: u64,
     /// Flows confirmed.
     pub confirmed: u64,
@@ -342,7 +343,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.schedule.len()
     }
 
-    /// Returns the number of flows on probation, and of confirmed ones.
+    /// Returns the number of flows on probation, and the number of confirmed flows.
     pub fn flow_counts(&self) -> (u32, u32) {
         self.flows.counts()
     }

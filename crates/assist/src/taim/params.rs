@@ -47,7 +47,7 @@ impl Share {
 /// The rule for the order and the times of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
-    /// TAiM's: one packet each `delaytime`, of the flow with the least throughput.
+    /// TAiM's rule: one packet each `delaytime`, of the flow with the least throughput.
     Taim,
     /// See [`Lead`].
     Lead(Lead),
@@ -61,11 +61,11 @@ pub enum Policy {
 /// sent less can make up for at most `slack` segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
-    /// Number of its largest segments that a flow may be ahead or behind. Assumption: 2, the number
-    /// after which many receivers acknowledge (RFC 9293 §3.8.6.3).
+    /// Largest lead or lag of a flow relative to the mean flow, in segments of the flow's largest
+    /// size. Assumption: 2, the number after which many receivers acknowledge (RFC 9293 §3.8.6.3).
     pub slack: u32,
-    /// Share by which a flow may be faster than the mean. Below one divided by the number of other
-    /// flows, one flow that cannot go faster slows down all others. Assumption: 10 %.
+    /// Share by which a flow may be faster than the mean. If the share is below one divided by the
+    /// number of other flows, a flow that cannot be faster slows down all others. Assumption: 10 %.
     pub gain: Share,
     /// Greatest age of the last new byte of an active flow. Assumption: 10 s.
     pub active: Duration,
@@ -103,8 +103,8 @@ pub struct Params {
     pub increase: Share,
     /// The paper's β, by which `delaytime` falls after a fair period: 5 %.
     pub decrease: Share,
-    /// A period is fair if the fastest flow had less than this multiple of the slowest one's
-    /// throughput: 2.
+    /// A period is fair if the throughput of the fastest flow was less than this multiple of that
+    /// of the slowest flow: 2.
     pub ratio: u32,
     /// Weight of the last period in a flow's throughput. Assumption: 25 %.
     pub throughput_weight: Share,
@@ -115,11 +115,11 @@ pub struct Params {
     pub active: Duration,
     /// Minimum expected retransmission timeout of an end. Assumption: 1 s (RFC 6298 §2.4).
     pub min_rto: Duration,
-    /// Maximum number of waiting packets of a flow; one more makes its first leave at once.
-    /// Assumption: 64.
+    /// Maximum number of waiting packets of a flow; a further packet makes the flow's first packet
+    /// leave at once. Assumption: 64.
     pub flow_packets: u32,
-    /// Longest waiting time of a packet, whatever `delaytime` is; `None`, as in the paper: no
-    /// limit.
+    /// Longest waiting time of a packet, whatever `delaytime` is; `None` means no limit, as in the
+    /// paper.
     pub max_wait: Option<Duration>,
 }
 

@@ -74,8 +74,8 @@ pub(super) enum Foreign {
     Malformed,
 }
 
-/// Parses the beginning of a packet, whose rest may be missing. The length in the IPv6 header
-/// counts.
+/// Parses the beginning of a packet, whose end may be missing. The length of the IPv6 header
+/// applies.
 pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
     let (header, rest) = match Ipv6Header::parse_partial(packet) {
         Ok(read) => read,

@@ -114,12 +114,12 @@ impl Endpoint {
         pending.map_or(0, |pending| pending.retransmissions)
     }
 
-    /// Requests that are under way or wait for their turn.
+    /// Returns the number of requests that are in progress or wait for their turn.
     pub fn requests_open(&self) -> usize {
         self.outgoing.len()
     }
 
-    /// RFC 7252 §4.7: sends what waits and may be sent.
+    /// RFC 7252 §4.7: sends the waiting requests that may be sent now.
     pub(super) fn start_waiting(&mut self, now: Instant) {
         while let Some(index) = self.next_to_start(now) {
             self.start(now, index);
@@ -211,8 +211,8 @@ impl Endpoint {
             .map(|outgoing| outgoing.serial)
     }
 
-    /// RFC 7252 §5.2.2: the response comes in a message of its own; nothing is
-    /// repeated any more.
+    /// RFC 7252 §5.2.2: the response arrives in a separate message, so the request is not
+    /// retransmitted any more.
     pub(super) fn on_request_acknowledged(&mut self, now: Instant, serial: u32) {
         let Some(outgoing) = self.outgoing.iter_mut().find(|o| o.serial == serial) else {
             return;
@@ -266,7 +266,7 @@ impl Endpoint {
         }
     }
 
-    /// Requests whose response does not come fail.
+    /// Fails the requests whose response has not arrived in time.
     pub(super) fn end_of_patience(&mut self, now: Instant) {
         let is_over = |outgoing: &&Outgoing| outgoing.deadline().is_some_and(|at| at <= now);
         while let Some(serial) = self.outgoing.iter().find(is_over).map(|o| o.serial) {

@@ -38,7 +38,7 @@ pub enum Event {
     Response {
         /// Which.
         request: RequestId,
-        /// The answer, which may say that it is refused.
+        /// The answer, which may be a refusal of the request.
         response: Response,
     },
     /// A request will not be answered.
@@ -48,7 +48,7 @@ pub enum Event {
         /// Why.
         failure: Failure,
     },
-    /// A request has come and waits for [`Endpoint::respond`].
+    /// A request has arrived and waits for [`Endpoint::respond`].
     Request {
         /// Names it.
         id: IncomingId,
@@ -62,7 +62,7 @@ pub enum Event {
 /// Why a request failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// All transmissions went unacknowledged, or no response came.
+    /// All transmissions were unacknowledged, or no response arrived.
     Timeout,
     /// The peer has no use for the message (RFC 7252 §4.2: Reset).
     Reset,
@@ -72,7 +72,7 @@ pub enum Failure {
     Inconsistent,
 }
 
-/// [`Config::max_requests`] are under way.
+/// The endpoint already has [`Config::max_requests`] requests in progress.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Busy;
 
@@ -112,12 +112,12 @@ pub struct Counters {
     pub timeouts: u64,
     /// Sent datagrams for which the queue had no room.
     pub queue_full: u64,
-    /// Round-trip time of the last message acknowledged without having been
-    /// repeated, in microseconds; 0 before one.
+    /// Round-trip time of the last message that was acknowledged without a retransmission, in
+    /// microseconds; 0 before the first one.
     pub last_rtt_us: u64,
     /// Number of these round-trip times.
     pub rtt_samples: u64,
-    /// Requests whose sender was asked first whether it is where it says.
+    /// Requests that were answered with an Echo option, to verify the address of their sender.
     pub challenges: u64,
 }
 
@@ -189,7 +189,8 @@ impl Endpoint {
         all.chain(self.reliable.poll_at()).min()
     }
 
-    /// Does what is due: repeats, gives up, acknowledges alone.
+    /// Handles timeouts: retransmits messages, gives messages up, and acknowledges requests without
+    /// a response.
     pub fn on_timeout(&mut self, now: Instant) {
         let most = self.config.transmission.max_retransmit;
         while let Some(overdue) = self.reliable.overdue(now, most, &self.estimators) {

@@ -1,5 +1,6 @@
-//! Requests of peers: refused, assembled, passed to the application, and answered in time
-//! (RFC 7252 §5.2, §5.8; RFC 7959). A long answer goes only to a verified address (RFC 9175 §2.6).
+//! Requests of peers: an endpoint refuses or assembles them, passes them to the application, and
+//! answers in time (RFC 7252 §5.2, §5.8; RFC 7959). A long answer goes only to a verified address
+//! (RFC 9175 §2.6).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -18,7 +19,7 @@ use crate::request::{Incoming, Response};
 
 /// Bytes of the options Block2 and ETag and of the payload's marker.
 const BESIDE: usize = 14;
-/// Bytes of everything beside the block in an answer, Echo included.
+/// Bytes of an answer in addition to its block, including the option Echo.
 const AROUND: usize = 40;
 
 #[derive(Debug)]
@@ -66,7 +67,7 @@ impl Asked {
 }
 
 impl Endpoint {
-    /// Answers the request `id`: in its acknowledgement if that has not been sent, otherwise in
+    /// Answers the request `id`: in its acknowledgement if this has not been sent yet, otherwise in
     /// a separate message (RFC 7252 §5.2). A long body is sent in blocks. An unknown `id` is
     /// ignored.
     pub fn respond(&mut self, now: Instant, id: IncomingId, response: Response) {
@@ -210,7 +211,8 @@ impl Endpoint {
                     let packet = self.in_blocks(now, &asked, response);
                     return self.send_response(now, &asked, packet, confirmable);
                 }
-                // A GET may be done again; what else was asked for is done.
+                // A GET can be processed again. Other requests have been processed already, so they
+                // are not repeated.
                 None if is_safe => {}
                 None => {
                     let status = ResponseType::RequestEntityIncomplete;
@@ -249,7 +251,7 @@ impl Endpoint {
         packet
     }
 
-    /// RFC 7959 §2.9.3: 4.13 should say what would not be too large.
+    /// Adds the largest accepted size to a 4.13 response (RFC 7959 §2.9.3).
     fn tell_limit(&self, packet: &mut Packet) {
         let limit = u32::try_from(self.config.max_body).unwrap_or(u32::MAX);
         packet.add_option(CoapOption::Size1, uint(limit));
@@ -291,7 +293,7 @@ impl Endpoint {
         let Some((block, slice)) =
             Block::at(offset, size, body.len()).and_then(|block| Some((block, block.of(body)?)))
         else {
-            // There is no such block.
+            // The body has no such block.
             return Response::new(ResponseType::BadRequest).packet();
         };
         block.write(&mut packet, CoapOption::Block2);
@@ -301,8 +303,8 @@ impl Endpoint {
         }
         let is_reduced = asked.is_get() && block.more && size < usual;
         if is_reduced {
-            // RFC 9175 §2.2: a client that shows the value gets larger blocks. Another one goes
-            // on with these.
+            // RFC 9175 §2.2: a client that repeats the value gets larger blocks. Another client
+            // continues with small blocks.
             self.counters.challenges += 1;
             let value = self.verified.value(now, asked.from);
             packet.add_option(CoapOption::from(ECHO), value);
@@ -332,7 +334,8 @@ impl Endpoint {
         packet
     }
 
-    /// Sends a response the way that its request left open.
+    /// Sends a response: in the acknowledgement if the request is not acknowledged yet, otherwise
+    /// in a separate message.
     fn send_response(&mut self, now: Instant, asked: &Asked, packet: Packet, piggybacked: bool) {
         let is_challenged = self.is_challenged(asked, &packet);
         let mut packet = match is_challenged {

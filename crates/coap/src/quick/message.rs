@@ -14,10 +14,11 @@ pub(super) const REQUEST_TAG: CoapOption = CoapOption::Unknown(292);
 /// "application/missing-blocks+cbor-seq" (RFC 9177 §12.3).
 pub(super) const MISSING_BLOCKS: u16 = 272;
 
-/// The options of a Q-Block message in addition to those of every message.
+/// Options of a Q-Block message in addition to those that every message may have.
 const OPTIONS: [options::Known; 2] = [(19, 0, 3, false), (292, 0, 8, false)];
 
-/// Removes what is not understood; `Err` with the first critical option of that kind.
+/// Removes elective options that are not understood; returns the first critical option that is not
+/// understood as an error.
 pub(super) fn check(packet: &mut Packet) -> Result<(), u16> {
     options::check_with(packet, &OPTIONS)
 }
@@ -47,8 +48,8 @@ pub(super) fn write_missing(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     bytes
 }
 
-/// Returns the numbers of such a sequence, at most `most` of them; `None` if it is malformed or not
-/// ascending (RFC 9177 §5: such a response is dropped).
+/// Returns the numbers of a sequence of missing blocks, at most `most` of them; `None` if it is
+/// malformed or not ascending (RFC 9177 §5: such a response is dropped).
 pub(super) fn read_missing(mut bytes: &[u8], most: usize) -> Option<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();
     while let Some((first, rest)) = bytes.split_first() {

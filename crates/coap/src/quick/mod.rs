@@ -1,7 +1,7 @@
-//! Q-Block1 (RFC 9177): a body in many non-confirmable messages at a time; the server reports
-//! the missing ones. It is separate from [`Endpoint`](crate::Endpoint): each body has a
-//! [`QuickSender`] and a [`QuickReceiver`], which do not store the body, so it may be longer
-//! than memory.
+//! Q-Block1 (RFC 9177): a body in many non-confirmable messages, of which several are in transit at
+//! the same time. The server reports the missing blocks. Q-Block1 is separate from
+//! [`Endpoint`](crate::Endpoint): each body has a [`QuickSender`] and a [`QuickReceiver`], which do
+//! not store the body, so it may be longer than memory.
 
 mod message;
 mod receiver;
@@ -14,8 +14,8 @@ use crate::block::BlockSize;
 pub use receiver::{QuickReceiver, Taken};
 pub use sender::{QuickAnswer, QuickSender};
 
-/// Blocks of the longest body: four MiB with blocks of 1,024 bytes. A receiver stores one bit
-/// for each.
+/// Blocks of the longest body: four MiB with blocks of 1,024 bytes. A receiver stores one bit for
+/// each block.
 pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 
 /// Parameters of RFC 9177 §7.2. Both ends must have the same.

@@ -1,4 +1,4 @@
-//! The server's side: what has come, and what is missing (RFC 9177 §4.3, §7.2).
+//! The server's side: the received and the missing blocks (RFC 9177 §4.3, §7.2).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use crate::block::{Block, read_uint, uint};
 use crate::message::{Class, Peer, decode, encode};
 use crate::request::Incoming;
 
-/// A block that has come for the first time.
+/// A block that has arrived for the first time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// The path that it was put to, and the query behind it.
+    /// Path to which the block was put, with its query.
     pub path: String,
     /// See `path`.
     pub query: String,
@@ -49,9 +49,9 @@ struct Body {
     /// The blocks that have arrived, a bit for each block.
     there: Vec<u64>,
     missing: u32,
-    /// Blocks below have all come, and their sender knows.
+    /// All blocks below this number have arrived, and their sender was informed.
     told: u32,
-    /// The first block behind the latest set of which one has come.
+    /// The number after the last block of the latest set of which a block has arrived.
     latest: u32,
     token: Vec<u8>,
     heard: Instant,
@@ -93,15 +93,15 @@ impl QuickReceiver {
         }
     }
 
-    /// Returns whether a datagram is one of Q-Block1, and so for [`input`](Self::input), not for an
-    /// [`Endpoint`](crate::Endpoint).
+    /// Returns whether a datagram belongs to Q-Block1, and so to [`input`](Self::input) instead of
+    /// an [`Endpoint`](crate::Endpoint).
     pub fn is_for(datagram: &[u8]) -> bool {
         let request = decode(datagram).ok().filter(|it| it.1 == Class::Request);
         request.is_some_and(|(packet, _)| packet.get_option(Q_BLOCK1).is_some())
     }
 
-    /// Handles a received datagram; arbitrary bytes are safe. Returns its block, if it is a new
-    /// one.
+    /// Handles a received datagram; arbitrary bytes are safe. Returns the block of the datagram if
+    /// it is new.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
         // §4.1: a message that is not confirmable is ignored with an option that is not
@@ -133,7 +133,7 @@ impl QuickReceiver {
             return None;
         }
         let is_same = |body: &Body| (body.from, &body.tag, body.bytes) == (from, &tag, bytes);
-        // §4.3: bodies of different Request-Tags are all gone on with, "as it has no way of
+        // §4.3: bodies with different Request-Tags are all continued, "as it has no way of
         // determining which is the latest".
         let known = self.bodies.iter().position(is_same);
         let mut body = match known {
@@ -251,7 +251,8 @@ impl QuickReceiver {
             }
             body.asked += 1;
             body.heard = now;
-            // All up to the last set that has begun; if those are there, the next one.
+            // The request covers all blocks up to the last set that has begun. If these have all
+            // arrived, it covers the next set.
             let has_all = body.missing_below(body.latest).next().is_none();
             let end = match has_all {
                 true => self.config.set_end(body.latest),

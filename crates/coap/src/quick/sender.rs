@@ -41,7 +41,7 @@ pub struct QuickSender {
     /// Request-Tag, and the beginning of every token.
     tag: u32,
     next_id: u16,
-    /// The first block that has never been sent.
+    /// Number of the first block that has never been sent.
     next: u32,
     queue: VecDeque<u32>,
     /// Time at which the next set begins if the server does not answer; `None` while `queue` is not
@@ -52,8 +52,8 @@ pub struct QuickSender {
 }
 
 impl QuickSender {
-    /// Is to PUT a body of `bytes` to `path`, with `query` behind it; `None` if it is empty
-    /// or too long.
+    /// Makes a sender that puts a body of `bytes` to `path` with `query`; `None` if the body is
+    /// empty or too long.
     pub fn new(
         config: QuickConfig,
         mut rng: Rng,

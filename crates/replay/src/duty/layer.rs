@@ -1,8 +1,9 @@
 //! Contiki's CSMA layer above a duty-cycled MAC, releases 2.5 to 3.0: the times of retransmissions,
 //! and the wait of the next frame.
 //!
-//! Its time unit is the cycle of the method. A frame whose channel was busy or that was not
-//! acknowledged waits for at least one cycle, and so does a frame queued behind another.
+//! Its unit of time is the wake-up cycle of the MAC. A frame whose channel was busy or that was not
+//! acknowledged waits for at least one cycle. A frame that was queued behind another frame waits
+//! for at least one cycle, too.
 
 use redpoll_base::{Instant, Rng};
 
@@ -28,8 +29,8 @@ impl Layer {
         }
     }
 
-    /// Returns the first transmission of a frame that enters service at `now`: at once, or one
-    /// cycle later if the frame was queued behind another.
+    /// Returns the time of the first transmission of a frame that enters service at `now`: at once,
+    /// or one cycle later if the frame was queued behind another frame.
     pub(super) fn first(&self, now: Instant, timing: &Timing) -> Instant {
         match self.last_end == Some(now) {
             true => self.after(now, timing.cycle_ticks),

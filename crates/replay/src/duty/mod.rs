@@ -134,7 +134,7 @@ impl Duty {
         }
     }
 
-    /// Returns when to start a frame to a neighbour whose phase is known.
+    /// Returns the time at which to start a frame to a neighbour whose phase is known.
     fn phase_start(&self, now: Instant, target: &Target) -> Option<Instant> {
         let is_locked = self.config.phase_lock && !is_broadcast(target);
         let (cycle, guard) = (self.timing.cycle, self.timing.guard);

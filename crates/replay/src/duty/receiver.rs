@@ -13,7 +13,7 @@ use redpoll_mac::Channel;
 
 type Errand = redpoll_mac::Errand<Work>;
 
-/// A duty-cycled receiver, or one that is always on.
+/// A receiver that is duty-cycled or always on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Receiver {
     Awake,

@@ -15,7 +15,7 @@ const ASSESSMENTS: u8 = 2;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WakeState {
     Off,
-    /// Off until the next assessment of this wake-up, after `done` assessments.
+    /// The receiver is off until the next assessment of this wake-up, after `done` assessments.
     Pause {
         until: Instant,
         done: u8,

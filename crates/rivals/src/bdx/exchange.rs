@@ -43,8 +43,8 @@ pub(super) struct Exchange {
     pending: Option<Pending>,
     /// A message of the other end's to be acknowledged, and when alone.
     owed: Option<(u32, Instant)>,
-    /// The counter of the last message that was new. Each end waits for the other's answer,
-    /// so that none comes before an older one of that exchange.
+    /// Counter of the last new message. Each end waits for the answer of the other end, so a
+    /// message never arrives before an older one of the same exchange.
     seen: Option<u32>,
     heard: Option<Instant>,
     /// To be sent now.
@@ -98,7 +98,8 @@ impl Exchange {
         timeout.plus(Duration::from_micros(self.rng.below_u64(jitter + 1)))
     }
 
-    /// Sends a message that is to be acknowledged; it acknowledges what is owed.
+    /// Sends a message that requires an acknowledgment. The message also acknowledges the last
+    /// received message.
     pub(super) fn send(&mut self, now: Instant, body: Body<'_>) {
         let counter = self.next_counter;
         let datagram = self.message(body, true);

@@ -1,5 +1,5 @@
-//! Messages: Matter's message header and protocol header (4.4), and what BDX says in them
-//! (11.21.5, 11.21.6). Numbers are little-endian.
+//! Messages: Matter's message header and protocol header (4.4), and the messages of BDX (11.21.5,
+//! 11.21.6). Numbers are little-endian.
 
 /// Bytes of the longest datagram: headers, a block counter, a block.
 pub const DATAGRAM_MAX: usize = HEADER + PROTOCOL + ACK + COUNTER + super::BLOCK_MAX;
@@ -11,8 +11,8 @@ const PROTOCOL: usize = 6;
 const ACK: usize = 4;
 const COUNTER: usize = 4;
 
-/// Exchange flags (4.4.3.1): from the initiator of the exchange; has an acknowledgment;
-/// requests one.
+/// Exchange flags (4.4.3.1): the message is from the initiator of the exchange; it has an
+/// acknowledgment; it requests an acknowledgment.
 const INITIATOR: u8 = 1;
 const ACKNOWLEDGES: u8 = 2;
 const RELIABLE: u8 = 4;
@@ -36,7 +36,7 @@ impl Datagram {
         &self.bytes[..self.len]
     }
 
-    /// Appends bytes; what has no room is left out, and nothing here is that long.
+    /// Appends bytes. Bytes without room would be left out, but no message is that long.
     fn put(&mut self, bytes: &[u8]) {
         let end = (self.len + bytes.len()).min(DATAGRAM_MAX);
         let len = end - self.len;
@@ -268,7 +268,8 @@ mod tests {
             };
             let datagram = message.write();
             assert_eq!(Message::read(datagram.as_slice()), Some(message));
-            // The file's name is not read; whatever else is cut short is not this message.
+            // The file's name is not read, so a message may end within it. A message that ends
+            // earlier is not parsed.
             let needed = datagram.len - if index == 1 { FILE.len() + 2 } else { 0 };
             for end in 0..needed {
                 assert_ne!(Message::read(&datagram.as_slice()[..end]), Some(message));

@@ -1,14 +1,14 @@
-//! Matter's bulk data exchange (BDX, Matter Core Specification 1.0, 11.21) as its firmware
-//! updates use it: a block of 1,024 bytes at a time, which the receiver asks for; over its
-//! message reliability protocol (MRP, 4.11), which repeats each message until it is
-//! acknowledged, five times in all.
+//! Matter's bulk data exchange (BDX, Matter Core Specification 1.0, 11.21) as its firmware updates
+//! use it. The receiver requests a block of 1,024 bytes at a time. Messages use the message
+//! reliability protocol (MRP, 4.11), which retransmits each message until it is acknowledged, with
+//! at most five transmissions.
 //!
-//! Messages are in the clear, without the 16 bytes of their integrity check, like those of the
-//! compared protocols. Not implemented: senders that drive, transfers without acknowledgment,
-//! metadata, and the messages before and after a transfer (QueryImage).
+//! Messages are not encrypted and lack the 16 bytes of their integrity check, like those of the
+//! compared protocols. Not implemented: transfers that the sender drives, transfers without
+//! acknowledgment, metadata, and the messages before and after a transfer (QueryImage).
 //!
 //! `input` passes datagrams to an end, `poll_at` returns the time of its next call, and
-//! `poll_datagram` its datagrams. An end stores at most one block, for repetition.
+//! `poll_datagram` its datagrams. An end stores at most one block, for retransmission.
 
 mod exchange;
 mod message;

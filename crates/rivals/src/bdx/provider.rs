@@ -1,4 +1,4 @@
-//! The sender, which is driven: it answers what it is asked for.
+//! The sender of a transfer that the receiver drives: it answers the receiver's queries.
 
 use redpoll_base::{Instant, Rng};
 

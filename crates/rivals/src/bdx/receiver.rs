@@ -6,7 +6,7 @@ use super::Config;
 use super::exchange::{Exchange, Heard};
 use super::message::{Body, Message};
 
-/// A block that has come.
+/// A block that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece<'a> {
     /// Position of the block in the image, in bytes.
@@ -53,8 +53,8 @@ impl Receiver {
         }
     }
 
-    /// Handles a received datagram; arbitrary bytes are safe. Returns its block, if that is the
-    /// next one.
+    /// Handles a received datagram; arbitrary bytes are safe. Returns the block of the datagram if
+    /// it is the next block.
     pub fn input<'a>(&mut self, now: Instant, datagram: &'a [u8]) -> Option<Piece<'a>> {
         let message = Message::read(datagram)?;
         let Heard::New(body) = self.exchange.input(now, &message) else {

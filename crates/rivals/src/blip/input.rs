@@ -15,7 +15,7 @@ impl Blip {
         body: &mut Body<B>,
         seg: &Segment<'_>,
     ) {
-        // A reset is believed, whatever its sequence number.
+        // A reset is accepted with any sequence number.
         if seg.flags.rst() {
             let refused = c.state == State::SynSent;
             c.due = 0;
@@ -74,7 +74,8 @@ impl Blip {
         c.close_when_done(body);
     }
 
-    /// Acknowledges a FIN in a state that ignores all else, whatever its sequence number.
+    /// Acknowledges a FIN, whatever its sequence number, in a state that ignores all other
+    /// segments.
     fn on_bare_fin(&self, c: &mut Control, seg: &Segment<'_>) {
         if seg.flags.fin() {
             c.due |= self.ack_of(seg);
@@ -89,8 +90,8 @@ impl Blip {
     }
 
     /// Handles a segment in FIN-WAIT-1 and FIN-WAIT-2 without
-    /// [`Corrections::fin`](super::Corrections::fin); returns whether it is done. It ignores all
-    /// data with or after the acknowledgment of the FIN.
+    /// [`Corrections::fin`](super::Corrections::fin); returns whether the processing ends here. All
+    /// data with or after the acknowledgment of the FIN are ignored.
     fn on_wait<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) -> bool {
         let acked = seg.flags.ack() && seg.ack == c.seqno + 1;
         if c.state == State::FinWait1 && !acked {
@@ -134,7 +135,7 @@ impl Blip {
         opens
     }
 
-    /// Steps 4 to 10 of what it does in ESTABLISHED.
+    /// Performs steps 4 to 10 of BLIP's processing in ESTABLISHED.
     fn on_data<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let resends = !self.on_new_ack(c, body, seg)
             && c.outstanding() > 0
@@ -178,8 +179,8 @@ impl Blip {
         far && !self.config.corrections.old
     }
 
-    /// Handles a FIN in ESTABLISHED or while this end closes. Uncorrected, it misses a FIN with
-    /// payload, whose number is no longer the next.
+    /// Handles a FIN in ESTABLISHED or while this end closes. Without the correction, BLIP misses a
+    /// FIN with payload, because the FIN's number is no longer the next one.
     fn on_fin<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let seen = match self.config.corrections.fin {
             true => seg.seq + seg.payload.len() as u32 == c.ackno,
@@ -263,8 +264,8 @@ impl Blip {
         true
     }
 
-    /// Handles a segment of any kind that acknowledges nothing new while data is outstanding.
-    /// Returns whether to send something.
+    /// Handles a segment of any kind that acknowledges no new data while data are outstanding.
+    /// Returns whether to send a segment.
     fn on_duplicate<B: Bytes>(
         &mut self,
         c: &mut Control,

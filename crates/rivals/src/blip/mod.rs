@@ -1,11 +1,10 @@
 //! BLIP's TCP as of TinyOS 2.1.2.
 //!
-//! One clock of half a second, which runs since the node started, drives all that is
-//! sent for the first time or again. A write sends all that is not acknowledged, the
-//! old with the new. There is neither an estimate of the round trip nor a backoff, no
-//! memory for what comes out of order, and no delay of acknowledgments. The window that
-//! is announced never changes. Its defects are here as they are there; each that
-//! [`Corrections`] names can be corrected by itself.
+//! One clock with ticks of half a second, which runs from the start of the node, drives all
+//! transmissions and retransmissions. After a write, BLIP sends all unacknowledged data, old and
+//! new. It has no estimate of the round trip, no backoff, no memory for data out of order, and no
+//! delay of acknowledgments. The announced window never changes. This rival has the defects of the
+//! original; each defect that [`Corrections`] names can be corrected separately.
 //!
 //! One defect is always corrected: the original overwrites bytes of a full buffer, because it
 //! counts the room of the buffer's own header.
@@ -41,28 +40,27 @@ pub struct Corrections {
     /// The counter of timer-driven sends restarts with each acknowledgment of new data. Without
     /// this correction a connection ends with the seventh.
     pub counter: bool,
-    /// A SYN is repeated with its own sequence number, not the one behind.
+    /// A retransmitted SYN has its own sequence number, instead of the next one.
     pub syn: bool,
-    /// A write sends what is new, not all that is in flight as well.
+    /// A write sends only new data, instead of all data in flight as well.
     pub write: bool,
     /// The peer's window and the congestion window bound all segments, not only the
     /// first of a burst.
     pub window: bool,
-    /// Only three acknowledgments without data count as duplicates, and one segment is
-    /// retransmitted.
+    /// Only three acknowledgments without data count as duplicates, and they cause the
+    /// retransmission of one segment.
     pub duplicates: bool,
-    /// An acknowledgment of what was never sent is ignored, and numbers wrap.
+    /// Acknowledgments of data that were never sent are ignored, and sequence numbers wrap.
     pub acknowledgments: bool,
     /// A segment farther away than a window is answered by an acknowledgment, not by a reset.
     pub old: bool,
-    /// A closed window is probed by one byte, for as long as the peer answers.
+    /// A closed window is probed with one byte for as long as the peer answers.
     pub probe: bool,
     /// A SYN-ACK is repeated by the timer, and a SYN is answered by nothing less.
     pub handshake: bool,
-    /// A FIN counts when it comes with data, and in FIN-WAIT-2; it is repeated as it
-    /// was.
+    /// A FIN counts if it arrives with data, and in FIN-WAIT-2; a retransmitted FIN is unchanged.
     pub fin: bool,
-    /// Checksums of what comes in are verified.
+    /// Checksums of received segments are verified.
     pub checksum: bool,
     /// Ports and initial sequence numbers are random.
     pub numbers: bool,
@@ -108,7 +106,7 @@ impl Corrections {
         "numbers",
     ];
 
-    /// Sets the correction of this name; whether there is one.
+    /// Sets the correction `name`; returns whether there is such a correction.
     pub fn set(&mut self, name: &str) -> bool {
         let switch = match name {
             "counter" => &mut self.counter,
@@ -208,17 +206,17 @@ const SYN_ACK: u8 = 1 << 1;
 const FIN: u8 = 1 << 2;
 const ACK: u8 = 1 << 3;
 const RST: u8 = 1 << 4;
-/// An acknowledgment for what has come, behind that for what is out of order.
+/// An acknowledgment of the received data, after that of a segment out of order.
 const LATE_ACK: u8 = 1 << 5;
-/// An acknowledgment of one byte more than has come: a FIN's.
+/// An acknowledgment of one number more than was received: that of a FIN.
 const FIN_ACK: u8 = 1 << 6;
-/// A FIN that acknowledges one more.
+/// A FIN that acknowledges one number more than was received.
 const LATE_FIN: u8 = 1 << 7;
 
-/// Segments that go out one after the other.
+/// Segments that are sent one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    /// The first byte of the next one.
+    /// Sequence number of the next segment's first byte.
     next: SeqNum,
     is_first: bool,
     /// Sequence number after the last byte of the burst.
@@ -238,12 +236,12 @@ pub struct Control {
     count: u8,
     /// Segments that acknowledged nothing.
     duplicates: u8,
-    /// An acknowledgment has been sent for something out of order.
+    /// Whether an acknowledgment has been sent for a segment out of order.
     ack_sent: bool,
-    /// A reset made of the header of a segment that it answers: its number and what it
-    /// acknowledges.
+    /// A reset made from the header of a segment that it answers: its sequence number and its
+    /// acknowledgment number.
     refusal: Option<(SeqNum, SeqNum)>,
-    /// With [`Corrections::write`]: something new waits for the next tick.
+    /// With [`Corrections::write`]: whether new data wait for the next tick.
     has_new: bool,
     /// Sequence number after the last byte that the application has written.
     seqno: SeqNum,
@@ -290,8 +288,8 @@ impl Control {
         self.seqno - self.head
     }
 
-    /// Returns the first sequence number in the buffer. In an accepted connection the head is one
-    /// before it, until the first acknowledgment.
+    /// Returns the first sequence number in the buffer. In an accepted connection, the head is one
+    /// less until the first acknowledgment.
     fn first(&self) -> SeqNum {
         self.head.max(self.start)
     }
@@ -364,8 +362,8 @@ impl Protocol for Blip {
         let mut control = Control::new(State::SynReceived, iss, self.config.mss);
         control.ackno = seg.seq + 1;
         control.rwnd = seg.window;
-        // The buffer begins one before the first byte: the acknowledgment of the
-        // handshake counts as one of data.
+        // The buffer begins one number before the first byte, because the acknowledgment of the
+        // handshake counts as one byte of data.
         control.head = iss;
         control.due = SYN_ACK;
         if self.config.corrections.handshake {
@@ -374,7 +372,7 @@ impl Protocol for Blip {
         Some(control)
     }
 
-    /// Returns a reset, even in answer to one; a listening port does not answer resets.
+    /// Returns a reset, even in answer to a reset; a listening port does not answer resets.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if listens && seg.flags.rst() {
             return None;
@@ -590,7 +588,7 @@ impl Blip {
                 self.count(c, body);
             }
             State::LastAck | State::FinWait1 | State::Closing => {
-                // Without the correction it acknowledges one more than has come.
+                // Without the correction, BLIP acknowledges one number more than was received.
                 c.due |= if config.corrections.fin {
                     FIN
                 } else {
@@ -608,14 +606,14 @@ impl Blip {
         }
     }
 
-    /// Counts a timer-driven send. A SYN may be sent one time more than data.
+    /// Counts a timer-driven send. A SYN may be sent once more than data.
     fn count<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>) {
         c.count += 1;
         let burst = c.burst;
         let due = c.due;
         if c.count >= self.config.give_up {
             c.give_up(body);
-            // This one still leaves.
+            // The segment in transit is still sent.
             (c.burst, c.due) = (burst, due);
         }
     }

@@ -56,7 +56,8 @@ impl Peer {
         peer
     }
 
-    /// Flags, place behind the initial sequence number, and length of what is sent.
+    /// Returns flags, position relative to the initial sequence number, and length of the sent
+    /// segments.
     fn said(&mut self) -> Vec<(Flags, u32, usize)> {
         let (c, body) = (&mut self.control, &mut self.body);
         let outs = core::iter::from_fn(|| {
@@ -307,7 +308,7 @@ mod beside_the_original {
     const FIN: Flags = Flags::FIN.with(Flags::ACK);
 
     impl Peer {
-        /// Flags, acknowledgments and windows of what it says to this.
+        /// Returns flags, acknowledgments and windows of the answers to `seg`.
         fn answers(&mut self, seg: &Segment<'_>) -> Vec<(Flags, u32, u16)> {
             self.blip
                 .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
@@ -460,7 +461,7 @@ mod beside_the_original {
         let last = segment(FIN, 100, BASE + 1, b"last");
         assert_eq!(peer.answers(&last), [(Flags::ACK, 100, 200)]);
         assert_eq!(peer.control.state, State::TimeWait);
-        // FINs that cross: it goes on waiting.
+        // The FINs cross, and BLIP continues to wait.
         let mut peer = Peer::connected(Corrections::NONE);
         peer.close();
         let fin = segment(FIN, 100, BASE, &[]);

@@ -13,9 +13,9 @@ pub(super) struct Window {
     ssthresh: u32,
     /// Acknowledged segments since the window last grew.
     count: u32,
-    /// CUBIC: the window before the last loss, when the present time between losses
-    /// began, when it will be as large again (in milliseconds of that time), and what
-    /// Reno's window would be.
+    /// State of CUBIC: the window before the last loss, the start of the present time between
+    /// losses, the time at which the window will be as large again (in milliseconds from this
+    /// start), and the window that Reno would have.
     last_max: u32,
     epoch: Option<Instant>,
     k: u64,
@@ -63,7 +63,7 @@ impl Window {
         }
     }
 
-    /// After how many acknowledged segments CUBIC's window grows by one.
+    /// Returns the number of acknowledged segments after which CUBIC's window grows by one.
     fn interval(&mut self, now: Instant, segments: u32) -> u32 {
         let epoch = *self.epoch.get_or_insert_with(|| {
             let missing = self.last_max.saturating_sub(self.cwnd);
@@ -125,7 +125,7 @@ impl Window {
     }
 }
 
-/// Returns the largest number whose cube is not over `of`.
+/// Returns the largest number whose cube is at most `of`.
 fn cube_root(of: u64) -> u64 {
     let (mut low, mut high) = (0u64, 2_000_000);
     while low < high {

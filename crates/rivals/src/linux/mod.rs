@@ -41,9 +41,9 @@ pub struct LinuxConfig {
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
-    /// Written data go into pieces of several segments, as in Linux from 4.17 on. Otherwise a
-    /// piece is one segment, as earlier on an interface without segmentation: the rest of a
-    /// piece that is cut at the window's edge is a segment of its own.
+    /// Whether written data form pieces of several segments, as in Linux from 4.17 on. Otherwise a
+    /// piece is one segment, as earlier on an interface without segmentation: the remaining part of
+    /// a piece that is cut at the window's edge is then a separate segment.
     pub gso: bool,
 }
 
@@ -90,7 +90,7 @@ impl Linux {
 pub struct Control {
     pub(crate) state: State,
     reset: bool,
-    /// The FIN has been sent; its number is behind all data.
+    /// Whether the FIN has been sent; its number follows all data.
     fin_sent: bool,
     fin_acked: bool,
     snd: Sender,

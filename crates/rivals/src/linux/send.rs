@@ -1,4 +1,4 @@
-//! Linux's way of sending: how long a segment is, and when it goes.
+//! Linux's rules for sending: the length of a segment, and the time at which it is sent.
 
 use redpoll_base::{Bytes, Instant};
 use redpoll_tcp::{Segment, SeqNum, State};
@@ -227,8 +227,8 @@ impl Linux {
         if c.snd.in_flight() >= c.cc.cwnd {
             return None;
         }
-        // Nagle's algorithm in Minshall's way: one short segment at a time. It is of no
-        // concern to what has other pieces behind it.
+        // Nagle's algorithm in Minshall's variant: at most one short segment is in flight. The rule
+        // does not apply to a segment that has other pieces after it.
         let is_last = c.snd.rest.is_none();
         let waits = self.config.nagle && is_last && len < size && !fin && nxt >= c.snd.max;
         if waits && c.snd.count > 0 && c.snd.short > first {
@@ -298,8 +298,8 @@ impl Linux {
             if seg.payload.is_empty() && same && waits {
                 self.on_duplicate(c, body);
             } else if c.snd.count == 0 {
-                // The answer to a probe: the peer is there, but the next one comes no
-                // earlier for that.
+                // The answer to a probe shows that the peer is alive, but the next probe is not
+                // sent earlier.
                 c.backoff = c.backoff.min(LONGEST_PROBE);
             }
             return;
@@ -328,8 +328,8 @@ impl Linux {
         c.fin_acked |= fin == 1;
         match snd.recover {
             Some(recover) if ack < recover => {
-                // RFC 6582: one more segment is missing; after a timeout all are retransmitted
-                // anyway.
+                // RFC 6582: one more segment is missing. After a timeout, all segments are
+                // retransmitted in any case.
                 snd.again = snd.nxt >= snd.max;
                 if snd.nxt < snd.max {
                     c.cc.on_acknowledged(now, acked.max(1) as u32, true);

@@ -11,8 +11,8 @@ use super::*;
 /// Writes: the time in milliseconds, and the number of bytes.
 type Writes = Vec<(u64, usize)>;
 
-/// Time, place and length of what it sends to a peer with this window that announces
-/// no segment size and acknowledges after `delay_ms`.
+/// Returns time, position and length of the segments that are sent to a peer with this window. The
+/// peer announces no segment size and acknowledges after `delay_ms`.
 fn sent(window: u16, writes: &Writes, delay_ms: u64, nagle: bool) -> Vec<(u64, u32, usize)> {
     let config = LinuxConfig {
         nagle,
@@ -91,7 +91,7 @@ fn a_window_of_200_bytes_is_one_segment() {
     assert_eq!(pieces(&sent), expected);
 }
 
-/// A window of up to 536 bytes is one segment; a larger one is two.
+/// A window of up to 536 bytes is one segment; a larger window is two segments.
 #[test]
 fn beyond_536_bytes_a_segment_is_half_the_window() {
     let writes = std::vec![(0, 1_200)];
@@ -131,7 +131,8 @@ fn a_stream_over_a_window_of_40_bytes_is_cut_at_its_edge_each_time() {
     assert!((300..=420).contains(&gap), "{gap} ms");
 }
 
-/// Before GSO a piece is one segment: the rest of a cut piece does not grow if others follow.
+/// Before GSO a piece is one segment: the remaining part of a cut piece does not grow if other
+/// pieces follow it.
 #[test]
 fn pieces_of_one_segment_leave_8_bytes_each_time() {
     let config = LinuxConfig {
@@ -154,7 +155,7 @@ fn pieces_of_one_segment_leave_8_bytes_each_time() {
     assert_eq!(sent[1].0 - sent[0].0, 100, "with the acknowledgment");
 }
 
-/// Segments of what is written one by one fit, as long as acknowledgments come in time.
+/// Pieces that are written one by one fit into segments as long as acknowledgments arrive in time.
 #[test]
 fn writes_of_39_bytes_are_joined_only_when_acknowledgments_are_late() {
     let config = LinuxConfig {

@@ -57,7 +57,7 @@ pub struct Smol {
     ports: Box<[Port]>,
     /// Time at which the stack wants to be called.
     wake: Option<Instant>,
-    /// Whether what it makes now it makes because of a timer.
+    /// Whether a timer caused the segments that the stack makes now.
     by_timer: bool,
     /// The payload of the segment that was pulled last, and how many were.
     pulled: Vec<u8>,

@@ -9,13 +9,13 @@ use redpoll_tcp::{Endpoint, Error, Event, Segment, SeqNum, Stats};
 
 use super::endpoint;
 
-/// A place for a connection, and what its application knows of it.
+/// A place for a connection, and the state that its application has been told.
 pub(super) struct Place {
     pub handle: SocketHandle,
     pub generation: u8,
     pub local: Endpoint,
     pub remote: Endpoint,
-    /// There is a connection, or what is left of one.
+    /// Whether the place has a connection, or one that has ended and is not released yet.
     pub is_open: bool,
     /// The listener at which it waits to be accepted.
     pub waits: Option<ListenerId>,

@@ -12,7 +12,7 @@ use redpoll_base::Addr;
 /// Packets that are remembered (FWCACHE_SIZE).
 const SIZE: usize = 30;
 
-/// A packet: where it comes from, where it goes, its number.
+/// Source, destination and number of a packet.
 type Known = (Addr, Addr, u32);
 
 /// The packets that a router remembers.

@@ -15,7 +15,7 @@ impl Uip {
         body: &mut Body<B>,
         seg: &Segment<'_>,
     ) {
-        // A reset is believed, whatever its sequence number.
+        // A reset is accepted with any sequence number.
         if seg.flags.rst() {
             let error = match c.state {
                 State::SynSent => Error::Refused,
@@ -95,7 +95,7 @@ impl Uip {
         true
     }
 
-    /// Something comes in SYN-SENT.
+    /// Handles a segment in SYN-SENT.
     fn on_answer<B: Bytes>(
         &mut self,
         now: Instant,
@@ -129,14 +129,14 @@ impl Uip {
         acked: bool,
     ) {
         if seg.flags.fin() && !c.stopped {
-            // With something outstanding the peer has to say it again, and with more
-            // than the window.
+            // A FIN that arrives while data are outstanding, or whose payload exceeds the window,
+            // is dropped. The peer has to retransmit it.
             if c.len > 0 || !body.deliver(seg.payload) {
                 return;
             }
             c.rcv_nxt += taken_of(seg);
             body.peer_closed();
-            // There is no half of a connection: what was not sent never is.
+            // uIP has no half-closed state: unsent data are never sent.
             c.finish(State::LastAck);
             c.timer.again = 0;
             c.timer.on_sent(now);
@@ -170,7 +170,7 @@ impl Uip {
 fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, acked: bool) {
     let (was, fin, taken) = (c.state, seg.flags.fin(), taken_of(seg));
     c.rcv_nxt += taken;
-    // With what acknowledges the FIN data count, and are not answered.
+    // Data that arrive with the acknowledgment of the FIN count, and are not answered.
     let goes_on = was == State::FinWait1 && acked && !fin;
     if taken > 0 && !goes_on {
         c.due |= ACK;

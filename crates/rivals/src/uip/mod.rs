@@ -1,12 +1,12 @@
-//! uIP's TCP as of Contiki 2.5 to 3.0: one unacknowledged segment a connection.
+//! uIP's TCP as of Contiki 2.5 to 3.0: each connection has at most one unacknowledged segment.
 //!
-//! uIP sends only at an event: a segment comes, half a second is over, or the application
-//! writes. A segment must start with the next expected byte; all others are answered by an
-//! acknowledgment and dropped. There is no queue: each segment with data is acknowledged at
+//! uIP sends only at an event: a segment arrives, a tick of half a second passes, or the
+//! application writes. A segment must start with the next expected byte; all others are answered by
+//! an acknowledgment and dropped. There is no queue: each segment with data is acknowledged at
 //! once. The announced window is one segment. Numbers have the width of the original's.
 //!
-//! With [`Timing::Standard`] and a longer segment it stands for other stacks with one
-//! segment in flight.
+//! With [`Timing::Standard`] and a longer segment it represents other stacks with one segment in
+//! flight.
 
 pub mod forwarding;
 mod input;
@@ -28,10 +28,10 @@ const RETRIES: u8 = 8;
 const SYN_RETRIES: u8 = 5;
 /// UIP_TIME_WAIT_TIMEOUT, and FIN-WAIT-2's, in ticks.
 const WAIT: u8 = 120;
-/// The longest segment for a peer that says nothing of it (RFC 9293 §3.7.1).
+/// The longest segment for a peer that announces no segment size (RFC 9293 §3.7.1).
 const DEFAULT_MSS: u16 = 536;
-/// The ports that it chooses: from the one behind this, and from the second after
-/// the last.
+/// uIP chooses the ports after the first number, up to the second number, and then starts again
+/// after the third number.
 const PORT_BEFORE: u16 = 1_024;
 const PORT_LAST: u16 = 32_000;
 const PORT_AGAIN: u16 = 4_096;
@@ -45,8 +45,8 @@ pub struct UipConfig {
     pub window: u16,
     /// The retransmission timer.
     pub timing: Timing,
-    /// Whether what the application writes is sent at once on a connection that has
-    /// nothing outstanding (tcpip_poll_tcp), not with the next tick.
+    /// Whether data that the application writes on a connection without outstanding data are sent
+    /// at once (tcpip_poll_tcp), instead of with the next tick.
     pub polls: bool,
     /// Whether an unexpected SYN is answered by repeating the SYN or SYN-ACK while the
     /// connection opens, as over IPv6 in 3.0, and not by an acknowledgment. In SYN-RECEIVED a
@@ -120,7 +120,7 @@ const FIN: u8 = 1 << 2;
 const DATA: u8 = 1 << 3;
 const ACK: u8 = 1 << 4;
 const RST: u8 = 1 << 5;
-/// A reset whose window is the segment's that it answers: see [`Control::mss`].
+/// A reset whose window is that of the segment that it answers: see [`Control::mss`].
 const REFUSAL: u8 = 1 << 6;
 
 /// uIP's state of a connection.
@@ -139,8 +139,8 @@ pub struct Control {
     snd_nxt: SeqNum,
     /// Number of outstanding bytes from `snd_nxt` on; a SYN or FIN counts as one byte.
     len: u16,
-    /// The longest segment at present, and the agreed one. With [`REFUSAL`] the first is a
-    /// window.
+    /// The longest segment at present, and the longest segment by agreement. With [`REFUSAL`] the
+    /// first value is a window.
     mss: u16,
     initial_mss: u16,
     timer: Timer,
@@ -271,7 +271,7 @@ impl Protocol for Uip {
         Some(control)
     }
 
-    /// Returns a reset from the segment's own header: it acknowledges one number, whatever the
+    /// Returns a reset made from the segment's own header: it acknowledges one number, whatever the
     /// segment contains.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if seg.flags.rst() || listens && is_only(seg, Flags::SYN) {
@@ -355,8 +355,8 @@ impl Protocol for Uip {
             SYN_ACK => out(ack.with(Flags::SYN)).with_mss(self.config.mss),
             FIN => out(ack.with(Flags::FIN)),
             DATA => out(ack.with(Flags::PSH)).with_payload(0, c.len.into()),
-            // Also with something outstanding it has that one's number: it is old
-            // news for a peer that has it.
+            // While a segment is outstanding, the acknowledgment has the sequence number of this
+            // segment. A peer that has received the segment treats the number as old.
             _ => out(ack),
         })
     }

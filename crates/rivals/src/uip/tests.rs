@@ -220,7 +220,7 @@ mod beside_the_originals {
         let fin = Flags::ACK.with(Flags::FIN);
         assert_eq!(peer.input(&segment(fin, 148, base, b"last")), []);
         assert_eq!(peer.input(&segment(fin, 148, base, &[])), []);
-        // Only what is not the next byte is.
+        // Only data that are not the next bytes are answered.
         let old = peer.input(&segment(Flags::ACK, 147, base, b"7"));
         assert_eq!(old, [(148, 0, 0)]);
         peer.read();

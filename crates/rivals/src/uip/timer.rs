@@ -2,25 +2,25 @@
 
 use redpoll_base::{Duration, Instant, Rng};
 
-/// UIP_RTO: the timeout before there is a sample, and what is doubled, in ticks.
+/// UIP_RTO: the timeout before there is a sample, and the value that is doubled, in ticks.
 const RTO: u8 = 3;
 
 /// Method of the retransmission timer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Timing {
-    /// uIP's own: ticks of half a second, an estimate after Jacobson in 8 bits for the
-    /// first timeout, and 3 ticks, doubled up to four times, for those behind it.
+    /// uIP's own rule: ticks of half a second. The first timeout is an estimate after Jacobson in 8
+    /// bits; further timeouts are 3 ticks, doubled up to four times.
     #[default]
     Original,
-    /// Lim 2020: samples of retransmitted segments count too (as CoCoA's weak ones do), the
+    /// Lim 2020: samples of retransmitted segments count too, like CoCoA's weak samples. The
     /// estimate is doubled up to a limit that depends on it, and the timer has a random factor.
     Weak(Weak),
     /// RFC 6298, in milliseconds.
     Standard(Standard),
 }
 
-/// The parameters of [`Timing::Weak`]. None of them is in a source at hand: all are
-/// assumptions, those of CoCoA and CoAP where there is one.
+/// The parameters of [`Timing::Weak`]. No available source has them, so all are assumptions: the
+/// values of CoCoA and CoAP where these have one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Weak {
     /// Weight of a sample of a segment that was not retransmitted, in 256ths.
@@ -36,7 +36,7 @@ pub struct Weak {
     /// Largest numbers of doublings of the timeout, each with the timeout in ticks up to which it
     /// applies, in ascending order. The last number also applies to longer timeouts.
     pub limits: [(u16, u8); 4],
-    /// A timer is set to its value times something between these two, in 256ths.
+    /// A timer is set to its value times a random factor between these two, in 256ths.
     pub dither: (u16, u16),
     /// The minimum timeout in ticks.
     pub min: u16,
@@ -336,7 +336,7 @@ fn after_jacobson(sa: &mut u8, sv: &mut u8, ticks: u8) -> u8 {
     (*sa >> 3).wrapping_add(*sv)
 }
 
-/// `ticks` times something between the two limits.
+/// Returns `ticks` times a random factor between the two limits.
 fn dithered(params: &Weak, ticks: u16, rng: &mut Rng) -> u16 {
     let (low, high) = params.dither;
     let times = |factor: u16| u32::from(ticks) * u32::from(factor) / 256;

@@ -1,4 +1,4 @@
-//! Connections that are frozen, and taken up again from what was written down.
+//! Freezes connections, and thaws them from the stored bytes.
 
 use redpoll_base::{Duration, Rng};
 use redpoll_tcp::Connection;
