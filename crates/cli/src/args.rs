@@ -1,4 +1,4 @@
-//! Arguments that commands share, and those of commands without a file for them.
+//! Arguments that several commands share, and those of commands without a file of their own.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

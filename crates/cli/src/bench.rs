@@ -1,7 +1,7 @@
-//! `redpoll bench`: Redpoll beside other small TCPs.
+//! `redpoll bench`: Redpoll compared with other small TCPs.
 //!
-//! The other stacks are large and partly written in C, so they are part of the
-//! program only with the feature `bench`.
+//! The other stacks are large and partly written in C, so they are part of the program only with
+//! the feature `bench`.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! `redpoll compare`: two results, and what differs by more than the seeds do.
+//! `redpoll compare`: the differences of two results that are larger than the variation of the
+//! seeds.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

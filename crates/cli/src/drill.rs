@@ -1,4 +1,5 @@
-//! `redpoll drill`: attackers of each kind beside an honest flow, a row each.
+//! `redpoll drill`: attackers of each kind together with an honest flow. The output has a row for
+//! each attacker.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

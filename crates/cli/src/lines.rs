@@ -20,7 +20,7 @@ pub(crate) struct Sockets {
 }
 
 impl Sockets {
-    /// Files are beside the scenario's own.
+    /// Makes sockets whose files are in the folder of the scenario's file.
     pub(crate) fn beside(scenario: &Scenario) -> std::io::Result<Sockets> {
         let folder = scenario.files.first().and_then(|file| file.parent());
         Ok(Sockets {
@@ -31,7 +31,7 @@ impl Sockets {
         })
     }
 
-    /// Files belong to this user, if there is one.
+    /// Makes files belong to this user, if there is one.
     pub(crate) fn of(self, account: Option<&Account>) -> Sockets {
         Sockets {
             account: account.cloned(),
@@ -44,7 +44,7 @@ impl Sockets {
         let opened = self.opened.borrow();
         opened.iter().fold(Sandbox::default(), |sandbox, address| {
             match address {
-                // The file goes with the line.
+                // The file is removed together with the line.
                 LineAddress::UnixListen(path) => sandbox.with_removal(path),
                 LineAddress::Tcp(place) => sandbox.with_connections_to_place(place),
                 LineAddress::Unix(_) | LineAddress::TcpListen(_) => sandbox,
@@ -52,7 +52,7 @@ impl Sockets {
         })
     }
 
-    /// Signals that data have come over one of the lines.
+    /// Returns a watch that signals received bytes on any of the lines.
     pub(crate) fn watch(&self) -> LineWatch {
         self.watch.clone()
     }
@@ -89,7 +89,7 @@ impl Line for Socket {
     }
 }
 
-/// Lines about what has happened to nodes elsewhere.
+/// Returns lines about events of external nodes.
 pub(crate) fn notices(world: &mut World) -> Vec<String> {
     let notices = world.take_notices();
     let line = |notice: &redpoll_sim::PrintedLine| {

@@ -1,4 +1,4 @@
-//! Nodes with firmware of others: what loads them, and what they print.
+//! Nodes with firmware of other stacks: the loader, and the file for the text that they print.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -27,7 +27,7 @@ pub(crate) fn loader(_: &str) -> impl Loader {
     redpoll_sim::foreign::NoLoader
 }
 
-/// The file for what they print.
+/// The file for the text that these nodes print.
 pub(crate) struct Log {
     file: BufWriter<File>,
     name: String,
@@ -43,7 +43,7 @@ impl Log {
         })
     }
 
-    /// Writes what has been printed since the last call: seconds, node, line.
+    /// Writes the text that was printed since the last call: seconds, node, line.
     pub(crate) fn write(&mut self, world: &mut World) -> Result<(), Failure> {
         let lines = world.take_printed();
         let write = |scenario: &Scenario, file: &mut BufWriter<File>| {

@@ -1,5 +1,5 @@
-//! The files that a command reads and writes, each in a place of its own: nothing is
-//! written over an input, nor two outputs into one another.
+//! The files that a command reads and writes. No output is written over an input, and no two
+//! outputs into one file.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ use crate::output::is_standard;
 #[derive(PartialEq, Eq)]
 enum Identity {
     Standard,
-    /// A file that exists: its device and its number there.
+    /// A file that exists: its device, and its inode number on this device.
     File(u64, u64),
     /// A file that is still to be made.
     New(PathBuf),
 }
 
 impl Identity {
-    /// `None` for a device or a pipe, which may well be used twice: /dev/null, say.
+    /// Returns the identity of `path`; `None` for a device or a pipe, such as /dev/null, which may
+    /// be used twice.
     fn of(path: &Path) -> Option<Identity> {
         if is_standard(path) {
             return Some(Identity::Standard);
@@ -85,11 +86,11 @@ impl<'a> Places<'a> {
         self
     }
 
-    /// Refuses two outputs in one place, and one in the place of what is read.
+    /// Refuses two outputs in one place, and an output in the place of an input.
     ///
     /// # Errors
     ///
-    /// Which they are, and what is allowed.
+    /// The outputs, and what is allowed.
     pub fn check(&self) -> Result<(), String> {
         for (at, (option, path)) in self.outputs.iter().enumerate() {
             let identity = Identity::of(path);

@@ -20,7 +20,7 @@ pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     let target = if is_dumb {
         ProgressDrawTarget::hidden()
     } else {
-        // Hides itself where there is no terminal.
+        // The bar hides itself if standard error is not a terminal.
         ProgressDrawTarget::stderr_with_hz(hz)
     };
     let bar = ProgressBar::with_draw_target(len, target);
@@ -55,7 +55,7 @@ impl Progress {
         Progress::of_steps(seconds, "s simulated")
     }
 
-    /// None: what is read appears on the terminal itself, line by line.
+    /// Makes no bar: the input appears on the terminal itself, line by line.
     pub fn hidden() -> Progress {
         Progress(ProgressBar::hidden())
     }

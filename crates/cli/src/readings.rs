@@ -1,10 +1,9 @@
-//! `redpoll bench readings`: the cost of one reading of a sensor if its connection is kept
-//! during sleep, frozen before a deep sleep, or opened again, with and without TLS.
+//! `redpoll bench readings`: the cost of one reading of a sensor if its connection is kept during
+//! sleep, frozen before a deep sleep, or opened again, with and without TLS.
 //!
-//! Whole nodes in virtual time, with the applications as futures on them
-//! (`redpoll_sim::tasks`). TLS is its flights, of the lengths that `embedded-tls` and OpenSSL
-//! exchange (`crates/linux/tests/device.rs` holds them to these); what its cryptography costs
-//! the processor is not in the charge.
+//! Whole nodes run in virtual time, with the applications as futures (`redpoll_sim::tasks`). TLS is
+//! modelled by flights with the lengths that `embedded-tls` and OpenSSL exchange
+//! (`crates/linux/tests/device.rs` compares these lengths). The charge leaves out the cryptography.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -27,16 +26,16 @@ use crate::FAILED;
 use crate::output::{self, fail};
 
 const READING: usize = 82;
-/// Readings after the first, whose mean is shown.
+/// Number of readings after the first; the output is their mean.
 const READINGS: u64 = 20;
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
-/// Frames of the leaf's that are further apart do not belong to one wake-up of its radio.
+/// Time between two frames of the leaf from which they count as two wake-ups of its radio.
 const APART: Duration = Duration::from_secs(2);
 /// Size of a frozen connection without unsent bytes, rounded up.
 const FROZEN: usize = 300;
 
-/// Lengths of what TLS 1.3 exchanges, in bytes.
+/// Lengths of the messages that TLS 1.3 exchanges, in bytes.
 #[derive(Clone, Copy)]
 struct Tls {
     hello: usize,
@@ -57,7 +56,7 @@ const CERTIFICATE: Tls = Tls {
 /// The client's answer (RFC 8446 §4.4.4), as a record.
 const FINISHED: usize = 58;
 const RECORD: usize = 22;
-/// The record that says that no more will come.
+/// Length of the record that ends the stream (close_notify).
 const CLOSE: usize = 24;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -168,8 +167,8 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Returns the difference between many readings and one in the same time. It contains neither the
-/// cost of a node without readings, nor that of only the first reading.
+/// Returns the difference between the costs of many readings and of one reading in the same time.
+/// It contains neither the cost of a node without readings, nor that of the first reading alone.
 fn cost(hops: usize, way: Way) -> Result<Cost, String> {
     let [one, many] = [1, 1 + READINGS].map(|readings| measure(hops, way, readings));
     let (one, many) = (one?, many?);

@@ -150,7 +150,7 @@ fn entry(argument: &Arg) -> String {
     format!("- {short}`{shown}`: {help}{notes}{full_stop}\n")
 }
 
-/// Words as Markdown: what could be HTML or emphasis is escaped outside of code.
+/// Escapes words for Markdown: characters that could be HTML or emphasis, outside of code.
 fn escaped(text: &str) -> String {
     let parts = text.split('`').enumerate();
     let parts = parts.map(|(at, part)| match at % 2 {

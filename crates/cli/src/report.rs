@@ -1,4 +1,4 @@
-//! `redpoll report`: a result as one page.
+//! `redpoll report`: writes a result as one page.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -113,7 +113,7 @@ impl Rights {
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
         give_up(self.account.as_ref(), keeps).map_err(|error| failed("give rights up", error))?;
         let mut lines = Vec::new();
-        // A program beside the mesh has root's rights anyway.
+        // A program that runs next to the mesh has root's rights in any case.
         if self.stays_root && !keeps.contains(&Keep::Kill) {
             lines.push("warning: the program keeps running as root, which can write all system files; to run it as another user: --user NAME; to confirm root: --user root".to_owned());
         }

@@ -6,7 +6,7 @@
 //! - `frames`: the lines about each frame, with `-v`;
 //! - `status`: the status line;
 //! - `tui`: the mesh in the terminal, if the user requests it;
-//! - `radio`: a mesh behind a real radio instead;
+//! - `radio`: a mesh behind a real radio, in place of a simulated one;
 //! - `environment`: the environment variables of a program that runs with the mesh;
 //! - `demo`: the demonstration, which is such a program.
 

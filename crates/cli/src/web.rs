@@ -10,7 +10,7 @@ use crate::args::WebArgs;
 use crate::failure::Failure;
 use crate::{FAILED, USAGE};
 
-/// Listens where `args` say, if they do.
+/// Listens at the address of `args`, if there is one.
 pub(crate) fn listen(args: &WebArgs) -> Result<Option<Server>, Failure> {
     args.web.map(listen_at).transpose()
 }
@@ -33,7 +33,7 @@ pub(crate) fn greeting(server: &Server) -> String {
     )
 }
 
-/// Returns the users who can also reach the page, if any.
+/// Returns a text about the users who can also reach the page, if there are any.
 fn exposure(address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         String::new()

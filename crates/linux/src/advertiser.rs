@@ -47,7 +47,7 @@ pub enum AdvertiserError {
     /// Router advertisements need root, or the right to open raw sockets.
     #[error("no permission to send router advertisements (needs root or CAP_NET_RAW)")]
     NoPermission,
-    /// Anything else, with the step that failed.
+    /// Another failure, with the step that failed.
     #[error("cannot {step}: {source}")]
     Failed {
         /// The failed step.
@@ -77,7 +77,7 @@ struct Timetable {
 }
 
 impl Timetable {
-    /// Returns an advertiser whose first advertisement is due at once.
+    /// Makes a timetable whose first advertisement is due at once.
     fn new(rng: Rng) -> Self {
         Timetable {
             rng,
@@ -114,8 +114,7 @@ impl Timetable {
     }
 }
 
-/// Advertises one prefix on one interface. When it ends it says so, and hosts forget the
-/// route.
+/// Advertises a prefix on an interface. When it ends it announces this, and hosts delete the route.
 #[derive(Debug)]
 pub struct Advertiser {
     /// A raw socket; the standard library's type has the calls that are needed.
@@ -167,7 +166,7 @@ impl Advertiser {
         self.timetable.next
     }
 
-    /// Hears solicitations, and sends what is due.
+    /// Receives solicitations, and sends the advertisements that are due.
     ///
     /// # Errors
     ///
@@ -183,8 +182,8 @@ impl Advertiser {
         Ok(())
     }
 
-    /// Reads one message, also an invalid one. Returns whether it may have been a solicitation,
-    /// and whether others may wait.
+    /// Reads a message, even an invalid one. Returns whether it may have been a solicitation, and
+    /// whether others may wait.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let mut message = [0; 64];
@@ -268,8 +267,8 @@ fn is_solicitation(message: &[u8], hop_limit: Option<i32>) -> bool {
         && message.starts_with(&[ROUTER_SOLICITATION, 0])
 }
 
-/// RFC 4861 §4.2: no default router, nothing said about other things; RFC 4191 §2.3: a
-/// route of medium preference. The kernel writes the checksum.
+/// RFC 4861 §4.2: the sender is no default router, and other values are unspecified. RFC 4191 §2.3:
+/// the route has a medium preference. The kernel writes the checksum.
 fn advertisement(prefix: Ipv6Addr, route_lifetime_s: u32) -> [u8; 32] {
     let mut message = [0; 32];
     message[0] = ROUTER_ADVERTISEMENT;

@@ -1,5 +1,5 @@
-//! A program run beside the mesh, such as a shell inside its namespace, and
-//! the promise that neither it nor anything it started outlives us.
+//! A program that runs next to the mesh, such as a shell inside its namespace. Neither the program
+//! nor any process that it started outlives this process.
 
 use std::fs;
 use std::io;
@@ -24,11 +24,11 @@ pub fn kill_with_us(command: &mut Command) {
     }
 }
 
-/// A child process and all that descends from it.
+/// A child process and all its descendants.
 ///
-/// The process that spawns one becomes the one to which orphans fall
-/// (`PR_SET_CHILD_SUBREAPER`), so there must be one at a time, and no other
-/// child. Dropping it ends whatever still runs.
+/// The process that spawns it adopts orphaned processes (`PR_SET_CHILD_SUBREAPER`), so it may have
+/// only one companion at a time, and no other child. Dropping the companion ends all processes that
+/// still run.
 #[derive(Debug)]
 pub struct Companion {
     pid: Pid,
@@ -52,7 +52,8 @@ impl Companion {
         // allocate nothing.
         unsafe {
             command.pre_exec(|| {
-                // Otherwise the signals that `Signals` blocks here stay blocked there.
+                // Otherwise the signals that `Signals` blocks here would remain blocked in the
+                // child.
                 SigSet::empty().thread_set_mask()?;
                 prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from)
             });
@@ -64,8 +65,8 @@ impl Companion {
         })
     }
 
-    /// Collects processes that have ended; after SIGCHLD. The exit code of the
-    /// program itself, once it has one: 128 + the signal's number if it was killed.
+    /// Collects processes that have ended; call it after SIGCHLD. Returns the exit code of the
+    /// program itself, if it has ended: 128 + the signal's number if it was killed.
     ///
     /// # Errors
     ///

@@ -2,12 +2,12 @@
 
 use std::io;
 
-/// Fills `bytes` with random bytes from the kernel (getrandom(2)); waits until it has
-/// gathered enough of them after it was booted.
+/// Fills `bytes` with random bytes from the kernel (getrandom(2)). After a boot, the call waits
+/// until the kernel has gathered enough of them.
 ///
 /// # Errors
 ///
-/// The kernel's, on one without random numbers.
+/// The kernel has no random numbers.
 pub fn fill(bytes: &mut [u8]) -> io::Result<()> {
     getrandom::fill(bytes).map_err(io::Error::from)
 }

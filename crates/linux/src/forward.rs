@@ -24,19 +24,19 @@ pub trait MeshTcp {
     /// A connection into the mesh.
     type Conn;
 
-    /// Opens a connection to a node; it may still be under way when this
-    /// returns. `None` if the border router has no room for another one.
+    /// Opens a connection to a node; the handshake may still be in progress when this returns.
+    /// `None` if the border router has no room for another connection.
     fn connect(&mut self, remote: SocketAddrV6) -> Option<Self::Conn>;
 
     /// Returns whether the node had not yet answered at the last [`recv`](Self::recv).
     fn is_opening(&self, conn: &Self::Conn) -> bool;
 
-    /// Queues bytes, as many as there is room for: maybe none, also while the
-    /// connection is being opened.
+    /// Queues as many bytes as there is room for. This number may be 0, even while the connection
+    /// is being opened.
     ///
     /// # Errors
     ///
-    /// [`Broken`] once nothing can be sent any more.
+    /// [`Broken`] if no more bytes can be sent.
     fn send(&mut self, conn: &mut Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
 
     /// Receives bytes that have arrived.
@@ -46,7 +46,7 @@ pub trait MeshTcp {
     /// [`Broken`] if no more bytes can arrive although the peer did not end its stream.
     fn recv(&mut self, conn: &mut Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
 
-    /// Ends our stream after what is queued; the peer may go on sending.
+    /// Ends the sending direction after the queued bytes; the peer may continue to send.
     fn close(&mut self, conn: &mut Self::Conn);
 
     /// Releases the connection: if both streams have ended, queued data are still delivered;
@@ -57,7 +57,7 @@ pub trait MeshTcp {
 /// The result of [`MeshTcp::recv`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
-    /// This many bytes, at least one.
+    /// Number of received bytes, at least one.
     Data(usize),
     /// No data at the moment.
     Nothing,
@@ -100,7 +100,7 @@ pub struct ForwardCounters {
     /// Connections that waited: the border router had no room, or the node was answering
     /// others.
     pub waited: u32,
-    /// Connections that the mesh broke: refused, reset or timed out there.
+    /// Connections that failed in the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,
     /// Connections that the host's side reset.
     pub broken_by_host: u32,
@@ -166,7 +166,7 @@ impl Forward {
 pub struct Forwarder<C> {
     forwards: Vec<Forward>,
     pairs: Vec<Pair<C>>,
-    /// Accepted, without a connection into the mesh as yet, in the order in which they came.
+    /// Accepted sockets that wait for a connection into the mesh, in the order of their arrival.
     waiting: VecDeque<(TcpStream, SocketAddrV6)>,
     /// The border router had no room for another connection when it was asked last.
     is_full: bool,
@@ -179,8 +179,8 @@ impl<C> Forwarder<C> {
     /// Events that are kept; of more than that the oldest are forgotten.
     const MAX_EVENTS: usize = 64;
 
-    /// Connections carried at the same time, those that wait for a node among them; further ones
-    /// wait in the kernel's backlog. A browser opens six to each host.
+    /// Maximum number of connections at the same time, including those that wait for a node;
+    /// further ones wait in the kernel's backlog. A browser opens six connections to each host.
     pub const MAX_PAIRS: usize = 16;
 
     /// Maximum number of handshakes in progress with one node. Further ones wait until it answers.
@@ -212,9 +212,8 @@ impl<C> Forwarder<C> {
         self.events.push_back(ForwardEvent { from, to, what });
     }
 
-    /// Listens on `port` of 127.0.0.1 and, where the host has IPv6, of ::1, and
-    /// leads what connects there to `target`. Port 0 lets the kernel choose;
-    /// the port in use is returned.
+    /// Listens on `port` of 127.0.0.1 and, if the host has IPv6, of ::1, and forwards connections
+    /// to `target`. With port 0 the kernel chooses a port. Returns the port in use.
     ///
     /// # Errors
     ///
@@ -249,7 +248,7 @@ impl<C> Forwarder<C> {
         &self.counters
     }
 
-    /// Adds the descriptors to poll, each for what it is waited for now.
+    /// Adds the descriptors to poll, each with the events that the forwarder waits for now.
     pub fn interests<'a>(&'a self, out: &mut Vec<PollFd<'a>>) {
         if self.may_accept() {
             let listeners = self.forwards.iter().flat_map(|f| &f.listeners);
@@ -258,8 +257,8 @@ impl<C> Forwarder<C> {
         out.extend(self.pairs.iter().filter_map(Pair::interest));
     }
 
-    /// Moves what can be moved, both ways; to be called when a descriptor is
-    /// ready and whenever the mesh has advanced. Whether anything moved.
+    /// Moves bytes in both directions as far as possible; to be called when a descriptor is ready
+    /// and whenever the mesh has advanced. Returns whether bytes moved.
     pub fn pump(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let mut moved = self.accept(mesh);
         for mut pair in std::mem::take(&mut self.pairs) {
@@ -306,8 +305,8 @@ impl<C> Forwarder<C> {
         moved
     }
 
-    /// Opens connections into the mesh for those that wait, as far as their nodes and the border
-    /// router have room for them. Whether there was one.
+    /// Opens connections into the mesh for waiting sockets, as far as their nodes and the border
+    /// router have room for them. Returns whether a connection was opened.
     fn join(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let before = self.pairs.len();
         for (stream, target) in std::mem::take(&mut self.waiting) {

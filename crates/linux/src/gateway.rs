@@ -1,9 +1,8 @@
-//! The loop that joins a mesh to this host in real time: packets through a TUN
-//! interface, connections through port forwards, the end through signals.
+//! The loop that joins a mesh to this host in real time: packets through a TUN interface,
+//! connections through port forwards, and the end by signals.
 //!
-//! The mesh runs on this loop's clock and is advanced to "now" before it is
-//! given anything, so what it does on the air is exact; only packets from and
-//! to the host are as late as the loop is.
+//! The mesh runs on this loop's clock and is advanced to the present before it gets any input, so
+//! the times of its frames are exact. Only packets from and to the host are delayed by the loop.
 
 use std::io;
 use std::net::SocketAddrV6;
@@ -63,7 +62,7 @@ impl<T: Mesh> MeshTcp for T {
 
     fn send(&mut self, splice: &mut Splice, bytes: &[u8]) -> Result<usize, Broken> {
         let taken = self.border(|now, node| splice.from_host(now, node, bytes));
-        // Before its host's stream has ended a splice is done only by failing.
+        // Before the host's stream has ended, a splice is done only if it failed.
         if splice.is_done() {
             Err(Broken)
         } else {
@@ -118,11 +117,11 @@ pub struct GatewayCounters {
     pub packets_out: u64,
     /// Packets from the mesh that the host's kernel would not take.
     pub refused_by_host: u64,
-    /// Packets from the mesh to what its nodes may not reach.
+    /// Packets from the mesh to destinations that its nodes may not reach.
     pub withheld: u64,
 }
 
-/// The joints between one mesh and this host.
+/// The connections between a mesh and this host.
 #[derive(Debug)]
 pub struct Gateway {
     clock: Clock,
@@ -136,8 +135,8 @@ pub struct Gateway {
 }
 
 impl Gateway {
-    /// Advancing a mesh that has fallen behind is done in steps of this length,
-    /// so that the host's side and the user's Ctrl-C are heard in between.
+    /// Length of the steps in which a mesh that has fallen behind is advanced. The host's side and
+    /// the user's Ctrl-C are handled between two steps.
     const STEP: Duration = Duration::from_millis(50);
     /// Packets taken from the host in a row before the mesh gets its turn.
     const BURST: usize = 16;
@@ -162,7 +161,8 @@ impl Gateway {
         }
     }
 
-    /// Limits what the nodes may reach; without this call they may reach everything.
+    /// Limits the destinations that the nodes may reach; without this call they may reach all
+    /// destinations.
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
@@ -189,7 +189,7 @@ impl Gateway {
         self.forwarder.poll_event()
     }
 
-    /// Returns the interface, if there is one.
+    /// Returns the interface, if the gateway has one.
     pub fn tun(&self) -> Option<&Tun> {
         self.tun.as_ref()
     }
@@ -205,11 +205,12 @@ impl Gateway {
         std::mem::take(&mut self.lateness)
     }
 
-    /// Advances the mesh to now and moves what waits between it and the host.
+    /// Advances the mesh to the present, and moves waiting packets and bytes between it and the
+    /// host.
     ///
     /// # Errors
     ///
-    /// The interface's, for instance if it was taken down.
+    /// The interface's, for instance if it was set down.
     pub fn turn(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         self.catch_up(mesh);
         self.take_from_host(mesh)?;
@@ -218,8 +219,8 @@ impl Gateway {
         self.give_to_host(mesh)
     }
 
-    /// Sleeps until the mesh, the host or one of `others` (signals, an advertiser) has
-    /// something to say, or until `deadline`.
+    /// Sleeps until the mesh, the host or one of `others` (signals, an advertiser) has an event, or
+    /// until `deadline`.
     ///
     /// # Errors
     ///

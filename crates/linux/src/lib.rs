@@ -1,9 +1,9 @@
-//! The outside world of a border router on Linux.
+//! The interfaces of a border router to Linux.
 //!
-//! - [`tun`]: a TUN interface with its address, whose life ends with the process;
-//! - [`namespace`]: an unprivileged user and network namespace to put it in;
-//! - [`forward`]: loopback connections carried into the mesh by the border
-//!   router's own TCP, which needs no privilege at all;
+//! - [`tun`]: a TUN interface with its address, which exists as long as the process;
+//! - [`namespace`]: an unprivileged user and network namespace for the interface;
+//! - [`forward`]: loopback connections that the border router's own TCP carries into the mesh,
+//! which needs no privilege;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`advertiser`]: router advertisements for other computers;
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
@@ -11,15 +11,15 @@
 //! - [`entropy`]: unpredictable random bytes;
 //! - [`processor`]: processor time of this thread;
 //! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
-//! - [`reach`]: what the nodes of a mesh may reach outside it;
+//! - [`reach`]: the destinations outside a mesh that its nodes may reach;
 //! - [`privilege`]: becoming another user, dropping capabilities, and a sandbox;
-//! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
+//! - [`signals`] and [`child`]: an orderly end, and programs that run next to the mesh.
 //!
-//! A mesh may be simulated or behind a radio: this crate uses only the traits [`gateway::Mesh`]
-//! and [`forward::MeshTcp`].
+//! A mesh may be simulated or behind a radio: this crate uses only the traits [`gateway::Mesh`] and
+//! [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`, each block with
-//! its reason.
+//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`; each block states its
+//! reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![warn(clippy::match_bool)]

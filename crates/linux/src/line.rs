@@ -59,7 +59,7 @@ impl LineAddress {
     }
 }
 
-/// Signals that data have come over one of several lines.
+/// Signals that bytes have arrived over one of several lines.
 #[derive(Clone, Debug)]
 pub struct LineWatch(Arc<Epoll>);
 
@@ -74,7 +74,7 @@ impl LineWatch {
     }
 
     fn add(&self, fd: impl AsFd) {
-        // Without it what comes is found a second later.
+        // Without this registration, received bytes are found up to a second later.
         let _ = self.0.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, 0));
     }
 
@@ -124,7 +124,7 @@ pub enum Arrived {
     Peer,
     /// Bytes.
     Bytes,
-    /// The end of the stream: the peer has gone.
+    /// The end of the stream: the peer has closed it.
     Gone,
 }
 
@@ -166,15 +166,15 @@ impl SocketLine {
         })
     }
 
-    /// Sends bytes; what does not fit into the kernel's buffer is lost.
+    /// Sends bytes; those that do not fit into the kernel's buffer are lost.
     pub fn send(&mut self, bytes: &[u8]) {
         if let Some(stream) = &mut self.stream {
-            // If it has failed, reading says so.
+            // If the stream has failed, the next read reports it.
             let _ = stream.write(bytes);
         }
     }
 
-    /// Appends what has come, after waiting for it for at most `wait`.
+    /// Appends the received bytes, after a wait of at most `wait`.
     pub fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrived {
         let arrived = self.look(bytes);
         if arrived != Arrived::Nothing || wait.is_zero() {
@@ -225,7 +225,7 @@ impl SocketLine {
         }
     }
 
-    /// Returns the peer, if it is there.
+    /// Returns the peer, if one is connected.
     fn seek(&mut self) -> Option<Box<dyn Stream>> {
         match &self.listener {
             Some(Listener::Unix(listener, _)) => {

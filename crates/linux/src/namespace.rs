@@ -1,5 +1,5 @@
-//! A network of one's own, also without being root: a network namespace, if
-//! need be in a user namespace, in which this process may make interfaces.
+//! A separate network, also for a user other than root: a network namespace, in a user namespace if
+//! necessary, in which this process may make interfaces.
 
 use std::fs;
 use std::io;
@@ -12,7 +12,7 @@ use nix::unistd::{ForkResult, fork, getgid, getuid};
 
 use crate::tun::{self, Tun, TunConfig};
 
-/// Why there is no namespace.
+/// Reason for which there is no namespace.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The kernel or its policy allows none to this user.
@@ -35,15 +35,13 @@ fn refused<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> NamespaceErr
     }
 }
 
-/// Moves this process into a network namespace of its own, with its loopback
-/// interface up. A user other than root becomes root of a user
-/// namespace. Sockets opened before stay where they are. There is no way back,
-/// so [`probe`] first.
+/// Moves this process into a new network namespace, with its loopback interface up. A user other
+/// than root becomes root of a user namespace. Sockets that were opened before stay in their
+/// network. The process cannot return, so call [`probe`] first.
 ///
 /// # Errors
 ///
-/// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads
-/// that is not root.
+/// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads that is not root.
 pub fn enter() -> Result<(), NamespaceError> {
     if unshare(CloneFlags::CLONE_NEWNET).is_err() {
         enter_as_user()?;
@@ -70,9 +68,9 @@ fn enter_as_user() -> Result<(), NamespaceError> {
 /// The error of [`enter`], or [`NamespaceError::NoTun`].
 pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
     const NO_TUN: i32 = 255;
-    // SAFETY: callers are single-threaded (`enter` would be refused otherwise),
-    // so no lock can be held by a thread that does not exist in the child; the
-    // child ends in `_exit` and so runs no destructor of the parent's.
+    // SAFETY: callers are single-threaded (`enter` would be refused otherwise), so no lock can be
+    // held by a thread that does not exist in the child. The child ends in `_exit`, so it runs no
+    // destructor of the parent.
     match unsafe { fork() }.map_err(refused("fork"))? {
         ForkResult::Child => {
             let code = match enter() {
@@ -109,7 +107,7 @@ fn loopback_up() -> io::Result<()> {
 
 /// Returns whether [`enter`] has moved this process into a user namespace as well.
 pub fn is_of_a_user() -> bool {
-    // user_namespaces(7): the initial one maps all identifiers.
+    // user_namespaces(7): the initial namespace maps all identifiers.
     fs::read_to_string("/proc/self/uid_map")
         .is_ok_and(|map| map.split_whitespace().nth(2) == Some("1"))
 }

@@ -53,7 +53,7 @@ const VERDICT_LEN: usize = HEADER + 12;
 /// Bytes copied of each packet: IPv6 and TCP headers with their options, and room for extension
 /// headers.
 const COPIED: u32 = 256;
-/// Verdicts sent in one call at most.
+/// Maximum number of verdicts in one call.
 const VERDICTS: usize = 64;
 
 /// Why the queue is not ours.
@@ -75,7 +75,7 @@ pub enum QueueError {
         "this kernel has no NFQUEUE: load it with `modprobe nfnetlink_queue`, or build it with CONFIG_NETFILTER_NETLINK_QUEUE"
     )]
     NoModule,
-    /// Anything else.
+    /// Another failure.
     #[error("cannot {step}: {source}")]
     Io {
         /// The failed step.
@@ -120,8 +120,8 @@ pub struct QueuedPacket<'q> {
     pub bytes: &'q [u8],
 }
 
-/// A queue that is ours. When it is closed, however that comes, the kernel drops what it
-/// holds and has no verdict on; [`NfQueue::accept_all`] first.
+/// A queue that this process has opened. When it is closed, for any reason, the kernel drops the
+/// held packets without a verdict; call [`NfQueue::accept_all`] before.
 #[derive(Debug)]
 pub struct NfQueue {
     socket: OwnedFd,
@@ -190,7 +190,7 @@ impl NfQueue {
             let flags = MsgFlags::MSG_DONTWAIT;
             match recv(self.socket.as_raw_fd(), &mut self.buffer, flags) {
                 Ok(len) => {
-                    // Any other message is an error about a verdict on a packet that is gone.
+                    // Other messages are errors about verdicts on packets that no longer exist.
                     if let Some((id, _)) = packet_of(&self.buffer[..len]) {
                         self.last = id;
                         break len;
@@ -240,15 +240,15 @@ impl NfQueue {
         sent.map(drop).map_err(io::Error::from)
     }
 
-    /// Everything that is held goes on, in the order in which it came, and the queue is
-    /// given back.
+    /// Accepts all held packets, in the order of their arrival, and closes the queue.
     ///
     /// # Errors
     ///
     /// The kernel's.
     pub fn accept_all(mut self) -> io::Result<()> {
         self.flush()?;
-        // All with a number up to this one, which also those have that are not read yet.
+        // The verdict is for all packets with a number up to this one. Packets that are not read
+        // yet also have such numbers.
         self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
         // One message sets both, so that nothing happens in between.
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
@@ -274,7 +274,7 @@ impl NfQueue {
         send(self.socket.as_raw_fd(), &message, MsgFlags::empty())?;
         loop {
             let len = recv(self.socket.as_raw_fd(), &mut self.buffer, MsgFlags::empty())?;
-            // struct nlmsgerr: the error, and the header of what it is about.
+            // struct nlmsgerr: the error, and the header of the message that caused it.
             let Some(reply) = self.buffer[..len].first_chunk::<32>() else {
                 continue;
             };
@@ -287,7 +287,7 @@ impl NfQueue {
                     error => Err(Errno::from_raw(-error)),
                 };
             }
-            // The first packets come before the answer.
+            // The first packets arrive before the answer.
             if let Some((id, _)) = packet_of(&self.buffer[..len]) {
                 self.verdict(VERDICT, id);
             }

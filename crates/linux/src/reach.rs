@@ -39,7 +39,7 @@ impl fmt::Display for Protocol {
     }
 }
 
-/// A service outside the mesh that its nodes may reach. A field that is `None` matches anything.
+/// A service outside the mesh that its nodes may reach. A field that is `None` matches any value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Service {
     /// The destination address.
@@ -163,7 +163,7 @@ pub struct Reach {
     exposed: Vec<Service>,
     /// The flows, each with the number of its last packet from outside.
     flows: HashMap<Flow, u64>,
-    /// The flows by that number: the first one was idle for longest.
+    /// Flows by the number of their last packet, so the first one was idle for longest.
     by_age: BTreeMap<u64, Flow>,
     packets: u64,
     withheld: u64,

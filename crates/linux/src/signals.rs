@@ -19,20 +19,20 @@ pub enum Notice {
     Stop,
 }
 
-/// The signals of this process, kept from interrupting it.
+/// The signals of this process, which arrive at a descriptor instead of interrupting it.
 ///
-/// To be made before the first thread, which inherits what is blocked.
+/// Make it before the first thread, because threads inherit the blocked signals.
 #[derive(Debug)]
 pub struct Signals {
     fd: SignalFd,
 }
 
 impl Signals {
-    /// Blocks the signals and opens a descriptor that they arrive at instead.
+    /// Blocks the signals and opens a descriptor at which they arrive instead.
     ///
     /// # Errors
     ///
-    /// The kernel's; only a full descriptor table comes to mind.
+    /// The kernel's, such as a full table of descriptors.
     pub fn watch() -> io::Result<Signals> {
         Self::of(&[])
     }
@@ -56,8 +56,8 @@ impl Signals {
         ];
         let heard: SigSet = all.iter().chain(more).copied().collect();
         heard.thread_block()?;
-        // While a shell beside the mesh owns the terminal, writing to it must
-        // not stop us.
+        // While a shell next to the mesh owns the terminal, writing to the terminal must not stop
+        // this process.
         SigSet::from(Signal::SIGTTOU).thread_block()?;
         let fd = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         Ok(Signals { fd })
@@ -81,11 +81,11 @@ impl Signals {
     }
 }
 
-/// Stops this process, as Ctrl-Z would have, until it is continued.
+/// Stops this process, as Ctrl-Z would, until it is continued.
 ///
 /// # Errors
 ///
-/// The kernel's; there is no reason for any.
+/// The kernel's; none is expected.
 pub fn stop() -> io::Result<()> {
     nix::sys::signal::raise(Signal::SIGSTOP)?;
     Ok(())

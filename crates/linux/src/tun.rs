@@ -1,8 +1,7 @@
-//! A TUN interface: whole IPv6 packets between the host's kernel and us.
+//! A TUN interface: whole IPv6 packets between the host's kernel and this process.
 //!
-//! The interface is not persistent. It, its address and its route live as long
-//! as the descriptor, so however the process ends, even by SIGKILL, nothing of
-//! it stays behind.
+//! The interface is not persistent. It exists, with its address and its route, as long as the
+//! descriptor. At any end of the process, even by SIGKILL, the kernel removes all of it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
@@ -20,7 +19,7 @@ pub const DEVICE: &str = "/dev/net/tun";
 /// Properties of an interface.
 #[derive(Clone, Debug)]
 pub struct TunConfig {
-    /// Name of up to 15 characters; one `%d` in it lets the kernel number it.
+    /// Name of up to 15 characters; the kernel replaces one `%d` in it by a number.
     pub name: String,
     /// The host's own address on the link.
     pub address: Ipv6Addr,
@@ -30,7 +29,7 @@ pub struct TunConfig {
     pub mtu: u16,
 }
 
-/// Why there is no TUN interface.
+/// Reason for which there is no TUN interface.
 #[derive(Debug, thiserror::Error)]
 pub enum TunError {
     /// The device node is missing: no `tun` module, or a container without it.
@@ -44,7 +43,7 @@ pub enum TunError {
     /// There is an interface of that name already.
     #[error("interface {0} already exists: choose another name with --name")]
     NameInUse(String),
-    /// The address is already one of this host's.
+    /// The address is already an address of this host.
     #[error(
         "{0} is already an address of this host, perhaps of another mesh: give each mesh a \
          different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
@@ -59,7 +58,7 @@ pub enum TunError {
     /// The host has IPv6 switched off.
     #[error("IPv6 is disabled on this host (sysctl net.ipv6.conf.all.disable_ipv6)")]
     NoIpv6,
-    /// Anything else, with the step that failed.
+    /// Another failure, with the step that failed.
     #[error("cannot {step}: {source}")]
     Io {
         /// The failed step.
@@ -85,7 +84,7 @@ impl TunError {
 
 const ROUTES: &str = "/proc/thread-self/net/ipv6_route";
 
-/// An interface that is up, with its address; gone when dropped.
+/// An interface that is up, with its address; it is removed when this value is dropped.
 #[derive(Debug)]
 pub struct Tun {
     device: File,
@@ -97,12 +96,12 @@ pub struct Tun {
 }
 
 impl Tun {
-    /// Makes the interface, sets it up with its address and its route, and
-    /// returns once the address can be used.
+    /// Makes the interface, sets it up with its address and its route, and returns when the address
+    /// can be used.
     ///
     /// # Errors
     ///
-    /// [`TunError`]; nothing is left behind then.
+    /// [`TunError`]; nothing remains then.
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
         let device = open()?;
         let name = attach(&device, &config.name)?;
@@ -299,7 +298,7 @@ fn attach(device: &File, name: &str) -> Result<String, TunError> {
     Ok(ioctl::name_of(&request))
 }
 
-/// Returns whether the kernel refused this one packet rather than the interface.
+/// Returns whether the kernel refused only this packet, and not the interface.
 fn refused(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

@@ -64,7 +64,7 @@ pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
     frame
 }
 
-/// Returns an Imm-ACK's sequence number and frame-pending bit; `None` if `frame` is no Imm-ACK.
+/// Returns an Imm-ACK's sequence number and frame-pending bit; `None` if `frame` is not an Imm-ACK.
 pub(crate) fn as_ack(frame: &[u8]) -> Option<(u8, bool)> {
     match frame {
         [0x02, 0x00, dsn] => Some((*dsn, false)),

@@ -32,7 +32,7 @@ pub(crate) enum DeskMessage {
     Scene(Scene),
     Clock(Clock),
     Renewed(Box<Scribe>),
-    /// A recording goes on elsewhere.
+    /// A recording continues at another time.
     Jumped(Box<Story>),
     Line(String),
 }
@@ -62,7 +62,7 @@ pub struct Desk {
     pub(crate) news: tokio::sync::mpsc::Sender<DeskMessage>,
     pub(crate) requests: mpsc::Receiver<Request>,
     pub(crate) watchers: Arc<AtomicUsize>,
-    /// A byte comes when there is a reason to look.
+    /// Socket at which a byte arrives when requests wait.
     pub(crate) bell: UnixStream,
     pub(crate) mode: Mode,
     pub(crate) clock: Clock,
@@ -101,7 +101,7 @@ impl Desk {
         self.clock
     }
 
-    /// Number of changes so far.
+    /// Returns the number of changes so far.
     pub fn commands(&self) -> u64 {
         self.commands
     }
@@ -217,7 +217,7 @@ impl Desk {
         });
     }
 
-    /// Another world has taken the place of the one before.
+    /// Replaces the world by a new one.
     pub fn renew(&mut self, world: &mut World) {
         let scribe = Box::new(Scribe::new(world, self.mode));
         // Messages of the previous run that wait are dropped.

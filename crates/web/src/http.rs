@@ -1,9 +1,9 @@
-//! Connections: a limited number at a time, and none for long that stands still.
+//! Connections: a limited number at a time, and none without progress for long.
 //!
 //! Descriptors belong to the whole program, whose forwards and files need them, too. A new
-//! connection is always accepted: when there is no room, the connection that has stood still for
-//! longest is closed for it. The server soon closes the connection of
-//! a client that neither sends nor reads.
+//! connection is always accepted: if there is no room, the server closes the connection that has
+//! been without progress for longest. The server soon closes the connection of a client that
+//! neither sends nor reads.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -29,7 +29,7 @@ use tokio::time::Instant;
 /// Connections at a time, in addition to WebSockets, which have their own limit. A browser loads the
 /// page by six at most.
 const CONNECTIONS: usize = 96;
-/// Connections at a time of one network.
+/// Maximum number of connections of one network at the same time.
 const OF_ONE_NETWORK: usize = 48;
 /// Time after which a connection is closed on which no byte moves, in either direction. A
 /// request's header has to be complete within the same time. WebSockets are not affected.
@@ -99,7 +99,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router) {
     }
 }
 
-/// Serves one connection to its end, or until it stands still.
+/// Serves a connection to its end, or until it makes no progress.
 async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave) {
     let stream = Watched {
         stream,
@@ -160,7 +160,7 @@ impl Places {
         }
     }
 
-    /// Closes the connection that has stood still for longest among those that `may` go.
+    /// Closes the connection without progress for longest among those that `may` allows.
     fn evict(&mut self, may: impl Fn(&Entry) -> bool) {
         let candidates = self.entries.iter().enumerate().filter(|(_, it)| may(it));
         let oldest = candidates.min_by_key(|(_, it)| it.moved.last());

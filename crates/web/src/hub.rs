@@ -10,7 +10,7 @@ use crate::message::{Clock, FromServer};
 use crate::scribe::{self, Scribe};
 use crate::story::Story;
 
-/// Messages that a browser may be behind before it gets a fresh snapshot.
+/// Maximum number of messages that a browser may be behind before it gets a new snapshot.
 const BEHIND: usize = 128;
 /// Bytes of messages kept for the next browser.
 const KEPT_BYTES: usize = 8 << 20;

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub enum FromServer<'a> {
     /// Once, at the beginning of a run.
     Hello(&'a Hello),
-    /// Pairs of nodes that hear and disturb one another; sent at the beginning and after changes.
+    /// Present state of nodes and connections; earlier frames are not available.
     Scene(&'a Scene),
     /// Nodes and connections as they are now; frames before this are not to be had.
     State(State<'a>),
@@ -40,7 +40,7 @@ pub struct Hello {
     pub duration_us: Option<u64>,
     /// The mesh's prefix, of 64 bits.
     pub prefix: String,
-    /// The address of the host behind the border router.
+    /// Address of the host behind the border router.
     pub host: Option<String>,
     /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
     /// the medium has no such distance.
@@ -96,7 +96,7 @@ pub struct Scene {
     pub losses: Vec<LossInfo>,
 }
 
-/// Everything else that changes, as it is at one moment.
+/// The state of everything that changes, at one moment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct State<'a> {
     /// The moment.
@@ -118,7 +118,7 @@ pub struct Nodes {
     pub y: Vec<f64>,
     /// 0 off, 1 asleep, 2 idle, 3 listening, 4 receiving, 5 turning around, 6 sending.
     pub radio: Vec<u8>,
-    /// The next hop to the root; −1 without one.
+    /// The next hop to the root; −1 if there is none.
     pub parent: Vec<i32>,
     /// Datagram slots in use.
     pub queue: Vec<u16>,
@@ -157,7 +157,7 @@ pub struct InterfererInfo {
 /// Frames that are lost on purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LossInfo {
-    /// Index of the sender whose frames are lost; −1: any sender.
+    /// Index of the receiver at which frames are lost; −1: any receiver.
     pub from: i32,
     /// At this receiver; −1: at any.
     pub to: i32,
@@ -183,7 +183,7 @@ pub struct FlowInfo {
 pub struct EndInfo {
     /// Index of the node; −1 outside of the mesh.
     pub node: i32,
-    /// Address and port, with the node's name where it has one.
+    /// Address and port, with the name of the node if it has one.
     pub name: String,
 }
 
@@ -210,7 +210,7 @@ pub struct Changes<'a> {
     /// States of the nodes' ends of connections that have changed.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub ends: &'a [EndRow],
-    /// Radios that do something else than before: node, state.
+    /// Radios whose state has changed: node, state.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub radios: &'a [(u32, u8)],
     /// All figures of the nodes, now and then.
@@ -246,9 +246,9 @@ pub struct FrameRow(
     pub String,
 );
 
-/// A segment: flow, whether the end that opened it sends it, time, sequence number and
-/// acknowledgement from that end's first, length, flags, whether it repeats, and what is
-/// selectively acknowledged (RFC 2018), begins and ends one after the other.
+/// A segment: flow; whether the end that opened the flow sent it; time; sequence number and
+/// acknowledgement relative to that end's first number; length; flags; whether it is a
+/// retransmission; and selectively acknowledged ranges (RFC 2018), each as begin and end.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct SegmentRow(
     pub u32,
@@ -262,10 +262,10 @@ pub struct SegmentRow(
     pub Vec<u32>,
 );
 
-/// An end: flow, whether it is the one that opened it, state, congestion window, slow start
-/// threshold (0: none yet), timeout and last round-trip time in milliseconds (0: none),
-/// bytes that it has had acknowledged, bytes received, bytes given to it and not
-/// acknowledged, segments repeated after a timeout, for another reason.
+/// An end: flow; whether it opened the flow; state; congestion window; slow start threshold (0:
+/// none yet); timeout and last round-trip time in milliseconds (0: none); acknowledged bytes;
+/// received bytes; bytes that the application has written and the peer has not acknowledged;
+/// segments retransmitted after a timeout, and for another reason.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct EndRow(
     pub u32,
@@ -287,9 +287,9 @@ pub struct EndRow(
 pub struct Clock {
     /// Whether the clock stands still.
     pub paused: bool,
-    /// Virtual seconds in a second; `None` as fast as it goes.
+    /// Virtual seconds in a real second; `None`: as fast as possible.
     pub speed: Option<f64>,
-    /// The run has come to its end.
+    /// Whether the run has ended.
     pub ended: bool,
     /// The page may set it.
     pub settable: bool,

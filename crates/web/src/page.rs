@@ -1,4 +1,4 @@
-//! Serves one text over HTTP, such as the figures of a daemon. Another thread writes the text for
+//! Serves a text over HTTP, such as the figures of a daemon. Another thread writes the text for
 //! each request.
 
 use std::io;
@@ -93,7 +93,7 @@ impl Page {
     pub fn answer(&self, text: String) {
         let text = Bytes::from(text);
         for waiting in self.lock().drain(..) {
-            // A client may have gone.
+            // The client may have closed its connection.
             let _ = waiting.send(text.clone());
         }
     }

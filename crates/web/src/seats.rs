@@ -1,5 +1,5 @@
-//! Limits the browsers that watch through a WebSocket. A browser that does not answer a ping
-//! gives way to another one.
+//! Limits the browsers that watch through a WebSocket. A browser that does not answer a ping loses
+//! its seat to another browser.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::http::Network;
 
 const BROWSERS: usize = 32;
 const OF_ONE_NETWORK: usize = 24;
-/// Time for which a ping may stay unanswered before its browser has to give way.
+/// Time without an answer to a ping after which a browser may lose its seat.
 const GRACE: Duration = Duration::from_millis(500);
 
 #[derive(Default)]

@@ -32,7 +32,7 @@ use crate::story::Story;
 
 /// Messages of the simulation that wait for the server.
 const NEWS: usize = 8;
-/// The longest thing that a page has to say.
+/// Length of the longest message of a page, in bytes.
 const LONGEST: usize = 16 * 1024;
 /// A browser that takes nothing and answers no ping for this long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -52,7 +52,7 @@ pub enum ServerError {
         /// Why.
         source: io::Error,
     },
-    /// The system refuses something else.
+    /// The operating system refuses another call.
     #[error("the live view cannot start: {0}")]
     System(#[from] io::Error),
 }
@@ -346,7 +346,7 @@ async fn put(socket: &mut WebSocket, message: ws::Message) -> Result<(), Over> {
 impl Shared {
     /// Wakes the simulation, so that it handles waiting requests.
     fn ring(&self) {
-        // If there is no room, a byte is there already.
+        // If there is no room, a byte waits already.
         let _ = (&*self.bell).write(&[1]);
     }
 

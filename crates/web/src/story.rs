@@ -1,8 +1,8 @@
-//! A run kept in a file: the messages that a browser would have got, a line each.
+//! A run in a file: the messages that a browser would have received, one for each line.
 //!
-//! The first line is the greeting, followed by the links and the state. These are repeated
-//! every few seconds, so that a reader can start in the middle. Input is not trusted: each line
-//! is an object of a known type with a bounded size.
+//! The first line is the greeting, followed by the links and the state. These are repeated every
+//! few seconds, so that a reader can start in the middle. Input is not trusted: each line is an
+//! object of a known type with a bounded size.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -31,7 +31,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins to write down what `world` does from now on.
+    /// Begins to record the events of `world`.
     ///
     /// # Errors
     /// Those of `out`.

@@ -15,7 +15,7 @@ use crate::output::is_standard;
 
 /// No line of a recording that is looked at is longer.
 const LONGEST: u64 = 64 << 20;
-/// Frames whose fate may still come.
+/// Number of frames whose outcome may still follow.
 const FRAMES: usize = 10_000;
 
 /// The values of an end of a connection, in the order of a recording's rows, after its flow and
@@ -64,13 +64,13 @@ pub(super) fn before(args: &DiffArgs, until_us: u64) -> Option<String> {
     )
 }
 
-/// A folder for recordings, gone with this.
+/// A folder for recordings, which is removed when this value is dropped.
 struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> Option<Scratch> {
         let path = std::env::temp_dir().join(format!("redpoll-diff-{}", std::process::id()));
-        // A new folder, not one of another user.
+        // A new folder, so that no existing folder of another user is used.
         std::fs::create_dir(&path).ok()?;
         Some(Scratch(path))
     }

@@ -31,7 +31,7 @@ impl Drop for Program {
     }
 }
 
-/// Both sides that `args` name; `progress` counts what is read of files.
+/// Opens both sides that `args` name; `progress` counts the bytes that are read from files.
 pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Source), String> {
     match (&args.program, &args.b) {
         (Some(old), _) => {

@@ -9,7 +9,8 @@ use super::{Found, mpdu};
 use crate::dissect::capture::Record;
 use crate::dissect::{Reading, line};
 
-/// Words of a decoded frame are those of a layer up to the next of these.
+/// Layers by the words that begin them in a decoded frame. The words of a layer end at the next of
+/// these.
 const LAYERS: [(&str, &str); 10] = [
     ("FRAG1", "6LoWPAN"),
     ("FRAGN", "6LoWPAN"),
@@ -27,7 +28,7 @@ const LAYERS: [(&str, &str); 10] = [
 pub(super) struct Finding {
     same: u64,
     common: Option<String>,
-    /// The frame in which each differs; `None` where there is none more.
+    /// The first different frame of each side; `None` if the side has no more frames.
     lines: [Option<String>; 2],
     at_us: [Option<u64>; 2],
     what: String,
@@ -101,7 +102,7 @@ fn sought(
     [own, others]: [&str; 2],
     same: u64,
 ) -> Option<String> {
-    // An acknowledgment says too little to be known again.
+    // An acknowledgment contains too little to be recognised.
     let (header, _) = FrameHeader::parse(mpdu(record)).ok()?;
     if header.frame_type == FrameType::Ack {
         return None;

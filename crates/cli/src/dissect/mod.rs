@@ -92,7 +92,7 @@ pub struct Opened {
     pub is_live: bool,
 }
 
-/// Opens the capture at `path`, whose bytes `progress` counts; - is standard input.
+/// Opens the capture at `path`; `progress` counts its bytes. `-` is standard input.
 ///
 /// # Errors
 ///
@@ -156,7 +156,7 @@ fn time(record: &Record) -> String {
     }
 }
 
-/// Returns the line about a record, decoded without earlier ones.
+/// Returns the line about a record, decoded without the earlier records.
 pub fn line(record: &Record, reading: &Reading) -> String {
     let mut dissector = Dissector::new(reading.clone());
     format!("{} {}", time(record), dissector.record(record).summary())

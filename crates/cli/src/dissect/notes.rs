@@ -9,7 +9,7 @@ use redpoll_dissect::Frame;
 use redpoll_dissect::capture::{Capture, Record};
 use redpoll_dissect::upper::Verdict;
 
-/// Technologies that are told apart.
+/// Maximum number of technologies that are counted separately.
 const NAMES_MAX: usize = 64;
 
 /// See the [module](self).

@@ -162,9 +162,9 @@ fn warn_of_flows_without_path(world: &World) {
     }
 }
 
-/// Runs the world to its end, or to the signal whose number is returned. A
-/// capture that cannot be written, on a full disk say, ends early and its error
-/// is returned; the result is not worth less for it.
+/// Runs the world to its end, or to the signal whose number is returned. If a capture cannot be
+/// written, for example on a full disk, the capture ends early. Its error is returned, and the
+/// result remains valid.
 fn simulate(
     world: &mut World,
     duration: Duration,
@@ -198,7 +198,7 @@ fn simulate(
     Ok((signal, capture_failed))
 }
 
-/// Steps that took long become shorter, and the other way round.
+/// Returns the next step: shorter after a step that took long, and longer after a short one.
 fn next_step(step: Duration, took: WallDuration) -> Duration {
     if took > SLICE {
         step.divided_by(2).max(Duration::from_millis(1))

@@ -42,8 +42,8 @@ pub(crate) struct Asked<'a> {
     pub series: Option<&'a Path>,
     pub interval: Duration,
     pub log: Option<&'a Path>,
-    /// The process gives up its rights before the files are complete, so none of them can be
-    /// renamed at the end.
+    /// Whether files are written in place. The process gives up its rights before the files are
+    /// complete, so it cannot rename a file at the end.
     pub in_place: bool,
 }
 
@@ -161,7 +161,8 @@ impl Outputs {
         next.min().unwrap_or(Instant::from_micros(u64::MAX))
     }
 
-    /// Writes what has happened; how far to go on at most until the next time.
+    /// Writes the events since the last call; returns the longest simulated time until the next
+    /// call.
     pub(crate) fn look(&mut self, world: &mut World) -> Result<Duration, Failure> {
         let mut step = Duration::from_secs(3_600);
         for series in &mut self.series {
@@ -177,7 +178,7 @@ impl Outputs {
         Ok(step)
     }
 
-    /// Writes the end of each; what went wrong.
+    /// Writes the end of each output; returns the failures.
     pub(crate) fn end(self, world: &World, report: &Report) -> Vec<Failure> {
         let mut failures = Vec::new();
         if let Some(mut record) = self.record {

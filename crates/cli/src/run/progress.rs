@@ -31,7 +31,7 @@ impl Progress {
         self.bar.set_position(now.as_millis());
     }
 
-    /// Prints with the bar out of the way.
+    /// Hides the bar while `print` runs.
     pub fn around(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }

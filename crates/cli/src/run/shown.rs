@@ -1,4 +1,4 @@
-//! A run that is shown in a browser, and one that is recorded for later.
+//! A run that is shown in a browser, and a run that is recorded.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -24,7 +24,7 @@ use crate::{FAILED, USAGE};
 const TURN: WallDuration = WallDuration::from_millis(15);
 /// The longest part of a run between two queries, while a browser is connected.
 const SLICE: Duration = Duration::from_millis(500);
-/// Events until a frame comes, where one is asked for.
+/// Maximum number of events until a frame begins, in a step to the next frame.
 const EVENTS: usize = 100_000;
 
 /// A run with a live view.
@@ -38,7 +38,7 @@ pub(super) struct Show {
     step: Duration,
 }
 
-/// The number of a signal that has ended a run, and what went wrong with a capture.
+/// The number of a signal that has ended a run, and the error of a capture.
 type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
@@ -199,7 +199,7 @@ impl Record {
         Ok(Record { writer, name })
     }
 
-    /// Writes down what has happened; how far to go on until the next time.
+    /// Writes the events since the last call; returns the simulated time until the next call.
     pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
         /// Simulated time between two writes, so that the page moves evenly and the world's buffers
         /// have room.

@@ -211,7 +211,8 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
 /// Writes a line for each node that was switched off, and for each flow that ended early or
 /// delivered nothing.
 fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
-    /// A flow that is silent for the last tenth of the run has come to its end.
+    /// Share of the run up to which a flow must have been active: a flow that is silent during the
+    /// last tenth of the run has ended.
     const END: f64 = 0.9;
     let end = Instant::ZERO + Duration::from_micros((report.simulated_s * 1e6) as u64);
     let seconds = |at: Instant| at.as_micros() as f64 / 1e6;
@@ -326,8 +327,8 @@ fn latency(latency: &LatencyMs) -> [String; 3] {
     [ms(latency.p50), ms(latency.p95), ms(latency.max)]
 }
 
-/// Writes the hops to the root and the parent of each node: RPL's at the end of the run, or those
-/// of the fixed routes.
+/// Writes the hops to the root and the parent of each node: those of RPL at the end of the run, or
+/// those of the fixed routes.
 fn paths(text: &mut String, nodes: &[NodeFigures]) {
     let mut table = Table::new(&["node", "hops", "parent"]);
     for node in nodes.iter().take(NODES) {

@@ -146,8 +146,8 @@ pub fn simulate(
     }
 }
 
-/// Returns the exit code: an unusable results file is a wrong argument of the user, everything else
-/// is a failure.
+/// Returns the exit code of an error: an unusable results file is a wrong argument of the user, and
+/// all other errors are failures.
 pub fn refuse(error: StudyError) -> Failure {
     let code = match error {
         StudyError::Results(ResultsError::Other { .. }) => FAILED,

@@ -1,7 +1,7 @@
-//! `redpoll bench taim`: the cost of the engine of `redpoll taim`, the lateness of its packets,
-//! the memory of a flow, and the effect of a flood of forged flows on honest ones.
+//! `redpoll bench taim`: the cost of the engine of `redpoll taim`, the lateness of its packets, the
+//! memory of a flow, and the effect of a flood of forged flows on honest flows.
 //!
-//! The kernel's part, copying a packet to us and hearing of its verdict, is not in it.
+//! The work of the kernel is left out: copying a packet to this process, and receiving its verdict.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -122,7 +122,7 @@ fn memory() -> usize {
     flows + index * size_of::<u32>() + PACKETS as usize * size_of::<HeldSlot<u32>>()
 }
 
-/// A connection that always has something to send, one segment at a time.
+/// A connection that always has data to send, one segment at a time.
 #[derive(Clone, Copy)]
 struct Conn {
     number: u32,
@@ -248,7 +248,7 @@ trait Time {
     fn sleep(&mut self, pause: Duration);
 }
 
-/// The clock on the wall, with all that the machine does besides.
+/// The real clock, while the machine also does other work.
 struct RealTime(Clock);
 
 impl Time for RealTime {
@@ -294,7 +294,7 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let mut sent = 0;
     while sent < seconds * RATE {
         let now = clock.now();
-        // Packets come when they come; the engine hears of them when it can.
+        // Packets arrive at their own times; the engine gets them when it can.
         let due = now.since(begun).as_micros() * RATE / 1_000_000;
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);
@@ -321,9 +321,9 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     (at(0.99), at(1.0))
 }
 
-/// Bytes of a hundred honest flows in a minute of virtual time, each a segment at a time
-/// with 100 to 600 ms between two; with `is_flooded` beside a million forged flows, a
-/// packet each, half of them requests for a connection.
+/// Returns the bytes of a hundred honest flows in a minute of virtual time. Each flow sends one
+/// segment at a time, with 100 to 600 ms between two segments. With `is_flooded`, a million forged
+/// flows send one packet each at the same time, half of them requests for a connection.
 fn flood(is_flooded: bool) -> u64 {
     let minute = Instant::from_millis(60_000);
     let params = Params {
@@ -332,7 +332,7 @@ fn flood(is_flooded: bool) -> u64 {
     };
     let mut taim = engine(params, [21, 22], SLOTS, PACKETS);
     let mut conns: Vec<_> = (0..100).map(Conn::new).collect();
-    // Every other one is there before the flood.
+    // Half of the flows exist before the flood.
     for conn in conns.iter_mut().step_by(2) {
         conn.open(&mut taim, Instant::ZERO);
     }

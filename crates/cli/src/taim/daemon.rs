@@ -45,7 +45,8 @@ pub(super) struct Daemon {
     signals: Signals,
     metrics: Option<Page>,
     supervisor: Supervisor,
-    /// Packets that the kernel keeps beyond those held here, before others pass.
+    /// Number of packets that the kernel keeps in addition to those held here, before further
+    /// packets pass.
     margin: u32,
     limit: u32,
     late: Lateness,
@@ -80,8 +81,8 @@ impl Daemon {
         self.metrics = Some(page);
     }
 
-    /// Runs until a signal; then all held packets leave. Ctrl-Z stops it in the same way
-    /// temporarily: packets pass meanwhile, and then it starts again.
+    /// Runs until a signal, and then releases all held packets. Ctrl-Z suspends the program in the
+    /// same way: packets pass meanwhile, and then it starts again.
     pub(super) fn live(
         mut self,
         mut json: Option<Box<dyn Write>>,

@@ -1,9 +1,9 @@
 //! `redpoll taim`: TAiM for a Linux border router, on packets that it forwards.
 //!
-//! - `notify`: a supervisor that wants to hear that it lives;
+//! - `notify`: reports to a service manager that the program is alive;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `tell`: the reports: status line, JSON and Prometheus;
-//! - `bench`: what all that costs.
+//! - `bench`: the cost of the engine.
 
 pub mod bench;
 mod daemon;
@@ -169,7 +169,8 @@ pub fn run(args: &TaimArgs) -> ExitCode {
 
 fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
-    // Before anything else, so that no signal comes between the queue and its end.
+    // Signals are watched first, so that no signal arrives between the opening and the closing of
+    // the queue.
     let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
     let rights = Rights::of(&args.rights)?;
     if args.min_delay > args.delay {
@@ -219,7 +220,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let supervisor = Supervisor::of_environment();
     let daemon = Daemon::new(Box::new(begin), signals, supervisor, margin);
     let mut daemon = daemon.map_err(|e| failed(&e))?;
-    // Before the server's thread begins, which inherits what is left.
+    // Rights are given up before the server's thread begins, because the thread inherits them.
     let warnings = rights.give_up(&[Keep::NetAdmin], &Sandbox::default())?;
     if let Some(metrics) = metrics {
         daemon.answers(metrics.start().map_err(|e| failed(&e))?);

@@ -235,7 +235,7 @@ impl UpArgs {
         }
     }
 
-    /// Returns whether no program runs beside the mesh.
+    /// Returns whether no program runs next to the mesh.
     pub fn is_alone(&self) -> bool {
         !self.shell && !self.demo && self.command.is_empty()
     }

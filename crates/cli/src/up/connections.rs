@@ -240,7 +240,7 @@ mod tests {
             bad[52] = words;
             see(&bad);
         }
-        // Fewer bytes than the IPv6 header says.
+        // The packet has fewer bytes than its IPv6 header states.
         see(&packet(host, leaf, RST | ACK, 8)[..60]);
         see(&packet(host, leaf, RST | ACK, 3));
         let lines: Vec<_> = std::iter::from_fn(|| connections.line()).collect();

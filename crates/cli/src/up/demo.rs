@@ -32,7 +32,7 @@ pub(crate) enum Outcome {
     LeftOut(String),
 }
 
-/// Why a step failed, in one line.
+/// Reason for the failure of a step, in one line.
 pub(crate) type StepFailure = Box<dyn std::error::Error>;
 
 /// The arguments after the program's name that make the second process walk

@@ -12,7 +12,7 @@ pub(super) struct FrameLines {
 }
 
 impl FrameLines {
-    /// Lines about the frames of this scenario, whose addresses are compressed.
+    /// Makes lines about the frames of this scenario, whose addresses are compressed.
     pub(super) fn of(scenario: &Scenario) -> FrameLines {
         FrameLines {
             dissector: Dissector::new(Reading::of(scenario.border.prefix)),

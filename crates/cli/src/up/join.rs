@@ -8,8 +8,7 @@ use redpoll_sim::Scenario;
 
 use super::args::{Join, UpArgs};
 
-/// The smallest MTU that IPv6 allows (RFC 8200 §5), and what 6LoWPAN carries
-/// (RFC 4944 §4).
+/// The smallest MTU that IPv6 allows (RFC 8200 §5), which 6LoWPAN carries (RFC 4944 §4).
 const MTU: u16 = 1280;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub(super) enum Way {
 pub(super) struct Joined {
     pub(super) way: Way,
     pub(super) tun: Option<Tun>,
-    /// Why it is not the way before it in the list.
+    /// Reason for which a preferred way was not possible.
     pub(super) because: Option<String>,
 }
 

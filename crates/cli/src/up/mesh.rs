@@ -21,7 +21,7 @@ use crate::run::outputs::Outputs;
 ///
 /// If the operating system has no random numbers.
 pub(super) fn secrets() -> std::io::Result<Secrets> {
-    // A kernel that gave random bytes once goes on doing so.
+    // If a kernel has returned random bytes once, later calls succeed as well.
     entropy::fill(&mut [0])?;
     Ok(Secrets::from_source(|bytes| {
         entropy::fill(bytes).expect("the kernel has returned random numbers before");

@@ -181,7 +181,7 @@ where
     text
 }
 
-/// Refuses what a border router on a radio cannot be.
+/// Refuses options and scenarios that a border router on a radio cannot have.
 fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     if scenario.routing.rpl().is_none() {
         let line =
@@ -215,7 +215,7 @@ fn identity(args: &UpArgs, scenario: &Scenario, node: &NodeSpec) -> Identity {
     }
 }
 
-/// Waits until the radio is set up: its name and what it can. `None` after a signal.
+/// Waits until the radio is set up; returns its name and its functions. `None` after a signal.
 fn set_up(
     radio: &mut Radio,
     clock: Clock,
@@ -248,7 +248,7 @@ fn set_up(
     )))
 }
 
-/// Returns the frame counter that was stored last, and how the next one is stored.
+/// Returns the frame counter that was stored last, and the function that stores the next one.
 fn state(args: &UpArgs) -> Result<(u32, Store), Failure> {
     let Some(path) = &args.state else {
         // Without security no frame is counted.

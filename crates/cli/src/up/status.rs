@@ -45,7 +45,7 @@ impl StatusLine {
         self.bar.set_message(text(facts));
     }
 
-    /// Prints with the line out of the way.
+    /// Hides the line while `print` runs.
     pub(super) fn around<T>(&self, print: impl FnOnce() -> T) -> T {
         self.bar.suspend(print)
     }

@@ -6,19 +6,19 @@ use redpoll_dissect::Keys;
 use redpoll_dissect::mac::{self, Mac};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 
-/// Senders whose transfer is under way that are remembered; with one more, the one that
-/// was heard longest ago is done with.
+/// Maximum number of senders with a transfer in progress. A further sender closes the transfer of
+/// the sender that was silent for longest.
 const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
-/// Frames before the newest one that it may overlap.
+/// Number of frames before the newest one that it may overlap.
 const RECENT_MAX: usize = 64;
-/// A frame of the same sender with the same number after so long is another one.
+/// Time after which a frame with the same number of the same sender counts as another frame.
 const SAME_FRAME_US: u64 = 30_000_000;
 /// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, and the
 /// same again for the clocks of the sniffer.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// A sender that begins this much later has assessed the channel during the other's signal (an
-/// assessment and a turnaround, and the same again), so it has not heard the signal.
+/// Time after which a sender that begins has assessed the channel during the other's signal and has
+/// not heard it: two assessments and two turnarounds.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Air {
     last: HashMap<Address, (Identity, u64)>,
     neighbours: HashSet<(Address, Address)>,
     keys: Keys,
-    /// Frames whose payload is secured and was not opened.
+    /// Number of frames whose payload is secured and was not decrypted.
     pub secured: u64,
     /// Secured frames that a key opened.
     pub opened: u64,

@@ -4,8 +4,9 @@ use super::flow::Flow;
 use super::half::{Half, Limit};
 use super::tally::Tally;
 
-/// A cause is named from this share of the time in which data were in flight. It was chosen
-/// before the first capture was looked at: what costs less is not why a connection is slow.
+/// Smallest share of the time with data in flight from which a cause is named. The value was chosen
+/// before the first capture was analysed, because a cause with a smaller share is not the reason
+/// for a slow connection.
 const NAMED_FROM: f64 = 0.05;
 /// Least number of occurrences; fewer are chance.
 const TIMES_MIN: u64 = 3;

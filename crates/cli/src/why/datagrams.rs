@@ -12,9 +12,10 @@ use redpoll_wire::sixlowpan::Contexts;
 use super::air::{Kind, Place, Transfer};
 use super::segment::{self, Segment};
 
-/// Datagrams that are put together at the same time; with one more, the oldest goes.
+/// Maximum number of datagrams that are reassembled at the same time. A further datagram replaces
+/// the oldest.
 const ASSEMBLED_MAX: usize = 4_096;
-/// Sleepy nodes whose last request is remembered.
+/// Maximum number of sleepy nodes whose last request is remembered.
 const ASKERS_MAX: usize = 4_096;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const REASSEMBLY_US: u64 = 60_000_000;
@@ -44,12 +45,12 @@ pub enum Fate {
         /// that, or has nothing more to send because of a loss before it.
         is_sure: bool,
     },
-    /// Only attempts are to be counted: at a frame of a datagram that has arrived, or of one
-    /// that was under way at the capture's end.
+    /// Only the attempts count: those at a frame of a datagram that has arrived, or that was in
+    /// transit at the end of the capture.
     Tried,
 }
 
-/// A TCP segment over one link, as far as it is known.
+/// A TCP segment over one link, with the known facts about its transmission.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     pub src: Address,
@@ -72,8 +73,8 @@ pub struct Datagram {
     pub disturbed: u32,
 }
 
-/// Labels of datagrams: tags of RFC 4944 and of RFC 8931 are counted apart, and those of each
-/// pair of ends of a mesh.
+/// Labels of datagrams. Tags of RFC 4944 and of RFC 8931 are counted separately, and so are those
+/// of each pair of ends of a mesh header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Label {
     Fragments(u16, Ends),
@@ -99,7 +100,8 @@ struct Assembly {
     disturbed: u32,
 }
 
-/// All attempts at a frame, those after an acknowledgement that its sender has not heard, too.
+/// All attempts at a frame, including those after an acknowledgement that the sender has not
+/// received.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     last: Place,
@@ -107,7 +109,7 @@ struct Frame {
     /// Whether the last of them were not acknowledged.
     is_lost: bool,
     collided: usize,
-    /// The last frame with which one collided.
+    /// The last frame with which an attempt collided.
     hidden: Option<Place>,
 }
 
@@ -323,8 +325,8 @@ impl Datagrams {
     }
 
     /// Handles the beginning of a datagram. Reports the datagrams that its sender has given up:
-    /// those with a lost frame, with the same label or the same segment, and those too old for
-    /// reassembly. Losses of the same segment on other links are reported too.
+    /// those with a lost frame, with the same label or the same segment, and those that are too old
+    /// for reassembly. Losses of the same segment on other links are reported too.
     fn give_up(
         &mut self,
         transfer: &Transfer,

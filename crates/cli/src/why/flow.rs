@@ -1,5 +1,5 @@
-//! TCP connections, out of the datagrams that carry them, and those between the same ends
-//! together.
+//! TCP connections, found in the datagrams that carry them. Connections between the same ends form
+//! one flow.
 
 use std::collections::HashMap;
 
@@ -10,16 +10,17 @@ use super::half::Half;
 use super::segment::End;
 use super::tally::{Event, Tally};
 
-/// Connections that are followed at the same time; with one more, the one that was silent for
-/// longest is taken to be over.
+/// Maximum number of connections that are followed at the same time. For a further connection, the
+/// one that was silent for longest counts as ended.
 const OPEN_MAX: usize = 1_024;
-/// Pairs of ends that are told apart; connections of others are counted.
+/// Maximum number of pairs of ends that are counted separately; connections between other ends are
+/// only counted.
 const FLOWS_MAX: usize = 1_024;
 
-/// The packets between a client and a port of a server: one connection, or several.
+/// The packets between a client and a port of a server, in one or several connections.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The end that was heard first, in its first connection, and the other one.
+    /// The end that was heard first, in the first connection, and the other end.
     pub ends: [End; 2],
     /// Both directions, starting with that of the first end.
     pub halves: [Half; 2],
@@ -135,7 +136,7 @@ pub struct Flows {
     open: HashMap<(End, End), Flow>,
     known: HashMap<(Addr, End), usize>,
     flows: Vec<Flow>,
-    /// Connections between ends for which there was no room.
+    /// Number of connections between ends for which there was no room.
     pub beyond: u64,
 }
 
@@ -143,7 +144,7 @@ impl Flows {
     pub fn input(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
-        // The ports of one that is over may serve again.
+        // The ports of a connection that has ended may be used again.
         let is_begun = datagram.fate == Fate::Begun;
         let is_new = is_begun && segment.is_syn && segment.ack.is_none();
         let is_over = |flow: &Flow| {

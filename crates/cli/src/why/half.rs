@@ -14,8 +14,8 @@ use super::tally::{Event, Tally};
 const FLIGHT_MAX: usize = 1_024;
 /// Duplicates after which a segment is retransmitted at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
-/// A timeout is late from this multiple of the necessary time: a sender also measures long
-/// round trips that are invisible in a capture, those of retransmitted segments.
+/// A timeout is late from this multiple of the necessary time. A sender also measures long round
+/// trips that a capture does not show: those of retransmitted segments.
 const LATE: u64 = 2;
 /// Timeouts that are doubled; more are as long.
 const TIMEOUTS_MAX: u32 = 6;
@@ -24,8 +24,8 @@ const TIMEOUTS_MAX: u32 = 6;
 const WAITED_US: u64 = 100_000;
 /// An acknowledgement that leaves sooner was not delayed.
 const PROMPT_US: u64 = 30_000;
-/// A router of a mesh is not affected by frames three hops away, so the number of segments that
-/// can be in transit is the number of hops divided by this.
+/// Number of hops by which the hops of a path are divided to get the number of segments that can be
+/// in transit: frames three hops away do not disturb a router of a mesh.
 const REUSE_HOPS: u64 = 3;
 
 /// A segment with data that has not been acknowledged.
@@ -51,7 +51,7 @@ struct Lost {
     /// Time from the first attempt to the last attempt.
     air_us: u64,
     /// The frame with which the last attempt collided, from a sender that this sender does not
-    /// hear, if half of its attempts or more collided so.
+    /// hear, if half of its attempts or more collided with such frames.
     hidden: Option<Place>,
 }
 
@@ -64,7 +64,7 @@ pub enum Limit {
     Sender,
 }
 
-/// Segments whose way is followed at the same time.
+/// Maximum number of segments whose path is followed at the same time.
 const PATHS_MAX: usize = 64;
 
 /// The ways of segments, hop by hop.
@@ -76,7 +76,7 @@ struct Paths {
     most: u8,
 }
 
-/// The way of one segment, each time that it leaves its sender's node.
+/// The path of a segment, each time that it leaves its sender's node.
 #[derive(Clone, Debug)]
 struct Path {
     /// Sequence number, length and acknowledgement number.
@@ -85,7 +85,7 @@ struct Path {
     start_us: u64,
     /// The hop limits of the last link.
     limits: Limits,
-    /// Hops behind the first.
+    /// Number of hops after the first.
     hops: u8,
 }
 
@@ -121,8 +121,8 @@ impl Paths {
     }
 }
 
-/// Hops between two links. A tunnel begins and ends at nodes that take one from the limit of the
-/// packet in it.
+/// Returns the number of hops between two links. A tunnel begins and ends at nodes that reduce the
+/// hop limit of the packet in it by one.
 fn fallen(before: Limits, after: Limits) -> u8 {
     match (before.0.saturating_sub(after.0), before.1.zip(after.1)) {
         (0, Some((before, after))) => before.saturating_sub(after),
@@ -179,7 +179,7 @@ pub struct Half {
     pub one_at_a_time: Tally,
 }
 
-/// The only segment in flight, when its acknowledgement came.
+/// The only segment in flight, at the arrival of its acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     first: Place,
@@ -191,11 +191,11 @@ struct Alone {
 }
 
 impl Half {
-    /// Learns at which node the direction begins, the one with the highest hop limits, and over
-    /// how many hops segments go.
+    /// Determines the node at which the direction begins, which is the one with the highest hop
+    /// limits, and the number of hops of its segments.
     pub fn locate(&mut self, datagram: &Datagram) {
         let limits = datagram.segment.hop_limits;
-        // A packet that no tunnel encloses yet comes before the same packet in a tunnel.
+        // A packet that is not in a tunnel yet comes before the same packet in a tunnel.
         let rank = |(inner, outer): (u8, Option<u8>)| (inner, outer.unwrap_or(u8::MAX));
         if self.near.is_none() || rank(limits) > rank(self.highest) {
             self.near = Some(datagram.src);
@@ -500,8 +500,8 @@ impl Half {
         self.one_at_a_time.join(other.one_at_a_time);
     }
 
-    /// Returns the reason why at most one segment is in flight; `None` if more are, or too few were
-    /// sent.
+    /// Returns the reason why at most one segment is in flight; `None` if more segments are, or if
+    /// too few were sent.
     pub fn limit(&self) -> Option<Limit> {
         const ENOUGH: u64 = 8;
         let is_one = self.most == 1 && self.waited >= ENOUGH;

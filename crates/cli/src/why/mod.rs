@@ -1,4 +1,4 @@
-//! `redpoll why`: what makes the TCP connections of a capture slow.
+//! `redpoll why`: finds the causes that make the TCP connections of a capture slow.
 
 mod air;
 mod args;
@@ -38,7 +38,7 @@ pub struct Seen {
     pub broken: u64,
     pub without_radio: u64,
     pub malformed: u64,
-    /// Frames whose payload is secured and was not opened.
+    /// Number of frames whose payload is secured and was not decrypted.
     pub secured: u64,
     /// Secured frames that the key opened.
     pub opened: u64,
@@ -118,7 +118,7 @@ impl Reader {
     }
 }
 
-/// A cause, and what simulating it gave, if that was asked for.
+/// A cause, and the result of its simulation, if it was requested.
 pub struct Told {
     pub finding: Finding,
     pub simulated: Option<Result<Comparison, String>>,

@@ -4,10 +4,10 @@
 const GRANULARITY_US: u64 = 10_000;
 /// Samples before the timeout is taken at its word.
 const SAMPLES_MIN: u64 = 4;
-/// Samples of which the median is made; later ones take the places of earlier ones.
+/// Maximum number of samples for the median; later samples replace earlier ones.
 const KEPT_MAX: usize = 4_096;
 
-/// Round-trip times, from a segment's first bit on the air to the last one of its
+/// Round-trip times, from the first bit of a segment on the air to the last bit of its
 /// acknowledgement (RFC 6298 §2).
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrips {

@@ -17,8 +17,8 @@ pub struct End {
 pub struct Segment {
     pub from: End,
     pub to: End,
-    /// Hop limits, which fall on the way: of the packet, and of the tunnel or the mesh header
-    /// around it.
+    /// Hop limits, which decrease on the path: that of the packet, and that of the tunnel or the
+    /// mesh header around it.
     pub hop_limits: (u8, Option<u8>),
     pub seq: SeqNum,
     pub ack: Option<SeqNum>,
@@ -63,7 +63,7 @@ pub fn parse(packet: &Packet, outside: Option<u8>) -> Option<Segment> {
     let end = |addr, port| End { addr, port };
     Some(Segment {
         from: end(inner.header.src, tcp.ports[0]),
-        // A source route ends at the connection's end, whatever the next stop is.
+        // The segment's destination is the end of the source route, not its next stop.
         to: end(inner.final_dst(), tcp.ports[1]),
         hop_limits: (inner.header.hop_limit, outer.or(outside)),
         seq: tcp.seq,

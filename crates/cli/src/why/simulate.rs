@@ -12,8 +12,8 @@ use super::half::Half;
 const HOPS_MAX: u8 = 4;
 /// Simulated time of each run.
 const DURATION: &str = "300 s";
-/// The share of the losses at the edge of the range that applies to neighbours in those
-/// scenarios: the square of their distance, which is 0.8 of the range.
+/// Share of the losses at the edge of the range that applies to neighbours in these scenarios: the
+/// square of their distance, which is 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
 /// The shortest segment and the smallest buffer that a scenario has, in bytes.

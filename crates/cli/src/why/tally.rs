@@ -1,4 +1,4 @@
-//! The cost of a cause so far, and the frames that show it.
+//! The cost of a cause so far, and the frames that are evidence of it.
 
 use super::air::Place;
 

@@ -16,11 +16,11 @@ use crate::output::{fail, is_closed_pipe, is_standard};
 
 const WIDTH: usize = 96;
 
-/// Prints what was found.
+/// Prints the findings.
 ///
 /// # Errors
 ///
-/// The program's end, if it cannot be written.
+/// The program's exit code, if the output cannot be written.
 pub fn tell(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> Result<(), ExitCode> {
     if let Some(path) = &args.json {
         let text = format!("{:#}\n", json(seen, told));

@@ -1,4 +1,4 @@
-//! Q-Block1 (RFC 9177): a body in many non-confirmable messages, of which several are in transit at
+//! Q-Block1 (RFC 9177): a body in many non-confirmable messages. Several messages are in transit at
 //! the same time. The server reports the missing blocks. Q-Block1 is separate from
 //! [`Endpoint`](crate::Endpoint): each body has a [`QuickSender`] and a [`QuickReceiver`], which do
 //! not store the body, so it may be longer than memory.

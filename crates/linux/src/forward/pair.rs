@@ -10,7 +10,7 @@ use nix::sys::socket::{setsockopt, sockopt};
 
 use super::{Broken, Ending, Ends, ForwardCounters, MeshTcp, Received};
 
-/// Bytes under way in one direction: what was read and not yet written.
+/// Bytes in transit in one direction: those that were read and not yet written.
 #[derive(Debug)]
 struct Buffer {
     bytes: Box<[u8]>,
@@ -142,8 +142,8 @@ impl<C> Pair<C> {
         self.carried
     }
 
-    /// Returns the awaited events of the host's socket: bytes only if there is room for them, room
-    /// only if there are bytes.
+    /// Returns the awaited events of the host's socket: readable only if there is room for bytes,
+    /// writable only if there are bytes to write.
     pub(super) fn interest(&self) -> Option<PollFd<'_>> {
         let mut flags = PollFlags::empty();
         if self.inward.is_empty() && self.inward_stream == Stream::Open {
@@ -152,8 +152,8 @@ impl<C> Pair<C> {
         if !self.outward.is_empty() {
             flags |= PollFlags::POLLOUT;
         }
-        // With both streams of the host at their end there is nothing to hear
-        // but a hang-up that would be reported for ever.
+        // If both streams of the host have ended, only a hang-up could be reported, which the
+        // kernel would repeat forever.
         (!flags.is_empty()).then(|| PollFd::new(self.host.as_fd(), flags))
     }
 
@@ -262,8 +262,8 @@ pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
     (host.peer_addr().unwrap_or(nobody), target)
 }
 
-/// Makes the socket's close a reset, so that the host's program learns that
-/// bytes are missing.
+/// Makes the closing of the socket a reset, so that the host's program learns that bytes are
+/// missing.
 pub(super) fn reset(host: &TcpStream) {
     let now = libc::linger {
         l_onoff: 1,

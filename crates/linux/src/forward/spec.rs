@@ -6,7 +6,7 @@ use std::str::FromStr;
 /// `PORT:NODE:PORT`: a port of this host, a node, a port of that node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForwardSpec {
-    /// Port on this host's loopback; 0 lets the kernel choose.
+    /// Port on this host's loopback interface; with 0 the kernel chooses one.
     pub host_port: u16,
     /// The node's name in the scenario.
     pub node: String,

@@ -294,7 +294,7 @@ fn without_room_in_the_border_router_the_host_waits() {
     }
 }
 
-/// Five for a node that does not answer, one for another that does.
+/// Five connections to a node that does not answer, and one to another node that answers.
 #[test]
 fn handshakes_with_a_silent_node_wait_for_one_another_and_for_nobody_else() {
     let (mut forwarder, first) = start();

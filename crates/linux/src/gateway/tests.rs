@@ -7,7 +7,7 @@ use redpoll_stack::Node;
 
 use super::*;
 
-/// A mesh with one event, which it notes the time of, and packets for the host.
+/// A mesh with one event whose time it records, and packets for the host.
 #[derive(Default)]
 struct Diary {
     due: Option<Instant>,

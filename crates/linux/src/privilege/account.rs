@@ -101,8 +101,8 @@ impl Account {
         self.uid.is_root()
     }
 
-    /// Runs `act` with this user's rights to files (setfsuid(2)): it opens what the user may
-    /// open, and what it creates belongs to the user. Only in a process of one thread.
+    /// Runs `act` with this user's rights to files (setfsuid(2)): it opens files that the user may
+    /// open, and the files that it creates belong to the user. Only for a process of one thread.
     ///
     /// # Errors
     ///
@@ -150,7 +150,7 @@ impl AsUser {
             gid: setfsgid(account.gid),
             uid: setfsuid(account.uid),
         };
-        // These calls report no errors, but return what was before.
+        // These calls report no errors, but return the previous value.
         let nobody = u32::MAX;
         let now = (
             setfsuid(Uid::from_raw(nobody)),

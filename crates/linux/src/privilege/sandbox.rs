@@ -1,5 +1,6 @@
-//! The files that a program can still open, and the system calls that it can still make, after
-//! it has opened what it needs. Both restrictions are for good, and its threads inherit them.
+//! The files that a program can still open, and the system calls that it can still make, after it
+//! has opened all files that it needs. Both restrictions are permanent, and the program's threads
+//! inherit them.
 
 use std::fs;
 use std::io;
@@ -14,14 +15,14 @@ use landlock::{
 
 use super::syscalls;
 
-/// The version of Landlock's interface whose rights are asked for. A kernel with an older one
+/// The version of Landlock's interface whose rights are requested. A kernel with an older version
 /// grants fewer restrictions.
 const LANDLOCK: ABI = ABI::V6;
 
 /// Folders in which the C library finds the configuration and the modules of its name resolution.
 const RESOLVER: [&str; 5] = ["/etc", "/run", "/usr", "/lib", "/lib64"];
 
-/// The rights that a program still needs. By default it can only use what it has open.
+/// The rights that a program still needs. By default it can only use the files that it has open.
 #[derive(Clone, Debug, Default)]
 pub struct Sandbox {
     reads: Vec<PathBuf>,
@@ -33,15 +34,15 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Allows to read what is at or below `path`.
+    /// Allows to read files at or below `path`.
     #[must_use]
     pub fn with_reading(mut self, path: impl Into<PathBuf>) -> Self {
         self.reads.push(path.into());
         self
     }
 
-    /// Allows to open the device `path` again, also if it was unplugged meanwhile: its folder,
-    /// because a rule for a file ends with the file.
+    /// Allows to open the device `path` again, even if it was unplugged meanwhile. The rule is for
+    /// its folder, because a rule for a file ends with the file.
     #[must_use]
     pub fn with_device(mut self, path: &Path) -> Self {
         let real = fs::canonicalize(path);
@@ -59,8 +60,8 @@ impl Sandbox {
         self
     }
 
-    /// Allows TCP connections to `place`, an address or a name with a port: Landlock limits the
-    /// port alone. A name also needs what the C library reads to resolve it.
+    /// Allows TCP connections to `place`, an address or a name with a port: Landlock limits only
+    /// the port. A name also needs the files that the C library reads to resolve it.
     #[must_use]
     pub fn with_connections_to_place(mut self, place: &str) -> Self {
         let port = place
@@ -68,7 +69,7 @@ impl Sandbox {
             .and_then(|(_, port)| port.parse::<u16>().ok());
         self.connects.extend(port);
         if place.parse::<SocketAddr>().is_err() {
-            // A long answer of a name server comes over TCP.
+            // A long answer of a name server is sent over TCP.
             self.connects.push(53);
             self.reads.extend(RESOLVER.map(PathBuf::from));
         }
@@ -82,8 +83,8 @@ impl Sandbox {
         self
     }
 
-    /// Allows to start programs, and to open any file, because it is not known which files
-    /// those need. The limits of system calls remain.
+    /// Allows to start programs, and to open any file, because the files that those programs need
+    /// are unknown. The limits of system calls remain.
     #[must_use]
     pub fn with_programs(mut self) -> Self {
         self.executes = true;

@@ -1,6 +1,6 @@
 //! The system calls that a program denies itself (seccomp(2)).
 //!
-//! The list names what is denied. A list of what is allowed would depend on the version of the C
+//! The list contains the denied calls. A list of allowed calls would depend on the version of the C
 //! library and of each dependency, and a missing call would end the program in the field.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

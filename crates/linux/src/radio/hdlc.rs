@@ -13,7 +13,7 @@ pub const MAX_FRAME: usize = 2_048;
 /// Decoder that finds frames among the bytes of a line.
 pub type Decoder = Deframer<Fcs16, [u8; MAX_FRAME]>;
 
-/// `frame` as it goes over the line.
+/// Returns `frame` encoded for the line.
 pub fn encode(frame: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(frame.len() + 8);
     let is_special = |byte| SPECIAL.contains(&byte);

@@ -18,7 +18,7 @@ use crate::privilege::Account;
 /// The other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineSpec {
-    /// A serial port, or whatever else is a terminal.
+    /// A serial port, or another terminal.
     Uart {
         /// Path of the device.
         path: PathBuf,
@@ -105,10 +105,10 @@ impl Line {
         }
     }
 
-    /// Reads what has come; 0 if nothing has.
+    /// Reads the received bytes; returns 0 if there are none.
     ///
     /// # Errors
-    /// The line is gone.
+    /// The line no longer exists.
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self.file.read(out) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -117,10 +117,10 @@ impl Line {
         }
     }
 
-    /// Writes what the line takes now; 0 if nothing.
+    /// Writes the bytes that the line accepts now; returns 0 if it accepts none.
     ///
     /// # Errors
-    /// The line is gone.
+    /// The line no longer exists.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.file.write(bytes) {
             Err(error) if is_for_later(&error) => Ok(0),

@@ -1,5 +1,5 @@
-//! A border router on a radio, for the [gateway](crate::gateway): one node of this program, and
-//! the nodes in its radio's range.
+//! A border router on a radio, for the [gateway](crate::gateway): a node of this program, and the
+//! nodes in the range of its radio.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -110,7 +110,7 @@ where
                 // Why it does not enter is counted.
                 let _ = self.gate.input_packet(self.now, &mut self.node, &packet);
             }
-            // Connections are asked, and nothing else runs here.
+            // The events are dropped, because connections are polled and no application runs here.
             while self.node.poll_event().is_some() {}
             let Some(work) = self.node.poll_radio(self.now) else {
                 return;

@@ -1,11 +1,11 @@
 //! Radios of a border router: a stick with OpenThread's RCP firmware, or datagrams.
 //!
-//! - [`spec`]: how a user names one;
+//! - [`spec`]: the text by which a user names a radio;
 //! - [`hdlc`], [`spinel`], [`rcp`]: a radio co-processor, without its line;
-//! - [`mod@line`]: lines to it;
+//! - [`mod@line`]: lines to the co-processor;
 //! - [`zep`]: frames in UDP datagrams, without the socket;
 //! - [`counter`]: the frame counter in a file that outlives the process;
-//! - [`mesh`]: a border router on one of them, as the [gateway](crate::gateway) sees it.
+//! - [`mesh`]: a border router on a radio, for the [gateway](crate::gateway).
 
 pub mod counter;
 pub mod hdlc;
@@ -34,7 +34,7 @@ const REOPEN: Duration = Duration::from_millis(1_000);
 /// Reads in a row before others get their turn.
 const BURST: usize = 64;
 
-/// A radio that is there.
+/// An open radio.
 #[derive(Debug)]
 pub struct Radio {
     kind: Link,
@@ -54,15 +54,16 @@ struct Stick {
     rcp: Rcp,
     line: Option<Line>,
     reopen_at: Instant,
-    /// The user knows that it is gone.
+    /// Whether the user was informed that the stick is missing.
     is_told: bool,
 }
 
 impl Radio {
-    /// Opens a radio, which is then set up by [`Radio::turn`]: [`Event::Ready`] says so.
+    /// Opens a radio. [`Radio::turn`] then sets it up, and [`Event::Ready`] reports the end of the
+    /// set-up.
     ///
     /// # Errors
-    /// The operating system's: there is no such device, no such program, no such address.
+    /// The operating system's: the device, the program or the address does not exist.
     pub fn open(spec: &RadioSpec, identity: Identity, now: Instant) -> io::Result<Radio> {
         let mut events = VecDeque::new();
         let kind = match spec {
@@ -97,7 +98,7 @@ impl Radio {
         Ok(Radio { kind, events })
     }
 
-    /// Does what is due: reads, writes, opens a line again.
+    /// Handles everything that is due: reads, writes, and opens a lost line again.
     pub fn turn(&mut self, now: Instant) {
         match &mut self.kind {
             Link::Spinel(stick) => stick.turn(now, &mut self.events),
@@ -232,7 +233,7 @@ impl Stick {
         self.write(now, events);
     }
 
-    /// Writes what the line takes; the rest waits for the next turn.
+    /// Writes the bytes that the line accepts; the remaining bytes wait for the next turn.
     fn write(&mut self, now: Instant, events: &mut VecDeque<Event>) {
         while let Some(line) = &mut self.line {
             let (bytes, _) = self.rcp.output().as_slices();

@@ -31,7 +31,7 @@ const PATIENCE: u8 = 3;
 const NOTICES: u32 = 4;
 /// Bytes that wait for the line at most. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
-/// Reports of trouble in [`REPORT_WINDOW`]; further ones are counted.
+/// Maximum number of reports of trouble in [`REPORT_WINDOW`]; further ones are only counted.
 const REPORTS: u32 = 8;
 const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
 const PROTOCOL: u32 = 4;
@@ -87,7 +87,7 @@ pub struct RcpCounters {
     pub set_up: u64,
     /// Resets of the radio that the host did not ask for.
     pub resets: u64,
-    /// Reset notices, also those while it was set up.
+    /// Reset notices, including those during the set-up.
     pub reset_notices: u64,
     /// Messages that found no room because it reads too slowly.
     pub unsent: u64,
@@ -99,7 +99,7 @@ pub struct RcpCounters {
     pub late_answers: u64,
     /// Frames of the line that are not messages, and invalid messages.
     pub nonsense: u64,
-    /// Frames of the line with a wrong check sequence, and those that are too long.
+    /// Frames of the line that have a wrong check sequence or are too long.
     pub damaged: u64,
     /// Frames with a wrong check sequence of their own.
     pub bad_fcs: u64,
@@ -137,7 +137,7 @@ const STEPS: [Step; 10] = [
 enum Phase {
     /// There is no line to it.
     Gone,
-    /// A reset was requested, and its notice has not come.
+    /// A reset was requested, and its notice has not arrived.
     Beginning {
         until: Instant,
     },
@@ -245,8 +245,8 @@ impl Rcp {
         self.events.pop_front()
     }
 
-    /// Sends a frame, an MPDU without its check sequence, of at most 125 bytes. It ends in
-    /// [`Event::Done`]; one at a time.
+    /// Sends a frame: an MPDU without its check sequence, of at most 125 bytes. The transmission
+    /// ends in [`Event::Done`]; there is one at a time.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         if self.phase != Phase::Ready || self.transmission.is_some() {
             // No frame is on the air.
@@ -321,7 +321,8 @@ impl Rcp {
             return;
         }
         match self.phase {
-            // Some say nothing of it; the questions will show.
+            // Some radios send no notice. The answers to the requests will show whether the radio
+            // works.
             Phase::Beginning { .. } => self.ask(now, 0, 0),
             Phase::Asked { step, tries, .. } => {
                 self.counters.unanswered += 1;
@@ -429,7 +430,7 @@ impl Rcp {
         self.tid
     }
 
-    /// Appends a message to what waits for the line, as long as there is room.
+    /// Appends a message to the bytes that wait for the line, if there is room.
     fn put(&mut self, message: &Message<'_>) {
         let frame = encode(&message.to_frame());
         if self.output.len() + frame.len() > OUTPUT {
@@ -453,7 +454,7 @@ impl Rcp {
                 property: property::STREAM_RAW,
                 value,
             } => self.on_received(value),
-            // Unsolicited messages, such as its log.
+            // Unsolicited messages, such as the radio's log, are ignored.
             Message { tid: 0, .. } => {}
             _ if self.is_awaited(message.tid) => match code {
                 Some(code) if self.transmission.is_some() && self.phase == Phase::Ready => {
@@ -594,7 +595,7 @@ impl Rcp {
         self.events.push_back(Event::Done(result));
     }
 
-    /// Ends the transmission under way.
+    /// Ends the transmission in progress.
     fn give_up(&mut self) {
         if let Some(transmission) = self.transmission.take() {
             self.events
@@ -629,7 +630,7 @@ fn caps(bits: u32) -> RadioCaps {
     }
 }
 
-/// Returns a value of one packed number, for tests and fakes.
+/// Returns a value that consists of one packed number, for tests and fakes.
 pub fn packed(number: u32) -> Vec<u8> {
     let mut out = Vec::new();
     put_packed(&mut out, number);

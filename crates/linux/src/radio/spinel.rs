@@ -50,19 +50,19 @@ pub const BAD_FCS: u16 = 0x0004;
 pub enum Command {
     /// To the radio: reset.
     Reset = 1,
-    /// To the radio: say what it is.
+    /// To the radio: return the value of a property.
     Get = 2,
     /// To the radio: this is it.
     Set = 3,
-    /// To the radio: one more of a list.
+    /// To the radio: add an entry to a list.
     Insert = 4,
-    /// To the radio: one less of a list.
+    /// To the radio: remove an entry from a list.
     Remove = 5,
     /// To the host: it is this.
     Is = 6,
-    /// To the host: one more of a list.
+    /// To the host: an entry was added to a list.
     Inserted = 7,
-    /// To the host: one less of a list.
+    /// To the host: an entry was removed from a list.
     Removed = 8,
 }
 
@@ -89,7 +89,7 @@ pub struct Message<'a> {
     pub tid: u8,
     /// The operation.
     pub command: Command,
-    /// With what; 0 for [`Command::Reset`].
+    /// Property that the command concerns; 0 for [`Command::Reset`].
     pub property: u32,
     /// Value of the property.
     pub value: &'a [u8],

@@ -117,7 +117,7 @@ pub struct ZepCounters {
 pub struct Zep {
     identity: Identity,
     sequence: u32,
-    /// The frame whose acknowledgement is awaited, and until when.
+    /// The sequence number of the frame whose acknowledgement is awaited, and the end of the wait.
     awaited: Option<(u8, Instant)>,
     pending: BTreeSet<u16>,
     output: VecDeque<Vec<u8>>,
@@ -176,7 +176,7 @@ impl Zep {
         });
     }
 
-    /// Sends a frame. It ends in [`Event::Done`]; one at a time.
+    /// Sends a frame. The transmission ends in [`Event::Done`]; there is one at a time.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8]) {
         self.counters.sent += 1;
         self.send(mpdu);

@@ -1,4 +1,4 @@
-//! Packets of nodes against what is exposed, and texts of `--expose`.
+//! Tests of packets of nodes against the exposed services, and of the texts of `--expose`.
 
 use super::*;
 

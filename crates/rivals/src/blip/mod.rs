@@ -606,7 +606,7 @@ impl Blip {
         }
     }
 
-    /// Counts a timer-driven send. A SYN may be sent once more than data.
+    /// Counts a timer-driven send. The limit for a SYN is one higher than that for data.
     fn count<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>) {
         c.count += 1;
         let burst = c.burst;

@@ -1,5 +1,5 @@
-//! A frame taken apart for the page: MAC header, 6LoWPAN, IPv6, and the layer above. The decoding
-//! is the dissector's (`redpoll_dissect`).
+//! Decodes a frame for the page: MAC header, 6LoWPAN, IPv6, and the layer above. The dissector
+//! (`redpoll_dissect`) decodes the fields.
 //!
 //! - [`open`]: the parts that the page shows;
 //! - [`words`]: one line for a list, and all layers with their fields.

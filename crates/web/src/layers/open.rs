@@ -26,7 +26,7 @@ pub struct Opened<'a> {
 pub enum Lowpan {
     /// A whole datagram.
     Whole,
-    /// The first fragment of one (RFC 4944 §5.3).
+    /// The first fragment of a datagram (RFC 4944 §5.3).
     First {
         /// Tag of the datagram.
         tag: u16,
@@ -55,7 +55,7 @@ pub enum Lowpan {
         /// Offset of the fragment; in a first fragment the size of the datagram.
         offset: u16,
     },
-    /// An acknowledgement of those (RFC 8931 §5.2).
+    /// An acknowledgement of recoverable fragments (RFC 8931 §5.2).
     RecoverableAck {
         /// Which datagram.
         tag: u8,
@@ -73,7 +73,7 @@ pub struct Packet {
     pub ip: Ipv6Header,
     /// The destination at the end of its source route.
     pub dst: Addr,
-    /// The protocol behind the extension headers.
+    /// The protocol after the extension headers.
     pub upper: u8,
     /// Bytes of the headers between the packet's beginning and that protocol, without the
     /// fixed header.

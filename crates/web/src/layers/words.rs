@@ -174,7 +174,7 @@ fn icmp(body: &[u8]) -> String {
         Ok(Message::DuplicateAddressConfirmation(of)) => {
             format!("duplicate address confirmation for {}", of.address)
         }
-        // RFC 6550 §6: its type, and what kind of message by the code.
+        // RFC 6550 §6: RPL's type; the code determines the kind of message.
         Ok(Message::Unknown {
             message_type: 155,
             code,

@@ -26,7 +26,7 @@ type End = (Addr, u16);
 pub(super) struct Flows {
     addresses: BTreeMap<Addr, u32>,
     names: Vec<String>,
-    /// The computer behind the border router.
+    /// Address of the computer behind the border router.
     host: Addr,
     tracks: VecDeque<Track>,
     /// Number of forgotten flows, which is the number of the first remembered flow.
@@ -109,7 +109,7 @@ impl Flows {
         let (id, side) = self.find(at, from, to, &tcp)?;
         let track = self.track(id)?;
         let first = *track.first[side].get_or_insert(tcp.seq);
-        // 0 for what was sent before the viewer came.
+        // The number is 0 for data that were sent before the viewer connected.
         let seq = tcp.seq - first;
         let end = seq + tcp.space();
         let is_again = tcp.space() > 0 && end <= track.highest[side];

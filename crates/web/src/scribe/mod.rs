@@ -1,8 +1,8 @@
-//! Turns what a world has written down into messages.
+//! Turns the recorded events of a world into messages.
 //!
-//! - [`scene`]: what does not change, and what changes rarely;
-//! - [`flows`]: the segments of each TCP connection, found in the frames that their senders
-//!   send and in the packets of the host.
+//! - [`scene`]: values that do not change, and values that change rarely;
+//! - [`flows`]: the segments of each TCP connection, found in the frames that their senders send
+//! and in the packets of the host.
 
 mod flows;
 mod scene;
@@ -19,7 +19,7 @@ use crate::layers::{Opened, words};
 use crate::message::{self, FrameRow, FromServer, Hello, Mode, Nodes, Scene};
 use flows::Flows;
 
-/// Turns what a world has written down into messages.
+/// Turns the recorded events of a world into messages.
 #[derive(Debug)]
 pub struct Scribe {
     hello: Hello,
@@ -255,7 +255,7 @@ fn outcomes() -> Vec<String> {
 }
 
 pub(crate) fn text(message: &FromServer<'_>) -> String {
-    // Numbers, texts and lists of them: there is nothing in it that JSON cannot say.
+    // Messages consist of numbers, texts and lists, so the conversion to JSON cannot fail.
     serde_json::to_string(message).unwrap_or_default()
 }
 

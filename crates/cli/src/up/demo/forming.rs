@@ -11,7 +11,7 @@ use super::plan::Plan;
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: Duration = Duration::from_secs(5);
 
-/// Waits until the server has answered, and says how long that took.
+/// Waits until the server has answered, and prints the time that this took.
 pub(super) fn wait(plan: &Plan) -> Result<(), StepFailure> {
     let at = match (plan.host_is_joined, plan.forwarded_port) {
         (false, Some(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),

@@ -42,7 +42,7 @@ impl Subscriber {
         Ok(subscriber)
     }
 
-    /// Returns the next message, if one comes within a quarter of a second.
+    /// Returns the next message, if one arrives within a quarter of a second.
     pub(super) fn next(&mut self) -> io::Result<Option<Publish>> {
         loop {
             match self.packet() {

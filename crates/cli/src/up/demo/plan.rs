@@ -41,7 +41,7 @@ impl Readings {
     }
 }
 
-/// The demonstration of one scenario on this host.
+/// The demonstration of a scenario on this host.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) server: Server,

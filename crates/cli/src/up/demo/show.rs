@@ -32,7 +32,7 @@ impl Step {
         bar
     }
 
-    /// Prints that the step did what it should, and how long it took.
+    /// Prints that the step succeeded, and its duration.
     pub(crate) fn done(&self, text: &str) {
         println!(
             "      ok: {text} ({:.1} s)",

@@ -95,7 +95,7 @@ fn nodes(frame: &mut Frame<'_>, area: Rect, view: &View) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// Colours say nothing that words do not.
+/// Colours repeat information that the words also give.
 fn node(line: &NodeLine) -> Row<'_> {
     let deep = "  ".repeat(line.depth.min(8));
     let mut name = format!("{deep}{}", line.name);

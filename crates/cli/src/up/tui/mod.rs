@@ -1,9 +1,9 @@
-//! `redpoll up --tui`: the mesh in the terminal, by the seam that the live view has
-//! ([ADR 22](../../../../../docs/adr/0022-a-seam-for-viewers.md)).
+//! `redpoll up --tui`: the mesh in the terminal, by the interface of the live view ([ADR
+//! 22](../../../../../docs/adr/0022-a-seam-for-viewers.md)).
 //!
-//! - `view`: what is shown, made of samples of the world; no terminal in it;
-//! - `draw`: how that looks on a screen of any size;
-//! - `screen`: the terminal, and that it is given back as it was.
+//! - `view`: the shown state, made from samples of the world, without a terminal;
+//! - `draw`: its layout on a screen of any size;
+//! - `screen`: the terminal, whose state is restored at the end.
 
 mod draw;
 mod screen;
@@ -63,11 +63,11 @@ impl Tui {
         self.view.log(line.trim());
     }
 
-    /// Does what the keys ask for, and draws, if it is time.
+    /// Handles the pressed keys, and draws if it is time.
     ///
     /// # Errors
     ///
-    /// If the terminal cannot be read or written any more.
+    /// The terminal cannot be read or written any more.
     pub(super) fn turn(&mut self, world: &mut World, now: Instant) -> io::Result<Wish> {
         let mut is_new = now >= self.next;
         while event::poll(std::time::Duration::ZERO)? {

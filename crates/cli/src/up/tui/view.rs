@@ -12,7 +12,7 @@ const LOG: usize = 500;
 const SPAN_US: u64 = 2_000_000;
 /// Bytes of a transfer that is asked for.
 const TRANSFER: u64 = 50 * 1024;
-/// Shares of a node's frames that are lost, one after the other.
+/// Shares of a node's frames that are lost; each press of the key selects the next one.
 const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub(super) enum Key {
     Lose,
     /// 50 KiB from the node to the border router.
     Transfer,
-    /// The view to stand still, or go on; the mesh goes on.
+    /// Pauses or resumes the view, while the mesh continues.
     Pause,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct NodeLine {
     /// Depth of the node in the tree of routes.
     pub depth: usize,
     pub parent: Option<String>,
-    /// Hops to the root; `None` without a way.
+    /// Number of hops to the root; `None` without a route.
     pub hops: Option<usize>,
     pub is_off: bool,
     /// Duty cycle of the radio in percent.
@@ -288,8 +288,8 @@ impl View {
         format!("{name}:{}", end.port)
     }
 
-    /// Returns a line for each connection; if both ends are in the mesh, for the one that has sent
-    /// more.
+    /// Returns a line for each connection. If both ends are in the mesh, the line is that of the
+    /// end that has sent more.
     fn flow_lines(&mut self, sample: &Sample) -> Vec<FlowLine> {
         let mut chosen: BTreeMap<(Endpoint, Endpoint), &ConnectionSample> = BTreeMap::new();
         let sends = |it: &ConnectionSample| u64::from(it.acked) + u64::from(it.unacked);

@@ -1,10 +1,9 @@
-//! A file that holds a frame counter, safe against power failures, full disks and a second
-//! process.
+//! A file with a frame counter, safe against power failures, full disks and a second process.
 //!
-//! The file has two records, in blocks of their own, which are written in turns: while one is
-//! written the other one is intact. Its blocks are allocated when it is opened, so a disk that
-//! fills up later does not matter to most file systems. The file is never replaced, therefore
-//! its descriptor and its lock stay valid after this process has given up its rights.
+//! The file has two records in separate blocks. They are written alternately: while one is written,
+//! the other one is intact. The blocks are allocated when the file is opened, so on most file
+//! systems a disk that fills up later has no effect. The file is never replaced, so its descriptor
+//! and its lock stay valid after this process has given up its rights.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
@@ -14,7 +13,7 @@ use std::path::Path;
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
-/// Bytes between the starts of the two records: a page, so that no write touches both.
+/// Bytes between the starts of the two records: a page, so that a write never changes both.
 const BLOCK: u64 = 4_096;
 /// Length of a record in bytes, padded with blanks to a sector.
 const RECORD: usize = 512;
@@ -29,7 +28,7 @@ pub enum CounterFileError {
         "another process uses it, and two processes that use the same counter expose the data that they encrypt; allowed: one process and one file for each key"
     )]
     InUse,
-    /// The content is neither records nor one number.
+    /// The content is neither records nor a single number.
     #[error(
         "it contains no frame counter; allowed: a file that this program wrote, one number, or a \
          new file, which starts at 0 and is only for a key that was never used"
@@ -52,9 +51,8 @@ pub struct CounterFile {
 }
 
 impl CounterFile {
-    /// Opens or creates the file and locks it. Returns it with the counter that was stored
-    /// last, 0 in a new file. The counter is written once, so that what cannot be written
-    /// fails here.
+    /// Opens or creates the file and locks it. Returns it with the counter that was stored last, 0
+    /// in a new file. The counter is written once, so that an error of writing occurs here.
     ///
     /// # Errors
     /// [`CounterFileError`].
@@ -79,7 +77,7 @@ impl CounterFile {
             file,
             next: 1 - last,
         };
-        // Both records, so that both blocks exist from now on.
+        // Both records are written, so that both blocks exist from now on.
         this.write(stored)?;
         this.write(stored)?;
         // The name of a new file is in its folder, which has to reach the disk as well.
@@ -127,12 +125,12 @@ fn record(counter: u32) -> [u8; RECORD] {
     record
 }
 
-/// Reads the larger of the two counters and the place of its record; `None` if there is none.
+/// Reads the larger of the two counters and the index of its record; `None` if there is no record.
 fn read(file: &File) -> io::Result<Option<(u32, u64)>> {
     let mut bytes = Vec::new();
     file.take(2 * BLOCK).read_to_end(&mut bytes)?;
     let (first, second) = bytes.split_at(bytes.len().min(BLOCK as usize));
-    // Earlier versions wrote one number and nothing else.
+    // Earlier versions wrote only a number.
     let first = parse(first).or_else(|| number(&text(first)?));
     let found = [(first, 0), (parse(second), 1)];
     let found = found

@@ -13,7 +13,7 @@ pub use file::{CounterFile, CounterFileError};
 /// Writes a frame counter to where it outlives this process.
 pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
 
-/// Wait after the first attempt that failed; it doubles with each further one.
+/// Wait after the first failed attempt; it doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest wait between two attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -55,8 +55,8 @@ impl Keeper {
         }
     }
 
-    /// Stores the next counter if one is due. Returns a line for the user when storing begins
-    /// to fail, when frames begin to wait for it, and when it succeeds again.
+    /// Stores the next counter if one is due. Returns a line for the user when storing begins to
+    /// fail, when frames begin to wait for the counter, and when storing succeeds again.
     pub fn turn<M: Memory + 'static>(
         &mut self,
         now: Instant,

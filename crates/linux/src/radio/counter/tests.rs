@@ -43,7 +43,7 @@ fn disk() -> (Store, Rc<Cell<bool>>, Rc<Cell<u32>>) {
     (Box::new(store), is_full, held)
 }
 
-/// Runs the keeper for a while, turn by turn, as the gateway's loop does. All that it says.
+/// Runs the keeper for a while, turn by turn, as the gateway's loop does. Returns all its lines.
 fn run(
     keeper: &mut Keeper,
     security: &mut Security<Heap>,
