@@ -19,7 +19,7 @@ pub struct FlowSlot {
     pub(super) active_at: Instant,
     /// First byte that the node has not acknowledged, if known. The stored data begins there.
     pub(super) una: Option<SeqNum>,
-    /// Number of stored bytes, number of these that were forwarded since the last retransmission,
+    /// Number of stored bytes, number of them forwarded since the last retransmission,
     /// and largest number ever forwarded.
     pub(super) len: u32,
     pub(super) sent: u32,
