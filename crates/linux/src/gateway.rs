@@ -1,8 +1,8 @@
 //! The loop that joins a mesh to this host in real time: packets through a TUN interface,
 //! connections through port forwards, and the end by signals.
 //!
-//! The mesh runs on this loop's clock and is advanced to the present before it gets any input, so
-//! the times of its frames are exact. Only packets from and to the host are delayed by the loop.
+//! The mesh runs on this loop's clock and is advanced to the present before it gets any input. Its
+//! frames therefore have exact times. The loop delays only packets from and to the host.
 
 use std::io;
 use std::net::SocketAddrV6;
