@@ -1,5 +1,5 @@
 //! The public interface of the published crates and of the simulator, as lists in `docs/api`. The
-//! lists come from rustdoc's JSON, whose format changes with releases of Rust: with a toolchain
+//! lists are made from rustdoc's JSON, whose format changes with releases of Rust. With a toolchain
 //! of another format the check is skipped.
 
 use std::collections::BTreeMap;
@@ -230,8 +230,8 @@ fn features(workspace: &Workspace, packages: &[String]) -> Result<Vec<String>, F
     Ok(features.collect())
 }
 
-/// Reads the interface of a crate out of rustdoc's JSON. An implementation of a trait is one line:
-/// its methods are those of the trait.
+/// Reads the interface of a crate from rustdoc's JSON. An implementation of a trait is one line,
+/// because its methods are those of the trait.
 fn listing(package: String, file: &Path) -> Result<Listing, Failure> {
     let index = parsed(&source::read(file)?)?;
     let inner = |id: u32| &index["index"][id.to_string()]["inner"];

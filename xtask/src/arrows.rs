@@ -44,8 +44,8 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("sweep", &["results"]),
     ("studies", &["experiments"]),
     ("linux", &["border"]),
-    // `peers` only with the feature `bench`, `modules` with the one of that name; both are
-    // off by default.
+    // `peers` is used only with the feature `bench`, and `modules` only with the feature `modules`;
+    // both features are off by default.
     (
         "cli",
         &[
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn the_table_is_closed_and_has_no_circle() {
         for (name, _) in ARROWS {
-            // An arrow to a crate outside of the table gives None, and a circle never ends.
+            // A crate outside the table would give `None`, and a circle would never end.
             let seen = visible(name).expect(name);
             assert!(!seen.contains(name), "{name} sees itself");
         }

@@ -22,7 +22,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Shows what it has printed, as if it had run here.
+    /// Prints the output of the process, as if it had run here.
     pub fn show(&self) {
         println!("{}", self.printed);
         eprintln!("{}", self.errors);

@@ -16,7 +16,7 @@ const IMAGES: [(&str, &str, &str); 2] = [
 /// Folder of the example's builds: next to those of the workspace, but separate.
 const TARGET: &str = "target/nrf52840";
 
-/// Checks all of them; names those for whose target the toolchain has no library.
+/// Checks all images; returns those for whose target the toolchain has no library.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let mut rustc = std::process::Command::new("rustc");
     let sysroot = workspace::output(rustc.args(["--print", "sysroot"]))?;

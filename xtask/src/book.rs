@@ -1,9 +1,9 @@
-//! The book: what is under `docs/`, in the order of `docs/SUMMARY.md`, made by mdBook.
+//! The book: the documents under `docs/`, in the order of `docs/SUMMARY.md`, made by mdBook.
 //!
 //! The links between the documents (`links`) and the form of decision records (`decisions`) are
-//! checked always. Where mdBook is, the book is built, and the links of its pages are checked,
-//! too (`rendered`). Links that lead out of `docs/` lead to the repository in it (`preprocess`).
-//! Its pictures are of real runs (`pictures`).
+//! always checked. If mdBook is installed, the book is built, and the links of its pages are
+//! checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
+//! repository on the web (`preprocess`). The pictures show real runs (`pictures`).
 
 mod decisions;
 mod links;
@@ -23,7 +23,7 @@ pub use preprocess::run as preprocess;
 /// Version of mdBook that `scripts/setup.sh` installs.
 const VERSION: &str = "0.5.4";
 
-/// Checks the links, and builds the book; says what was left out.
+/// Checks the links, and builds the book; returns the skipped parts.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     links::check(workspace)?;
     decisions::check(workspace)?;

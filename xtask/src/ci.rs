@@ -58,7 +58,7 @@ const LAST: [Step; 8] = [
     ("test", test),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
-    // After the tests, whose build of the program these take.
+    // These steps follow the tests, whose build of the program they use.
     ("page", web::page),
     ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
     ("python", python::run),
@@ -76,7 +76,8 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     if ran.goes_on() {
         let beside = Beside::start(workspace, &["ci-beside"])?;
         ran.steps(workspace, &BUILDS);
-        // Awaited whatever the outcome of the others, so that no process remains.
+        // The process is awaited whatever the outcome of the other steps, so that it does not
+        // remain.
         ran.beside(&beside.wait()?);
         ran.steps(workspace, &LAST);
     }
@@ -134,7 +135,7 @@ impl Ran {
         }
     }
 
-    /// Shows what the process beside has printed, and takes over what it has left out.
+    /// Prints the output of the parallel process, and adds the steps that it has skipped.
     fn beside(&mut self, ended: &Ended) {
         ended.show();
         self.skipped.extend(skipped_beside(&ended.printed));
@@ -164,10 +165,11 @@ fn spent(start: Instant, before: Option<f64>) -> String {
 
 /// Processor time in seconds of all finished child processes, if the system reports it.
 fn computed() -> Option<f64> {
-    /// Linux counts in hundredths of a second whatever its timer does.
+    /// Linux counts in hundredths of a second, whatever the frequency of its timer is.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // A name may have blanks: what counts begins behind its bracket, with the state.
+    // A name may contain blanks, so the fields are read after its closing bracket; the first one is
+    // the state.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(13).take(2);
     ticks
@@ -287,7 +289,7 @@ fn left_out_beside(told: &str) -> Option<String> {
     last.strip_prefix(LEFT_OUT).map(str::to_owned)
 }
 
-/// Purity and size with one of the two ways to build.
+/// Checks purity and size with one of the two ways to build.
 pub fn one_way(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     let skipped = purity(workspace, way)?;
     Ok(both(skipped, size(workspace, way)?))
@@ -336,8 +338,8 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
-/// Features of `redpoll-tcp` that are tested apart from its defaults, which the
-/// workspace has: none; and what the nodes of simulations and images have, with a small
+/// Features of `redpoll-tcp` that are tested in addition to its defaults, with which the workspace
+/// is tested: no features; and the features of the nodes of simulations and images, with a small
 /// scoreboard.
 const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recovery"];
 
@@ -353,9 +355,9 @@ fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// The program with nodes of another stack: its default build has no such code. All
-/// packages are named, so that those below the program stay as they were built before:
-/// the program's alone would ask them for other features.
+/// Builds and tests the program with nodes of another stack, which its default build lacks. The
+/// command names all packages, so that the packages below the program are not built again: a
+/// command for the program alone would select other features of them.
 fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let with = ["--workspace", "--features", "redpoll/modules"];
     if has(workspace, "clippy") {

@@ -1,5 +1,5 @@
-//! The licences and the sources of dependencies, by cargo-deny and `deny.toml`: for the
-//! workspace and the other tested ones. Without cargo-deny, the check is skipped by name.
+//! The licences and the sources of dependencies, by cargo-deny and `deny.toml`: for the workspace
+//! and the other tested workspaces. Without cargo-deny, the check is skipped and named.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -12,7 +12,7 @@ const VERSION: &str = "0.20.2";
 /// The workspace, the Python extension, and the images.
 const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];
 
-/// Checks all of them and returns the skipped ones. `make publish-check` asks for known
+/// Checks all manifests and returns the skipped ones. `make publish-check` checks for known
 /// vulnerabilities, because their database is not a registry's.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let Some(program) = program(workspace) else {
@@ -34,7 +34,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Checks licences and sources for people: what is missing is a failure.
+/// Checks licences and sources for a person: a missing tool is a failure.
 pub fn check(workspace: &Workspace) -> Outcome {
     match run(workspace)? {
         None => Ok(()),

@@ -1,11 +1,11 @@
 //! The measured numbers of the documents: `cargo xtask docs`.
 //!
-//! A document has them between marks, `docs/measured/` says what they are, and
-//! this prints them, writes them into the documents or compares them. Everything
-//! is simulated and seeded, so that what is compared must be equal.
+//! A document has measured numbers between marks, and `docs/measured/` declares them. This command
+//! prints them, writes them into the documents or compares them. Everything is simulated and
+//! seeded, so compared numbers must be equal.
 //!
-//! [`declared`] says what is run and read, by a [`template`] with formulas
-//! ([`expression`]); [`runs`] carries it out; [`document`] finds the marks.
+//! [`declared`] declares the runs and the values, by a [`template`] with formulas ([`expression`]);
+//! [`runs`] runs them; [`document`] finds the marks.
 
 mod declared;
 mod document;
@@ -32,7 +32,7 @@ pub struct Options {
     action: Action,
     /// Blocks of these names, and the program to run.
     selection: Selection,
-    /// Only what is quickly measured.
+    /// Whether to measure only the first cell of each block.
     short: bool,
 }
 

@@ -86,9 +86,9 @@ const fn loss(what: &'static str, options: &'static [&'static str], most: f64) -
     }
 }
 
-/// `readings` over TCP and over CoAP with the same loss at the border router.
-/// The sensors' queue has 93 places over TCP, whose send buffer holds eleven readings, and
-/// 104 over CoAP, where a message holds six.
+/// Options for `readings` over TCP and over CoAP with the same loss at the border router. The
+/// sensors' queue has 93 places over TCP, whose send buffer holds eleven readings, and 104 over
+/// CoAP, where a message holds six.
 struct Lost {
     tcp: [&'static str; 4],
     coap: [&'static str; 4],
@@ -160,7 +160,7 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),
     goodput("goodput, 4 hops, interference 100 m", "line-4", FAR, 20.0),
-    // 0.93 of what one hop can carry, and 0.88 of a half and a third of it.
+    // The bounds are 0.93 of the bound of one hop, and 0.88 of a half and of a third of it.
     goodput(
         "goodput, 1 hop, ideal radio, d = 40 ms",
         "line-1",

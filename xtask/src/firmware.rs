@@ -1,4 +1,4 @@
-//! The images of a leaf, and the tests that run them on emulated microcontrollers beside the
+//! The images of a leaf, and the tests that run them on emulated microcontrollers together with the
 //! simulator: `cargo xtask firmware`.
 
 use crate::purity::Toolchain;
@@ -6,8 +6,8 @@ use crate::report::Failure;
 use crate::size::{self, firmware};
 use crate::workspace::{self, Workspace};
 
-/// Runs the tests; the endurance test is as long as it is asked to be if it `lasts`. Says so
-/// if they had to be left out.
+/// Runs the tests; with `lasts` the endurance test has its requested duration. Returns a note if
+/// the tests had to be skipped.
 pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure> {
     let Ok(toolchain) = Toolchain::find(None) else {
         return Ok(Some(

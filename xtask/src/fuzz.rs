@@ -1,11 +1,11 @@
-//! Feeds every parser and engine with bytes that no one would send.
+//! Passes random bytes to every parser and engine.
 
 use std::process::Command;
 
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
-/// Seconds a target if nothing else is asked for.
+/// Default number of seconds for each target.
 const SECONDS: u32 = 60;
 
 /// Factors of the time for targets with more to find than a codec has.

@@ -24,7 +24,7 @@ const WAITING: [&str; 8] = [
     "zep",
 ];
 
-/// Tests that a step of their own runs later, with what they need.
+/// Tests that a separate step runs later, with their requirements.
 const LATER: [&str; 1] = ["firmware"];
 
 /// A program of tests.
@@ -87,7 +87,7 @@ pub fn run(workspace: &Workspace) -> Result<(), Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
 }
 
-/// Runs one program, shows what it prints when it has ended, and keeps its name if it failed.
+/// Runs a program, prints its output when it has ended, and stores its name if it failed.
 fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
     let start = Instant::now();
     let ended = test.run();

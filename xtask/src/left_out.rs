@@ -1,7 +1,7 @@
-//! Files of tests that nothing runs.
+//! Finds files of tests that no program runs.
 //!
-//! The tests of most crates are one program, `tests/all.rs`, which names its files:
-//! linking one is quicker than linking forty. A file that it forgets would never run.
+//! The tests of most crates are one program, `tests/all.rs`, which names its files, because linking
+//! one program is quicker than linking forty. A file that it does not name would never run.
 
 use std::collections::BTreeSet;
 use std::path::Path;

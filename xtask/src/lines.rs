@@ -1,7 +1,7 @@
 //! Files and functions stay short enough to be read in one sitting.
 //!
-//! A code line has at least one token on it: blank lines, comments and
-//! documentation do not count, nor does what is under `#[cfg(test)]`.
+//! A code line has at least one token on it. Blank lines, comments and documentation do not count,
+//! and neither does code under `#[cfg(test)]`.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -288,7 +288,7 @@ fn wrong(args: &[&str]) -> String {
     }
 }
 
-/// Prints what was skipped.
+/// Prints the skipped parts.
 fn told(skipped: Option<String>) {
     if let Some(reason) = skipped {
         println!("{}{reason}", ci::LEFT_OUT);

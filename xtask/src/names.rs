@@ -63,7 +63,7 @@ fn doubled(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
         });
         for name in types(&path, &source::read(&path)?)? {
             let files = places.entry((part.clone(), name)).or_default();
-            // Twice in one file, a name has two variants: with a feature and without.
+            // A name that occurs twice in one file has two variants: with a feature and without it.
             if !files.contains(&shown) {
                 files.push(shown.clone());
             }

@@ -118,7 +118,7 @@ fn linked(readme: &str) -> impl Iterator<Item = &str> {
     links.filter_map(|link| link.split([')', '#']).next())
 }
 
-/// Packs them. They are not built from that: `make package` does so.
+/// Packs the crates without building the packages: `make package` does so.
 fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
     let mut findings = Vec::new();
     for name in crates {

@@ -1,6 +1,5 @@
-//! The device crates run where there is nothing: they build for a Cortex-M0+
-//! without an operating system, and their sources use neither alloc, nor
-//! floating point, nor unsafe code.
+//! The device crates run without an operating system: they build for a Cortex-M0+ without one, and
+//! their sources use neither alloc, nor floating point, nor unsafe code.
 //!
 //! The build needs the target's `core`. A rustup toolchain may have it installed; otherwise
 //! Debian's compiler can build it from the source in the package rust-web-src.
@@ -104,8 +103,7 @@ impl Toolchain {
         self.source.is_some()
     }
 
-    /// Returns the first suitable toolchain, in this order: the running one, one of rustup's,
-    /// Debian's.
+    /// Returns the first suitable toolchain, in this order: the running one, rustup's, Debian's.
     pub fn find(way: Option<Way>) -> Result<Toolchain, Failure> {
         let wanted = |this| way.is_none_or(|way| way == this);
         if wanted(Way::Installed) {
@@ -153,9 +151,9 @@ impl Toolchain {
         })
     }
 
-    /// `cargo SUBCOMMAND` for the target, in the repository's root. Its output
-    /// goes to a folder of its own where the compiler may be another one. A
-    /// toolchain that has the target has all of `libraries` and more.
+    /// Returns the command `cargo SUBCOMMAND` for the target, in the repository's root. Its output
+    /// goes to a separate folder if the compiler may be another one. A toolchain that has the
+    /// target has all of `libraries` and more.
     pub fn cargo(&self, workspace: &Workspace, subcommand: &str, libraries: Libraries) -> Command {
         let mut command = Command::new(&self.cargo);
         command.current_dir(&workspace.root);
@@ -190,7 +188,8 @@ impl std::fmt::Display for Toolchain {
     }
 }
 
-/// Next to the usual output, so that two compilers do not overwrite each other's files.
+/// Returns a folder next to the usual output, so that two compilers do not overwrite each other's
+/// files.
 fn target_dir(workspace: &Workspace) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.root.join("target"), PathBuf::from)

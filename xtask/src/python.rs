@@ -9,7 +9,8 @@ use crate::workspace::{self, Workspace};
 
 /// Manifest of the package, which is a workspace of its own.
 pub const MANIFEST: &str = "crates/python/Cargo.toml";
-/// Cargo's target folder: what the other workspace has built there need not be built again.
+/// Cargo's target folder, shared with the other workspace, so that common dependencies are built
+/// once.
 pub const TARGET: &str = "target";
 
 /// Builds the extension, and runs the tests and the check of types.
@@ -34,7 +35,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             .current_dir(&workspace.root)
             .args(mypy),
     )?;
-    // The stubs say what the module has.
+    // The stubs describe the contents of the module.
     let stubtest = ["-m", "mypy.stubtest", "redpoll._native"];
     workspace::run(
         Command::new(environment.join("python"))

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A check's end: fine, or what is wrong and what to do about it.
+/// Outcome of a check: success, or the findings with instructions to correct them.
 pub type Outcome = Result<(), Failure>;
 
 /// Why a check failed: a headline and a line for each finding.
@@ -20,7 +20,7 @@ impl Failure {
         }
     }
 
-    /// Fine if there are no findings.
+    /// Returns success if there are no findings.
     pub fn unless_empty(headline: impl Into<String>, findings: Vec<String>) -> Outcome {
         if findings.is_empty() {
             return Ok(());

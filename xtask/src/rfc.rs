@@ -1,8 +1,8 @@
 //! The conformance ledger in `docs/rfc`, and the citations in the sources.
 //!
-//! Fails if the ledger names a place or a test that does not exist, says
-//! `met` without a test or `not` without a reason, or if the sources cite a
-//! section or a requirement that the RFC does not have.
+//! The check fails if the ledger names code or a test that does not exist, or has `met` without a
+//! test or `not` without a reason. It also fails if the sources cite a section or a requirement
+//! that the RFC does not have.
 
 mod citations;
 mod items;
@@ -18,7 +18,7 @@ use citations::Cited;
 use items::Items;
 use ledger::{Ledger, Status};
 
-/// The RFC whose requirements have numbers that the sources cite by themselves.
+/// The RFC whose requirements have numbers that the sources cite without a section.
 const NUMBERED: u32 = 9293;
 
 /// `open`: lists every requirement that is not met.

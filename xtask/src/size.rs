@@ -1,17 +1,16 @@
 //! The cost of the engines on a microcontroller: `cargo xtask size`.
 //!
-//! - sizes of types on 32-bit ARM, as the compiler says them;
-//! - flash: an image of `firmware/` with the whole TCP engine, less the same
-//!   image without it; linked, unused code dropped; by crate;
+//! - sizes of types on 32-bit ARM, from the compiler;
+//! - flash, by crate: an image of `firmware/` with the whole TCP engine minus the same image
+//!   without it, linked, without unused code;
 //! - panics that the linker could not drop, by the line that may panic;
-//! - instructions a data segment, on QEMU's Cortex-M0;
+//! - instructions for a data segment, on QEMU's Cortex-M0;
 //! - instructions of the steps of a whole node;
 //! - flash and memory of another stack's leaf, for comparison.
 //!
-//! With `--check`, sizes are compared with the snapshot `firmware/size.txt` and
-//! with what was promised, as is a leaf's memory and stack and what a segment
-//! takes; steps with the simulator's table; and a place that may panic is a
-//! failure.
+//! With `--check`, sizes are compared with the snapshot `firmware/size.txt` and with the promised
+//! limits, and so are a leaf's memory and stack and the instructions for a segment. Steps are
+//! compared with the simulator's table. Code that may panic is a failure.
 
 pub mod firmware;
 mod flash;
@@ -54,7 +53,7 @@ pub fn uncounted() -> Option<String> {
     (!firmware::on_path(qemu::EMULATOR)).then(missing)
 }
 
-/// Prints what link-layer security costs in flash and instructions, or why that cannot be
+/// Prints the cost of link-layer security in flash and instructions, or the reason why it cannot be
 /// measured here.
 pub fn print_security(workspace: &Workspace) -> Outcome {
     println!();

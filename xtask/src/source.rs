@@ -7,7 +7,7 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::report::Failure;
 
-/// Returns all Rust files under `folder`, sorted; none if there is no such folder.
+/// Returns all Rust files under `folder`, sorted; an empty list if the folder does not exist.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     files(folder, "rs")
 }

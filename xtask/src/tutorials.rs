@@ -1,8 +1,8 @@
-//! The tutorials: `cargo xtask tutorials` does what a reader of the pages does.
+//! The tutorials: `cargo xtask tutorials` performs the steps of the pages as a reader does.
 //!
 //! A tutorial is a page that `docs/SUMMARY.md` lists under Tutorials. [`page`] reads its steps,
-//! [`terminal`] runs them in an empty folder beside the repository, and [`output`] compares what
-//! they print with what the page shows. CONTRIBUTING.md describes the form of a page.
+//! [`terminal`] runs them in an empty folder next to the repository, and [`output`] compares their
+//! output with the output that the page shows. CONTRIBUTING.md describes the form of a page.
 
 mod output;
 mod page;
@@ -23,7 +23,7 @@ use terminal::Terminals;
 /// Options of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Pages whose names contain one of these parts, and the program that the pages call.
+    /// Whether this process is in separate namespaces, for a single page.
     selection: Selection,
     /// This process is in namespaces of its own, for a single page.
     is_inside: bool,
@@ -208,7 +208,7 @@ fn prepare_namespace(page: &Page) -> Outcome {
     workspace::run(Command::new("sh").args(["-c", &set_up]))
 }
 
-/// Does what a page says, in an empty folder beside a link to the repository.
+/// Follows a page, in an empty folder next to a link to the repository.
 fn follow(workspace: &Workspace, page: &Page, program: &Path) -> Outcome {
     let place = Place::new(workspace, page)
         .map_err(|e| Failure::new(format!("{}: cannot make its folder: {e}", page.name)))?;
@@ -304,7 +304,7 @@ mod tests {
         for part in ["echo 12.5 kb/s", "expected", "12.6 kb/s", "got"] {
             assert!(said.contains(part), "{part}: {said}");
         }
-        // Too much output is wrong, too, and so is too little.
+        // Additional output is wrong, and so is missing output.
         assert!(follows("```sh\necho one; echo two\n```\n\n```text\none\n```\n").is_err());
         assert!(follows("```sh\necho one\n```\n\n```text\none\ntwo\n```\n").is_err());
     }

@@ -89,8 +89,8 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the program of this version: the one that setup.sh has installed, or the one of this
-/// name on the path.
+/// Returns the program of this version: the one that setup.sh has installed, or the program `name`
+/// on the path.
 pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     [own, PathBuf::from(name)].into_iter().find(|program| {
         let said = output(Command::new(program).arg("--version"));
@@ -98,7 +98,7 @@ pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     })
 }
 
-/// Runs a command and gives back what it prints.
+/// Runs a command and returns its output.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let shown = show(command);
     let output = command

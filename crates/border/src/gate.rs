@@ -17,8 +17,8 @@ pub enum Rejected {
     Malformed,
     /// The source address is inside the mesh, but the packet came from the host side.
     SpoofedSource,
-    /// A group or link-local destination: the host's own chatter on its
-    /// interface (router solicitations, multicast DNS). It stays there.
+    /// The destination is a group or link-local: the host sends such packets on its interface for
+    /// its own purposes (router solicitations, multicast DNS). They stay there.
     NotForMesh,
     /// The destination is not inside the mesh's prefix.
     ForeignDestination,
@@ -63,8 +63,7 @@ pub struct GateCounters {
     pub foreign_source: u32,
 }
 
-/// The host side of a border router: knows the mesh's prefix and lets packets
-/// pass by it.
+/// The host side of a border router: it passes or refuses packets by the mesh's prefix.
 #[derive(Clone, Debug)]
 pub struct Gate {
     prefix: Addr,
@@ -95,8 +94,8 @@ impl Gate {
         }
     }
 
-    /// Refuses packets from the mesh whose source is `host`, the host's own address, even if that
-    /// lies inside the mesh's prefix.
+    /// Refuses packets from the mesh with the source `host`, the host's own address, even if this
+    /// address lies inside the mesh's prefix.
     #[must_use]
     pub const fn with_host(mut self, host: Addr) -> Self {
         self.host = host;
@@ -284,7 +283,7 @@ mod tests {
         assert_eq!(gate.may_leave(&[0x45; 60]), Err(Withheld::Malformed));
     }
 
-    /// A prefix of such a range changes nothing.
+    /// An unroutable source is refused even if the mesh's prefix contains it.
     #[test]
     fn an_unroutable_source_is_refused_inside_any_prefix() {
         for src in ["::1", "::ffff:127.0.0.1", "fe80::1", "ff02::1"] {

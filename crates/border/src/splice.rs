@@ -92,8 +92,9 @@ impl Splice {
         self.pass_end_on(now, node);
     }
 
-    /// RFC 9293 §3.10.4: a CLOSE in SYN-SENT takes with it what was queued, so the end waits
-    /// for the handshake; [`to_host`](Self::to_host) comes back to it.
+    /// Passes the end of the host's stream to the mesh. RFC 9293 §3.10.4: a CLOSE in SYN-SENT would
+    /// discard the queued data, so the end waits for the handshake; [`to_host`](Self::to_host) then
+    /// calls this function again.
     fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
         // A failed connection may have no state.
         if let Some(stream) = node.stream(self.conn) {

@@ -27,10 +27,10 @@ pub const RETRIES: u8 = 4;
 pub const SOURCE_MATCH: u8 = 8;
 const RADIO: u8 = AUTO_ACK | CSMA | RETRIES | SOURCE_MATCH;
 
-/// No short address: of a parent, that there is none.
+/// No short address; as the parent of a node: no parent.
 pub const NO_SHORT: u16 = 0xffff;
 
-/// `struct rp_config`; the header says what each member is.
+/// `struct rp_config`; `redpoll.h` describes each member.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
@@ -99,13 +99,13 @@ impl RpConfig {
         })
     }
 
-    /// Refuses what no node can be.
+    /// Refuses configurations that no node can have.
     pub(crate) fn check(&self) -> Result<(), Errno> {
         let has_address = self.short_address < 0xfffe;
         let buffers = [self.send_buffer, self.receive_buffer, self.udp_buffer];
         let sleeps_without_parent = self.sleepy != 0 && self.parent >= 0xfffe;
         let sleeps_and_forwards = self.sleepy != 0 && self.role != LEAF;
-        // Registrations are told apart by it (RFC 8505).
+        // Routers distinguish registrations by the EUI-64 (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
         let refused = !has_address
             || self.role > BORDER

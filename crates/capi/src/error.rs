@@ -16,8 +16,8 @@ pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
 /// Returns the value at `pointer`, or an error if the pointer is null or misaligned.
 ///
 /// # Safety
-/// If the pointer is neither null nor misaligned, it points to a `T` that no other code uses
-/// meanwhile.
+/// If the pointer is neither null nor misaligned, it points to a `T` that no other code uses during
+/// the lifetime of the reference.
 pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);
@@ -30,7 +30,7 @@ pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errn
 ///
 /// # Safety
 /// If the pointer is neither null nor misaligned, it points to a `T` that no other code changes
-/// meanwhile.
+/// during the call.
 pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);
@@ -51,17 +51,18 @@ pub(crate) unsafe fn place<'a, T>(pointer: *mut T) -> Result<Option<&'a mut T>, 
     unsafe { reference(pointer) }.map(Some)
 }
 
-/// Writes `value` if there is a place for it.
+/// Writes `value` to `place`, unless it is `None`.
 pub(crate) fn put<T>(place: Option<&mut T>, value: T) {
     if let Some(place) = place {
         *place = value;
     }
 }
 
-/// `len` bytes to read. The pointer is only checked if `len` is not 0.
+/// Returns `len` bytes to read. The pointer is only checked if `len` is not 0.
 ///
 /// # Safety
-/// If `len` is not 0, `pointer` points to `len` bytes that no other code changes meanwhile.
+/// If `len` is not 0, `pointer` points to `len` bytes that no other code changes during the
+/// lifetime of the slice.
 pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize) -> Result<&'a [u8], Errno> {
     if len == 0 {
         return Ok(&[]);
@@ -71,10 +72,11 @@ pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize) -> Result<&'a [u8
     Ok(unsafe { core::slice::from_raw_parts(pointer, len) })
 }
 
-/// `len` bytes to write. The pointer is only checked if `len` is not 0.
+/// Returns `len` bytes to write. The pointer is only checked if `len` is not 0.
 ///
 /// # Safety
-/// If `len` is not 0, `pointer` points to `len` bytes that no other code uses meanwhile.
+/// If `len` is not 0, `pointer` points to `len` bytes that no other code uses during the lifetime
+/// of the slice.
 pub(crate) unsafe fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Result<&'a mut [u8], Errno> {
     if len == 0 {
         return Ok(&mut []);

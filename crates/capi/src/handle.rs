@@ -1,5 +1,4 @@
-//! A node's handle for C: a pointer that is recognised when it returns, and the memory
-//! behind it.
+//! A node's handle for C: a pointer that the library recognises, and the memory at this pointer.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
@@ -20,7 +19,7 @@ const ALIVE: u32 = 0x7270_6f4b;
 pub(crate) enum Below {
     /// A radio: frames, and packets of its host side.
     Radio,
-    /// IPv6 of the caller's, and nothing else.
+    /// The caller's IPv6, without a radio.
     Ip,
 }
 
@@ -49,15 +48,15 @@ impl RpNode {
         Plan::of(room, Layout::new::<RpNode>())
     }
 
-    /// Makes a node at the beginning of the memory, `birth` of the tables behind it, and
-    /// writes the pointer to it to `made`.
+    /// Makes a node at the beginning of the memory, with the tables that `birth` makes after it,
+    /// and writes the pointer to the node to `made`.
     ///
     /// # Errors
-    /// `EFAULT`, `EINVAL` and, if the memory is too little, `ENOMEM`; nothing is written then.
+    /// `EFAULT`, `EINVAL` and, if the memory is too small, `ENOMEM`; nothing is written then.
     ///
     /// # Safety
-    /// `memory` is null or has `len` bytes that no other code uses during the node's life;
-    /// for `made`, see [`reference`].
+    /// `memory` is null or has `len` bytes that no other code uses during the node's life; for
+    /// `made`, see [`reference`].
     pub(crate) unsafe fn make(
         (memory, len): (*mut u8, usize),
         room: &Room,

@@ -19,7 +19,7 @@ const HEADERS: u16 = 60;
 /// The shortest buffer, in bytes, as of a node on a radio.
 const BUFFER_MIN: u16 = 64;
 
-/// `struct rp_ip_config`; the header says what each member is.
+/// `struct rp_ip_config`; `redpoll.h` describes each member.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]

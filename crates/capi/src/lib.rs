@@ -1,21 +1,21 @@
 //! Redpoll for C.
 //!
-//! `include/redpoll.h` is the interface and describes every call; this crate implements it.
-//! A node lives in the caller's memory; [`rp_sizeof_node`](node::rp_sizeof_node) returns how
-//! many bytes it needs. Nothing is allocated, and there is no global state. The caller passes
-//! in frames, results of the radio, packets and the time, and fetches work for the radio,
-//! packets and answers. A node uses a radio, or the caller's IPv6, and has the same sockets on
-//! both: those of [`redpoll_socket::posix`].
+//! `include/redpoll.h` is the interface and describes every call; this crate implements it. A node
+//! lives in the caller's memory; [`rp_sizeof_node`](node::rp_sizeof_node) returns the number of
+//! bytes that it needs. Nothing is allocated, and there is no global state. The caller passes in
+//! frames, results of the radio, packets and the time, and fetches work for the radio, packets and
+//! answers. A node uses a radio, or the caller's IPv6, and has the same sockets on both: those of
+//! [`redpoll_socket::posix`].
 //!
-//! - `abi.rs`: whether header and library belong together;
-//! - `plan.rs`: where in the caller's memory everything is;
+//! - `abi.rs`: the check that header and library match;
+//! - `plan.rs`: the places of all parts in the caller's memory;
 //! - `config.rs`: the configuration of a node;
-//! - `handle.rs`: how a pointer of C's is known to be a node;
-//! - `node.rs`: a node on a radio: its birth, its radio and host side; timers of every node;
-//! - `ip.rs`: a node over IPv6 of the caller's: its birth, packets in and out;
-//! - `socket.rs`: sockets, whose calls answer at once;
-//! - `waiting.rs`: the same calls, waiting by a hook of the caller's;
-//! - `error.rs`: pointers are looked at before they are followed, and errors have numbers.
+//! - `handle.rs`: the check that a pointer from C is a node;
+//! - `node.rs`: a node on a radio: its creation, its radio and host side; timers of every node;
+//! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
+//! - `socket.rs`: sockets whose calls answer at once;
+//! - `waiting.rs`: the same calls, which wait by a hook of the caller;
+//! - `error.rs`: checks of pointers, and the numbers of errors.
 //!
 //! Every entry point returns a negative number if it fails, one of `RP_E*`.
 #![cfg_attr(not(feature = "std"), no_std)]

@@ -16,8 +16,8 @@ use redpoll_stack::{
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;
 
-/// Memory is given in multiples of this, and begins at one: what C's `max_align_t` has
-/// at least, and no part of a node needs more.
+/// The size of the memory is a multiple of this, and so is its address. C's `max_align_t` has at
+/// least this alignment, and no part of a node needs more.
 pub(crate) const ALIGN: usize = 8;
 
 /// Numbers and sizes of a node's buffers and tables; sizes of buffers are in bytes.
@@ -37,7 +37,7 @@ pub(crate) struct Room {
     pub(crate) packet_bytes: u16,
 }
 
-/// A part: where it begins, and how many of what there are.
+/// A part: its offset in bytes, and the number of its elements.
 #[derive(Clone, Copy)]
 struct Part {
     offset: usize,

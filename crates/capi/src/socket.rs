@@ -35,7 +35,7 @@ pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))
 }
 
-/// Makes one call with the sockets of a node.
+/// Makes a call with the sockets of a node.
 ///
 /// # Safety
 /// As [`RpNode::find`].

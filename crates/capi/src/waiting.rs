@@ -32,8 +32,8 @@ const FOR_EVER: u64 = u64::MAX;
 
 impl RpWaiter {
     /// # Safety
-    /// `pointer` is null or points to a `struct rp_waiter` whose members fulfil the
-    /// header's conditions.
+    /// `pointer` is null or points to a `struct rp_waiter` whose members fulfil the conditions that
+    /// `redpoll.h` states.
     unsafe fn find(pointer: *const RpWaiter) -> Result<RpWaiter, Errno> {
         // SAFETY: by this function's conditions.
         let waiter = unsafe { value(pointer) }?;

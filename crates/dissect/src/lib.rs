@@ -1,15 +1,15 @@
-//! Captures of IEEE 802.15.4 networks: reading the files that people have, and decoding their
-//! frames layer by layer.
+//! Captures of IEEE 802.15.4 networks: reads capture files, and decodes their frames layer by
+//! layer.
 //!
 //! - [`capture`]: file formats and link types, from a file to frames;
-//! - [`dissector`]: from a frame to its layers, over the following modules;
+//! - [`dissector`]: from a frame to its layers, with the following modules;
 //! - [`mac`]: headers of IEEE 802.15.4; [`keys`]: opening secured frames;
 //! - [`lowpan`]: 6LoWPAN headers, header compression, fragments;
 //! - [`ip`]: IPv6, tunnels, source routes; [`upper`]: the layers above;
 //! - [`layer`]: fields with their names.
 //!
-//! `redpoll dissect`, `redpoll why` and the live view share this crate, so that one decoder
-//! answers for all three.
+//! `redpoll dissect`, `redpoll why` and the live view share this crate, so all three use the same
+//! decoder.
 
 pub mod capture;
 pub mod dissector;

@@ -11,7 +11,7 @@ use serde_json::Value;
 /// The reason for a missing number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// The run has no such event: nothing arrived, was requested or was lost.
+    /// The run has no such event: for example, no data arrived, were requested or were lost.
     Nothing,
     /// The report has no such name, which is a mistake of the study.
     Unknown(String),

@@ -3,7 +3,7 @@
 //! - [`tun`]: a TUN interface with its address, which exists as long as the process;
 //! - [`namespace`]: an unprivileged user and network namespace for the interface;
 //! - [`forward`]: loopback connections that the border router's own TCP carries into the mesh,
-//! which needs no privilege;
+//!   which needs no privilege;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`advertiser`]: router advertisements for other computers;
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;

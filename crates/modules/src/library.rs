@@ -77,7 +77,7 @@ fn more_descriptors() {
         rlim_cur: 0,
         rlim_max: 0,
     };
-    // SAFETY: the structure is there for as long as the calls take.
+    // SAFETY: the structure exists during both calls.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0
             && limit.rlim_cur < limit.rlim_max

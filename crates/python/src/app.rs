@@ -277,7 +277,8 @@ impl Node {
                 "a node can be used only on the thread that runs its application",
             ));
         }
-        // Locked while it is used, so that no second call uses it meanwhile.
+        // The lock is held during the call, so that no second call uses the pointers at the same
+        // time.
         let mut lent = match self.lent.try_lock() {
             Ok(lent) => lent,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
@@ -288,8 +289,8 @@ impl Node {
         let lent = lent.as_mut().ok_or_else(|| {
             PyRuntimeError::new_err("a node can be used only while its application is called")
         })?;
-        // SAFETY: `PythonApp::call` has both borrowed mutably until its `Loan` ends and uses neither
-        // meanwhile. This thread is the one which lent them.
+        // SAFETY: `PythonApp::call` has borrowed both mutably until its `Loan` ends, and does not
+        // use them before. This thread is the one that lent them.
         let (cx, state) = unsafe { (&mut *lent.cx, &mut *lent.state) };
         act(cx, state)
     }

@@ -109,7 +109,7 @@ impl Kept {
         self.plan.seeds.clone()
     }
 
-    /// The missing runs: those that the results file did not contain when it was opened.
+    /// Returns the missing runs: those that the results file did not contain when it was opened.
     #[getter]
     fn todo(&self) -> Vec<ToDo> {
         let jobs = self.jobs.iter().enumerate();

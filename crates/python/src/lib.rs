@@ -1,15 +1,15 @@
-//! Redpoll's simulator for Python. The Python interface is in `python/redpoll/`; this crate has
-//! the parts in Rust: scenarios, runs, results files, tables.
+//! Redpoll's simulator for Python. The Python interface is in `python/redpoll/`; this crate has the
+//! parts in Rust: scenarios, runs, results files, tables.
 //!
-//! | I want to change | open |
+//! | to change | open |
 //! | --- | --- |
-//! | what a scenario says of itself, and its errors | `scenario.rs` |
-//! | how a run goes on, and Ctrl-C | `run.rs` |
+//! | the texts of a scenario, and its errors | `scenario.rs` |
+//! | the progress of a run, and Ctrl-C | `run.rs` |
 //! | applications written in Python | `app.rs` |
 //! | congestion control written in Python | `congestion.rs` |
-//! | what goes into a results file and comes out | `keep.rs` |
+//! | the contents of a results file | `keep.rs` |
 //! | published studies | `study.rs` |
-//! | how Arrow gets a table | `table.rs` |
+//! | the conversion of a table for Arrow | `table.rs` |
 #![warn(missing_docs)]
 
 mod app;

@@ -2,7 +2,7 @@
 //! [`Node`](redpoll_stack::Node) may have instead of its TCP.
 //!
 //! - [`uip`]: one unacknowledged segment, as Contiki's uIP, with its own timer, with a weak
-//! estimate of the round trip, or with the timer of RFC 6298;
+//!   estimate of the round trip, or with the timer of RFC 6298;
 //! - [`linux`]: a host like Linux, for the other end;
 //! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each of which a switch corrects.
 //!

@@ -5,7 +5,7 @@ use core::task::{Context, Poll, Waker};
 
 use redpoll_mac::{FrameBuf, RadioIdentity, RadioResult, RadioWork, RxInfo};
 
-/// Events that wait for the node: frames, and the result of its one work.
+/// Maximum number of events that wait for the node: frames, and the result of its work.
 const EVENTS: usize = 4;
 
 pub(crate) enum DriverEvent {
@@ -15,9 +15,9 @@ pub(crate) enum DriverEvent {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
-    /// Send what is loaded.
+    /// Send the loaded frame.
     Transmit { cca: bool },
-    /// Rest so from now on.
+    /// Switch to this state from now on.
     Rest(RadioWork),
 }
 
@@ -29,7 +29,7 @@ pub struct Exchange {
     rest: Cell<RadioWork>,
     loaded: RefCell<FrameBuf>,
     identity: Cell<Option<RadioIdentity>>,
-    /// The first of them came first; behind the last there is nothing.
+    /// Events in the order of their arrival; `None` after the last one.
     events: RefCell<[Option<DriverEvent>; EVENTS]>,
     operator: Cell<Option<Waker>>,
     node: Cell<Option<Waker>>,
@@ -90,8 +90,8 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// Something has come. Where the node is slower than its neighbours a frame is lost; for a
-    /// result there is always room.
+    /// Stores an event. If the node is slower than its neighbours, a frame is lost; a result always
+    /// finds room.
     pub(crate) fn tell(&self, heard: DriverEvent) {
         let mut events = self.events.borrow_mut();
         let room = match heard {

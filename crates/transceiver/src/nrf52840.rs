@@ -1,4 +1,4 @@
-//! The radio of the nRF52840, by its manual: what it says of a frame.
+//! The radio of the nRF52840, by its manual: the signal values of a frame.
 
 use redpoll_mac::RxInfo;
 

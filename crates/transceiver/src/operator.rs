@@ -25,7 +25,7 @@ pub struct Operator<'e, T> {
 
 /// The reason why a rest ends.
 enum End {
-    /// A frame has come, intact or not.
+    /// A frame has arrived, intact or not.
     Received(bool),
     Order(Order),
 }
@@ -41,8 +41,8 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
     }
 
-    /// Runs forever. Dropping the future may interrupt a transmission, so give it a task of its
-    /// own, or join it to the node's.
+    /// Runs forever. Dropping the future may interrupt a transmission, so run it in a separate
+    /// task, or join it to the node's.
     pub async fn run(&mut self) -> ! {
         loop {
             match self.rest().await {
@@ -63,7 +63,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
     }
 
-    /// Rests as the node wants it, until something happens.
+    /// Keeps the radio in the state that the node wants, until an event.
     async fn rest(&mut self) -> End {
         let (exchange, rest) = (self.exchange, self.rest);
         if rest != RadioWork::Listen {
@@ -71,7 +71,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
             return End::Order(order);
         }
         let mut received = pin!(self.transceiver.receive());
-        // A frame that has come is taken before an order is.
+        // A received frame is handled before an order.
         poll_fn(|cx| match received.as_mut().poll(cx) {
             Poll::Ready(is_intact) => Poll::Ready(End::Received(is_intact)),
             Poll::Pending => exchange.poll_order(cx, rest).map(End::Order),
@@ -87,7 +87,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         if self.assessment.replace(assessment) != Some(assessment) {
             self.transceiver.assess_by(assessment);
         }
-        // A copy: the node may say something meanwhile.
+        // A copy, because the node may change the frame during the transmission.
         let frame = self.exchange.loaded();
         match self.transceiver.try_send(&frame).await {
             true => RadioResult::Sent,

@@ -110,7 +110,7 @@ impl Answerer {
         self.damaged
     }
 
-    /// Whether a request waits whose answer has room for any work.
+    /// Returns whether a request waits, and its answer has room for any work.
     pub fn has_room(&self) -> bool {
         self.request.len > 0 && !self.is_full()
     }

@@ -1,13 +1,13 @@
 //! The rights of requests to the server.
 //!
 //! - The Host header contains the name by which a browser reached the server. An attacker's DNS
-//! server can make a name point at this computer (DNS rebinding), so only addresses and `localhost`
-//! are accepted.
+//!   server can make a name point at this computer (DNS rebinding), so only addresses and
+//!   `localhost` are accepted.
 //! - A page of another site may open a WebSocket to this server and send requests that need no
-//! preflight. Its Origin header identifies it: only that of the server's own page is accepted. A
-//! program other than a browser sends no Origin header, and a page cannot control such a program.
+//!   preflight. Its Origin header identifies it: only that of the server's own page is accepted. A
+//!   program other than a browser sends no Origin header, and a page cannot control such a program.
 //! - A change needs the run's token, which the terminal shows in the fragment of the page's
-//! address. Browsers never send a fragment to a server.
+//!   address. Browsers never send a fragment to a server.
 
 use std::net::IpAddr;
 

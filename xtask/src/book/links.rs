@@ -1,4 +1,5 @@
-//! Links between the documents: each leads to a file that is there, and to a heading that it has.
+//! Links between the documents: each must lead to an existing file, and to an existing heading in
+//! it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};

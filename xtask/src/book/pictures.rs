@@ -15,7 +15,7 @@ use crate::workspace::{self, Workspace};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Picture {
-    /// The words behind `redpoll run`.
+    /// Words of the command after `redpoll run`.
     run: Vec<String>,
     /// Name of the picture of `redpoll plot`.
     picture: String,
@@ -50,7 +50,8 @@ impl Picture {
     }
 }
 
-/// Each declared picture is there, is shown, and its command stands on the page that shows it.
+/// Checks that each declared picture exists and is shown, and that its command is on the page that
+/// shows it.
 pub fn check(workspace: &Workspace) -> Outcome {
     let folder = workspace.root.join("docs/book");
     let mut pages = String::new();
@@ -90,7 +91,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("book: its pictures:", findings)
 }
 
-/// Draws all of them again with this program, or with one that is built for it.
+/// Draws all pictures again with this program, or with one that is built for them.
 pub fn make(workspace: &Workspace, program: Option<&str>) -> Outcome {
     let program = match program {
         Some(program) => PathBuf::from(program),

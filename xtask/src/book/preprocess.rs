@@ -30,7 +30,7 @@ pub fn run() -> Outcome {
     Ok(())
 }
 
-/// Mends the chapters in a value, and those in them.
+/// Changes the links of the chapters in a value, and of the chapters in these.
 fn walk(value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(walk),

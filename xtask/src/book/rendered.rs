@@ -1,4 +1,5 @@
-//! The pages that mdBook has made: each link leads to a page that is there, and to a place on it.
+//! The pages that mdBook has made: each link must lead to an existing page, and to an existing
+//! place on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::links::{beside, is_elsewhere};
 use crate::report::Failure;
 
-/// Checks all pages in `folder`; how many there are.
+/// Checks all pages in `folder`; returns their number.
 pub fn check(folder: &Path) -> Result<usize, Failure> {
     let mut pages: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut folders = vec![PathBuf::new()];

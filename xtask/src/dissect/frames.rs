@@ -1,4 +1,4 @@
-//! Frames of all header forms, made without the project's codecs, so that a fault in those
+//! Frames of all header forms, made without the project's codecs, so that a fault in the codecs
 //! cannot hide.
 
 use super::packets;
@@ -153,7 +153,7 @@ impl Addresses {
     }
 }
 
-/// Header elements up to the one behind which the payload follows.
+/// Returns header elements, up to the element that the payload follows.
 fn elements(rng: &mut Rng) -> Vec<u8> {
     let mut bytes = Vec::new();
     if rng.once_in(2) {
@@ -276,7 +276,7 @@ fn compressed(rng: &mut Rng) -> Vec<u8> {
     out
 }
 
-/// Writes a compressed header; what follows it.
+/// Writes a compressed header; returns the bytes that follow it.
 fn iphc(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     let field = |rng: &mut Rng, bits: u32| rng.below(1 << bits) as u16;
     let (tf, hlim, sam, dam) = (field(rng, 2), field(rng, 2), field(rng, 2), field(rng, 2));
@@ -322,7 +322,7 @@ fn iphc(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     }
 }
 
-/// Writes compressed next headers; what follows them.
+/// Writes compressed next headers; returns the bytes that follow them.
 fn chain(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     if rng.once_in(3) {
         let is_more = rng.once_in(2);

@@ -1,10 +1,10 @@
-//! `dissect-check`: `redpoll dissect` and tshark, which know nothing of each other, must find the
-//! same value in each field of the same frames. Every remaining difference is a row of the table
-//! in docs/dissect-check.md, with its reason.
+//! `dissect-check`: `redpoll dissect` and tshark, two independent programs, must find the same
+//! value in each field of the same frames. Every remaining difference is a row of the table in
+//! docs/dissect-check.md, with its reason.
 //!
 //! - [`frames`] and [`packets`]: frames of all header forms;
-//! - [`compare`]: what the two programs find, and where they differ;
-//! - [`table`]: the differences that are justified.
+//! - [`compare`]: the values that the two programs find, and their differences;
+//! - [`table`]: the differences that have a reason.
 
 mod compare;
 mod frames;

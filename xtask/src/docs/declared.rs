@@ -1,9 +1,9 @@
 //! The declarations of measured blocks: the files of `docs/measured/`.
 //!
-//! A block is a table, or one number in a sentence. Blocks, rows and columns say
-//! what is run; of what more than one of them says, a column's word counts, then
-//! a row's; overrides add up. `[measures]` has formulas by name, and `[columns]`
-//! columns that several tables have.
+//! A block is a table, or one number in a sentence. Blocks, rows and columns state the run. If
+//! several of them state a value, a column's value is used before a row's, and a row's before a
+//! block's; overrides of keys are combined. `[measures]` has formulas by name, and `[columns]` has
+//! columns that several tables share.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +49,7 @@ pub struct Cell {
     pub runs: Vec<Compared>,
 }
 
-/// A run, and what it is compared with.
+/// A run, and the run with which it is compared.
 #[derive(Debug)]
 pub struct Compared {
     pub run: Run,
@@ -105,7 +105,7 @@ struct SideText {
     command: Option<Vec<String>>,
 }
 
-/// Another run to compare with: like this one, except for the given keys.
+/// Another run for comparison: equal to this one, except for the given keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct BaseText {

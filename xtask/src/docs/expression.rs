@@ -1,16 +1,16 @@
 //! A formula over the JSON object that a command writes.
 //!
-//! | formula | what |
+//! | formula | meaning |
 //! | --- | --- |
 //! | `flows.0.goodput_kbps` | a number by its path; an array's element by its index |
-//! | `flows.bulk.rtt_ms.p50` | … or by its `name` |
-//! | `nodes.leaf-*.energy.cpu_s` | a list: of all elements or fields that fit |
-//! | `drops."mac.no_ack"?` | a field with dots in its name, which may be left out or `null` |
-//! | `*[figure=7.2, x=1].value` | of the elements in which the fields are so |
+//! | `flows.bulk.rtt_ms.p50` | an array's element by its `name` |
+//! | `nodes.leaf-*.energy.cpu_s` | a list: of all elements or fields that match |
+//! | `drops."mac.no_ack"?` | a field with dots in its name, which may be missing or `null` |
+//! | `*[figure=7.2, x=1].value` | of the elements whose fields have these values |
 //! | `sum(…)`, `mean`, `median`, `least`, `most`, `count`, `jain` | one number of a list |
 //! | `a + b`, `-`, `*`, `/`, brackets | arithmetic, with blanks around the sign |
-//! | `goodput` | a measure that was declared, a formula itself |
-//! | `base.goodput` | as read from the run that this one is compared with |
+//! | `goodput` | a declared measure, which is a formula itself |
+//! | `base.goodput` | the value in the run with which this one is compared |
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! Running what the documents' numbers come from, each run once, on all cores.
+//! Runs the commands for the documents' numbers, each command once, on all cores.
 //!
-//! Results of runs are kept as long as the program that wrote them is the same to the last
-//! byte. A stopped command therefore continues, and a changed formula needs no new run.
+//! Results of runs are kept as long as the program that wrote them does not change by a byte. A
+//! stopped command therefore continues, and a changed formula needs no new run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -91,13 +91,13 @@ impl fmt::Display for Run {
     }
 }
 
-/// Results of runs of one program, in a folder.
+/// Stored results of the runs of one program, in a folder.
 struct Kept {
     folder: PathBuf,
 }
 
 impl Kept {
-    /// `make clean` forgets what other programs have written.
+    /// Opens the results of `program`. Only `make clean` deletes those of other programs.
     fn of(workspace: &Workspace, program: &Path) -> Result<Kept, Failure> {
         let failed = |path: &Path, e| Failure::new(format!("docs: {}: {e}", path.display()));
         let bytes = std::fs::read(workspace.root.join(program)).map_err(|e| failed(program, e))?;
@@ -146,8 +146,8 @@ pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("docs: cargo built no program `redpoll`"))
 }
 
-/// Carries out all runs, and says on standard error how far it is. With what they
-/// have written comes what has failed.
+/// Runs all commands, and reports the progress on standard error. Returns the outputs and the
+/// failures.
 pub fn carry_out(
     workspace: &Workspace,
     program: &Path,

@@ -1,9 +1,9 @@
-//! The text of a cell, with places for numbers: `{goodput:.1} ({rtt:.0})`.
+//! The text of a cell, with placeholders for numbers: `{goodput:.1} ({rtt:.0})`.
 //!
-//! A place is a formula, a colon and how it is written: `.1` with one digit behind
-//! the point, `.1%` as a share of a hundred, `,.0` with a comma at each thousand.
-//! In front of the formula stands what is done with the seeds' numbers: nothing
-//! (their mean), `least of`, `most of`, or `range of`, which gives both.
+//! A placeholder is a formula, a colon and a format: `.1` with one digit after the point, `.1%` as
+//! a percentage, `,.0` with a comma at each thousand. In front of the formula stands the function
+//! of the seeds' numbers: nothing (their mean), `least of`, `most of`, or `range of`, which gives
+//! both.
 
 use super::expression::Expression;
 
@@ -56,7 +56,7 @@ impl Template {
         Ok(Template { parts })
     }
 
-    /// Words alone, whatever is in them.
+    /// Makes a text without placeholders.
     pub fn fixed(text: &str) -> Template {
         Template {
             parts: vec![Part::Text(text.to_owned())],

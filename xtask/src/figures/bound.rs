@@ -1,14 +1,14 @@
 //! The bound of a figure, and the value that is compared with it.
 
-/// The seeds whose values have to keep to the bound.
+/// The worst seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     /// The worst of them.
     Worst,
-    /// Their mean: a ratio of two runs that share only the seed has a larger spread than the
-    /// effect.
+    /// The mean of the seeds: a ratio of two runs that share only the seed has a larger spread than
+    /// the effect.
     Mean,
-    /// The best of them: what else this machine does can only make it slower.
+    /// The best seed: other work of this machine can only make the runs slower.
     Best,
 }
 
@@ -42,7 +42,7 @@ impl Judged {
 pub(super) enum Bound {
     AtLeast(f64),
     AtMost(f64),
-    /// Derived: what is better than can be is wrong, too. Both ends are allowed.
+    /// A derived range: a value that is better than possible is wrong, too. Both ends are allowed.
     Between(f64, f64),
 }
 

@@ -14,8 +14,8 @@ const OCTET: u64 = 32_000;
 /// Time of a byte between processor and AT86RF233.
 const SPI: u64 = 7_140;
 
-/// Nanoseconds that a frame takes by itself: loading (10 µs and six bytes of registers), the
-/// mean backoff, assessment, turnaround, preamble and frame, turnaround, Imm-ACK.
+/// Returns the nanoseconds that a frame takes: loading (10 µs and six bytes of registers), the mean
+/// backoff, assessment, turnaround, preamble and frame, turnaround, Imm-ACK.
 const fn frame_ns(bytes: u64) -> u64 {
     let loading = 10_000 + (6 + bytes) * SPI;
     loading + 1_120_000 + 128_000 + 192_000 + (6 + bytes) * OCTET + 192_000 + 11 * OCTET
@@ -39,8 +39,8 @@ impl Segment<'_> {
     }
 }
 
-/// Five frames without security, and with ten bytes of it in each: a fragment's payload is
-/// a multiple of eight, so the middle ones carry 96 bytes and not 104.
+/// A segment in five frames, without security and with ten bytes of it in each frame: a fragment's
+/// payload is a multiple of eight, so the middle fragments carry 96 bytes instead of 104.
 const PLAIN: Segment<'static> = Segment {
     payload: 487,
     frames: &[123, 120, 120, 120, 119],
@@ -49,16 +49,16 @@ const PROTECTED: Segment<'static> = Segment {
     payload: 445,
     frames: &[125, 122, 122, 122, 119],
 };
-/// The rest of a buffer of three plain segments after three protected ones.
+/// The remainder of a buffer of three plain segments after three protected segments.
 const REST: Segment<'static> = Segment {
     payload: 3 * PLAIN.payload - 3 * PROTECTED.payload,
     frames: &[125, 88],
 };
-/// The frame of a TCP acknowledgement, one for two segments.
+/// Bytes of the frame of a TCP acknowledgement, of which there is one for two segments.
 const PLAIN_ACK: u64 = 46;
 const PROTECTED_ACK: u64 = PLAIN_ACK + 10;
 
-/// Bytes a nanosecond, in which three full segments are followed by `rests` short ones.
+/// Returns the bytes per nanosecond if `rests` short segments follow three full segments.
 const fn pace(full: &Segment<'_>, ack: u64, rests: u64) -> f64 {
     let payload = 3 * full.payload + rests * REST.payload;
     let ns = 3 * full.ns() + rests * REST.ns() + (3 + rests) * frame_ns(ack) / 2;
@@ -68,10 +68,11 @@ const fn pace(full: &Segment<'_>, ack: u64, rests: u64) -> f64 {
 const WITHOUT: f64 = pace(&PLAIN, PLAIN_ACK, 0);
 /// The share that is kept if all segments are full: 0.901.
 const FULL: f64 = pace(&PROTECTED, PROTECTED_ACK, 0) / WITHOUT;
-/// If three full ones are always followed by the rest of the buffer: 0.870.
+/// The ratio if the remainder of the buffer always follows three full segments: 0.870.
 const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
-/// Goodput over a line is by chance up to 4 % off (`docs/model/throughput.md`); the mean of five ratios
-/// of two such runs is by 4 % · √(2 / 5).
+/// Relative random deviation of the measured ratio. Goodput over a line varies randomly by up to 4
+/// % (`docs/model/throughput.md`); the mean of five ratios of two such runs varies by 4 % · √(2 /
+/// 5).
 const CHANCE: f64 = 0.0253;
 
 const AS_DERIVED: Bound = Bound::Between(FULL * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
@@ -99,7 +100,7 @@ const FITTED: &[&str] = &[
     "tcp.receive_buffer=1335 B",
 ];
 
-/// Ten bytes a frame more, which mean nothing.
+/// Ten additional bytes in each frame, without security.
 const TEN_BYTES: &[&str] = &["--set", "mac.security_bytes=10"];
 
 /// Goodput with link-layer security, divided by that with `over`.

@@ -6,7 +6,7 @@ use super::simulate;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// The lines with one thing changed.
+/// The lines with one changed setting.
 struct Change {
     what: &'static str,
     options: &'static [&'static str],

@@ -18,7 +18,7 @@ pub struct Rule {
 pub struct Adapted {
     pub suite: Suite,
     pub script: Script,
-    /// The library's flags, `key=value`. Later ones override earlier ones.
+    /// Flags for the library, `key=value`. Later flags override earlier ones.
     pub flags: Vec<String>,
 }
 

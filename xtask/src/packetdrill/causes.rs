@@ -28,13 +28,13 @@ pub struct Cause {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
-    /// The script asks for something that no RFC requires, or that one rules out.
+    /// The script needs behaviour that no RFC requires, or that an RFC excludes.
     Choice,
     /// The library does not have a call or an option.
     Missing,
     /// The tool, or the script itself.
     Tool,
-    /// An RFC asks for what the stack does not do.
+    /// An RFC requires behaviour that the stack does not have.
     Stack,
 }
 

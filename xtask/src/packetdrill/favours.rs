@@ -10,8 +10,8 @@ use super::suite::Suite;
 pub struct Favour {
     pub name: &'static str,
     pub reason: &'static str,
-    /// Changes the script, in which the numbered line does not compare equal; whether
-    /// something changed.
+    /// Changes the script so that the line with this number, which does not compare equal, is
+    /// compared less strictly. Returns whether the script changed.
     pub apply: fn(&mut Adapted, usize) -> bool,
 }
 

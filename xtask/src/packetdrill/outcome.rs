@@ -18,7 +18,7 @@ pub struct Outcome {
     pub ended: Result<Ended, Skipped>,
     /// The indices of the rules that changed the script.
     pub rules: Vec<usize>,
-    /// The indices of the favours with which it ended so.
+    /// Indices of the favours with which the script had this outcome.
     pub favours: BTreeSet<usize>,
 }
 
@@ -72,7 +72,7 @@ pub fn run(tool: &Tool, suite: Suite, given: &Path, only: &str) -> Result<Vec<Ou
     Ok(outcomes)
 }
 
-/// Runs one script, with as few favours as it needs.
+/// Runs a script, with as few favours as it needs.
 fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Failure> {
     let (mut adapted, rules) = adapt(suite, text);
     let place = format!("{}/{name}", suite.key());

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::report::Failure;
 
-/// Real time that a script may take. Time is virtual, so most take 0.2 s.
+/// Longest real time of a script. Time is virtual, so most scripts take 0.2 s.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// The tool, and where its files go.

@@ -7,7 +7,7 @@ use proc_macro2::TokenTree;
 use crate::report::Failure;
 use crate::source;
 
-/// A piece of prose that is read as one.
+/// A piece of prose that is judged as a unit.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Block {
     /// First and last line of the block, counted from 1.

@@ -11,7 +11,7 @@ pub const DOCUMENTS: &str = "documents";
 pub const INTERFACE: &str = "interface";
 pub const COMMENTS: &str = "comments";
 
-/// Files of the command line with one of these have help texts.
+/// Files of the command line that contain one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
 /// Returns the part of a document that counts.
@@ -37,7 +37,7 @@ fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
     end.map_or(text, |end| &text[..end])
 }
 
-/// Reads the blocks of all places, and gives `add` those of a file in a place.
+/// Reads the blocks of all places, and calls `add` for each file of a place.
 pub fn read(
     workspace: &Workspace,
     add: &mut impl FnMut(&'static str, &Path, Vec<Block>),

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 pub struct Cited {
     /// Citations with a section.
     pub exact: usize,
-    /// Mentions without one.
+    /// Number of mentions without a section.
     pub vague: usize,
     pub sections: BTreeSet<String>,
     pub crates: BTreeSet<String>,
@@ -28,9 +28,9 @@ impl Cited {
     }
 }
 
-/// Reports each citation in a file: the RFC and the section, or `None` for a
-/// mention without one. `RFC 5681 §3.1, §3.2` is two; a citation may go over
-/// the end of a comment's line.
+/// Reports each citation in a file: the RFC and the section, or `None` for a mention without a
+/// section. `RFC 5681 §3.1, §3.2` counts as two; a citation may continue on the next line of a
+/// comment.
 pub fn each(text: &str, mut report: impl FnMut(u32, Option<&str>)) {
     let text = unwrap_comments(text);
     let mut rest = text.as_str();

@@ -135,8 +135,8 @@ fn fields(owner: &str, fields: &Fields, names: &mut BTreeSet<String>) {
     names.extend(fields.map(|field| format!("{owner}::{field}")));
 }
 
-/// Collects the functions with `#[test]`, also in `proptest!` and other macros, except ignored
-/// ones.
+/// Collects the functions with `#[test]`, including those in `proptest!` and other macros, except
+/// ignored functions.
 fn collect_tests(tokens: TokenStream, names: &mut BTreeSet<String>) {
     let (mut test, mut ignored) = (false, false);
     let mut tokens = tokens.into_iter().peekable();

@@ -14,7 +14,7 @@ pub type Sections = BTreeMap<u32, BTreeSet<String>>;
 /// Maximum number of words of a requirement's text.
 const WORDS: usize = 15;
 
-/// The entry of one RFC's requirements.
+/// The requirements of an RFC.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ledger {
@@ -57,7 +57,7 @@ enum Level {
     ShouldNot,
     #[serde(rename = "MAY")]
     May,
-    /// Demanded by an algorithm's text without such a word.
+    /// The text of an algorithm requires it without such a word.
     #[serde(rename = "plain")]
     Plain,
 }
@@ -175,8 +175,8 @@ impl Ledger {
         self.requirements.iter().map(|r| r.id.as_str())
     }
 
-    /// Requirements, how many there are of each status, and how many MUST
-    /// and MUST NOT are met in part or not at all.
+    /// Returns the number of requirements, their number by status, and the number of MUST and MUST
+    /// NOT that are met partly or not at all.
     pub fn counts(&self) -> Vec<usize> {
         let all = &self.requirements;
         let of = |status| all.iter().filter(|r| r.status == status).count();
@@ -187,7 +187,7 @@ impl Ledger {
             .collect()
     }
 
-    /// Lists what is met in part or not at all, and why.
+    /// Lists the requirements that are met partly or not at all, with the reasons.
     pub fn print_open(&self) {
         for r in self.requirements.iter().filter(|r| r.is_unmet()) {
             let (rfc, id, section) = (self.rfc, &r.id, &r.section);
@@ -196,7 +196,7 @@ impl Ledger {
         }
     }
 
-    /// Adds what is wrong with the ledger to `findings`.
+    /// Adds the faults of the ledger to `findings`.
     pub fn check(&self, sections: &Sections, items: &mut Items, findings: &mut Vec<String>) {
         let mut seen = BTreeSet::new();
         for r in &self.requirements {

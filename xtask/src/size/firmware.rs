@@ -18,9 +18,9 @@ pub struct Images {
     pub subset: Image,
     /// With a whole node.
     pub node: Image,
-    /// With one that routes by RPL, by the features of [`ROUTED`].
+    /// Images of a node that routes by RPL, by the features of [`ROUTED`].
     pub routed: Vec<(&'static str, Image)>,
-    /// With one whose frames are protected.
+    /// Image of a node whose frames are protected.
     pub secured: Image,
     /// With a leaf, its services and a driver.
     pub leaf: Image,
@@ -147,8 +147,8 @@ fn image(messages: &str, name: &str) -> Result<Image, Failure> {
     Image::read(&path)
 }
 
-/// Returns the linker, if it is not the target's default: rustup's toolchains contain that one,
-/// Debian's do not always.
+/// Returns the linker, if it is not the target's default: rustup's toolchains contain the default
+/// linker, and Debian's do not always.
 pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
     if toolchain.has_linker() || on_path("rust-lld") {
         return Ok(None);

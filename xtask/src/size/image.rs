@@ -180,7 +180,7 @@ impl Image {
             .map(|(from, _, callee)| format!("{}: {}", self.place(*from), callee.name))
             .collect();
         if found.is_empty() {
-            // Linked, and called in a way that is not seen.
+            // The function is linked, and called in a way that the analysis does not see.
             found.extend(panicking.into_iter().map(String::from));
         }
         let root = format!("{}/", root.display());
@@ -252,7 +252,7 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
             let is_code = symbol.kind() == SymbolKind::Text;
             let name = symbol.name().unwrap_or("?");
             Symbol {
-                // The lowest bit of a function's address says "Thumb".
+                // The lowest bit of a function's address marks Thumb code.
                 address: symbol.address() & !u64::from(is_code),
                 size: symbol.size(),
                 name: plain(&format!("{:#}", rustc_demangle::demangle(name))),

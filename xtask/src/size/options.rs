@@ -5,7 +5,7 @@ use crate::purity::Way;
 /// Actions in addition to measuring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Write an object there instead of tables here; `-` is here.
+    /// File for a JSON object in place of the tables; `-` is standard output.
     pub(super) json: Option<String>,
     /// Compare with the snapshot.
     pub(super) check: bool,

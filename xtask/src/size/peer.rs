@@ -10,7 +10,7 @@ use crate::report;
 /// Flash and memory of a leaf's layers, in bytes.
 pub struct Layers {
     pub flash: u64,
-    /// Variables, and the frames that are never left.
+    /// Bytes of variables, and of the stack frames of functions that never return.
     pub memory: u64,
 }
 

@@ -139,9 +139,9 @@ impl CallStack {
         } else if let Some(before) = before {
             let went_on = (before..=before + 4).contains(&address);
             if !went_on && is_beginning(address) {
-                // BL is four bytes long. A jump to a function instead of a
-                // call comes back to where its caller's call does, and the
-                // wrong address here is never met.
+                // BL is four bytes long. A jump to a function instead of a call returns to the
+                // caller of the jumping function, so the wrong address that is stored here is never
+                // reached.
                 self.calls.push((before + 4, address));
             }
         }

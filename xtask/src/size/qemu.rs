@@ -1,6 +1,5 @@
-//! Running images on QEMU, and what they print: `pair` on a Cortex-M0, and
-//! `mesh`, which needs more memory, on a board with a Cortex-M3. Its code is the
-//! same that a Cortex-M0 would run.
+//! Runs images on QEMU, and reads their output: `pair` on a Cortex-M0, and `mesh`, which needs more
+//! memory, on a board with a Cortex-M3. The code of `mesh` is the same that a Cortex-M0 would run.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -44,7 +43,7 @@ impl PerSegment {
 const MOST: [f64; 2] = [6_000.0, 11_000.0];
 
 impl PerSegment {
-    /// Fails where there are more than was promised.
+    /// Fails if there are more instructions than promised.
     pub fn check(&self) -> Outcome {
         let counted = [self.without_bytes(), self.all];
         let what = ["without copies and checksums", "in all"];

@@ -1,4 +1,4 @@
-//! The snapshot of what should not change unnoticed.
+//! The snapshot of the values that should not change unnoticed.
 
 use std::path::{Path, PathBuf};
 

@@ -1,9 +1,9 @@
-//! The largest stack of an image: the frames of the longest chain of calls, computed from its
-//! code. Calls through pointers are not included; a leaf uses them only to inspect its own
-//! stack, and a board's functions to read and write a byte.
+//! The largest stack of an image: the frames of the longest chain of calls, computed from its code.
+//! Calls through pointers are not included; a leaf uses them only to inspect its own stack, and in
+//! a board's functions to read and write a byte.
 //!
-//! The node itself lies in a frame that is never left. So that counts as static memory, with
-//! the image's variables, and what is below it as stack.
+//! The node is in the frame of a function that never returns. This frame therefore counts as static
+//! memory, with the image's variables, and the frames below it count as stack.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,11 +37,11 @@ pub struct Stack {
     whole: Chain,
     /// Once it serves.
     serving: Chain,
-    /// The callers of that function, which never return.
+    /// The callers of the serving function, which never return.
     above: Chain,
     /// Bytes of the image's variables.
     variables: u64,
-    /// Bytes that there are.
+    /// Bytes of the processor's RAM.
     room: u64,
 }
 
@@ -57,7 +57,7 @@ impl Stack {
         }
     }
 
-    /// Bytes of variables, and of the frames that are never left.
+    /// Returns the bytes of variables, and of the frames of functions that never return.
     pub fn static_bytes(&self) -> u64 {
         self.variables + bytes(&self.above)
     }
@@ -139,8 +139,8 @@ impl Stack {
     }
 }
 
-/// Bytes of the variables of an image whose stack lies in the frame of its main function, and of
-/// the frames from reset to there.
+/// Returns the bytes of the variables of an image whose network stack lies in the frame of its main
+/// function, and of the frames from reset to this function.
 pub fn memory_of_main(image: &Image) -> u64 {
     let frames = [WHOLE, MAIN].into_iter().filter_map(|name| {
         let symbol = image.symbol_named(name)?;

@@ -71,9 +71,9 @@ pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
     parse(&printed)
 }
 
-/// A line through the packets of one frame and those of several; for a step without packets,
-/// its mean. If short packets take more in a step, because they are also finished in it, both
-/// values are the mean: a falling line would make long packets free.
+/// Fits a line through the packets of one frame and those of several; for a step without packets,
+/// computes its mean. If short packets take more instructions in a step, because they are also
+/// completed in it, both values are the mean: a falling line would make long packets free.
 fn parse(text: &str) -> Result<Vec<Step>, Failure> {
     let printed = Printed::read(text)?;
     let names = text
@@ -133,8 +133,8 @@ fn path(workspace: &Workspace) -> PathBuf {
         .join("crates/sim/src/energy/instructions.txt")
 }
 
-/// Steps that are near what the table has stay as they are, so that it changes
-/// where something has changed and not with each compilation.
+/// Writes the table. Steps that are near their values in the table do not change, so that the table
+/// does not change with each compilation.
 pub fn write(workspace: &Workspace, steps: &[Step]) -> Outcome {
     let table = snapshot::get(&path(workspace)).unwrap_or_default();
     snapshot::put(&path(workspace), &accepted(&table, steps))

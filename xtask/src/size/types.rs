@@ -1,7 +1,7 @@
 //! Sizes of the engines' types in bytes, on 32-bit ARM.
 //!
-//! No ARM machine is needed: a probe crate that uses each size as an array's
-//! length, and is wrong about it, makes the compiler say the right one.
+//! No ARM machine is needed: a probe crate uses each size as the length of an array, with a wrong
+//! value, and the compiler's error states the right one.
 
 use std::process::Command;
 
@@ -11,8 +11,7 @@ use crate::purity::{Libraries, Toolchain};
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
-/// A connection without counters, with the references to its two buffers and
-/// without those.
+/// A connection without counters: with its references to two buffers, and without them.
 pub const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
 pub const SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>";
 pub const LISTENER: &str = "redpoll_tcp::Listener";

@@ -1,7 +1,7 @@
 //! Comparison of the output of a command with the output that a page shows.
 //!
-//! A line `…` stands for any lines, and `…` in a line for any text. All else is compared exactly,
-//! except for the ends of lines, and for numbers where the page has a hint about them.
+//! A line `…` stands for any lines, and `…` in a line for any text. Other text is compared exactly,
+//! except for the ends of lines, and for numbers if a comment of the page allows differences.
 
 /// Method by which the numbers of a block are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -90,8 +90,8 @@ enum Token {
     Other(char),
 }
 
-/// Returns a line as characters; where numbers may differ, with each number and each run of blanks
-/// as one token.
+/// Returns a line as characters; if numbers may differ, each number and each run of blanks is one
+/// token.
 fn tokens(line: &str, is_exact: bool) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = line;

@@ -1,14 +1,14 @@
-//! Reading a tutorial: its fenced blocks, and the words before them that say what they are.
+//! Reads a tutorial: its fenced blocks, and the words before them that determine their meaning.
 //!
 //! | block | meaning |
 //! | --- | --- |
 //! | `sh` | commands, run in order |
-//! | `text` | what the commands before it print, standard error included |
+//! | `text` | output of the commands before it, standard error included |
 //! | `console` | lines after `$ ` are typed into a shell; the others are its output |
 //! | any other language | a file, whose name is the last code of the paragraph before it |
 //!
-//! A paragraph before a block that mentions the second terminal moves to it, until the page
-//! returns to the first terminal or mentions Ctrl-C. Commands before that run on in the first.
+//! A paragraph before a block that mentions the second terminal moves to it, until the page returns
+//! to the first terminal or mentions Ctrl-C. Commands before that continue to run in the first.
 
 use super::output::{Expected, Numbers};
 

@@ -14,7 +14,7 @@ use super::page::Block;
 
 /// A block that takes longer fails. It may compile.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// After this a program shows what the page shows, or it fails.
+/// Longest time until a program shows the output of the page.
 const UP_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 40 });
 /// Ctrl-C ends a program within this time.
 const DOWN_WITHIN: Duration = Duration::from_secs(10);
@@ -76,7 +76,7 @@ impl Terminals {
         }
     }
 
-    /// Runs a block, and compares what it prints.
+    /// Runs a block, and compares its output.
     pub fn run(&mut self, block: &Block) -> Result<(), String> {
         if block.terminal == 0 && self.running.is_some() {
             return Err(format!("{}: the first terminal is in use", block.line));
@@ -161,7 +161,7 @@ impl Terminals {
         }
         bash.current_dir(&self.folder)
             .env("PATH", &self.path)
-            // Crates come from the copies on this computer.
+            // Crates are read from the copies on this computer.
             .env("CARGO_NET_OFFLINE", "true")
             .env_remove("CARGO_MANIFEST_DIR")
             .stdout(printed.try_clone()?)
@@ -177,7 +177,7 @@ impl Terminals {
     }
 }
 
-/// Waits until a program that stays has printed what the page shows.
+/// Waits until a program that stays has printed the output of the page.
 fn await_shown(block: &Block, running: &mut Running) -> Result<(), String> {
     let begun = Instant::now();
     loop {

@@ -34,7 +34,7 @@ impl Input {
         }))
     }
 
-    /// Reads as much of `bytes` as there is.
+    /// Reads as much of `bytes` as the input has.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -122,7 +122,7 @@ impl Zstd {
         }
     }
 
-    /// Begins the next frame, or skips a skippable one; false at the end.
+    /// Begins the next frame, or skips a skippable one; returns `false` at the end.
     fn begin(&mut self) -> io::Result<bool> {
         let mut first = [0; 1];
         if self.source.read(&mut first)? == 0 {

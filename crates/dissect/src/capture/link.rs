@@ -35,7 +35,7 @@ const ZEP_PORT: u16 = 17_754;
 /// ARP hardware types of IEEE 802.15.4 interfaces in Linux.
 const ARPHRD: [u16; 3] = [804, 805, 806];
 
-/// The bytes behind a frame's last payload byte.
+/// The bytes after a frame's last payload byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trailer {
     /// The capture has no check sequence.
@@ -69,7 +69,7 @@ pub struct Received {
 pub struct Captured<'a> {
     /// The frame without its check sequence.
     pub mpdu: &'a [u8],
-    /// The bytes behind it.
+    /// Bytes after the payload.
     pub trailer: Trailer,
     /// Bytes that were not captured.
     pub missing: usize,
@@ -262,7 +262,8 @@ pub(crate) enum Look {
 
 /// Determines the format of a frame's last two bytes; `None` if they are not a check sequence.
 pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
-    /// Correlation of frames that are received at all, and of perfect ones.
+    /// Range of correlations: from the least with which frames are received to that of perfect
+    /// frames.
     const CORRELATIONS: std::ops::RangeInclusive<u8> = 40..=115;
     if record.link != number::WITH_FCS || record.missing > 0 || record.fcs_len == Some(4) {
         return None;
@@ -282,7 +283,7 @@ fn crc32(mpdu: &[u8]) -> u32 {
     !bytes.fold(u32::MAX, crc::crc32)
 }
 
-/// Returns the frame behind a TAP header.
+/// Returns the frame after a TAP header.
 fn tap(record: &Record) -> Result<Content<'_>, String> {
     const FCS_TYPE: u16 = 0;
     const RSS: u16 = 1;
@@ -330,7 +331,7 @@ fn tap(record: &Record) -> Result<Content<'_>, String> {
     Ok(Content::Frame(frame))
 }
 
-/// Returns the frame behind the header of the physical layer: preamble, start of frame and length.
+/// Returns the frame after the header of the physical layer: preamble, start of frame and length.
 fn preamble(record: &Record) -> Result<Content<'_>, String> {
     const START: u8 = 0xa7;
     let data = record.data.as_slice();

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// Kinds of odd fields that are told apart; more are counted together.
+/// Maximum number of kinds of odd fields that are counted separately; further kinds are counted
+/// together.
 const KINDS_MAX: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

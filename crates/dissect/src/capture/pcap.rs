@@ -9,7 +9,7 @@ pub(crate) struct Reader {
     input: Input,
     is_big: bool,
     per_second: u64,
-    /// Bytes of a record's header behind its lengths, which a patched libpcap writes.
+    /// Bytes of a record's header after its lengths, which a patched libpcap writes.
     extra: u64,
     snap: u32,
     link: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Reader {
 const FCS_LEN_PRESENT: u32 = 1 << 26;
 
 impl Reader {
-    /// Reads the file header behind its magic number.
+    /// Reads the file header after its magic number.
     pub(crate) fn open(
         mut input: Input,
         magic: [u8; 4],

@@ -76,7 +76,7 @@ impl Order {
 }
 
 impl Reader {
-    /// Reads the first section header behind its block type.
+    /// Reads the first section header after its block type.
     pub(crate) fn open(input: Input) -> Result<Reader, Failure> {
         let mut reader = Reader {
             input,
@@ -94,7 +94,7 @@ impl Reader {
         }
     }
 
-    /// Reads a section header behind its type and length.
+    /// Reads a section header after its type and length.
     fn section(&mut self, len: [u8; 4]) -> Result<(), Failure> {
         self.is_big = match self.input.array()? {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,

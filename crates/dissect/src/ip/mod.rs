@@ -14,7 +14,7 @@ use extension::Walk;
 
 pub use extension::{Information, Route};
 
-/// Headers of IPv6 within one another that are followed at most.
+/// Maximum number of nested IPv6 headers that are followed.
 const NESTED_MAX: usize = 8;
 
 /// An IPv6 header with its extension headers.
@@ -26,7 +26,7 @@ pub struct Ip {
     pub route: Option<Route>,
     /// RPL packet information, if there is some.
     pub information: Option<Information>,
-    /// The protocol behind the extension headers.
+    /// The protocol after the extension headers.
     pub upper: u8,
     /// Position of the payload in the packet.
     pub body_at: usize,
@@ -76,7 +76,7 @@ pub struct Packet {
     pub ips: Vec<Ip>,
     /// Whether only the beginning is here by design, as in a first fragment.
     pub is_part: bool,
-    /// Whether fewer bytes are here than the header says, although all should be.
+    /// Whether the packet is shorter than its header states, although it should be complete.
     pub is_short: bool,
     pub is_udp_elided: bool,
     /// A header that cannot be decoded.

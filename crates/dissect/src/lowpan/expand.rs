@@ -134,7 +134,7 @@ impl Expander<'_> {
         Ok(())
     }
 
-    /// Expands a compressed IPv6 header and the compressed headers behind it.
+    /// Expands a compressed IPv6 header and the compressed headers after it.
     fn chain(&mut self, first: Identifiers, layer: &mut Layer) -> Result<(), String> {
         let mut identifiers = first;
         loop {
@@ -145,7 +145,7 @@ impl Expander<'_> {
             if !is_next_compressed || !nhc::expand(self, layer)? {
                 return Ok(());
             }
-            // RFC 6282 §3.1.1: what is elided comes from the encapsulating header.
+            // RFC 6282 §3.1.1: elided bits are those of the encapsulating header.
             identifiers = self.encapsulating().ok_or("no encapsulating header")?;
         }
     }

@@ -52,7 +52,7 @@ impl Encoding {
     }
 }
 
-/// Expands one compressed header; whether the header behind it is compressed, too.
+/// Expands a compressed header; returns whether the header after it is compressed, too.
 pub(super) fn expand(
     expander: &mut Expander<'_>,
     identifiers: Identifiers,

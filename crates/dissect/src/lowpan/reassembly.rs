@@ -6,7 +6,8 @@ use redpoll_wire::ieee802154::Address;
 
 use super::{Body, Lowpan};
 
-/// Datagrams that are put together at the same time; with one more, the oldest is discarded.
+/// Maximum number of datagrams that are reassembled at the same time. A further datagram replaces
+/// the oldest.
 const DATAGRAMS_MAX: usize = 256;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const TIMEOUT_US: u64 = 60_000_000;
@@ -21,11 +22,11 @@ enum Label {
 /// A link, or the ends of a mesh route, and a label.
 type Key = (Address, Address, Address, Label);
 
-/// A datagram that came in several fragments.
+/// A datagram that arrived in several fragments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complete {
-    /// The uncompressed form: the first fragment's bytes, and those behind the `size_at_hand`
-    /// uncompressed bytes that it stands for.
+    /// The uncompressed form: the bytes of the first fragment, and those after the `size_at_hand`
+    /// uncompressed bytes that the first fragment represents.
     Expanded {
         /// The first fragment, compressed or not.
         first: Vec<u8>,

@@ -107,7 +107,7 @@ pub struct Mac<'a> {
     pub payload: &'a [u8],
     /// The message integrity code.
     pub mic: &'a [u8],
-    /// A contradiction behind the addresses.
+    /// A contradiction after the addresses.
     pub problem: Option<&'static str>,
     has_payload_elements: bool,
 }

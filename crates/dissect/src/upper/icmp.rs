@@ -29,7 +29,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     layers.append(&mut quoted);
 }
 
-/// Adds a message behind its checksum; nothing if it is cut off. The layers of a packet that an
+/// Adds a message after its checksum; nothing if it is cut off. The layers of a packet that an
 /// error quotes go to `quoted`.
 fn message(
     kind: u8,

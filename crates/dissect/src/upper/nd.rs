@@ -5,7 +5,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::layer::{Bytes, Layer, Value, hex};
 
-/// Adds a message behind its checksum; nothing if it is cut off.
+/// Adds a message after its checksum; nothing if it is cut off.
 pub(super) fn message(kind: u8, code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     match kind {
         133 => {

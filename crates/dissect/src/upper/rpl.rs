@@ -6,7 +6,7 @@ use crate::layer::{Bytes, Layer, hex};
 /// The bit of a code that marks secure messages (RFC 6550 §6.1).
 const SECURE: u8 = 0x80;
 
-/// Adds a message behind its checksum; nothing if it is cut off.
+/// Adds a message after its checksum; nothing if it is cut off.
 pub(super) fn message(code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     layer.say("RPL");
     if code & SECURE != 0 {

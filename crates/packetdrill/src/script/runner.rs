@@ -168,7 +168,7 @@ impl Runner {
         self.sockets.now().since(self.origin).as_micros()
     }
 
-    /// Advances the time to an event, whose time may already have passed slightly.
+    /// Advances the time to an event. The time may have passed the event slightly.
     fn advance(&mut self, target_us: u64) -> Result<(), String> {
         let target = self.origin + Duration::from_micros(target_us);
         while self.sockets.step(target) {

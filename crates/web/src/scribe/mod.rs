@@ -2,7 +2,7 @@
 //!
 //! - [`scene`]: values that do not change, and values that change rarely;
 //! - [`flows`]: the segments of each TCP connection, found in the frames that their senders send
-//! and in the packets of the host.
+//!   and in the packets of the host.
 
 mod flows;
 mod scene;
