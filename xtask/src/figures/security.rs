@@ -54,7 +54,7 @@ const REST: Segment<'static> = Segment {
     payload: 3 * PLAIN.payload - 3 * PROTECTED.payload,
     frames: &[125, 88],
 };
-/// Bytes of the frame of a TCP acknowledgement, of which there is one for two segments.
+/// Bytes of the frame of a TCP acknowledgement; the receiver sends one for two segments.
 const PLAIN_ACK: u64 = 46;
 const PROTECTED_ACK: u64 = PLAIN_ACK + 10;
 
