@@ -9,7 +9,7 @@ pub(crate) type Code = core::ffi::c_int;
 pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
     match answer {
         Ok(count) => Code::try_from(count).unwrap_or(Code::MAX),
-        Err(Errno(number)) => -number,
+        Err(errno) => -Code::from(errno),
     }
 }
 

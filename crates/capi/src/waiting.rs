@@ -96,7 +96,7 @@ impl Waiter for RpWaiter {
             if woken < 0 {
                 // The calls use EAGAIN for "not now", which would look like the end of the
                 // time limit.
-                let error = Errno(woken.saturating_neg());
+                let error = Errno::from(woken.saturating_neg());
                 return Err(if error == Errno::EAGAIN {
                     Errno::ETIMEDOUT
                 } else {

@@ -188,7 +188,9 @@ fn errors_have_the_numbers_of_the_library() {
     let defined: BTreeMap<String, i32> = defined.collect();
     let never = ["ENOSYS", "EAFNOSUPPORT"];
     let known = redpoll_socket::Errno::all().filter(|(name, _)| !never.contains(name));
-    let known: BTreeMap<String, i32> = known.map(|(name, it)| (name.to_owned(), it.0)).collect();
+    let known: BTreeMap<String, i32> = known
+        .map(|(name, it)| (name.to_owned(), it.into()))
+        .collect();
     assert_eq!(defined, known);
 }
 

@@ -168,7 +168,11 @@ fn a_border_router_lets_no_node_in_that_has_no_key() {
     assert!(!answered);
     let unsecured = redpoll_stack::mac::security::Refusal::Unsecured;
     let counters = near.node().security().unwrap().counters();
-    assert!(counters.refusals().any(|(why, count)| why == unsecured && count > 0));
+    assert!(
+        counters
+            .refusals()
+            .any(|(why, count)| why == unsecured && count > 0)
+    );
     assert_eq!(near.node().rpl_targets(Instant::from_millis(20_000)), 0);
 }
 

@@ -4,10 +4,13 @@
 fn the_numbers_are_this_system_s() {
     use redpoll_socket::Errno;
     for (name, errno) in Errno::all() {
-        let text = std::io::Error::from_raw_os_error(errno.0).to_string();
+        let text = std::io::Error::from_raw_os_error(errno.into()).to_string();
         assert!(!text.starts_with("Unknown error"), "{name}: {text}");
         assert_eq!(Errno::named(name), Some(errno));
+        assert_eq!(Errno::from(i32::from(errno)), errno);
     }
+    let other = Errno::from(libc::EINTR);
+    assert_eq!((other, i32::from(other)), (Errno::Other(4), libc::EINTR));
     for (errno, number) in [
         (Errno::EBADF, libc::EBADF),
         (Errno::EAGAIN, libc::EAGAIN),
@@ -35,6 +38,6 @@ fn the_numbers_are_this_system_s() {
         (Errno::EALREADY, libc::EALREADY),
         (Errno::EINPROGRESS, libc::EINPROGRESS),
     ] {
-        assert_eq!(errno.0, number, "{errno}");
+        assert_eq!(i32::from(errno), number, "{errno}");
     }
 }

@@ -29,9 +29,9 @@ use libc::{size_t, ssize_t, timeval};
 use options::{fcntl, getsockopt, ioctl, setsockopt};
 use transfer::{read, readv, recv, recvfrom, recvmsg, send, sendmsg, sendto, write, writev};
 
+use crate::Settings;
 use crate::shim::Shim;
 use crate::sockets::Answer;
-use crate::{Errno, Settings};
 
 /// The state of the process, which runs one script.
 static SHIM: Shim = Shim::new();
@@ -165,9 +165,9 @@ pub unsafe extern "C" fn packetdrill_interface_init(
 fn number<T: TryInto<isize>>(answer: Answer<T>) -> ssize_t {
     match answer {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),
-        Err(Errno(error)) => {
+        Err(error) => {
             // SAFETY: it always points to this thread's errno.
-            unsafe { *libc::__errno_location() = error }
+            unsafe { *libc::__errno_location() = error.into() }
             -1
         }
     }

@@ -106,7 +106,7 @@ struct Held<'a> {
 
 impl<'a> Held<'a> {
     fn state(&mut self) -> Answer<&mut State> {
-        self.guard.as_mut().ok_or(Errno(libc::ENOSYS))
+        self.guard.as_mut().ok_or(Errno::ENOSYS)
     }
 
     fn wait(self) -> Held<'a> {
@@ -254,7 +254,7 @@ impl Waiter for &Shim {
             let state = held.state()?;
             let answer = state.sockets.call(&mut attempt);
             let now = state.sockets.now();
-            let again = matches!(answer, Err(Errno(libc::EAGAIN)));
+            let again = matches!(answer, Err(Errno::EAGAIN));
             if !again || deadline.is_some_and(|deadline| deadline <= now) {
                 state.release(&self.changed);
                 return answer;

@@ -5,17 +5,37 @@ use core::fmt;
 use redpoll_stack as stack;
 use redpoll_tcp as tcp;
 
-/// A value of `errno`. The numbers are those of Linux on most machines.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Errno(pub i32);
-
 macro_rules! errnos {
     ($($name:ident = $number:literal, $what:literal;)*) => {
-        impl Errno {
-            $(#[doc = $what] pub const $name: Errno = Errno($number);)*
+        /// A value of `errno`. The numbers are those of Linux on most machines: `i32::from` returns
+        /// the number of an error, and `Errno::from` the error of a number.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Errno {
+            $(#[doc = $what] $name,)*
+            /// A number without a name in this list. `Errno::from` makes it.
+            Other(i32),
         }
 
         const NAMES: &[(&str, Errno)] = &[$((stringify!($name), Errno::$name)),*];
+
+        impl From<Errno> for i32 {
+            fn from(errno: Errno) -> i32 {
+                match errno {
+                    $(Errno::$name => $number,)*
+                    Errno::Other(number) => number,
+                }
+            }
+        }
+
+        impl From<i32> for Errno {
+            fn from(number: i32) -> Errno {
+                match number {
+                    $($number => Errno::$name,)*
+                    number => Errno::Other(number),
+                }
+            }
+        }
     };
 }
 
@@ -65,7 +85,7 @@ impl fmt::Display for Errno {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match NAMES.iter().find(|(_, errno)| errno == self) {
             Some((name, _)) => f.write_str(name),
-            None => write!(f, "errno {}", self.0),
+            None => write!(f, "errno {}", i32::from(*self)),
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 
-use libc::{ENOSYS, size_t};
+use libc::size_t;
 
 use super::{User, done};
 use crate::Errno;
 
 fn absent() -> c_int {
-    done(Err(Errno(ENOSYS)))
+    done(Err(Errno::ENOSYS))
 }
 
 pub(super) extern "C" fn epoll_create(_: User, _: c_int) -> c_int {

@@ -3,7 +3,6 @@
 use std::ffi::c_int;
 use std::slice;
 
-use libc::{EAFNOSUPPORT, EBADF, EFAULT, EINPROGRESS, EINVAL, EPROTONOSUPPORT};
 use libc::{nfds_t, pollfd, sockaddr, socklen_t};
 use redpoll_base::Duration;
 use redpoll_socket::posix::{Poll, blocking};
@@ -21,7 +20,7 @@ fn new_descriptor() -> Answer<c_int> {
     let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC) };
     let failed = || std::io::Error::last_os_error().raw_os_error();
     if fd < 0 {
-        return Err(Errno(failed().unwrap_or(libc::EMFILE)));
+        return Err(Errno::from(failed().unwrap_or(libc::EMFILE)));
     }
     Ok(fd)
 }
@@ -41,10 +40,10 @@ pub(super) extern "C" fn socket(_: User, domain: c_int, kind: c_int, protocol: c
     let kind = kind & !(libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC);
     code(SHIM.call(|sockets| {
         if !matches!(domain, libc::AF_INET | libc::AF_INET6) {
-            return Err(Errno(EAFNOSUPPORT));
+            return Err(Errno::EAFNOSUPPORT);
         }
         if kind != libc::SOCK_STREAM || !matches!(protocol, 0 | libc::IPPROTO_TCP) {
-            return Err(Errno(EPROTONOSUPPORT));
+            return Err(Errno::EPROTONOSUPPORT);
         }
         let fd = new_descriptor()?;
         sockets.socket(fd)?;
@@ -95,7 +94,7 @@ pub(super) unsafe extern "C" fn connect(
     let begun = unsafe { address(addr, len) }
         .and_then(|addr| SHIM.call(|sockets| sockets.connect(fd, addr)));
     done(match begun {
-        Err(Errno(EINPROGRESS)) => SHIM
+        Err(Errno::EINPROGRESS) => SHIM
             .descriptor(fd)
             .and_then(|fd| blocking::finish_connect(&mut &SHIM, fd)),
         begun => begun,
@@ -105,7 +104,7 @@ pub(super) unsafe extern "C" fn connect(
 pub(super) extern "C" fn close(_: User, fd: c_int) -> c_int {
     let known = SHIM.call(|sockets| Ok(sockets.exists(fd)));
     if known != Ok(true) {
-        return done(Err(Errno(EBADF)));
+        return done(Err(Errno::EBADF));
     }
     let answer = SHIM.call(|sockets| sockets.close(fd));
     give_back(fd);
@@ -117,7 +116,7 @@ pub(super) extern "C" fn shutdown(_: User, fd: c_int, how: c_int) -> c_int {
         libc::SHUT_RD => Shutdown::Read,
         libc::SHUT_WR => Shutdown::Write,
         libc::SHUT_RDWR => Shutdown::Both,
-        _ => return done(Err(Errno(EINVAL))),
+        _ => return done(Err(Errno::EINVAL)),
     };
     done(SHIM.call(|sockets| sockets.shutdown(fd, how)))
 }
@@ -137,7 +136,7 @@ pub(super) unsafe extern "C" fn poll(
     let fds: &mut [pollfd] = if count == 0 {
         &mut []
     } else if fds.is_null() {
-        return done(Err(Errno(EFAULT)));
+        return done(Err(Errno::EFAULT));
     } else {
         // SAFETY: the contract: not null, so valid for `count` entries.
         unsafe { slice::from_raw_parts_mut(fds, count as usize) }

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
-use libc::{EFAULT, EINVAL, socklen_t};
+use libc::socklen_t;
 
 use super::pointers::{bytes, put};
 use super::{SHIM, User, code, done};
@@ -19,7 +19,7 @@ pub(super) extern "C" fn fcntl(_: User, fd: c_int, command: c_int, argument: c_l
             sockets.set_nonblocking(fd, on).map(|()| 0)
         }
         libc::F_GETFD | libc::F_SETFD if sockets.exists(fd) => Ok(0),
-        _ => Err(Errno(EINVAL)),
+        _ => Err(Errno::EINVAL),
     }))
 }
 
@@ -33,7 +33,7 @@ pub(super) unsafe extern "C" fn ioctl(
         // SIOCINQ and SIOCOUTQ are other names for these.
         libc::FIONREAD => sockets.readable(fd),
         libc::TIOCOUTQ => sockets.unacked(fd),
-        _ => Err(Errno(EINVAL)),
+        _ => Err(Errno::EINVAL),
     });
     done(count.and_then(|count| {
         let count = c_int::try_from(count).unwrap_or(c_int::MAX);
@@ -51,7 +51,7 @@ pub(super) unsafe extern "C" fn getsockopt(
     len: *mut socklen_t,
 ) -> c_int {
     if len.is_null() {
-        return done(Err(Errno(EFAULT)));
+        return done(Err(Errno::EFAULT));
     }
     let answer = SHIM.call(|sockets| sockets.option(fd, level, name));
     done(answer.and_then(|words| {

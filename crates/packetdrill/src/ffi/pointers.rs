@@ -4,7 +4,6 @@ use std::ffi::c_void;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::{ptr, slice};
 
-use libc::{EAFNOSUPPORT, EFAULT, EINVAL};
 use libc::{iovec, sockaddr, sockaddr_in, sockaddr_in6, socklen_t};
 
 use crate::Errno;
@@ -15,7 +14,7 @@ use crate::sockets::Answer;
 pub(super) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Answer<&'a [u8]> {
     match (data.is_null(), len) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Errno(EFAULT)),
+        (true, _) => Err(Errno::EFAULT),
         // SAFETY: as above.
         _ => Ok(unsafe { slice::from_raw_parts(data.cast(), len) }),
     }
@@ -27,7 +26,7 @@ pub(super) unsafe fn put(data: *mut c_void, len: usize, from: &[u8]) -> Answer<(
     let count = from.len().min(len);
     match (data.is_null(), count) {
         (_, 0) => {}
-        (true, _) => return Err(Errno(EFAULT)),
+        (true, _) => return Err(Errno::EFAULT),
         // SAFETY: as above; `from` belongs to this crate.
         _ => unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), count) },
     }
@@ -39,7 +38,7 @@ pub(super) unsafe fn put(data: *mut c_void, len: usize, from: &[u8]) -> Answer<(
 pub(super) unsafe fn vectors<'a>(vectors: *const iovec, count: usize) -> Answer<&'a [iovec]> {
     match (vectors.is_null(), count) {
         (_, 0) => Ok(&[]),
-        (true, _) => Err(Errno(EFAULT)),
+        (true, _) => Err(Errno::EFAULT),
         // SAFETY: as above.
         _ => Ok(unsafe { slice::from_raw_parts(vectors, count) }),
     }
@@ -74,7 +73,7 @@ pub(super) unsafe fn address(addr: *const sockaddr, len: socklen_t) -> Answer<So
     // SAFETY: as above.
     let raw = unsafe { bytes(addr.cast(), len as usize) }?;
     let Some((family, rest)) = raw.split_first_chunk::<2>() else {
-        return Err(Errno(EINVAL));
+        return Err(Errno::EINVAL);
     };
     match (i32::from(u16::from_ne_bytes(*family)), rest) {
         (libc::AF_INET, &[p0, p1, a, b, c, d, ..]) => {
@@ -83,12 +82,12 @@ pub(super) unsafe fn address(addr: *const sockaddr, len: socklen_t) -> Answer<So
         }
         (libc::AF_INET6, &[p0, p1, _, _, _, _, ref rest @ ..]) => {
             let Some((addr, _)) = rest.split_first_chunk::<16>() else {
-                return Err(Errno(EINVAL));
+                return Err(Errno::EINVAL);
             };
             Ok((Ipv6Addr::from(*addr), u16::from_be_bytes([p0, p1])).into())
         }
-        (libc::AF_INET | libc::AF_INET6, _) => Err(Errno(EINVAL)),
-        _ => Err(Errno(EAFNOSUPPORT)),
+        (libc::AF_INET | libc::AF_INET6, _) => Err(Errno::EINVAL),
+        _ => Err(Errno::EAFNOSUPPORT),
     }
 }
 

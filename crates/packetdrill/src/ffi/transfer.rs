@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::net::SocketAddr;
 use std::ptr;
 
-use libc::{EFAULT, EINVAL, iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
+use libc::{iovec, msghdr, size_t, sockaddr, socklen_t, ssize_t};
 use redpoll_socket::posix::{MSG_FASTOPEN, blocking};
 
 use super::pointers::{address, bytes, gather, put, scatter, vectors};
@@ -93,7 +93,7 @@ pub(super) unsafe extern "C" fn recvmsg(
 ) -> ssize_t {
     // SAFETY: the contract: null or valid.
     let Some(message) = (unsafe { message.as_mut() }) else {
-        return number::<usize>(Err(Errno(EFAULT)));
+        return number::<usize>(Err(Errno::EFAULT));
     };
     message.msg_namelen = 0;
     message.msg_controllen = 0;
@@ -170,7 +170,7 @@ pub(super) unsafe extern "C" fn sendmsg(
 ) -> ssize_t {
     // SAFETY: the contract: null or valid.
     let Some(message) = (unsafe { message.as_ref() }) else {
-        return number::<usize>(Err(Errno(EFAULT)));
+        return number::<usize>(Err(Errno::EFAULT));
     };
     // SAFETY: the contract, for the vectors and the address.
     let (data, to) = unsafe {
@@ -198,7 +198,7 @@ fn transmit_to(fd: c_int, data: &[u8], flags: c_int, to: Option<SocketAddr>) -> 
     let Some(to) = to else {
         return match flags & MSG_FASTOPEN {
             0 => transmit(fd, data, flags),
-            _ => Err(Errno(EINVAL)),
+            _ => Err(Errno::EINVAL),
         };
     };
     if flags & MSG_FASTOPEN != 0 {

@@ -63,7 +63,7 @@ impl Runner {
         };
         let may_wait =
             !self.sockets.is_nonblocking(fd).unwrap_or(true) && flags & libc::MSG_DONTWAIT == 0;
-        let waits = may_wait && answer == Err(Errno(libc::EAGAIN));
+        let waits = may_wait && answer == Err(Errno::EAGAIN);
         Ok((!waits).then_some(answer))
     }
 
@@ -136,7 +136,7 @@ impl Runner {
             self.sockets.connect(fd, remote)
         };
         match answer {
-            Err(Errno(libc::EINPROGRESS)) if waits => Err(Errno(libc::EAGAIN)),
+            Err(Errno::EINPROGRESS) if waits => Err(Errno::EAGAIN),
             answer => answer.map(|()| 0),
         }
     }
@@ -177,7 +177,7 @@ impl Runner {
         self.written += count as u32;
         *sent += count;
         if may_wait && *sent < len {
-            return Err(Errno(libc::EAGAIN));
+            return Err(Errno::EAGAIN);
         }
         Ok(*sent as i64)
     }

@@ -112,7 +112,7 @@ impl<P: Profile> Sockets<'_, P> {
         let socket = self.entry(fd)?;
         let tuning = &socket.tuning;
         Ok(match option {
-            Opt::Error => self.take_error(fd).err().map_or(0, |errno| errno.0),
+            Opt::Error => self.take_error(fd).err().map_or(0, i32::from),
             Opt::Type if matches!(socket.kind, SocketState::Udp { .. }) => 2,
             Opt::Type => 1,
             Opt::AcceptConn => matches!(socket.kind, SocketState::Listening { .. }).into(),
