@@ -24,7 +24,6 @@ const LWIP: [&str; 15] = [
     "tcp_out.c",
 ];
 
-/// Files of TCPlp, without the patched one.
 const TCPLP: [&str; 12] = [
     "bsdtcp/cc/cc_newreno.c",
     "bsdtcp/tcp_fastopen.c",

@@ -132,7 +132,6 @@ pub struct ScenarioArgs {
 }
 
 impl ScenarioArgs {
-    /// Returns the overrides in the order in which they apply.
     pub fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = self.set.clone();
         if let Some(seed) = &self.seed {

@@ -103,7 +103,6 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Formats a value with four digits.
 fn short(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 1_000.0 => 0,

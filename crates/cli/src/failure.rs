@@ -14,7 +14,6 @@ pub(crate) const SIGNALLED: u8 = 128;
 /// An exit code and the line that explains it.
 pub(crate) type Failure = (u8, String);
 
-/// Reports all failures; returns the exit code of the first failure, if there is one.
 pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
     let mut codes = failures.iter().map(|(code, line)| fail(*code, line));
     let first = codes.next();

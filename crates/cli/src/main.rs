@@ -42,7 +42,6 @@ use clap::Parser as _;
 
 use command::{Args, Command};
 
-/// Something went wrong.
 const FAILED: u8 = 1;
 /// Exit code for unusable arguments.
 const USAGE: u8 = 2;

@@ -14,7 +14,6 @@ enum Identity {
     Standard,
     /// A file that exists: its device, and its inode number on this device.
     File(u64, u64),
-    /// A file that is still to be made.
     New(PathBuf),
 }
 
@@ -39,7 +38,6 @@ impl Identity {
     }
 }
 
-/// The files of result folders, which commands read.
 const OF_RESULTS: [&str; 4] = [
     folder::REPORT,
     folder::SERIES,
@@ -62,7 +60,6 @@ fn below(at: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// See the [module](self).
 #[derive(Default)]
 pub struct Places<'a> {
     outputs: Vec<(&'static str, &'a Path)>,
@@ -70,7 +67,6 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// Adds the output of `option`, if it is given.
     pub fn with(mut self, option: &'static str, path: Option<&'a Path>) -> Places<'a> {
         self.outputs.extend(path.map(|path| (option, path)));
         self

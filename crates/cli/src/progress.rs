@@ -7,10 +7,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Number of updates of a progress bar per second.
 const HZ: u8 = 10;
-/// Formats of the progress bars for bytes and for other units.
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
-/// The template for an unknown length.
 const ENDLESS: &str = "{spinner} {bytes} read";
 
 /// Returns a bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times

@@ -63,7 +63,6 @@ const CLOSE: usize = 24;
 enum Between {
     /// The connection stays in RAM.
     Kept,
-    /// The connection is frozen to bytes and deleted.
     Frozen,
     Closed,
     /// The connection is closed, and the next one opens by Fast Open.
@@ -434,7 +433,6 @@ async fn shake_hands<S: Read<Error = Errno> + Write<Error = Errno>>(
     stream.write_all(&[0; FINISHED]).await
 }
 
-/// Ends both directions.
 async fn close(
     stream: &mut redpoll_socket::nal::TcpStream<
         '_,

@@ -39,7 +39,6 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Finds the user of `--user`.
     pub(crate) fn of(args: &RightsArgs) -> Result<Rights, Failure> {
         let account = args.user.as_deref().map(Account::find).transpose();
         let account = account.map_err(|error| {
@@ -56,7 +55,6 @@ impl Rights {
         })
     }
 
-    /// Returns the user that the program becomes.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }

@@ -419,7 +419,6 @@ fn advertiser(
     Ok(Some(advertiser))
 }
 
-/// The kernel's switch for forwarding of packets.
 const FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 
 /// Returns the program to run with the mesh, if requested.
@@ -446,7 +445,6 @@ struct Session {
     gateway: Gateway,
     mesh: SimulatedMesh,
     outputs: Outputs,
-    /// Time of the next write to the files.
     look_at: Instant,
     companion: Option<Companion>,
     /// Whether the mesh continues after the companion has succeeded, for connected browsers.

@@ -64,14 +64,12 @@ fn view(args: &ViewArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A recording that is being shown.
 struct Player {
     reader: Reader<File>,
     desk: Desk,
     end: u64,
     /// The time up to which the recording was sent.
     t: u64,
-    /// The next line, and the time that it covers.
     next: Option<(u64, String)>,
     anchor: Anchor,
 }
@@ -115,7 +113,6 @@ impl Player {
         Ok(())
     }
 
-    /// Reads the next line, if there is one.
     fn fetch(&mut self) -> std::io::Result<()> {
         if self.next.is_none() {
             let line = self.reader.read()?;

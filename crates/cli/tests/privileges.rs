@@ -48,7 +48,6 @@ fn up(more: &[&str]) -> (Program, u16) {
     (mesh, port)
 }
 
-/// Returns whether this process is root; otherwise the test is skipped.
 fn is_root(test: &str) -> bool {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root {

@@ -19,7 +19,6 @@ use redpoll_testkit::skipped;
 
 type OnRadio = RadioMesh<SimProfile<CsmaCa>>;
 
-/// Two free ports of this computer.
 fn ports() -> [u16; 2] {
     let sockets = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
     sockets.map(|socket| socket.local_addr().unwrap().port())

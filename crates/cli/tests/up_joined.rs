@@ -33,7 +33,6 @@ use rights::{NOTHING, USER_OPTION, check, settled};
 
 /// Bytes each way through the mesh.
 const LENGTH: usize = 100 * 1024;
-/// libcoap's client, as Debian packages it.
 const COAP_CLIENT: &str = "coap-client-notls";
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -136,7 +135,6 @@ fn exists(interface: &str) -> bool {
     nix::net::if_::if_nametoindex(CString::new(interface).unwrap().as_c_str()).is_ok()
 }
 
-/// Returns the body of a node's HTTP response.
 fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect_timeout(&SocketAddr::from((address, 80)), PATIENCE)
         .expect("the node accepts");

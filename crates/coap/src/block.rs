@@ -86,7 +86,6 @@ impl Block {
         }
     }
 
-    /// Returns the position of the block in its body, in bytes.
     pub(crate) fn offset(self) -> usize {
         self.num as usize * self.size.bytes()
     }

@@ -35,9 +35,7 @@ enum Phase {
 /// The action after a response.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
-    /// Another message is to be sent.
     Next,
-    /// The transfer ended with this response and its whole body.
     Done(Response),
     /// The transfer ended without a body: the body is too large, or its blocks do not belong
     /// together.

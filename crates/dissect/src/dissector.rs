@@ -36,7 +36,6 @@ impl Reading {
 #[derive(Clone, Debug, Default)]
 pub struct Frame {
     pub layers: Vec<Layer>,
-    /// The IPv6 packet: of this frame, or of the datagram that it completes.
     pub packet: Option<Packet>,
     /// Contexts by which the addresses were compressed: bit n stands for context n.
     pub contexts: u16,
@@ -53,7 +52,6 @@ impl Frame {
         titles.join(" ")
     }
 
-    /// Returns the verdict about the upper layer's checksum, if the frame has one.
     pub fn checksum(&self) -> Option<Verdict> {
         const NAMES: [&str; 3] = [
             "tcp.checksum.status",

@@ -94,7 +94,6 @@ impl Layer {
         self.add(name, Value::Hex(number.into(), digits));
     }
 
-    /// Adds an IPv6 address.
     pub fn addr(&mut self, name: &'static str, addr: Addr) {
         self.add(name, Value::Addr(addr));
     }

@@ -142,7 +142,6 @@ fn keep(
     }
 }
 
-/// Runs one job; returns no run if the job was stopped.
 fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     let began = cpu_s();
     let advance = |passed: redpoll_base::Duration| {

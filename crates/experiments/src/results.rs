@@ -280,7 +280,6 @@ impl Results {
         rows.into_iter().map(run).collect()
     }
 
-    /// Parses a stored run, and checks its checksum.
     fn kept(&self, raw: StoredText, key: &str, case: &str) -> Result<StoredRun, ResultsError> {
         let damaged = |what: String| ResultsError::Damaged {
             path: self.path(),

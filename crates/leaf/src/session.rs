@@ -7,7 +7,6 @@ use crate::Device;
 use crate::held::{HELD, Held, Next};
 use crate::web::{Status, Web};
 
-/// The longest datagram that is echoed, in bytes.
 const DATAGRAM: usize = 128;
 /// A connection without progress for this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -27,16 +26,12 @@ pub(crate) enum Service {
     Web(Web),
 }
 
-/// See the [module](self).
 pub(crate) struct Session {
     conn: Option<ConnId>,
     service: Service,
     held: Held,
-    /// Time at which data last moved.
     moved: Instant,
-    /// Time at which the connection was accepted.
     begun: Instant,
-    /// Bytes that it has been given to send.
     given: u32,
     /// Completed handshakes that were refused, because there is one connection.
     turned_away: u32,

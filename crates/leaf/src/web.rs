@@ -6,7 +6,6 @@ use redpoll_base::{Instant, divide, divide_long};
 
 use crate::held::{HELD, Held, Next};
 
-/// Bytes of the first line that are looked at.
 const LINE: usize = 24;
 const FILE: u32 = 20_000;
 /// Bytes of each of its lines.
@@ -31,7 +30,6 @@ pub struct Status {
 /// The only field that counts.
 const HOST: &[u8] = b"host";
 
-/// An HTTP request and its answer.
 #[derive(Default)]
 pub(crate) struct Web {
     line: [u8; LINE],
@@ -48,7 +46,6 @@ pub(crate) struct Web {
     phase: Phase,
 }
 
-/// State of reading a header field of a line.
 #[derive(Default, Clone, Copy)]
 enum Field {
     /// Reading a field's name: its length so far, and whether it is a prefix of [`HOST`].

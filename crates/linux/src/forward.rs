@@ -154,7 +154,6 @@ struct Forward {
 }
 
 impl Forward {
-    /// Returns the host's next connection, and its target.
     fn next(&self) -> Option<(TcpStream, SocketAddrV6)> {
         let accepted = self.listeners.iter().find_map(|l| l.accept().ok());
         accepted.map(|(stream, _)| (stream, self.target))

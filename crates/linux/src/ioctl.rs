@@ -7,7 +7,6 @@ use std::marker::PhantomData;
 use std::net::Ipv6Addr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-/// A request number together with the type that the kernel reads and writes.
 pub(crate) struct Request<T> {
     number: libc::c_ulong,
     argument: PhantomData<T>,
@@ -125,7 +124,6 @@ pub(crate) fn ifreq(name: &str) -> io::Result<Ifreq> {
     Ok(request)
 }
 
-/// Returns the interface name that the kernel left in an `ifreq`.
 pub(crate) fn name_of(request: &Ifreq) -> String {
     request
         .ifr_name

@@ -30,7 +30,6 @@ use redpoll_wire::slip;
 
 const FILE: usize = 200_000;
 
-/// Fetches the file `times` times in parallel.
 fn curl(url: &str, times: usize) -> Vec<JoinHandle<Vec<u8>>> {
     let fetch = |url: String| {
         let options = ["--silent", "--show-error", "--globoff", "--max-time", "60"];

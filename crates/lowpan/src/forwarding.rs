@@ -71,7 +71,6 @@ struct PassingDatagram {
     capacity: u8,
     tag: u16,
     covered: u16,
-    /// Time of the latest fragment.
     progress: Instant,
 }
 
@@ -83,7 +82,6 @@ pub struct FragmentBuffer {
     place: Place,
     /// Whether other fragments of its datagram do not depend on it (RFC 8931).
     recoverable: bool,
-    /// Whether its datagram was given up.
     dead: bool,
     repeats: Option<Note>,
     len: u8,

@@ -87,14 +87,12 @@ pub struct Lowpan<M: Memory> {
     receive_reserve: usize,
 
     queue: Queue,
-    /// The node's own datagram, waiting or in service.
     pulled: Option<PulledDatagram>,
     in_service: Option<InService>,
     suspended: Option<InService>,
     indirect: IndirectQueue,
     forwarding: Passing<M>,
     recovery: Recovering<M>,
-    /// Whether the last started datagram was a forwarded one.
     has_forwarded: bool,
     drop_rest: bool,
     fragment_pending: bool,

@@ -81,7 +81,6 @@ impl Reassembly {
         self.finished.remember(key, fate, now + self.memory);
     }
 
-    /// Handles one fragment; returns the slot of a completed datagram.
     pub(crate) fn on_fragment<M: Memory>(
         &mut self,
         now: Instant,

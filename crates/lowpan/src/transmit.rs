@@ -24,7 +24,6 @@ pub(crate) enum Origin {
     Forwarded(Forwards),
     /// A segment in the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
-    /// A datagram in recoverable fragments, by its index.
     Recoverable(u8, Recovers),
     Acknowledgment(Recovers),
 }
@@ -101,7 +100,6 @@ impl InService {
         matches!(self.origin, Origin::Recoverable(it, _) if it == index)
     }
 
-    /// Handles a frame built elsewhere; returns whether it is the last.
     pub(crate) fn on_built(&mut self, is_last: bool) {
         self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
         self.covered = if is_last { self.size } else { 0 };
@@ -256,7 +254,6 @@ impl<M: Memory> Sending<'_, M> {
         Ok(done.uncompressed_len)
     }
 
-    /// Appends the bytes `from..from + len` of the uncompressed datagram.
     pub(crate) fn copy<S: PayloadSource>(
         &self,
         datagram: &InService,

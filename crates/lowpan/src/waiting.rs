@@ -36,7 +36,6 @@ impl Indirect {
         self.awake_until.is_some_and(|until| now <= until)
     }
 
-    /// Stores the progress of the suspended datagram.
     pub(crate) fn resume_at(&mut self, progress: SendProgress) {
         self.covered = progress.covered;
         self.tag = progress.tag;

@@ -59,7 +59,6 @@ enum Progress {
     },
     /// The frame may be sent as soon as the radio is free.
     Ready,
-    /// The radio is transmitting the frame.
     OnAir,
     AckWait {
         until: Instant,
@@ -416,7 +415,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Returns when the frame in service has to continue.
     fn frame_at(&self) -> Option<Wake> {
         match self.progress {
             Progress::Spacing { until }

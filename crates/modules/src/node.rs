@@ -48,7 +48,6 @@ impl Module {
         passed.unwrap_or(now_us)
     }
 
-    /// Returns the time at which the module is to run again.
     fn wakes_at(&self, now: Instant) -> Option<Instant> {
         let timers = self.interface.timers();
         let soon = now + self.quantum;

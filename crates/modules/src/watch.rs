@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Interval of the thread's checks.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The state that a loader's nodes and the thread share.

@@ -17,7 +17,6 @@ use redpoll_sim::{Scenario, World};
 
 use client::Client;
 
-/// A place in a line of nodes, the root first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
     Ours,

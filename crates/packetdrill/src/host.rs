@@ -203,7 +203,6 @@ impl Host {
         !self.begun
     }
 
-    /// Starts the node, which fixes its parameters.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }

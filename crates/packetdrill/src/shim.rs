@@ -230,7 +230,6 @@ impl Shim {
     }
 }
 
-/// Implements waiting for both threads.
 impl Waiter for &Shim {
     type Profile = HostProfile;
 

@@ -75,7 +75,6 @@ impl Sockets {
         self.host.has_packet()
     }
 
-    /// Makes a call of the lower sockets, and takes the packets that result.
     pub(crate) fn call<T>(
         &mut self,
         call: impl FnOnce(&mut posix::Sockets<'_, HostProfile>) -> T,

@@ -169,7 +169,6 @@ fn icmp_error(outer: &Header<'_>, message: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Returns whether a packet of the engine leaves as IPv4.
 pub(crate) fn is_for_v4(packet: &[u8]) -> bool {
     Ipv6Header::parse(packet).is_ok_and(|(header, _)| embedded(&header.dst).is_some())
 }
@@ -204,7 +203,6 @@ fn pseudo_v4(packet: &[u8], len: usize) -> Option<Checksum> {
     Some(sum)
 }
 
-/// Computes the checksum of the TCP segment that begins at `at`.
 fn set_tcp_checksum(packet: &mut [u8], at: usize, pseudo: Checksum) -> Option<()> {
     let segment = packet.get_mut(at..)?;
     segment.get_mut(16..18)?.fill(0);

@@ -11,7 +11,6 @@ use tool::{ACK, FIN, Net, PSH, RST, SYN, Seg, Tool};
 
 const NONBLOCK: i32 = libc::O_RDWR | libc::O_NONBLOCK;
 
-/// Returns a listening socket and an established connection.
 fn established(tool: &Tool) -> (i32, i32) {
     let listener = tool.socket();
     assert_eq!(tool.bind(listener), Ok(0));

@@ -13,9 +13,7 @@ use redpoll_tcp::{
     Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum, State,
 };
 
-/// Length of the stream in bytes.
 const TOTAL: usize = 1 << 20;
-/// The sender's initial sequence number.
 const ISS: u32 = 1_000;
 const IPV6_LEN: usize = 40;
 const ENDS: [Endpoint; 2] = [
@@ -261,7 +259,6 @@ impl World {
         }
     }
 
-    /// Handles an expired timer of the sender.
     fn time_out(&mut self) {
         let before = self.sender.stats().rtos;
         self.sender.on_timeout(self.now);

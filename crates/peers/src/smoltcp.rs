@@ -57,7 +57,6 @@ mod present {
         tx: VecDeque<Vec<u8>>,
     }
 
-    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits, reno: bool) -> [Box<dyn Peer>; 2] {
         [0, 1].map(|side| Box::new(End::new(side, now, limits, reno)) as Box<dyn Peer>)
     }

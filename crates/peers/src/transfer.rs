@@ -148,7 +148,6 @@ impl Run<'_> {
         Some(next.max(now + Duration::from_micros(1)))
     }
 
-    /// Runs the application at `side`, and sends its packets.
     fn attend(&mut self, side: usize) {
         if side == 0 {
             self.hear();
@@ -206,7 +205,6 @@ impl Run<'_> {
         }
     }
 
-    /// Reads the answers, as the sender's application.
     fn hear(&mut self) {
         let mut out = [0; 16];
         loop {

@@ -147,7 +147,6 @@ impl<'a> Bench<'a> {
         self.work(RadioWork::Transmit { cca }, &[])
     }
 
-    /// Begins a work without a result.
     pub(crate) fn set(&mut self, work: RadioWork) {
         self.radio.start(work, &[]);
     }
@@ -202,7 +201,6 @@ impl<'a> Bench<'a> {
         std::mem::take(&mut self.heard)
     }
 
-    /// Prepares for the next property.
     pub(crate) fn settle(&mut self) {
         self.radio.start(RadioWork::Listen, &[]);
         self.tester.reply(None);
@@ -219,7 +217,6 @@ pub(crate) struct Said {
     pub(crate) sent: Vec<Ack>,
 }
 
-/// Something that the radio has sent.
 pub(crate) struct Ack {
     /// Delay of the acknowledgement after the end of the tester's frame.
     pub(crate) after: Duration,

@@ -9,7 +9,6 @@ use crate::folder::Files;
 use crate::picture::pictures;
 use crate::report::{Problem, Report};
 
-/// Number of nodes above which the table is collapsed.
 const NODES: usize = 12;
 
 /// Renders the page of the result with these files; `version` is the program's.

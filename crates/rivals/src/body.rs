@@ -60,7 +60,6 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// Begins another connection.
     pub(crate) fn open(&mut self, local: Endpoint, remote: Endpoint) {
         self.tx.free(usize::MAX);
         self.rx.free(usize::MAX);
@@ -87,7 +86,6 @@ impl<B: Bytes> Body<B> {
         self.starved = true;
     }
 
-    /// Reads data for the application; returns how much.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
         let [first, second] = self.rx.pieces(0, out.len().min(self.rx.len()));
         let taken = copy(first, out);

@@ -34,7 +34,6 @@ impl<M: Memory + 'static> Default for Rival<M> {
     }
 }
 
-/// Calls the function of the rival that exists.
 macro_rules! the_one {
     ($of:expr, $one:ident => $call:expr) => {
         match $of {

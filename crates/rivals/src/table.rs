@@ -6,14 +6,12 @@ use redpoll_tcp::{Endpoint, State};
 
 use crate::{Body, Protocol};
 
-/// The places of a table that a handle can name.
 const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
 /// Memory of a connection.
 #[derive(Debug)]
 pub struct Slot<B, C> {
     pub(crate) generation: u8,
-    /// The listener at which a passive connection waits to be accepted.
     pub(crate) waits: Option<ListenerId>,
     /// The application has let go.
     pub(crate) released: bool,
@@ -308,7 +306,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         })
     }
 
-    /// Returns the state of every open connection.
     pub(crate) fn states(&self) -> impl Iterator<Item = State> {
         let open = self.used().iter();
         open.filter_map(|slot| Some(self.protocol.state(slot.control.as_ref()?)))

@@ -43,7 +43,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         }
     }
 
-    /// Returns the header of a segment, and its name.
     fn make(&mut self, index: usize, out: &Out) -> Option<Pulled> {
         let slot = self.slots.as_mut().get_mut(index)?;
         let body = &mut slot.body;

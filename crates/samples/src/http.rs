@@ -197,7 +197,6 @@ impl<S: Write> Write for Counted<'_, S> {
     }
 }
 
-/// Answers the requests of a connection.
 async fn converse<S: Read + Write + TcpShutdown>(
     stream: &mut S,
     head: &mut [u8; HEAD],

@@ -367,7 +367,6 @@ fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
     })
 }
 
-/// Returns a sleepy node's parent, followed by its alternative parents.
 fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>; PARENTS_MAX] {
     let short = |node: usize| scenario.nodes.get(node).map(|node| node.short);
     let mut all = [None; PARENTS_MAX];

@@ -235,7 +235,6 @@ impl Graph<'_> {
         Distances { goal, cost, order }
     }
 
-    /// Returns the neighbours of `node` on its best paths to the goal.
     fn nearer(&self, distances: &Distances, node: usize) -> impl Iterator<Item = Neighbour> {
         let is_on_path = move |other: &Neighbour| {
             let beyond = distances.cost[other.node];

@@ -38,7 +38,6 @@ const SHIPPED: Segment = Segment {
     settings: &[],
 };
 
-/// Bytes of the frame of a TCP acknowledgement.
 const ACKNOWLEDGEMENT: u64 = 46;
 /// Nanoseconds from the order to send to the first bit: assessment and turnaround.
 const ASSESSMENT: u64 = 128_000 + 192_000;
@@ -48,7 +47,6 @@ const LIFS: u64 = 640_000;
 /// Nanoseconds of an octet at 250 kb/s.
 const OCTET: u64 = 32_000;
 
-/// Parameters of a frame's duration.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     segment: &'static Segment,
@@ -147,7 +145,6 @@ fn upper_kbps(way: Way) -> f64 {
     kbps(way, segments_ns(way) - beside + acknowledgement)
 }
 
-/// Measures the goodput over `hops` hops with this radio.
 fn goodput_kbps(hops: usize, model: &str, delay: &str, way: Way, run: (u64, u64)) -> f64 {
     let how = [
         ("radio.model", model),

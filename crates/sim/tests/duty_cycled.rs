@@ -160,7 +160,6 @@ reading = "40 B"
 interval = "1 s"
 "#;
 
-/// Runs a scenario and records its frames.
 fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Report, Vec<Copy>) {
     let overrides: Vec<(String, String)> = overrides
         .iter()
@@ -515,7 +514,6 @@ fn nullrdc_sends_once_and_one_frame_a_cycle() {
     assert!(acks * 2 >= frames.len() - 1, "{acks} of {}", frames.len());
 }
 
-/// Checks TCP with each method, over one hop and over three.
 #[test]
 fn tcp_over_every_method() {
     for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {

@@ -19,7 +19,6 @@ use redpoll_uart::{LineRadio, Port};
 
 use same::{Played, assert_same, play, with_a_simulated_leaf, with_an_external_leaf};
 
-/// Faults of a line, and their effects.
 #[derive(Default)]
 struct Trouble {
     /// Average number of messages per damaged one, in both directions.

@@ -46,7 +46,6 @@ fn scenario(changes: &[(&str, &str)]) -> Scenario {
     Scenario::parse_with("line-2", line, &changes, &names).unwrap()
 }
 
-/// Returns the goodput of the first flow in 20 s.
 fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f64 {
     let world = World::builder(scenario).seed(1);
     let controllers = Rc::new(Fixed(calls.clone()));

@@ -7,7 +7,6 @@ use redpoll_base::Instant;
 use redpoll_sim::live::{FrameClass, Outcome};
 use redpoll_sim::{Scenario, World};
 
-/// Creates a file with `content` in a folder for these tests.
 fn file(name: &str, content: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("noise");
     std::fs::create_dir_all(&folder).unwrap();

@@ -114,7 +114,6 @@ fn is_heard(from: usize, at: usize) -> bool {
     from.abs_diff(at) == 1
 }
 
-/// Returns the frames on the air at some time from `start` to `end`.
 fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame> {
     let longest = 133 * OCTET;
     let first = frames.partition_point(|frame| frame.start + longest <= start);

@@ -22,7 +22,6 @@ use redpoll_socket::posix::blocking::{self, Waiter};
 use redpoll_socket::posix::{Answer, Opt, Protocol, Socket, Sockets, Wait};
 use redpoll_tcp::Endpoint;
 
-/// Bytes that the client sends and the server returns.
 const BYTES: usize = 100_000;
 const PORT: u16 = 7;
 /// Longest sleep of a network thread.
@@ -41,7 +40,6 @@ struct State {
 }
 
 impl State {
-    /// Makes a call of the sockets, and sends the packets that result from it.
     fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Sockets<'_, HeapMemory>) -> T) -> T {
         let State { node, table, .. } = self;
         let result = call(&mut Sockets { node, table, now });

@@ -88,7 +88,6 @@ fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>
     panic!("the task goes on for ever");
 }
 
-/// Runs two futures at once.
 async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut done_a, mut done_b) = (None, None);

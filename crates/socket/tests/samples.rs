@@ -107,7 +107,6 @@ fn over_the_driver_that_openthread_gives() {
     play(&world, &here, &there, carriers);
 }
 
-/// One direction of a serial line.
 #[derive(Clone, Default)]
 struct Wire {
     bytes: Rc<RefCell<VecDeque<u8>>>,
@@ -322,7 +321,6 @@ const FOES: [Foe; 6] = [
     Foe::Deaf,
 ];
 
-/// Fetches the file as an honest client.
 async fn fetch(world: &World, net: &Nodes<'_>) {
     // Connections that the foes have closed may still occupy the slot.
     let mut stream = loop {

@@ -45,7 +45,6 @@ fn report_as(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minute
     report_unmet(lone, from, tid, eui64, minutes);
 }
 
-/// The neighbour acknowledges a frame.
 fn meet(lone: &mut Lone, from: u16) {
     let asked = packets::echo_request(link_local(from), link_local(1));
     lone.link_sends(from, &asked);

@@ -126,7 +126,6 @@ fn who_is_far_from_the_root_tells_it_later() {
     assert!((7_000..20_000).contains(&far), "{far}");
 }
 
-/// The targets of the DAOs that the node has sent to its parent.
 fn advertised(lone: &mut Lone) -> Vec<Addr> {
     let mut targets = Vec::new();
     for (_, body) in said(lone, 2) {

@@ -68,7 +68,6 @@ fn root(mode: u8) -> Lone {
 struct Asked {
     address: u16,
     from: u16,
-    /// The link-layer address in the message.
     link: u16,
     eui64: [u8; 8],
     tid: u8,

@@ -49,7 +49,6 @@ fn targets(lone: &Lone) -> usize {
     lone.node.rpl_targets(lone.now)
 }
 
-/// The neighbour that gets a packet of a host to `to`.
 fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     lone.run_for(Duration::from_millis(100));
     lone.frames.clear();

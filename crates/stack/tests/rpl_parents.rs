@@ -113,7 +113,6 @@ fn a_leaf_only_joins() {
     assert_eq!(lone.node.rpl_counters().implausible, 1);
 }
 
-/// The options of a DIO with objective function zero.
 fn zero_options(from: u16) -> Vec<u8> {
     let objective = objective::OF0;
     let configuration = Configuration {

@@ -294,7 +294,6 @@ fn forged_errors_about_stops_are_harmless() {
     assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }
 
-/// The versions in DIOs that the node multicasts within `time`.
 fn versions(lone: &mut Lone, time: Duration) -> Vec<u8> {
     lone.frames.clear();
     lone.run_for(time);

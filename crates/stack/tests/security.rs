@@ -40,7 +40,6 @@ fn store(node: &mut TestNode) {
     }
 }
 
-/// Three nodes in a line, all with the key and their counters.
 fn line() -> Line {
     let mut line = Line::new(3, 2_000);
     for node in &mut line.nodes {

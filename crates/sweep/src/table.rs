@@ -22,7 +22,6 @@ pub struct Table {
     places: HashMap<String, usize>,
 }
 
-/// Runs of a point that are read at once.
 const SEEDS: usize = 256;
 /// Greatest depth at which a report's nested objects become columns.
 const DEPTH_MAX: usize = 4;
@@ -73,7 +72,6 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds the rows of a run of the point with index `at`.
     fn add(
         &mut self,
         at: usize,

@@ -2,7 +2,6 @@
 
 use crate::config::Params;
 
-/// Probe counter of an idle connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepaliveProbes {
     /// Probes since the last segment from the peer, with [`DUE`] if a probe must be sent.

@@ -144,7 +144,6 @@ impl Request {
         }
     }
 
-    /// Returns the flags of the SYN that matter for the connection.
     pub(crate) fn flags(&self) -> Flags {
         if self.syn.offer.has(Offer::ECN) {
             Flags::SYN.with(ECN_SETUP)

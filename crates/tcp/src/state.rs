@@ -48,13 +48,10 @@ impl fmt::Display for State {
     }
 }
 
-/// Cause of a transition between synchronised states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Cause {
     Close,
-    /// The peer's FIN arrived, in order.
     FinReceived,
-    /// The peer acknowledged our FIN.
     FinAcked,
     /// Two maximum segment lifetimes passed in TIME-WAIT.
     TimeWaitOver,
@@ -128,7 +125,6 @@ impl From<Synchronized> for State {
     }
 }
 
-/// Phase of a connection: one of the unsynchronised states, or a synchronised one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase {
     SynSent(SynSent),
@@ -158,7 +154,6 @@ pub(crate) struct SynReceived {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OurSyn {
-    /// Whether the SYN must be sent now.
     pub(crate) due: bool,
     pub(crate) lost: Option<Loss>,
 }

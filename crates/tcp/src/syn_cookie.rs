@@ -28,7 +28,6 @@ const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
 pub(crate) struct SynCookies {
     last: Option<u32>,
     used: [SeqNum; USED],
-    /// Index in `used` of the next one to overwrite.
     next: u8,
 }
 

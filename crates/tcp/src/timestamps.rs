@@ -129,7 +129,6 @@ impl Timestamps {
         }
     }
 
-    /// Records the acknowledgment number of a sent segment.
     pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
         self.last_ack_sent = Low::of(ack);
     }

@@ -13,7 +13,6 @@ const FRAGMENT: usize = 40;
 
 type Slots = [ChainSlot<Vec<u8>>; BUFFERS.len()];
 
-/// A segment with the link, and the bytes read from it.
 struct Held {
     desc: SegmentDesc,
     /// Stream offset of its first byte.

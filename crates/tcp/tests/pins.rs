@@ -21,7 +21,6 @@ enum Happening {
     /// The peer acknowledges this many bytes, if they were sent.
     Ack(u32),
     Reset,
-    /// The next timer expires.
     Timeout,
     Close,
     Abort,
@@ -64,7 +63,6 @@ struct Rig {
     t: Host,
     held: Vec<Held>,
     arrived: Vec<Option<u8>>,
-    /// Bytes acknowledged by events.
     acked: usize,
     over: bool,
 }

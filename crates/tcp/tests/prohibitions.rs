@@ -6,7 +6,6 @@ use redpoll_tcp::Config;
 use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, send};
 use redpoll_wire::tcp::Flags;
 
-/// Bytes of the stream in each direction.
 const TOTAL: usize = 12_000;
 const BUFFER: usize = 2_000;
 const MSS: usize = 100;

@@ -171,7 +171,6 @@ impl World {
     }
 }
 
-/// Makes the information about a packet.
 fn meta(src: Addr, dst: Addr) -> IpMeta {
     IpMeta {
         src,

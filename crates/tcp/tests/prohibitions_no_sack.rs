@@ -9,7 +9,6 @@ use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms};
 use redpoll_wire::tcp::Flags;
 
-/// Payload of each segment in bytes.
 const MSS: u32 = 100;
 const BUFFER: u32 = 4_000;
 /// RFC 5681 §3.2: number of duplicate ACKs that indicate a loss.

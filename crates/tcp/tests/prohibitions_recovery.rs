@@ -15,7 +15,6 @@ use redpoll_testkit::{Host, Record, ms};
 
 use crate::algorithms::{DUPLICATES, NO_RACK};
 
-/// Payload of each segment in bytes.
 const MSS: u32 = 100;
 /// Segments of the stream, and the maximum in flight, which is less than the scoreboard can
 /// distinguish.

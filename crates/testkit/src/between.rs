@@ -239,7 +239,6 @@ impl Between {
         self.flying[side].push_back(bytes);
     }
 
-    /// Checks a segment that leaves.
     fn look_at(&mut self, side: usize, bytes: &[u8]) {
         let segment = Segment::parse(&meta(side), bytes).expect("a segment of ours");
         let end = &mut self.ends[side];

@@ -280,7 +280,6 @@ impl Record {
         }
     }
 
-    /// Returns whether a received segment matches `expected`.
     pub(crate) fn is_as(&self, expected: &Record) -> bool {
         let ecn = Flags::ECE.with(Flags::CWR).0;
         let hidden = match expected.flags.0 & ecn {

@@ -10,7 +10,6 @@ use crate::{MESSAGE_MAX, Request, RequestEvent, head};
 
 /// Bytes of an answer before its works.
 const WORKS_AT: usize = 11;
-/// Bytes of the longest work: to load a frame.
 const WORK_MAX: usize = 2 + FrameBuf::CAPACITY;
 const TEXT_MAX: usize = 64;
 

@@ -68,7 +68,6 @@ pub const VERSION: u8 = 1;
 /// No message is longer, in bytes without flags, escapes and check sequence.
 pub const MESSAGE_MAX: usize = 192;
 
-/// Returns the first byte of a message.
 const fn head(kind: u8) -> u8 {
     VERSION << 4 | kind
 }

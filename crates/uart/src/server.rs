@@ -14,7 +14,6 @@ pub struct LineServer<R> {
     radio: R,
     asker: Asker,
     begin: Begin,
-    /// Whether the node has answered the request to begin.
     has_begun: bool,
     /// The latest time of the next request.
     wakes_at: Option<Instant>,

@@ -17,7 +17,6 @@ const KEPT_BYTES: usize = 8 << 20;
 
 pub(crate) type Message = Arc<str>;
 
-/// See the [module](self).
 pub(crate) struct Hub {
     room: Mutex<Room>,
     sender: broadcast::Sender<Message>,
@@ -27,7 +26,6 @@ pub(crate) struct Hub {
 struct Room {
     source: Source,
     clock: Clock,
-    /// The latest messages, oldest first.
     kept: VecDeque<Message>,
     kept_bytes: usize,
 }
@@ -56,7 +54,6 @@ impl Hub {
         }
     }
 
-    /// Sends the message that `act` makes to all browsers.
     pub(crate) fn publish(&self, act: impl FnOnce(&mut Scribe) -> String) {
         let mut room = self.room();
         if let Source::Scribe(scribe) = &mut room.source {
@@ -66,7 +63,6 @@ impl Hub {
         }
     }
 
-    /// Sends a line of a recording to all browsers.
     pub(crate) fn line(&self, line: String) {
         let message: Message = line.into();
         self.room().keep(message.clone());

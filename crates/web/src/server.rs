@@ -182,7 +182,6 @@ impl Server {
     }
 }
 
-/// Passes a message of the simulation to the browsers.
 fn tell(hub: &Hub, news: DeskMessage) {
     match news {
         DeskMessage::Changes(batch) => hub.publish(|scribe| {

@@ -119,7 +119,6 @@ pub struct Reader<R> {
     line: String,
 }
 
-/// The common fields of all lines.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", borrow)]

@@ -108,7 +108,6 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         true
     }
 
-    /// Frees the slots of the copies that match `is_over`.
     pub(super) fn release(&mut self, is_over: impl Fn(&Copied) -> bool) {
         for slot in self.slots.as_mut() {
             if slot.0.as_ref().is_some_and(&is_over) {
@@ -146,7 +145,6 @@ impl Copied {
         }
     }
 
-    /// Returns whether it belongs to this direction of a connection.
     pub(super) fn is_of(&self, flow: usize, upper: bool) -> bool {
         (self.flow, self.upper) == (flow, upper)
     }

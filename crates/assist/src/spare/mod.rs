@@ -112,7 +112,6 @@ pub struct Spare<M: Kind> {
     half: M::Buffer,
     /// Length of the second half to forward, 0 if there is none.
     half_len: usize,
-    /// Connection that may have a piece to forward.
     due: Option<usize>,
     counters: Counters,
 }
@@ -224,7 +223,6 @@ impl<M: Kind> Spare<M> {
             .sum()
     }
 
-    /// Returns the number of bytes reserved for each connection.
     fn room(&self) -> usize {
         let flows = self.flows.as_ref().len();
         let each = self.bytes.as_ref().len().checked_div(flows).unwrap_or(0);

@@ -128,12 +128,10 @@ pub(super) fn rate(bytes: u64, time: Duration) -> u64 {
     scaled.checked_div(time.as_micros()).unwrap_or(0)
 }
 
-/// Returns the entry at an index, if there is one.
 pub(super) fn at<T>(table: &[T], place: u32) -> Option<&T> {
     table.get(usize::try_from(place).ok()?)
 }
 
-/// Returns the entry at an index for changes.
 pub(super) fn at_mut<T>(table: &mut [T], place: u32) -> Option<&mut T> {
     table.get_mut(usize::try_from(place).ok()?)
 }

@@ -463,7 +463,6 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         Ok(())
     }
 
-    /// Removes the first packet of a flow.
     fn release(&mut self, now: Instant, flow: u32, late: Duration) -> Option<Released<H>> {
         let slot = self.flows.get_mut(flow)?;
         let taken = self.held.pop(slot)?;

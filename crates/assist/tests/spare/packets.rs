@@ -102,7 +102,6 @@ impl Tcp {
         packet
     }
 
-    /// Reads a packet, whose checksum is right.
     pub fn of(packet: &[u8], from: Side) -> Tcp {
         let segment = &packet[40..];
         let len = usize::from(u16::from_be_bytes([packet[4], packet[5]]));

@@ -111,9 +111,7 @@ struct Recording {
     lines: BufReader<File>,
     names: Vec<String>,
     outcomes: Vec<String>,
-    /// Connections, each with the names of its ends.
     flows: HashMap<u64, [String; 2]>,
-    /// Start times and senders of frames.
     frames: HashMap<u64, (u64, u64)>,
 }
 

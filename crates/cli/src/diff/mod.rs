@@ -88,7 +88,6 @@ pub fn run(args: &DiffArgs) -> ExitCode {
     }
 }
 
-/// Compares the frames; returns whether all are equal.
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
     let mut places = Places::default().with("--json", args.json.as_deref());
     let given = [

@@ -13,7 +13,6 @@ use super::{AHEAD, DiffArgs};
 use crate::dissect::capture::{Capture, Ended, NotOpen, Record};
 use crate::progress::Progress;
 
-/// See the [module](self).
 pub(super) struct Source {
     name: String,
     capture: Capture,
@@ -145,7 +144,6 @@ impl Source {
         }
     }
 
-    /// `first` and the following records, up to a limit.
     pub(super) fn ahead(&mut self, first: Option<Record>) -> Result<VecDeque<Record>, String> {
         let mut frames = VecDeque::new();
         let mut next = first;

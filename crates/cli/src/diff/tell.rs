@@ -24,7 +24,6 @@ const LAYERS: [(&str, &str); 10] = [
     ("payload", "payload"),
 ];
 
-/// See the [module](self).
 pub(super) struct Finding {
     same: u64,
     common: Option<String>,

@@ -88,7 +88,6 @@ fn write(
 
 pub struct Opened {
     pub capture: Capture,
-    /// Whether its frames arrive while it is read.
     pub is_live: bool,
 }
 

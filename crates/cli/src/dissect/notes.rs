@@ -12,7 +12,6 @@ use redpoll_dissect::upper::Verdict;
 /// Maximum number of technologies that are counted separately.
 const NAMES_MAX: usize = 64;
 
-/// See the [module](self).
 pub struct Notes {
     prefix: Addr,
     ours: u64,
@@ -54,7 +53,6 @@ impl Notes {
         false
     }
 
-    /// Counts a frame's contexts and its checksum.
     pub fn look_at(&mut self, frame: &Frame) {
         for (cid, count) in self.unknown.iter_mut().enumerate() {
             *count += u64::from(frame.unknown_contexts >> cid & 1);

@@ -18,7 +18,6 @@ use crate::modules::Log;
 use crate::output::{capture, is_closed_pipe, is_standard};
 use crate::{FAILED, USAGE};
 
-/// See the [module](self).
 pub(crate) struct Outputs {
     wanted: Wanted,
     json: Vec<JsonFile>,
@@ -27,7 +26,6 @@ pub(crate) struct Outputs {
     series: Vec<SeriesFile>,
 }
 
-/// Returns the created file; on an error, adds it to `failures`.
 fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
     file.map_err(|failure| failures.push(failure)).ok()
 }

@@ -5,7 +5,6 @@ use redpoll_base::{Duration, Instant};
 
 use crate::progress::bar;
 
-/// See the [module](self).
 pub struct Progress {
     bar: ProgressBar,
     started: std::time::Instant,
@@ -21,7 +20,6 @@ impl Progress {
         }
     }
 
-    /// Updates the bar to the time `now`.
     pub fn set(&mut self, now: Instant) {
         let simulated_s = now.as_millis() as f64 / 1_000.0;
         let speed = simulated_s / self.started.elapsed().as_secs_f64().max(1e-6);

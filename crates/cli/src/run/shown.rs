@@ -27,7 +27,6 @@ const SLICE: Duration = Duration::from_millis(500);
 /// Maximum number of events until a frame begins, in a step to the next frame.
 const EVENTS: usize = 100_000;
 
-/// A run with a live view.
 pub(super) struct Show {
     desk: Desk,
     signals: Option<Signals>,

@@ -407,7 +407,6 @@ fn more(text: &mut String, all: usize, shown: usize, what: &str) {
     }
 }
 
-/// Formats the lifetime of a battery in days.
 fn days(days: f64) -> String {
     let digits = usize::from(days < 100.0);
     format!("{days:.digits$} days")

@@ -98,7 +98,6 @@ fn write(table: &Table, path: &std::path::Path) -> Result<(), Failure> {
     table.write(path, format).map_err(|error| wrong(&error))
 }
 
-/// Returns the points, without running any.
 fn list(plan: &Plan) -> String {
     let mut lines = vec![format!(
         "{} points, {} seeds each: {} runs",

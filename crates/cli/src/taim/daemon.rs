@@ -36,7 +36,6 @@ enum Ended {
     Stopped,
 }
 
-/// See the [module](self).
 pub(super) struct Daemon {
     queue: NfQueue,
     taim: Taim<Heap, u32>,

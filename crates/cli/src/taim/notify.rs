@@ -9,7 +9,6 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
-/// See the [module](self).
 pub(super) struct Supervisor {
     /// Socket of the service manager; `None` without a service manager.
     socket: Option<UnixDatagram>,

@@ -139,7 +139,6 @@ fn interval(figure: &Figure, it: &Interval) -> String {
     format!("{} [{low}, {high}]", figure.shown(it.value))
 }
 
-/// Pads all columns to their widths.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let wide = |at: usize| {

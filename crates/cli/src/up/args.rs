@@ -221,7 +221,6 @@ impl UpArgs {
         overrides
     }
 
-    /// Returns the output files that the options name.
     pub fn files(&self) -> Asked<'_> {
         Asked {
             folder: self.result.as_deref(),

@@ -14,7 +14,6 @@ use redpoll_wire::tcp::{Flags, HeaderView};
 const WATCHED: usize = 256;
 const LINES: usize = 1_024;
 
-/// See the [module](self).
 #[derive(Default)]
 pub(super) struct Connections {
     names: BTreeMap<Ipv6Addr, String>,
@@ -139,7 +138,6 @@ impl Connections {
         }
     }
 
-    /// Connections that are open, or being opened.
     pub(super) fn count(&self) -> usize {
         self.watched.len() + self.forwarded.len()
     }

@@ -6,7 +6,6 @@ use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use crate::dissect::{Dissector, Reading};
 use crate::output;
 
-/// See the [module](self).
 pub(super) struct FrameLines {
     dissector: Dissector,
 }

@@ -72,7 +72,6 @@ impl SimulatedMesh {
         self.connections.count()
     }
 
-    /// Shows every frame on the air to `trace`.
     pub(super) fn trace(&mut self, trace: Box<dyn FrameTrace>) {
         self.world.add_trace(trace);
     }
@@ -82,7 +81,6 @@ impl SimulatedMesh {
         lines::notices(&mut self.world)
     }
 
-    /// Returns the next line about a connection.
     pub(super) fn line(&mut self) -> Option<String> {
         self.connections.line()
     }

@@ -14,7 +14,6 @@ pub(super) struct Facts {
     pub(super) lateness: Duration,
 }
 
-/// See the [module](self).
 pub(super) struct StatusLine {
     bar: ProgressBar,
     /// The time of the next update.

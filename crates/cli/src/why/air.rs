@@ -33,7 +33,6 @@ pub struct Place {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Anything for upper layers.
     Data,
     /// A sleepy node asks its parent (IEEE 802.15.4-2015 §7.5.5).
     Request,
@@ -92,7 +91,6 @@ pub struct Air {
     keys: Keys,
     /// Number of frames whose payload is secured and was not decrypted.
     pub secured: u64,
-    /// Secured frames that a key opened.
     pub opened: u64,
     pub acks: u64,
     pub malformed: u64,

@@ -59,7 +59,6 @@ pub struct Datagram {
     pub first: Place,
     /// Time at which the last attempt of the last frame ended, in microseconds.
     pub end_us: u64,
-    /// Attempts since the last report.
     pub attempts: u32,
     /// Number of these frames that were acknowledged, whether or not the sender received the
     /// acknowledgement.
@@ -153,7 +152,6 @@ enum PartPlace {
 
 #[derive(Default)]
 struct Progress {
-    /// Bytes of the whole, if parts are numbered.
     size: usize,
     got: usize,
     numbers: u32,

@@ -94,7 +94,6 @@ impl Flow {
         }
     }
 
-    /// Handles the end of the flow's connection.
     fn finish(&mut self) {
         let end_us = self.end_us;
         self.halves.iter_mut().for_each(|half| half.finish(end_us));

@@ -158,7 +158,6 @@ pub struct Half {
     acked_at: Option<u64>,
     /// Waiting time of the last acknowledged segment, if no other segment was in flight.
     alone: Option<Alone>,
-    /// Data of the longest segment, in bytes.
     pub longest: u32,
     /// Largest number of attempts for a frame that did not arrive.
     pub attempts_of_lost: u32,
@@ -167,7 +166,6 @@ pub struct Half {
     pub again: u64,
     pub needless: u64,
     pub busy_us: u64,
-    /// Largest number of segments in flight.
     pub most: usize,
     /// Segments that were sent when all was acknowledged, and had waited for that.
     pub waited: u64,
@@ -381,7 +379,6 @@ impl Half {
         }
     }
 
-    /// Handles a segment at its receiver's node.
     pub fn arrived(&mut self, datagram: &Datagram) {
         let seq = datagram.segment.seq;
         if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq) {

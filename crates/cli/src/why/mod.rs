@@ -40,7 +40,6 @@ pub struct Seen {
     pub malformed: u64,
     /// Number of frames whose payload is secured and was not decrypted.
     pub secured: u64,
-    /// Secured frames that the key opened.
     pub opened: u64,
     pub acks: u64,
     /// Datagrams without TCP, or that cannot be decoded.
@@ -50,7 +49,6 @@ pub struct Seen {
     pub flows: Vec<Flow>,
 }
 
-/// Reads frames and groups them to connections.
 struct Reader {
     air: Air,
     datagrams: Datagrams,

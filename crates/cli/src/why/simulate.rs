@@ -22,7 +22,6 @@ const BUFFER_MIN: u32 = 64;
 /// Segments that are worth their headers: of five frames.
 const USUAL_SEGMENT: u32 = 462;
 
-/// A key of a scenario and its value.
 type Setting = (String, String);
 
 #[derive(Clone, Debug)]

@@ -19,7 +19,6 @@ pub struct Event {
 pub struct Tally {
     pub count: u64,
     pub cost_us: u64,
-    /// The smallest and the greatest detail of all events.
     pub details_us: Option<(u64, u64)>,
     pub shown: Vec<Event>,
 }
@@ -34,7 +33,6 @@ impl Tally {
         self.show([event]);
     }
 
-    /// Adds the tally of another connection.
     pub fn join(&mut self, other: Tally) {
         self.count += other.count;
         self.cost_us += other.cost_us;

@@ -70,7 +70,6 @@ impl Daemon {
         line.expect("the kernel tells it").trim().to_owned()
     }
 
-    /// KiB of memory that it has now.
     pub fn memory(&self) -> u64 {
         let text = self.status("VmRSS:");
         text.trim_end_matches(" kB").parse().expect("a number")

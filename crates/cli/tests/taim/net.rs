@@ -252,7 +252,6 @@ fn small_buffers(listener: &TcpListener) {
     setsockopt(listener, sockopt::RcvBuf, &8_192).expect("a small window");
 }
 
-/// Returns a connection, once it is established.
 fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
@@ -377,7 +376,6 @@ impl Flood {
         }
     }
 
-    /// Returns whether all segments have been sent.
     pub fn is_over(&self) -> bool {
         self.thread.is_finished()
     }

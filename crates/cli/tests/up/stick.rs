@@ -71,7 +71,6 @@ pub struct Stick {
 }
 
 impl Stick {
-    /// Makes the link. The device belongs to this user.
     pub fn plug_in(link: &Path, owner: u32) -> Stick {
         let pty = openpty(None, None).expect("a pseudo-terminal");
         // A program that inherits them keeps the line alive after it was pulled out.

@@ -38,7 +38,6 @@ fn packet(bytes: &mut Vec<u8>, at_us: u64, frame: &[u8]) {
     block(bytes, 6, &[&head, frame]);
 }
 
-/// Appends a block of pcapng with this content.
 fn block(bytes: &mut Vec<u8>, kind: u32, parts: &[&[u8]]) {
     let content = parts.concat();
     let padded = content.len().next_multiple_of(4);

@@ -23,7 +23,6 @@ pub(super) struct Outgoing {
     silent: bool,
 }
 
-/// State of the present message of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     /// For its turn.

@@ -44,7 +44,6 @@ struct Asked {
     accept: Option<u16>,
     block1: Option<Block>,
     block2: Option<Block>,
-    /// Whether the sender was verified at its source address.
     verified: bool,
 }
 

@@ -39,7 +39,6 @@ pub struct Pair {
     pub server: Endpoint,
     /// The messages on the wire: the sender's initial, type and code.
     pub log: Vec<String>,
-    /// The requests that the server's application received.
     pub requests: Vec<redpoll_coap::Incoming>,
 }
 
@@ -60,7 +59,6 @@ impl Pair {
         self.server.on_timeout(self.now);
     }
 
-    /// Returns the client's next datagram.
     pub fn sent(&mut self) -> Vec<u8> {
         self.client.poll_datagram().expect("a datagram").1
     }

@@ -11,12 +11,10 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// First bytes of a Zstandard frame (RFC 8878 §3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Bytes that are read ahead of the parser.
 const BUFFER: usize = 65_536;
 
 type Peeked = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
-/// See the [module](self).
 pub(crate) struct Input(Box<dyn Read>);
 
 impl Input {
@@ -48,7 +46,6 @@ impl Input {
         Ok(filled)
     }
 
-    /// Reads `N` bytes; nothing at the input's end.
     pub(crate) fn head<const N: usize>(&mut self) -> io::Result<Option<[u8; N]>> {
         let mut bytes = [0; N];
         match self.fill(&mut bytes)? {
@@ -85,7 +82,6 @@ impl Input {
 struct Zstd {
     source: Source,
     decoder: FrameDecoder,
-    /// Whether a frame is being decoded.
     is_within: bool,
 }
 

@@ -22,7 +22,6 @@ mod number {
     pub const WITH_TAP: u32 = 283;
 }
 
-/// Types of Ethernet frames.
 mod ethertype {
     pub const IPV4: u16 = 0x0800;
     pub const VLAN: u16 = 0x8100;
@@ -38,7 +37,6 @@ const ARPHRD: [u16; 3] = [804, 805, 806];
 /// The bytes after a frame's last payload byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trailer {
-    /// The capture has no check sequence.
     #[default]
     Absent,
     /// The check sequence of two bytes.
@@ -64,7 +62,6 @@ pub struct Received {
     pub lqi: Option<u8>,
 }
 
-/// A frame out of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Captured<'a> {
     /// The frame without its check sequence.
@@ -114,7 +111,6 @@ pub enum Content<'a> {
         /// Bytes that were not captured.
         missing: usize,
     },
-    /// An IPv6 packet without a link layer.
     Packet {
         bytes: &'a [u8],
         /// Bytes that were not captured.

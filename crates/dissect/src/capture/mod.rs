@@ -26,7 +26,6 @@ pub struct Capture {
     frames: u64,
     read: u64,
     ahead: VecDeque<Record>,
-    /// The error that ended the look ahead.
     ended: Option<Ended>,
     trailers: Trailers,
 }
@@ -39,9 +38,7 @@ enum Reader {
 /// The reason why a capture cannot be opened.
 #[derive(Debug)]
 pub enum NotOpen {
-    /// The operating system refuses.
     Unreadable(io::Error),
-    /// The file has another format.
     NoCapture,
 }
 
@@ -61,7 +58,6 @@ pub enum Fcs {
     #[default]
     Auto,
     Crc,
-    /// Metadata of TI CC24xx radios.
     Ti,
 }
 
@@ -227,7 +223,6 @@ impl Trailers {
 
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The input ends or fails.
     Io(io::Error),
     Format(String),
 }

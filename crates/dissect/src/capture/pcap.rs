@@ -4,7 +4,6 @@ use super::input::Input;
 use super::odd::Odds;
 use super::{Failure, RECORD_MAX, Record};
 
-/// See the [module](self).
 pub(crate) struct Reader {
     input: Input,
     is_big: bool,

@@ -37,7 +37,6 @@ struct Interface {
     fcs_len: Option<u8>,
 }
 
-/// See the [module](self).
 pub(crate) struct Reader {
     input: Input,
     is_big: bool,
@@ -212,7 +211,6 @@ impl Reader {
         Ok(())
     }
 
-    /// Reads the body of a block that carries a packet.
     fn packet(
         &mut self,
         kind: u32,

@@ -28,7 +28,6 @@ pub struct Ip {
     pub information: Option<Information>,
     /// The protocol after the extension headers.
     pub upper: u8,
-    /// Position of the payload in the packet.
     pub body_at: usize,
     pub unknown: Unknown,
     extensions: Vec<extension::Extension>,
@@ -36,7 +35,6 @@ pub struct Ip {
 }
 
 impl Ip {
-    /// Returns the destination at the end of the route.
     pub fn final_dst(&self) -> Addr {
         let route = self.route.as_ref().filter(|route| route.segments_left > 0);
         route.map_or(self.header.dst, |route| route.last)
@@ -79,7 +77,6 @@ pub struct Packet {
     /// Whether the packet is shorter than its header states, although it should be complete.
     pub is_short: bool,
     pub is_udp_elided: bool,
-    /// A header that cannot be decoded.
     pub problem: Option<&'static str>,
 }
 
@@ -123,7 +120,6 @@ impl Packet {
         packet
     }
 
-    /// Returns the innermost IPv6 header.
     pub fn inner(&self) -> Option<&Ip> {
         self.ips.last()
     }

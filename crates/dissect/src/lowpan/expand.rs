@@ -8,7 +8,6 @@ use redpoll_wire::sixlowpan::{Contexts, IPV6_DISPATCH};
 use super::{hc1, iphc, nhc, route};
 use crate::layer::{Bytes, Layer};
 
-/// The known length of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Here,
@@ -21,16 +20,13 @@ pub enum Whole {
 /// The contexts that the two addresses of a header were compressed with, if they are unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
-    /// The context of the source address.
     pub src: Option<u8>,
-    /// The context of the destination address.
     pub dst: Option<u8>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expanded {
     pub packet: Vec<u8>,
-    /// Bytes of compressed headers.
     pub consumed: usize,
     pub written: usize,
     /// For each compressed IPv6 header, the outermost first, its unknown contexts.

@@ -52,11 +52,9 @@ pub enum Body<'a> {
     Recoverable(recoverable::Fragment, &'a [u8]),
     /// An acknowledgment of recoverable fragments (RFC 8931 §5.2).
     RecoverableAck(recoverable::Ack),
-    /// A payload of another protocol.
     Foreign(&'a [u8]),
     /// A dispatch that is not known.
     Unknown(u8),
-    /// A header that cannot be decoded.
     Malformed(String),
 }
 

@@ -15,7 +15,6 @@ use element::Element;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Beacon,
-    /// Payload for the layer above.
     Data,
     Ack,
     Command,
@@ -76,7 +75,6 @@ impl Auxiliary<'_> {
     }
 }
 
-/// The header of a frame, and its payload.
 #[derive(Clone, Debug)]
 pub struct Mac<'a> {
     pub kind: Kind,
@@ -87,7 +85,6 @@ pub struct Mac<'a> {
     pub security: bool,
     /// Whether the sender holds more for the receiver.
     pub frame_pending: bool,
-    /// Whether the sender waits for an acknowledgment.
     pub ack_request: bool,
     /// Whether PAN identifiers are left out.
     pub pan_compression: bool,
@@ -105,14 +102,12 @@ pub struct Mac<'a> {
     pub header_len: usize,
     /// The payload, without the message integrity code.
     pub payload: &'a [u8],
-    /// The message integrity code.
     pub mic: &'a [u8],
     /// A contradiction after the addresses.
     pub problem: Option<&'static str>,
     has_payload_elements: bool,
 }
 
-/// Bits of the frame control field.
 mod bits {
     pub const SECURITY: u16 = 1 << 3;
     pub const PENDING: u16 = 1 << 4;

@@ -142,7 +142,6 @@ fn add(number: u32, content: &[u8], layer: &mut Layer, path: &mut String) {
     }
 }
 
-/// Text without control characters.
 fn printable(text: &str) -> String {
     text.chars()
         .map(|c| if c.is_control() { '.' } else { c })

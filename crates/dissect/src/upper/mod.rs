@@ -17,7 +17,6 @@ use redpoll_wire::ipv6::next_header;
 use crate::ip::Packet;
 use crate::layer::Layer;
 
-/// The verdict about a checksum, as Wireshark numbers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Wrong,

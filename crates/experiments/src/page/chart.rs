@@ -10,9 +10,7 @@ use super::html::escape;
 use crate::figure::{Figure, X};
 use crate::row::Row;
 
-/// Maximum number of points of a line with marks.
 const MARKS: usize = 24;
-/// Maximum number of text lines of a bar's name.
 const NAME_LINES: usize = 3;
 /// Half of a band's width in a chart of lines, in pixels.
 const BAND: f64 = 6.0;
@@ -46,7 +44,6 @@ pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     svg
 }
 
-/// Returns the label of the second axis.
 fn title(rows: &[&Row]) -> String {
     match rows.first() {
         Some(row) if row.unit.is_empty() => row.metric.to_owned(),
@@ -150,7 +147,6 @@ fn line(svg: &mut String, rows: &[&Row], look: Look, y: &Axis, x: &dyn Fn(&Row) 
     }
 }
 
-/// Draws groups of bars over names.
 fn bars(
     svg: &mut String,
     rows: &[&Row],
@@ -216,7 +212,6 @@ fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
     }
 }
 
-/// Returns the text lines of the name of one of `count` groups of bars.
 fn name_lines(name: &str, count: usize) -> Vec<String> {
     let group = (PLOT.1 - PLOT.0) / count as f64;
     let mut lines = wrap(name, ((group / LETTER) as usize).max(8));
@@ -224,7 +219,6 @@ fn name_lines(name: &str, count: usize) -> Vec<String> {
     lines
 }
 
-/// Splits a text into lines of about `letters` letters.
 fn wrap(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -264,7 +258,6 @@ fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     }
 }
 
-/// Returns the legend below `top`, and the lower end of the chart.
 fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f64) {
     let mut legend = Legend::at(top);
     for name in series {

@@ -10,7 +10,6 @@ use super::html::{escape, number};
 pub const WIDTH: f64 = 500.0;
 /// Pixels below the last line of a chart.
 pub const FOOT: f64 = 14.0;
-/// Pixels between two lines of the legend.
 const LEGEND_LINE: f64 = 17.0;
 /// Left, right, top and bottom of the plot, in pixels.
 pub const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);

@@ -72,7 +72,6 @@ pub struct Place {
 }
 
 impl Mesh {
-    /// Returns the mesh of a scenario with the simulator's planned routes.
     fn of(scenario: &Scenario) -> Mesh {
         let routes = routes(scenario);
         let parent = |index: usize| routes.as_ref()?.nodes.get(index)?.default;
@@ -216,7 +215,6 @@ mod tests {
         }
     }
 
-    /// Returns the centre of the circle with index `nth` in the picture.
     fn circle(svg: &str, nth: usize) -> (f64, f64) {
         let tag = svg.split("<circle ").nth(nth + 1).unwrap();
         let number = |name: &str| {

@@ -62,7 +62,6 @@ enum Stream {
     Closed,
 }
 
-/// The side that has broken the connection.
 enum Broke {
     Host,
     Mesh,
@@ -83,7 +82,6 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
     }
 }
 
-/// The result of a call of [`Pair::pump`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// No bytes could be moved.
@@ -98,7 +96,6 @@ pub(super) struct Pair<C> {
     host: TcpStream,
     mesh: C,
     ends: Ends,
-    /// Bytes carried inward and outward.
     carried: [u64; 2],
     /// Host to mesh.
     inward: Buffer,
@@ -127,7 +124,6 @@ impl<C> Pair<C> {
         }
     }
 
-    /// Returns source and destination of the connection.
     pub(super) fn ends(&self) -> Ends {
         self.ends
     }
@@ -137,7 +133,6 @@ impl<C> Pair<C> {
         mesh.is_opening(&self.mesh)
     }
 
-    /// Bytes carried into the mesh, and out of it.
     pub(super) fn carried(&self) -> [u64; 2] {
         self.carried
     }
@@ -255,7 +250,6 @@ impl<C> Pair<C> {
     }
 }
 
-/// Returns source and destination of a connection of the host.
 pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
     // The call fails on a socket that has been reset meanwhile.
     let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));

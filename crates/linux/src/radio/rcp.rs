@@ -132,7 +132,6 @@ const STEPS: [Step; 10] = [
     Step::Listen,
 ];
 
-/// State of the radio's set-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
     /// There is no line to it.
@@ -416,7 +415,6 @@ impl Rcp {
         self.say(command, property, &neighbour.to_le_bytes());
     }
 
-    /// Sends a command; returns the number that its answer will have.
     fn say(&mut self, command: Command, property: u32, value: &[u8]) -> u8 {
         // 0 is for unsolicited messages.
         self.tid = self.tid % 15 + 1;

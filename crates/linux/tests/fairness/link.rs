@@ -46,7 +46,6 @@ impl Shaper {
         self.arrivals.front().map(|(at, _)| *at)
     }
 
-    /// Returns the next packet that has arrived by `now`.
     pub fn receive(&mut self, now: Instant) -> Option<Vec<u8>> {
         self.arrivals.front().filter(|(at, _)| *at <= now)?;
         self.arrivals.pop_front().map(|(_, packet)| packet)

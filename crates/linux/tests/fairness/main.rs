@@ -19,7 +19,6 @@ use std::time::Duration;
 use common::Case;
 use share::Pair;
 
-/// Packets that the bottleneck's queue holds.
 const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
 const FIRST_PREFIX: u16 = 0x400;
 

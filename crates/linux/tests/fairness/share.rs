@@ -25,7 +25,6 @@ use crate::node::{HeapNode, make};
 
 /// With timestamps 462 bytes of payload.
 const MSS: u16 = 474;
-/// The kernel's listeners have this port and the next.
 const PORT: u16 = 7000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,6 @@ use redpoll_testkit::{Badness, Wire};
 use crate::common;
 use crate::node::{HeapMemory, HeapNode, make_with};
 
-/// Delay from one end of the link to the other.
 const DELAY: Duration = Duration::from_millis(2);
 /// A packet of 1280 bytes without the IPv6 and TCP headers (RFC 6691 §2).
 const MSS: u16 = 1280 - 40 - 20;

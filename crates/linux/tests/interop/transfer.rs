@@ -133,7 +133,6 @@ impl Peer {
     }
 }
 
-/// Makes the node accept a connection as soon as one waits.
 fn accept(listener: ListenerId) -> impl FnMut(Instant, &mut HeapNode) -> Option<ConnId> {
     move |_, node| {
         while node.poll_event().is_some() {}

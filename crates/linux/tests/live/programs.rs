@@ -106,7 +106,6 @@ impl Broker {
     }
 }
 
-/// The credentials that an OpenSSL program gets.
 pub enum Proof<'p> {
     /// A key that both have, by this name.
     Psk {

@@ -17,7 +17,6 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes each way, at most.
 const MOST: u32 = 700;
 
-/// The side that acts first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Who {
     Kernel,

@@ -210,7 +210,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Copies a fragment of a datagram for this node to its place.
     fn join(
         &mut self,
         now: Instant,

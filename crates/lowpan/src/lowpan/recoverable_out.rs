@@ -255,7 +255,6 @@ fn shape<M: Memory>(
     Shape::new(lengths, number(capacity)?, &recovery.config)
 }
 
-/// Appends the bytes of the fragment that `header` announces.
 fn put_part<M: Memory, S: PayloadSource>(
     sending: &Sending<'_, M>,
     sender: &Sender,

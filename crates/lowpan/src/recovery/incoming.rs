@@ -45,7 +45,6 @@ pub(crate) struct Arriving {
     pub(crate) tag: u8,
     /// The slot of the reassembly; `None` after the datagram was passed to the upper layer.
     pub(crate) slot: Option<SlotId>,
-    /// Bytes of the compressed datagram.
     size: u16,
     /// Bytes of its compressed headers, and of the expanded ones.
     head: (u16, u16),

@@ -119,7 +119,6 @@ pub(crate) struct Recovery<M: Memory> {
     /// Refusals that may leave now, and since when.
     may_refuse: (u8, Instant),
     patience: Patience,
-    /// The acknowledgment that leaves next, or that the MAC has.
     leaving: Option<(Address, Ack)>,
     next_tag: u8,
     round_trip: RoundTrip,

@@ -36,7 +36,6 @@ pub(crate) struct DatagramLengths {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Bytes of the uncompressed datagram.
     pub(crate) size: u16,
     /// Bytes of its compressed headers, and of their uncompressed form.
     pub(crate) head: u16,
@@ -93,7 +92,6 @@ impl Shape {
         })
     }
 
-    /// Returns the bytes of the compressed datagram.
     pub(crate) fn total(&self) -> u16 {
         let behind = self.size.saturating_sub(self.expanded);
         self.head.saturating_add(behind)
@@ -111,12 +109,14 @@ impl Shape {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
-    /// The datagram waits for the radio.
     Ready,
     /// The fragments of the datagram are being sent.
     Leaving,
     /// The datagram waits for an acknowledgment until this time.
-    Waiting { asked: Instant, until: Instant },
+    Waiting {
+        asked: Instant,
+        until: Instant,
+    },
     /// The datagram waits for the radio to send its abort.
     Aborting,
     /// The datagram has ended, and the transport has no event yet.
@@ -130,7 +130,6 @@ pub(crate) enum Standing {
     Arrived,
     /// No node on the path has a record of the datagram.
     Refused,
-    /// The retries are used up.
     Exhausted,
 }
 
@@ -146,7 +145,6 @@ pub(crate) struct Sender {
     window: u8,
     sent: Bitmap,
     acked: Bitmap,
-    /// Remaining fragments of the train.
     todo: Bitmap,
     current: u8,
     retries: u8,

@@ -33,7 +33,6 @@ impl SwitchedPath {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Path {
-    /// The previous hop, and its tag.
     src: Address,
     tag_in: u8,
     pub(crate) next_hop: Address,

@@ -37,7 +37,6 @@ pub fn prefix() -> Addr {
     Addr(addr)
 }
 
-/// Returns the mesh address of the node with this short address.
 pub fn addr(short: u16) -> Addr {
     let mut addr = prefix().0;
     addr[11..14].copy_from_slice(&[0xff, 0xfe, 0x00]);

@@ -37,7 +37,6 @@ pub(super) struct Burst {
     pub(super) promises: bool,
     /// The neighbour to which the last acknowledged frame announced another.
     promised: Option<Address>,
-    /// Whether the frame in service is the announced one.
     continues: bool,
     /// The neighbour that announced a frame to this node, and the end of the wait for it.
     expects: Option<(Address, Instant)>,
@@ -103,7 +102,6 @@ impl<A: Access> Mac<A> {
         self.config.promised == Promised::Burst && self.burst.continues
     }
 
-    /// Returns the exponent of an attempt's first backoff.
     pub(super) fn first_be(&self) -> u8 {
         let min_be = self.config.min_be;
         match (self.config.promised, self.burst.continues) {

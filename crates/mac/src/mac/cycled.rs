@@ -23,7 +23,6 @@ impl<A: Access> Mac<A> {
         self.access.cycle().map(|it| it.cycle.status(&target))
     }
 
-    /// Reports an event to the cycle; returns the answer.
     pub(super) fn tell_cycle(
         &mut self,
         now: Instant,
@@ -33,7 +32,6 @@ impl<A: Access> Mac<A> {
         cycled.cycle.on_event(now, event, &mut self.rng)
     }
 
-    /// Returns whether frames to `dst` request an acknowledgment.
     pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
         let asks = self.properties().is_none_or(|it| it.asks_for_acks);
         crate::filter::asks_for_ack(dst) && (asks || self.kind == OutgoingFrame::Request)

@@ -466,7 +466,6 @@ fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Re
 struct Layout {
     header_len: usize,
     body_at: usize,
-    /// Start of the encrypted part.
     open_end: usize,
     mic_at: usize,
 }

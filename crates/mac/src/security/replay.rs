@@ -11,7 +11,6 @@ use redpoll_base::Memory;
 /// The last frame of a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayEntry {
-    /// EUI-64 of the neighbour.
     eui64: [u8; 8],
     last: u32,
     key: u8,

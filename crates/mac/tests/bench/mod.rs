@@ -117,7 +117,6 @@ impl Bench {
         Some((indication.src, indication.payload.to_vec()))
     }
 
-    /// Returns the sequence number of the frame in the buffer.
     pub fn dsn(&self) -> u8 {
         self.buffer[2]
     }

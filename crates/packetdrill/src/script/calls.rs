@@ -227,7 +227,6 @@ fn int(args: &[Arg], index: usize) -> Result<i64, String> {
     }
 }
 
-/// Returns the number of a new descriptor, which the script determines.
 fn new_name(call: &Call) -> Result<i32, String> {
     match call.returns {
         Ok(name) => i32::try_from(name).map_err(|_| "an impossible descriptor".into()),

@@ -1,6 +1,5 @@
 //! The names that scripts use for numbers.
 
-/// Returns the value of a symbol such as `SOCK_STREAM`.
 pub(super) fn value(name: &str) -> Option<i64> {
     let number = match name {
         "AF_INET" => libc::AF_INET,

@@ -95,7 +95,6 @@ pub struct Tool {
 // SAFETY: only the guard of the turn is not Sync, and the tool only holds it.
 unsafe impl Sync for Tool {}
 
-/// Returns the library, which is next to this test program.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     program.with_file_name("libredpoll_packetdrill.so")

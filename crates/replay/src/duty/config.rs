@@ -112,7 +112,6 @@ impl DutyConfig {
         header::read(self, payload)
     }
 
-    /// Returns whether this node's receiver is mostly off.
     pub(crate) fn sleeps(&self) -> bool {
         !self.stays_awake && self.method != Method::NullRdc
     }

@@ -26,7 +26,6 @@ pub(super) const fn ct(ticks: u64) -> Duration {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
-    /// Time from one wake-up to the next.
     pub(super) cycle: Duration,
     /// The cycle in ticks of the clock, which is the time base of the CSMA layer.
     pub(super) cycle_ticks: u64,

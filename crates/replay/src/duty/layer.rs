@@ -67,7 +67,6 @@ impl Layer {
         self.after(now, ticks)
     }
 
-    /// Returns when a timer of `ticks` ticks, set at `now`, fires.
     fn after(&self, now: Instant, ticks: u64) -> Instant {
         match self.config.coarse_tick {
             true => self.clock.after(now, ticks),

@@ -265,7 +265,6 @@ impl Duty {
         Move::Collision
     }
 
-    /// Returns whether the receiver is known to listen.
     fn is_awake(&self, target: &Target) -> bool {
         target.continues && self.config.bursts && self.config.method == Method::ContikiMac
     }

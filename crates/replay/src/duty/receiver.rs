@@ -41,7 +41,6 @@ impl Receiver {
         !matches!(self, Receiver::Awake)
     }
 
-    /// Returns whether the receiver is on between jobs of the radio.
     pub(super) fn listens(&self) -> bool {
         match self {
             Receiver::Awake => true,

@@ -38,7 +38,6 @@ pub(super) struct Cubic {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Epoch {
     began_ms: u32,
-    /// Time of the last growth of cwnd.
     last_ms: u32,
     k_ms: u32,
     /// W_est, in fractions of a byte.

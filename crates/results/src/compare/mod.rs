@@ -11,7 +11,6 @@ use std::collections::BTreeMap;
 
 use crate::report::Report;
 
-/// Greatest number of flows with lines of their own.
 const FLOWS: usize = 8;
 
 /// A figure of both sides.

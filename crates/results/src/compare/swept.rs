@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-/// A parsed name of a case.
 #[derive(Debug, PartialEq)]
 struct Point<'n> {
     scene: &'n str,
@@ -34,7 +33,6 @@ impl<'n> Point<'n> {
         keys.iter().map(|key| self.keys.get(key).copied()).collect()
     }
 
-    /// Returns the name without some keys.
     fn rest(&self, without: &[&str]) -> String {
         let kept = self.keys.iter().filter(|(key, _)| !without.contains(key));
         kept.fold(self.scene.to_owned(), |text, (key, value)| {
@@ -48,7 +46,6 @@ fn is_key(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_part)
 }
 
-/// Returns the keys that have several values.
 fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
     let mut keys: Vec<&str> = points
         .iter()

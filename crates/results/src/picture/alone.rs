@@ -162,7 +162,6 @@ fn shape(out: &mut String, face: &Face<'_>, tag: &str, escaped: &str) {
     );
 }
 
-/// Writes the outlines of letters as a path.
 struct Pen {
     path: String,
     at: (f64, f64),

@@ -12,7 +12,6 @@ use crate::report::Problem;
 use crate::series::COLUMNS;
 use crate::table::{Cell, Row, read};
 
-/// Greatest numbers of flows and nodes, each with its own colour.
 const FLOWS: usize = 6;
 const NODES: usize = 6;
 /// Greatest number of lines with a colour each; with more, the lines of a flow or node share a
@@ -25,7 +24,6 @@ const NO_THRESHOLD: f64 = 65_535.0;
 type Key = (String, String, String, String);
 
 type Quantity<'a> = &'a dyn Fn(&Track) -> Points;
-/// The plotted flows and nodes of a series.
 pub(super) struct Tracks {
     flows: Vec<Track>,
     nodes: Vec<Track>,
@@ -73,7 +71,6 @@ fn key(row: &Row) -> Key {
     (text("kind"), text("name"), text("from"), text("to"))
 }
 
-/// Returns the name of a flow or node in the legend.
 fn called(key: &Key) -> String {
     match key.0.as_str() {
         "flow" => format!("{} ({} → {})", key.1, key.2, key.3),

@@ -15,7 +15,6 @@ const STANDALONE_ACK: Duration = Duration::from_millis(200);
 /// SESSION_ACTIVE_THRESHOLD: time for which a node counts as active (4.12.1).
 const ACTIVE_THRESHOLD: Duration = Duration::from_millis(4_000);
 
-/// A message that waits for its acknowledgment.
 #[derive(Clone, Debug)]
 struct Pending {
     counter: u32,
@@ -32,7 +31,6 @@ pub(super) enum Heard<'a> {
     New(Body<'a>),
 }
 
-/// See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     config: Config,

@@ -29,7 +29,6 @@ struct Transfer {
     exchange: Exchange,
     begin: u64,
     block: u16,
-    /// The block that is to be given now.
     wanted: Option<u32>,
     /// Length of the block in transit, in bytes.
     under_way: u64,

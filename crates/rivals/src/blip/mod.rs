@@ -28,7 +28,6 @@ const TIME_WAIT: u8 = 1;
 /// Initial sequence numbers of connections that it opens, and accepts.
 const ISS_ACTIVE: u32 = 0xcafe_babe;
 const ISS_PASSIVE: u32 = 0xcafe_babf;
-/// The port of every connection that it opens.
 const PORT: u16 = 21_310;
 /// Maximum payload of a segment in bytes, whatever the congestion window allows: 1,280 bytes minus
 /// the headers.

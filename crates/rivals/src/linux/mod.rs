@@ -294,7 +294,6 @@ impl Linux {
 }
 
 impl Control {
-    /// Adopts the parameters of a SYN's sender.
     fn on_syn(&mut self, config: &LinuxConfig, seg: &Segment<'_>) {
         self.rcv.nxt = seg.seq + 1;
         (self.rcv.acked, self.rcv.edge) = (self.rcv.nxt, self.rcv.nxt);

@@ -20,7 +20,6 @@ const FIRST_MSS: usize = 536;
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     pub(super) nxt: SeqNum,
-    /// Acknowledgment number that was sent last.
     pub(super) acked: SeqNum,
     /// The end of the window that was announced.
     pub(super) edge: SeqNum,

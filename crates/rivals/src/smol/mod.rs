@@ -184,7 +184,6 @@ impl Smol {
         };
     }
 
-    /// Returns the place of the connection between these two ends.
     fn between(&mut self, local: Endpoint, remote: Endpoint) -> Option<&mut Place> {
         let mut open = self.places.iter_mut().filter(|place| place.is_open);
         open.find(|place| (place.local, place.remote) == (local, remote))

@@ -58,7 +58,6 @@ impl Uip {
         }
     }
 
-    /// Drops a segment other than the expected one.
     fn on_out_of_order(&mut self, c: &mut Control, seg: &Segment<'_>) {
         c.due |= match c.state {
             State::SynReceived if seg.flags.syn() && self.config.answers_syn => SYN_ACK,

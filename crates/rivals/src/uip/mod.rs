@@ -204,7 +204,6 @@ impl Control {
         restarts
     }
 
-    /// Retransmits the outstanding segment.
     fn repeat(&mut self) {
         self.due |= match self.state {
             State::SynSent => SYN,
@@ -427,7 +426,6 @@ impl Uip {
         seg.options.mss.unwrap_or(without).min(own).max(1)
     }
 
-    /// Handles an expired timer.
     fn on_expiry<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
         body.on_rto();
         let opening = matches!(c.state, State::SynSent | State::SynReceived);

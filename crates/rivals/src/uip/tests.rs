@@ -96,7 +96,6 @@ impl Peer {
             .on_close(Instant::ZERO, &mut self.control, &mut self.body);
     }
 
-    /// Returns a connection that has sent its SYN.
     fn connecting(config: UipConfig) -> Peer {
         let mut uip = Uip::new(config, Rng::new(1));
         let control = uip.connect(Instant::ZERO);

@@ -290,7 +290,6 @@ impl Timer {
         }
     }
 
-    /// Restarts the expired timer for the retransmission.
     pub(super) fn back_off(&mut self, timing: &Timing, now: Instant, rng: &mut Rng) {
         let again = self.again;
         match (&mut self.kind, timing) {
@@ -315,7 +314,6 @@ impl Timer {
         self.again = again.saturating_add(1);
     }
 
-    /// Returns the timeout in ticks, for timers that count ticks.
     pub(super) fn ticks(&self) -> u8 {
         match self.kind {
             Kind::Original { rto, .. } => rto,

@@ -485,7 +485,6 @@ mod tests {
         assert_eq!(classifier.classify(None, Some(&(header, payload))), Data);
     }
 
-    /// Checks that no bytes cause a panic.
     #[test]
     fn arbitrary_bytes_are_classified() {
         let mut rng = redpoll_base::Rng::new(1);

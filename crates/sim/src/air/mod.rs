@@ -168,7 +168,6 @@ pub struct Air {
     faults: Faults,
     ledger: Ledger,
     air_times: AirTimes,
-    /// Frame that each radio has loaded.
     cargo: Vec<Cargo>,
     classifiers: Vec<Classifier>,
     /// Parameters of the MACs, if they are duty-cycled.
@@ -429,7 +428,6 @@ impl Air {
         &mut self.tape
     }
 
-    /// Closes an entry of the ledger with the outcome of a frame at one node.
     fn settle(&mut self, flight: (u64, FrameClass, usize), outcome: Outcome, at: usize) {
         let (id, kind, from) = flight;
         self.ledger.close(kind, outcome, from, at);

@@ -48,7 +48,6 @@ impl Air {
         }
     }
 
-    /// Records the outcome of a frame that `node` received to its end.
     fn close(&mut self, flight: &mut Flight, node: u32, receives: bool, outcome: Outcome) {
         if flight.label.kind == FrameClass::Broadcast {
             if receives {
@@ -64,7 +63,6 @@ impl Air {
         }
     }
 
-    /// Handles the end of a frame that `node` received.
     fn receive<E: From<Event>>(
         &mut self,
         now: Instant,

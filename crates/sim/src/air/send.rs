@@ -401,7 +401,6 @@ impl Air {
         }
     }
 
-    /// Handles the beginning of a reception.
     fn on_followed(&mut self, now: Instant, node: usize, label: &Label) {
         let station = &mut self.stations[node];
         station.times.enter(now, State::Receive);
@@ -421,7 +420,6 @@ impl Air {
         }
     }
 
-    /// Records the loss of the frame `tx` at `node`, if the frame was for it.
     pub(super) fn lose(&mut self, tx: u32, node: usize, outcome: Outcome) {
         let Some(flight) = self.flights.find_mut(tx) else {
             return;

@@ -45,7 +45,6 @@ impl Air {
         }
     }
 
-    /// Returns the result of the channel assessment that ends now.
     fn sampled(&mut self, now: Instant, node: usize, occupied: bool) -> Channel {
         let station = &self.stations[node];
         let begins = station.state() == State::Receive && station.times.since() == now;

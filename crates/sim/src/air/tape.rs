@@ -94,7 +94,6 @@ impl Tape {
         }
     }
 
-    /// Records the end of a frame at a node.
     pub(crate) fn fate(&mut self, fate: Fate) {
         if self.changes.fates.len() < 4 * Self::FRAMES {
             self.changes.fates.push(fate);

@@ -25,7 +25,6 @@ impl From<Event> for Next {
     }
 }
 
-/// Nodes with a MAC and no other layer.
 struct Bench {
     air: Air,
     macs: Vec<Mac<Replay>>,
@@ -53,7 +52,6 @@ fn short(node: usize) -> u16 {
 }
 
 impl Bench {
-    /// Returns nodes in a line, 40 m apart.
     fn line(nodes: usize, model: Model, seed: u64, faults: &[Spec]) -> Bench {
         Bench::new(&DISK, nodes, model, seed, faults, |_| {})
     }
@@ -249,7 +247,6 @@ fn full_unicast_takes_6_24_ms_on_an_ideal_radio() {
     assert!((mean - 6_240.0).abs() < 40.0, "{mean}");
 }
 
-/// Checks each step of one exchange without backoff.
 #[test]
 fn one_exchange_step_by_step() {
     let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {

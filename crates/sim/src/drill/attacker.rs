@@ -26,7 +26,6 @@ pub(super) enum Transmission {
     Packet(Vec<u8>),
 }
 
-/// Maximum number of connections that the attacker tracks.
 const HELD: usize = 32;
 const READERS: usize = 4;
 const HEARD: usize = 32;
@@ -126,7 +125,6 @@ impl<'s> Attacker<'s> {
         Some(shot)
     }
 
-    /// Returns the attacked end of the honest flow, and the other end.
     fn ends_of(&self, sender: &SimNode) -> Option<(Endpoint, Endpoint)> {
         let mut all = sender.tcp_connections();
         let (_, connection) = all.find(|(_, c)| c.remote().port == SINK)?;
@@ -543,7 +541,6 @@ impl<'s> Attacker<'s> {
 
     // Replies.
 
-    /// Handles a packet from the mesh, and returns the reply.
     pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Transmission> {
         self.traffic.1 += packet.len() as u64;
         if self.kind == AttackKind::TrickleReaders {

@@ -15,14 +15,12 @@ pub(super) mod flag {
     pub(in crate::drill) const ACK: u8 = 16;
 }
 
-/// Source and destination of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) src: Addr,
     pub(super) dst: Addr,
 }
 
-/// A TCP segment without options.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Tcp<'a> {
     pub(super) src_port: u16,

@@ -182,7 +182,6 @@ fn run_attack(
     }
 }
 
-/// Returns whether a packet's destination is an unused address.
 fn is_for_nobody(scene: &Scene, packet: &[u8]) -> bool {
     let nodes = 0..scene.scenario.nodes.len();
     let mut addresses = nodes.map(|index| scene.address(index));

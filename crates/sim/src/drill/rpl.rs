@@ -12,10 +12,8 @@ use super::forge::{Claim, Ends};
 use super::scene::Scene;
 use crate::scenario::global_address;
 
-/// Link-layer broadcast address.
 const BROADCAST: u16 = 0xffff;
 
-/// Generates the frames of one attacker.
 pub(super) struct Forger<'s> {
     pub(super) scene: &'s Scene,
     pub(super) count: u32,

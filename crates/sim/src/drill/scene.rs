@@ -67,15 +67,12 @@ pub(super) enum Mesh {
     Plain,
     /// Fragments are forwarded individually and recovered (RFC 8931).
     Recovering,
-    /// Frames are encrypted and authenticated.
     Sealed,
     /// Routing by RPL in storing mode (RFC 6550).
     Rpl,
-    /// Routing by RPL in non-storing mode.
     NonStoring,
 }
 
-/// Port of the honest flow's sink.
 pub(super) const SINK: u16 = 5_001;
 pub(super) const WEB: u16 = 80;
 /// Port of the nodes' CoAP servers.

@@ -42,7 +42,6 @@ impl Cost {
     }
 }
 
-/// The steps of a node so far.
 #[derive(Clone, Debug)]
 pub(crate) struct Labour {
     costs: [Cost; STEPS],
@@ -101,7 +100,6 @@ impl Labour {
         self.enter(step);
     }
 
-    /// Records that the node has nothing left to do.
     pub(crate) fn rest(&mut self) {
         self.enter((Step::Rest, 0));
     }
@@ -131,7 +129,6 @@ impl Labour {
         self.free_at.since(now)
     }
 
-    /// Returns how often the processor was woken.
     pub(crate) fn wake_ups(&self) -> u64 {
         self.counts[Step::Rest as usize]
     }

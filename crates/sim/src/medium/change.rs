@@ -12,7 +12,6 @@ use crate::kernel::Seed;
 /// Maximum number of layouts with transmissions in progress.
 const LAYOUTS: usize = 16;
 
-/// Links of earlier layouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
     layout: u32,

@@ -268,7 +268,6 @@ fn normal_of(seed: u64, from: usize, to: usize) -> f64 {
     normal(&mut rng).clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
 }
 
-/// Draws a standard normal value.
 pub(super) fn normal(rng: &mut Rng) -> f64 {
     // The transform of Box and Muller; the first number must not be zero.
     let radius = (f64::from(rng.next_u32()) + 1.0) / 4_294_967_297.0;

@@ -71,7 +71,6 @@ impl Measured {
         back.map_or(0.0, |back| share(link) * share(&self.k7.links[back]))
     }
 
-    /// Returns the latest record of a link at `now`, and the time of the next one.
     fn newest(&self, link: &K7Link, now: Instant) -> (Record, Instant) {
         let at = self.from + Duration::from_micros(now.as_micros());
         let next = link.records.partition_point(|record| record.at <= at);
@@ -121,7 +120,6 @@ fn enter(link: &mut Link, record: &Record, config: &Config) {
 pub struct Replay {
     measured: Arc<Measured>,
     config: Config,
-    /// Time of the next change, by sender.
     next: Vec<Instant>,
 }
 

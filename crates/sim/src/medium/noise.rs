@@ -138,7 +138,6 @@ impl NodeNoise {
     }
 }
 
-/// A trace from a random start.
 #[derive(Clone, Debug)]
 struct Replay {
     trace: Arc<NoiseTrace>,
@@ -210,7 +209,6 @@ impl Patterns {
         }
     }
 
-    /// Draws a place in the trace that could follow `place`.
     fn follow(&self, place: u32, rng: &mut Rng) -> u32 {
         let next = self.alike.get(place as usize + 1);
         let (first, len) = next.copied().unwrap_or(self.usual);

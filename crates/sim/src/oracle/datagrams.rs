@@ -55,7 +55,6 @@ impl Datagrams {
         self.may_repeat = true;
     }
 
-    /// Records the arrival of a datagram. Returns whether it is the first one.
     pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<bool, String> {
         let Ok(index) = self.sent.binary_search_by_key(&seq, |sent| sent.seq) else {
             let is_old = self.old > 0 && self.sent.front().is_some_and(|first| seq < first.seq);

@@ -277,12 +277,10 @@ impl Flow {
         Ok(())
     }
 
-    /// Permits more than one arrival of a datagram.
     pub(super) fn permit_repeats(&mut self) {
         self.datagrams.permit_repeats();
     }
 
-    /// Starts another connection at this end of the flow. Returns its number.
     pub(super) fn renew(&mut self, end: End) -> u32 {
         match end {
             End::Sender => self.sender.renew(),
@@ -290,7 +288,6 @@ impl Flow {
         }
     }
 
-    /// Accepts the statistics of the connection number `serial` of an end.
     pub(super) fn observe(&mut self, end: End, serial: u32, stats: &Stats) -> Result<(), String> {
         let segment = self.sender.present().mean_segment();
         let tally = match end {

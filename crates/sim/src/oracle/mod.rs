@@ -54,7 +54,6 @@ impl FlowId {
 pub(crate) struct Source {
     pub(crate) flow: FlowId,
     pub(crate) end: End,
-    /// Number that distinguishes it from earlier connections.
     serial: u32,
 }
 
@@ -260,7 +259,6 @@ impl Oracle {
         self.new_watches.push(watch);
     }
 
-    /// Returns the identity of a new connection at one end of a flow.
     fn source(&mut self, flow: FlowId, end: End) -> Source {
         let serial = self.flow_mut(flow).renew(end);
         Source { flow, end, serial }
@@ -296,7 +294,6 @@ impl Oracle {
         self.flows.iter().map(|flow| flow.figures(now)).collect()
     }
 
-    /// Returns the counters of all flows, in the same order.
     pub(crate) fn samples(&self) -> impl Iterator<Item = FlowSample> {
         self.flows.iter().map(Flow::sample)
     }

@@ -232,7 +232,6 @@ impl Readings {
         Ok(new.len())
     }
 
-    /// Records the arrival of bytes of a stream of readings.
     pub(super) fn stream(
         &mut self,
         now: Instant,
@@ -253,7 +252,6 @@ impl Readings {
         Ok(())
     }
 
-    /// Records the arrival of a reading. Returns whether it is the first one.
     fn reading(
         &mut self,
         now: Instant,

@@ -51,7 +51,6 @@ pub(super) enum Observation {
 }
 
 impl Tally {
-    /// Starts another connection. Returns its number.
     pub(super) fn renew(&mut self) -> u32 {
         self.past = self.total();
         self.now = Sums::default();
@@ -157,7 +156,6 @@ impl Sums {
         })
     }
 
-    /// Returns the number of segments of any kind, sent or received.
     pub(super) fn segments(&self) -> u64 {
         self.segments_sent + self.segments_received
     }

@@ -8,7 +8,6 @@ use redpoll_border::Gate;
 use crate::air::{Counts, Outcome};
 use crate::node::SimNode;
 
-/// Losses at the border router's host side.
 pub(crate) struct HostSide<'a> {
     pub(crate) gate: &'a Gate,
     /// Packets for the mesh that found the queue full.

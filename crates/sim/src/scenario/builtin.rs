@@ -42,7 +42,6 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "duty-cycled",
 ];
 
-/// Data files that the built-in scenarios name.
 pub(crate) const BUILT_IN_FILES: &[(&str, &[u8])] = &[(
     "k7-corridor.k7",
     include_bytes!("../../../../scenarios/k7-corridor.k7"),

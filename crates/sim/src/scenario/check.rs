@@ -157,7 +157,6 @@ impl<'f> Values<'f> {
         Ok(())
     }
 
-    /// Returns the paths at which `key` may occur in this document.
     fn instances(&self, key: &Key) -> Vec<String> {
         match key.path.split_once(".*.") {
             None => vec![key.path.to_owned()],
@@ -200,7 +199,6 @@ impl<'f> Values<'f> {
         self.found.contains_key(path)
     }
 
-    /// Returns the names chosen in the table `table`, in the file's order.
     pub(crate) fn names(&self, table: &str) -> &[String] {
         self.names.get(table).map_or(&[], Vec::as_slice)
     }

@@ -10,7 +10,6 @@ use super::builtin::BUILT_IN_FILES;
 use super::check::{NamedFile, Values};
 use super::error::ScenarioError;
 
-/// The key that names a file of measured links.
 pub(super) const LINKS: &str = "topology.file";
 pub(super) const NOISE: &str = "medium.noise_trace";
 

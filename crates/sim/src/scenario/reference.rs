@@ -46,7 +46,6 @@ fn row(key: &Key) -> String {
     )
 }
 
-/// Returns the key's table and its last step.
 fn split(key: &Key) -> (&'static str, &'static str) {
     key.path.rsplit_once('.').unwrap_or(("", key.path))
 }

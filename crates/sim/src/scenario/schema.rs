@@ -31,7 +31,6 @@ pub(crate) enum Presence {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyKind {
-    /// A word of letters, digits, `-` and `_`.
     Name,
     Text,
     Bool,
@@ -85,7 +84,6 @@ pub(crate) enum Value {
     Bool(bool),
     Count(u64),
     Number(f64),
-    /// The word of [`KeyKind::QuantityOr`].
     Word,
     Address(Addr),
     Position(f64, f64),
@@ -324,7 +322,6 @@ impl Key {
         }
     }
 
-    /// Returns whether the table `path` contains this key at any depth.
     pub(crate) fn is_below(&self, path: &str) -> bool {
         let mut pattern = self.path.split('.');
         path.split('.')

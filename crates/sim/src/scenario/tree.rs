@@ -168,7 +168,6 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
     }
 }
 
-/// The offsets at which the lines of a text begin.
 struct Lines(Vec<usize>);
 
 impl Lines {

@@ -2,7 +2,6 @@
 
 use redpoll_base::Duration;
 
-/// Quantity, which determines the allowed units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
     /// In microseconds.

@@ -150,7 +150,6 @@ impl<F: Truncate> PcapngFile<F> {
         Ok(capture)
     }
 
-    /// Appends a block whose body `fill` writes.
     fn put_block(&mut self, kind: u32, fill: impl FnOnce(&mut Vec<u8>)) {
         let out = &mut self.blocks;
         let start = out.len();

@@ -8,7 +8,6 @@ use redpoll_base::Instant;
 use super::pcapng::Truncate;
 use super::*;
 
-/// A file in memory on a disk that may be full.
 #[derive(Clone, Default)]
 struct Disk {
     bytes: Rc<RefCell<Vec<u8>>>,

@@ -50,7 +50,6 @@ impl Sender {
         self
     }
 
-    /// Prepares another connection.
     fn begin(&mut self) {
         if self.resumes {
             // The last byte is retransmitted, so that the far end learns of the close.
@@ -142,7 +141,6 @@ struct Upload {
     pair: Pair,
     /// Initial sequence number of the sender.
     irs: Option<SeqNum>,
-    /// Time of its latest data.
     heard: Instant,
 }
 
@@ -161,7 +159,6 @@ impl Sink {
         }
     }
 
-    /// Accepts data with the SYN.
     pub(super) fn opens_fast(mut self, fast: bool) -> Sink {
         self.sessions.open_fast(if fast { FAST } else { 0 });
         self

@@ -23,7 +23,6 @@ struct Conversation {
     /// Offsets in the buffer: the end of the sent bytes, and the end of all bytes.
     sent: usize,
     end: usize,
-    /// Time of the latest progress.
     moved: Instant,
 }
 

@@ -43,7 +43,6 @@ pub(super) struct Sensor {
 
 #[derive(Default)]
 struct Session {
-    /// Time at which the connection was opened.
     began: Instant,
     /// Whether the broker has accepted it.
     is_up: bool,

@@ -82,7 +82,6 @@ impl Outgoing {
         self.flow
     }
 
-    /// Returns whether the far end is a simulated node.
     pub(super) fn is_inside(&self) -> bool {
         self.route.is_inside
     }
@@ -149,7 +148,6 @@ impl Outgoing {
         }
     }
 
-    /// Returns the change that `event` caused for this connection, if any.
     pub(super) fn on_event(
         &mut self,
         cx: &mut Context<'_>,

@@ -6,7 +6,6 @@ use redpoll_tcp::State;
 
 use super::Context;
 
-/// State of a connection in an app.
 pub(super) trait Session {
     fn conn(&self) -> ConnId;
 }
@@ -137,7 +136,6 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Returns whether every slot for a session is taken.
     pub(super) fn is_crowded(&self, cx: &Context<'_>) -> bool {
         self.open.len() >= self.connections || self.is_full(cx)
     }

@@ -350,7 +350,6 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
     air
 }
 
-/// Positions of a scenario's nodes, and the deviations of their radios.
 pub(super) struct Positions {
     positions_m: Vec<(f64, f64)>,
     radios: Vec<RadioSpec>,
@@ -365,7 +364,6 @@ impl Positions {
         }
     }
 
-    /// Returns the nodes, radios and links of the scenario's medium.
     pub(super) fn site<'a>(&'a self, scenario: &'a Scenario) -> Site<'a> {
         Site {
             config: &scenario.medium,
@@ -428,7 +426,6 @@ impl World {
     }
 }
 
-/// Returns the addresses that the nodes' radios accept.
 fn identities(scenario: &Scenario) -> Vec<Identity> {
     let identity = |node: &NodeSpec| Identity {
         pan_id: scenario.mac.pan_id,

@@ -65,12 +65,10 @@ pub(super) struct Seat<'a> {
 }
 
 impl Seat<'_> {
-    /// Returns the time by the clock of this place.
     pub(super) fn local_now(&self) -> Instant {
         self.timing.clock.local(self.env.now)
     }
 
-    /// Starts `work` on the radio of this place; `frame` is the frame to load.
     pub(super) fn start_work(&mut self, work: AirWork, frame: &[u8]) {
         let env = &mut *self.env;
         env.air

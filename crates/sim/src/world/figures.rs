@@ -83,7 +83,6 @@ impl World {
         }
     }
 
-    /// Returns the share of the time in which the radio of node `index` was on.
     pub(crate) fn duty_cycle(&self, index: usize) -> f64 {
         let (now, times) = (self.env.now, &self.env.air.stations()[index].times);
         match self.env.scenario.mac.duty {
@@ -119,7 +118,6 @@ impl World {
         )
     }
 
-    /// Returns the preferred parent of each node that uses RPL.
     fn parents(&self) -> Vec<Option<usize>> {
         let parent = |node: &SimNode| self.plan.by_link.get(&node.rpl_place()?.1?).copied();
         let places = 0..self.places.len();

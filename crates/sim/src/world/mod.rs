@@ -137,7 +137,6 @@ impl World {
         }
     }
 
-    /// Returns the counters of the attacker `index`; zeros for any other occupant.
     pub(crate) fn attacker_counters(&self, index: usize) -> AttackerCounters {
         match &self.places[index].occupant {
             Occupant::Attacker(attacker) => attacker.counters(),

@@ -34,9 +34,7 @@ impl Calls {
 /// The activity of a place that keeps time from advancing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
-    /// The node requests calls of its timers.
     Node,
-    /// An application requests calls of its timer.
     Application,
     /// The node has events or radio work without end.
     Work,

@@ -48,7 +48,6 @@ pub fn with_an_external_leaf(line: &str, more: &[(&str, &str)]) -> Scenario {
     Scenario::parse("same", &there, &more).unwrap()
 }
 
-/// A frame: its time, its sender and its bytes.
 pub type Frame = (Instant, usize, Vec<u8>);
 
 struct Recorder(Rc<RefCell<Vec<Frame>>>);

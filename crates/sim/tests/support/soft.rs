@@ -70,7 +70,6 @@ enum Step {
     End(RadioResult),
 }
 
-/// See the [module](self).
 pub struct SoftRadio {
     raw: RawRadio,
     caps: RadioCaps,
@@ -204,7 +203,6 @@ impl SoftRadio {
         Self::header(&self.loaded).is_some_and(|header| header.ack_request)
     }
 
-    /// Handles the end of the radio's transmission.
     fn on_sent(&mut self) {
         if !std::mem::take(&mut self.sends) || self.has(Fault::SentTooEarly) && !self.wants_ack() {
             return;

@@ -11,7 +11,6 @@ use redpoll_sim::testing::ether::{Answer, RawEvent, RawRadio};
 pub const SUBJECT: usize = 0;
 pub const STATIONS: usize = 4;
 
-/// See the [module](self).
 pub struct SimTester {
     speaker: RawRadio,
     spoiler: RawRadio,

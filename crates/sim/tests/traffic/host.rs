@@ -5,7 +5,6 @@ use redpoll_sim::{Scenario, World};
 
 use super::run;
 
-/// Returns a border router, a node behind it, and the apps in `apps`.
 fn scenario(apps: &str) -> Scenario {
     let text = format!(
         "[topology]\nkind = \"positions\"\n[radio]\nmodel = \"ideal\"\n\

@@ -110,7 +110,6 @@ fn server() -> Scenario {
     pair("[apps.web]\ntype = \"http-server\"\non = \"node-2\"\n[tcp]\ntime_wait = \"1 s\"\n")
 }
 
-/// Sends a request to the server of `world` and waits `wait` for the answer.
 fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
     let got = begin(world, request, None);
     let until = world.now() + wait;
@@ -118,7 +117,6 @@ fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
     got.take()
 }
 
-/// Sends `request` to the server of `world`, and reads the answer.
 fn begin(world: &mut World, request: &[u8], pace: Option<Duration>) -> Rc<RefCell<Got>> {
     begin_slow(world, request, pace, 1)
 }

@@ -9,7 +9,6 @@ mod sensors;
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
 
-/// Returns two nodes in range of each other, with the apps in `apps`.
 fn pair(apps: &str) -> Scenario {
     let text = format!(
         "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\

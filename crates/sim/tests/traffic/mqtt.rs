@@ -14,7 +14,6 @@ use super::{pair, run};
 
 const PORT: u16 = 1883;
 
-/// Packets that the broker received.
 #[derive(Debug, Default)]
 struct Seen {
     connects: Vec<Instant>,

@@ -37,7 +37,6 @@ impl Above for Saturated {
     }
 }
 
-/// Result of a run of saturated senders.
 pub struct Shares {
     /// Frames acknowledged per second.
     pub per_second: f64,
@@ -87,7 +86,6 @@ pub fn standard() -> MacConfig {
     })
 }
 
-/// Returns the mean of `seeds` runs with different seeds.
 pub fn saturated(config: &MacConfig, senders: usize, seconds: u64, seeds: u64) -> [f64; 2] {
     mean(seeds, |seed| {
         let shares = saturate(config, senders, 100, false, seconds, seed);

@@ -31,7 +31,6 @@ fn with_margin(db: f64) -> MediumConfig {
     })
 }
 
-/// Node 1 broadcasts a number of frames, without acknowledgments.
 struct Broadcasts {
     left: u64,
     received: u64,
@@ -98,7 +97,6 @@ fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
 /// Bytes of a reading that fills a frame of 127.
 const FULL: usize = 107;
 
-/// Lengths of data frames, without FCS.
 #[derive(Clone, Default)]
 struct Lengths(Rc<RefCell<BTreeSet<usize>>>);
 

@@ -60,7 +60,6 @@ struct Frame {
 
 #[derive(Clone, Default)]
 struct Place {
-    /// Frames to send; the first may be in service.
     queue: VecDeque<Frame>,
     parts: BTreeMap<u16, BTreeSet<u8>>,
     replies: BTreeSet<u16>,
@@ -71,7 +70,6 @@ struct Pipe {
     places: Vec<Place>,
     under_way: u16,
     next: u16,
-    /// Whether the sender has new frames.
     filled: bool,
     arrived: u64,
     lost: u64,

@@ -1,6 +1,5 @@
 //! A table of measured values and their references.
 
-/// A value that is compared with a reference.
 pub struct Row {
     what: String,
     ours: f64,

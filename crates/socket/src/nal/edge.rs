@@ -126,7 +126,6 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for &UdpSocket<'_, P, C,
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, T> {
-    /// Receives the next datagram, truncated to `buffer`.
     async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
         let (len, from) = self.recv_from(buffer).await?;
         Ok((len, socket_addr(from)))

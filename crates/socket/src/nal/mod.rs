@@ -180,7 +180,6 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         }
     }
 
-    /// Wakes the tasks that an event concerns.
     fn on_event(&mut self, event: NodeEvent) {
         match event {
             NodeEvent::Tcp(_, Event::Trouble(_)) => {}

@@ -341,7 +341,6 @@ impl<P: Profile> Sockets<'_, P> {
         self.node.source_for(addr) == Some(*addr)
     }
 
-    /// Stores a socket in a free entry.
     fn place(&mut self, socket: Socket) -> Answer<Fd> {
         let mut places = (0..=Fd::MAX).zip(self.table.iter_mut());
         let free = places.find(|(_, place)| matches!(place.kind, SocketState::Free));

@@ -28,7 +28,6 @@ pub(crate) struct Tenure {
     pub(crate) until: Instant,
 }
 
-/// The state of a child's radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Habit {
     /// Off, except after a request, which was the last frame from it.
@@ -74,7 +73,6 @@ impl Children {
         children.find(|child| child.short == short)
     }
 
-    /// Records that a neighbour has sent data.
     pub(crate) fn on_data(&mut self, link: Address) {
         if let Some(child) = self.child(link)
             && child.habit == Habit::Sleeps

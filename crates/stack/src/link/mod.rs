@@ -48,7 +48,6 @@ use unverified::Unverified;
 pub(crate) struct Link<M: Memory + 'static, A: Access> {
     /// Whether the MAC interrupts a frame for one to a sleepy neighbour that listens now.
     preempts: bool,
-    /// The frame in the MAC is for a sleepy neighbour.
     frame_is_indirect: bool,
     /// The source address of its frames.
     address: Address,
@@ -60,7 +59,6 @@ pub(crate) struct Link<M: Memory + 'static, A: Access> {
     unverified: Unverified,
 }
 
-/// An event that the link reports to the layers above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LinkEvent {
     /// The segment with this handle was transmitted.
@@ -199,7 +197,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Whether this neighbour acknowledged a frame recently.
     pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
         self.unverified.is_proven(neighbour)
     }
@@ -247,7 +244,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.is_child(neighbour) && !self.lowpan.has_indirect_room(neighbour)
     }
 
-    /// Whether the MAC is idle and may transmit.
     pub(crate) fn is_ready(&self) -> bool {
         let holds_back = self.sleep.as_ref().is_some_and(Sleepy::holds_back);
         self.mac.is_idle() && !holds_back && !self.awaits_counter()

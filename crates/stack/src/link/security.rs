@@ -52,7 +52,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.guard.0.as_mut()
     }
 
-    /// Whether frames wait for a counter to be stored.
     pub(super) fn awaits_counter(&self) -> bool {
         self.security().is_some_and(Security::waits)
     }

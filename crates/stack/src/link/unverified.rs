@@ -40,7 +40,6 @@ impl Unverified {
         }
     }
 
-    /// Whether the neighbour acknowledged a frame recently.
     pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
         self.proven.contains(&neighbour)
     }

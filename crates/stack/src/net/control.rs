@@ -15,14 +15,12 @@ use crate::packet::{LINK_MTU, is_unicast};
 use crate::profile::Profile;
 use crate::transports::Trouble;
 
-/// The neighbour from which a message has come.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Sender {
     /// `None` for the host side.
     pub(crate) link: Option<Address>,
     /// It sleeps, and there is no room for packets that wait for it.
     pub(crate) crowds: bool,
-    /// It has acknowledged a frame recently.
     pub(crate) is_proven: bool,
 }
 
@@ -30,7 +28,6 @@ pub(crate) struct Sender {
 pub(crate) enum Consequence<'p> {
     /// The message is processed; other messages may be due.
     Done,
-    /// The node answers an echo request from this address.
     Echo {
         from: Addr,
     },
@@ -145,7 +142,6 @@ impl<P: Profile> Net<P> {
         Ok(Consequence::Echo { from })
     }
 
-    /// Passes an echo reply to routing or to the application.
     fn on_echo_reply<'p>(&mut self, now: Instant, src: &Addr, echo: EchoId) -> Consequence<'p> {
         if self.routing.on_echo_reply(now, src, echo) {
             return Consequence::Done;
@@ -154,7 +150,6 @@ impl<P: Profile> Net<P> {
         Consequence::EchoReply { ident, seq }
     }
 
-    /// Processes a router's report of a registration.
     fn on_report(
         &mut self,
         now: Instant,

@@ -13,7 +13,6 @@ const FIXED_NEXT_HEADER: usize = 6;
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
 
-/// The upper layer behind the extension headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Upper {
     pub(crate) protocol: u8,

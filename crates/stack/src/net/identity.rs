@@ -14,7 +14,6 @@ pub(crate) struct Identity {
     pub(crate) link_local: Addr,
     /// The global address; unspecified until the node has one.
     pub(crate) address: Addr,
-    /// The hop limit of packets that start here.
     pub(crate) hop_limit: u8,
     pub(crate) forwards: bool,
 }

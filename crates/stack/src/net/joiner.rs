@@ -223,7 +223,6 @@ impl<M: Memory + 'static> Joiner<M> {
         place.replace(partial)?.slot
     }
 
-    /// Removes and returns a complete packet.
     pub(crate) fn take_joined(&mut self) -> Option<Joined> {
         let mut places = self.places();
         places.find_map(|place| {

@@ -272,7 +272,6 @@ impl<P: Profile> Net<P> {
         self.nd.solicitor.begin_registration(parent, now);
     }
 
-    /// The next control message that is due.
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
         self.outbox.pop()
     }

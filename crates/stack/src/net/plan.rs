@@ -21,14 +21,12 @@ pub(crate) enum Plan {
     Insert(Insertion),
 }
 
-/// Headers that are inserted into a packet.
 #[derive(Debug)]
 pub(crate) struct Insertion {
     /// An IPv6 header before the packet's own, with the extension header in between.
     pub(crate) outer: Option<Ipv6Header>,
     /// The packet's new destination.
     pub(crate) dst: Option<Addr>,
-    /// The protocol number of the extension header.
     pub(crate) kind: u8,
     extension: [u8; EXTENSION_MAX],
     extension_len: u8,

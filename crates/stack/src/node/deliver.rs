@@ -75,7 +75,6 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Releases the slot of a delivered packet.
     fn consume(&mut self, packet: &Packet) -> Result<(), Refusal> {
         self.link.lowpan.release(packet.slot);
         Ok(())

@@ -68,7 +68,6 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Sends the packets of the assistant that are due.
     pub(super) fn drain_assistant(&mut self, now: Instant) {
         while self.net.assist.poll_at().is_some_and(|wake| wake.at <= now) {
             let lowpan = &mut self.link.lowpan;

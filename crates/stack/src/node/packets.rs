@@ -99,7 +99,6 @@ impl<P: Profile> Node<P> {
         self.pull_for_host(now, out)
     }
 
-    /// Writes a segment of a connection to the host side as a packet.
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let ask = Ask {
             side: Side::Host,

@@ -72,7 +72,6 @@ impl<P: Profile> Node<P> {
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
 
-    /// The local endpoint of a connection to `remote`.
     pub(super) fn local_for(
         &self,
         now: Instant,

@@ -271,7 +271,6 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         }
     }
 
-    /// Makes a segment for the side that requests one.
     pub(crate) fn pull<H>(
         &mut self,
         now: Instant,

@@ -185,7 +185,6 @@ pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfi
     lone
 }
 
-/// A router that has joined through the root.
 pub fn joined() -> Lone {
     let mut lone = lone(RplRole::Router);
     dio(&mut lone, ROOT, VERSION, 128);

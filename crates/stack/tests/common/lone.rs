@@ -31,7 +31,6 @@ pub struct Lone<A: Assist = NoAssist> {
     pub promised: BTreeSet<u16>,
     neighbour: Lowpan<HeapMemory>,
     dsn: u8,
-    /// The frame in the radio's buffer.
     loaded: Vec<u8>,
 }
 
@@ -84,7 +83,6 @@ impl<A: Assist> Lone<A> {
         self.node.input_packet(self.now, packet)
     }
 
-    /// The frames in which a neighbour would send this packet.
     pub fn frames_of(&mut self, from: Address, to: Address, packet: &[u8]) -> Vec<Vec<u8>> {
         let slot = self.neighbour.allocate(packet.len()).expect("a slot");
         self.neighbour.packet_mut(slot).copy_from_slice(packet);
@@ -129,7 +127,6 @@ impl<A: Assist> Lone<A> {
         }
     }
 
-    /// Runs the node's radio and its timers for a while.
     pub fn run_for(&mut self, time: Duration) {
         let end = self.now + time;
         self.run(end, usize::MAX);

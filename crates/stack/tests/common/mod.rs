@@ -163,7 +163,6 @@ pub struct Line {
     /// May change the frames of the node with this index.
     pub rewrite: Rewrite,
     pub frames: usize,
-    /// The frame in each radio's buffer.
     loaded: Vec<Vec<u8>>,
 }
 

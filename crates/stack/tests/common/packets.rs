@@ -23,7 +23,6 @@ fn summed(src: Addr, dst: Addr, protocol: u8, at: usize, mut upper: Vec<u8>) -> 
     upper
 }
 
-/// A TCP segment without options.
 #[derive(Clone, Copy, Default)]
 pub struct Tcp<'a> {
     pub src_port: u16,

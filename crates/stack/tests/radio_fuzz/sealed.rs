@@ -26,7 +26,6 @@ mod secured {
         store(node);
     }
 
-    /// Stores the node's frame counter if one is due.
     pub fn store(node: &mut TestNode) {
         if let Some(security) = node.security_mut()
             && let Some(counter) = security.poll_counter()

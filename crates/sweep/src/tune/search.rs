@@ -21,7 +21,6 @@ pub struct Effort {
     pub rounds: usize,
 }
 
-/// Seeds of each point in the first look.
 const FIRST: u64 = 2;
 /// Minimum number of points that remain after each halving.
 const LEFT: usize = 3;

@@ -33,7 +33,6 @@ pub enum Values {
 }
 
 impl Values {
-    /// Formats the value at a coordinate as in a scenario.
     fn written(&self, at: f64) -> String {
         match self {
             Values::List(list) => list[index(at, list)].clone(),

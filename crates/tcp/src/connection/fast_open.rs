@@ -15,7 +15,6 @@ use crate::send::SendStore;
 use crate::state::Phase;
 use crate::{Algorithms, FastOpenCookie, Segment, SeqNum};
 
-/// An active open without an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
     /// Whether the last SYN had the option.

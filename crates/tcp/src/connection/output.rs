@@ -264,7 +264,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         });
     }
 
-    /// Returns the number of SACK blocks for the next segment, as many as fit.
     pub(super) fn sack_block_count(&self) -> usize {
         let known = self.inbox.sack_block_count();
         if known == 0 || !self.has_sack() {

@@ -43,7 +43,6 @@ impl Plan {
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Returns the most urgent segment to send.
     pub(super) fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
         self.handshake(max_len)
             .or_else(|| self.duplicate_ack())

@@ -41,7 +41,6 @@ impl Frto {
         };
     }
 
-    /// Returns whether the algorithm waits for an acknowledgment.
     pub(crate) fn is_on(self) -> bool {
         ON && self != Frto::Off
     }

@@ -4,7 +4,6 @@
 //! next hop is gone. Then the retransmission timer, with its backoff and its limit, determines the
 //! next attempt, as after any silence.
 
-/// Counter of consecutive losses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkHealth {
     failures: u8,

@@ -16,7 +16,6 @@ pub(crate) struct Prr {
     recover_fs: u16,
 }
 
-/// Contents of an ACK in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     pub(crate) delivered: u32,

@@ -42,7 +42,6 @@ enum Reordering {
     Seen,
 }
 
-/// Result of loss detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: u32,

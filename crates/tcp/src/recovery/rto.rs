@@ -18,10 +18,8 @@ pub(crate) enum Expiry {
     GiveUp,
 }
 
-/// Counters of backoff and retries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rto {
-    /// Number of times the timeout was doubled.
     backoff: u8,
     /// Timeouts since SND.UNA last advanced.
     retries: u8,

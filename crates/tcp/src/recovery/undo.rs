@@ -7,7 +7,6 @@ use crate::ahead::window;
 use crate::seq::Low;
 use crate::{SeqNum, SeqRange};
 
-/// State that is needed to undo a reduction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
     /// RFC 4015's pipe_prev, in bytes; 0 if there is nothing to undo.

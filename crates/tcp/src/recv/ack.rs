@@ -77,7 +77,6 @@ impl AckPolicy {
         self.duplicates > 0
     }
 
-    /// Returns whether an acknowledgment is delayed or due.
     pub(crate) fn is_waiting(&self) -> bool {
         self.unacked > 0
     }

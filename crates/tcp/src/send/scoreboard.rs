@@ -71,7 +71,6 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     len: u16,
-    /// Time of the last transmission.
     at: Tick,
     fate: Fate,
     /// For a retransmission, the time that it waited for the link: from its construction to `at`,
@@ -219,7 +218,6 @@ impl Scoreboard {
         self.bytes(Fate::InFlight)
     }
 
-    /// Returns the number of selectively acknowledged bytes.
     pub(crate) fn arrived(&self) -> u32 {
         self.bytes(Fate::Arrived)
     }
@@ -228,7 +226,6 @@ impl Scoreboard {
         self.bytes(Fate::Lost)
     }
 
-    /// Returns whether data must be retransmitted.
     pub(crate) fn has_lost(&self) -> bool {
         self.lost() > 0
     }

@@ -16,12 +16,10 @@ use crate::layers::open::Packet;
 use crate::layers::{Opened, Tcp};
 use crate::message::{EndInfo, EndRow, FlowInfo, SegmentRow};
 
-/// Number of connections kept, the latest.
 const REMEMBERED: usize = 1_024;
 
 type End = (Addr, u16);
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Flows {
     addresses: BTreeMap<Addr, u32>,

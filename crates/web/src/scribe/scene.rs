@@ -6,7 +6,6 @@ use redpoll_sim::{FaultRule, LinkSource, MediumConfig, Scenario, World};
 
 use crate::message::{Hello, InterfererInfo, LossInfo, Mode, NodeInfo, Scene, VERSION};
 
-/// Returns the first message for a page.
 pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
     let nodes = scenario.nodes.iter().enumerate().map(|(index, node)| {
         let address = scenario.address(index).map(Ipv6Addr::from);

@@ -428,7 +428,6 @@ fn checksum(src: &Addr, dst: &Addr, message: &[u8]) -> Checksum {
     Checksum::of_payload(src, dst, next_header::ICMPV6, message)
 }
 
-/// Returns the part of `packet` that an error may quote.
 fn quotable(packet: &[u8]) -> &[u8] {
     packet.get(..MAX_QUOTED).unwrap_or(packet)
 }

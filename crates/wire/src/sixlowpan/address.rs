@@ -32,7 +32,6 @@ impl Encoded {
         Self::new(None, bits, inline)
     }
 
-    /// Returns the encoding with the context `cid`, or without a context.
     fn new(cid: Option<u8>, bits: u16, inline: &[u8]) -> Encoded {
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(inline) {

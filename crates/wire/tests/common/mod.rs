@@ -12,7 +12,6 @@ pub const PREFIX: Addr = Addr([
     0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
 ]);
 
-/// A link-layer address that a frame names.
 pub fn link_address() -> impl Strategy<Value = Address> {
     prop_oneof![
         any::<u16>().prop_map(Address::Short),

@@ -10,7 +10,6 @@ use mqttbytes::v4::{Connect, Packet, Publish, Subscribe, read};
 
 const MAX_PACKET: usize = 64 * 1024;
 
-/// A subscriber to every topic of a broker.
 #[derive(Debug)]
 pub(super) struct Subscriber {
     stream: TcpStream,

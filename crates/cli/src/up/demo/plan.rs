@@ -16,7 +16,6 @@ pub(super) struct Server {
     pub(super) port: u16,
 }
 
-/// A node that sends a file to this host.
 #[derive(Debug)]
 pub(super) struct Upload {
     pub(super) node: String,
@@ -24,7 +23,6 @@ pub(super) struct Upload {
     pub(super) server: SocketAddrV6,
 }
 
-/// A node that publishes readings at a broker on this host.
 #[derive(Debug)]
 pub(super) struct Readings {
     pub(super) node: String,
@@ -145,7 +143,6 @@ impl Plan {
         }
     }
 
-    /// Returns the address at which curl finds the server.
     pub(super) fn server_url(&self) -> String {
         match self.forwarded_port {
             Some(port) if !self.host_is_joined => format!("http://127.0.0.1:{port}"),

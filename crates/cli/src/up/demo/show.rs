@@ -16,7 +16,6 @@ impl Step {
         }
     }
 
-    /// Prints a line of detail.
     pub(crate) fn note(&self, text: &str) {
         println!("      {text}");
     }

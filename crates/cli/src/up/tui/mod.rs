@@ -31,7 +31,6 @@ pub(super) struct Tui {
     stdin: io::Stdin,
 }
 
-/// A request of the user to the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
     GoOn,

@@ -60,7 +60,6 @@ pub(super) struct FlowLine {
     pub retransmissions: u32,
 }
 
-/// The previous state of a connection.
 #[derive(Clone, Debug, Default)]
 struct Track {
     /// Bytes by time, over [`SPAN_US`].
@@ -68,7 +67,6 @@ struct Track {
     timeouts: u32,
 }
 
-/// See the [module](self).
 pub(super) struct View {
     pub title: String,
     pub at: Instant,
@@ -76,7 +74,6 @@ pub(super) struct View {
     pub nodes: Vec<NodeLine>,
     pub flows: Vec<FlowLine>,
     pub log: VecDeque<String>,
-    /// The index of the node that keys are about.
     pub chosen: u32,
     names: Vec<String>,
     root: u32,
@@ -195,7 +192,6 @@ impl View {
         Vec::new()
     }
 
-    /// Adds changes of the nodes to the log.
     fn notice(&mut self, sample: &Sample) {
         let now = sample
             .nodes

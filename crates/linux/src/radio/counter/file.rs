@@ -147,7 +147,6 @@ fn parse(block: &[u8]) -> Option<u32> {
     (number(other) == Some(counter) && record.ends_with(b"\n")).then_some(counter)
 }
 
-/// Returns the text of a block without the padding around it.
 fn text(block: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(block).ok()?;
     Some(text.trim_matches(['\0', ' ', '\n', '\r']).to_owned())

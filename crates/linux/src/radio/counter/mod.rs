@@ -15,7 +15,6 @@ pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
 
 /// Wait after the first failed attempt; it doubles with each further failure.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-/// Longest wait between two attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Counters.

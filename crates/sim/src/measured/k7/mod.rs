@@ -177,7 +177,6 @@ impl Header {
     }
 }
 
-/// Checks the second line, with the names of the columns.
 fn columns<R: BufRead>(lines: &mut Lines<R>) -> Result<(), FileError> {
     let line = lines.next()?.unwrap_or_default();
     let mut column = 1;
@@ -249,7 +248,6 @@ impl<'a> Row<'a> {
         FileError::new(self.number, column, problem)
     }
 
-    /// Reads a number of the column `index` within limits.
     fn number(
         &self,
         field: (usize, &str),

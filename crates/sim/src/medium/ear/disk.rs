@@ -19,7 +19,6 @@ pub struct DiskEar {
     foreign: u16,
 }
 
-/// A frame that a receiver receives.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,

@@ -7,7 +7,6 @@ use crate::medium::noise::NodeNoise;
 use crate::medium::oqpsk::{BitSuccess, US_PER_BIT, from_db};
 use crate::medium::{Link, Sinr};
 
-/// A frame that a receiver receives.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
@@ -42,7 +41,6 @@ pub struct SinrEar {
     audible: u16,
     /// First energy over the threshold since [`SinrEar::watch`].
     busy_since: Option<Instant>,
-    /// Sum of the power of all audible transmissions.
     power_mw: f64,
     /// Interferers on the air, and the sum of their power.
     foreign: u16,

@@ -357,7 +357,6 @@ impl App<'_, '_> {
         self.scenario.node(name).or_else(border)
     }
 
-    /// Returns the nodes that `on` names, in the order of their indices.
     fn nodes(&self, target: Option<&Target>) -> Result<Vec<usize>, ScenarioError> {
         let key = self.key("on");
         let all = || 0..self.scenario.nodes.len();

@@ -4,7 +4,6 @@ use crate::medium::{Interferer, Lengths};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 
-/// Returns the interferers that `values` describe, in the file's order.
 pub(super) fn interferers(values: &Values<'_>) -> Result<Vec<Interferer>, ScenarioError> {
     let names = values.names("interferers").iter();
     names.map(|name| interferer(values, name)).collect()

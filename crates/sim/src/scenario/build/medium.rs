@@ -110,7 +110,6 @@ fn noise_model(values: &Values<'_>) -> NoiseModel {
     }
 }
 
-/// Returns the trace or the model of the noise, if there is one.
 pub(super) fn noise(values: &Values<'_>) -> Result<Option<NoiseSource>, ScenarioError> {
     const KEY: &str = files::NOISE;
     let model = noise_model(values);

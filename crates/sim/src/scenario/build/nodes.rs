@@ -95,7 +95,6 @@ fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioErro
     }
 }
 
-/// Returns the nodes and links of a file of measurements.
 fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let channel = values.small("topology.channel");
     let k7 = files::read(values, files::LINKS, |reader| K7::read(reader, channel))?;

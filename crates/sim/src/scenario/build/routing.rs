@@ -15,7 +15,6 @@ fn etx(transmissions: f64) -> u16 {
     libm::round(transmissions * 128.0) as u16
 }
 
-/// Returns the routing that `routing` and the table `rpl` describe.
 pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
     if values.text("routing") != "rpl" {
         let given = keys::all()

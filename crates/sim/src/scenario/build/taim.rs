@@ -81,7 +81,6 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     }))
 }
 
-/// Returns the parameters from `border.fair_queue` and the table `fair_queue`.
 pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
     let kind = values.text("border.fair_queue");
     if kind == "none" {

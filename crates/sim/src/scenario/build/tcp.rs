@@ -16,7 +16,6 @@ const FRAME_PAYLOAD: u16 = 116;
 /// compressed IPv6 header that carries both.
 const EXTENDED_MORE: u16 = 12;
 
-/// Servers whose Fast Open cookies a node stores.
 const FAST_OPEN_SERVERS: u8 = 4;
 
 pub(super) fn tcp(

@@ -9,7 +9,6 @@ use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{CongestionSpec, NodeSpec, TransportSpec};
 
-/// Gives every node the TCP that the scenario selects.
 pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<(), ScenarioError> {
     let for_all = transport(values, "tcp.transport")?;
     for node in nodes {

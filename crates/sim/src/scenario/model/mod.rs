@@ -121,7 +121,6 @@ impl Scenario {
         self.nodes.iter().chain(&self.host)
     }
 
-    /// Returns all nodes and the simulated host, mutably.
     pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
         self.nodes.iter_mut().chain(&mut self.host)
     }

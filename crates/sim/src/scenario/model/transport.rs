@@ -119,7 +119,6 @@ pub const HEADER_MAX_INSIDE: u16 = 13;
 /// full.
 pub const HEADER_MAX_OUTSIDE: u16 = 27;
 
-/// Bytes of the TCP header without options.
 const TCP_HEADER: u16 = 20;
 
 /// Bytes of the timestamps option with its padding (RFC 7323 appendix A).

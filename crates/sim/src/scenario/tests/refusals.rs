@@ -9,7 +9,6 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// Checks that each of `cases` is refused with its message, in one line.
 fn refuses(cases: &[(&str, &str)]) {
     for (text, message) in cases {
         let got = refusal(text);

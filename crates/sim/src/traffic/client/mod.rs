@@ -51,7 +51,6 @@ pub(super) struct Client {
     retry: Duration,
     flow: Option<FlowId>,
     protocol: Box<dyn Protocol>,
-    /// Beginning of the request in progress.
     asked: Option<Instant>,
     /// Earliest time of the next request.
     not_before: Instant,

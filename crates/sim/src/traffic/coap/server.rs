@@ -61,7 +61,6 @@ impl Server {
         }
     }
 
-    /// Passes the readings of a sensor to the oracle.
     fn take_readings(&self, cx: &mut Context<'_>, from: Peer, payload: &[u8]) -> Response {
         let here = Endpoint {
             addr: cx.node.address(),

@@ -32,11 +32,8 @@ const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Exchange {
     conn: ConnId,
-    /// Received bytes of the next request.
     request: Vec<u8>,
-    /// Whether a request has been answered.
     has_served: bool,
-    /// Time at which the client is reset.
     deadline: Instant,
     /// Time of the latest change of state.
     since: Instant,
@@ -48,7 +45,6 @@ pub(super) struct Exchange {
 }
 
 enum Phase {
-    /// Waits for the next request.
     Reading,
     Writing(Writing),
     /// All data is sent and the connection is closed; the client may still send.
@@ -198,7 +194,6 @@ impl Exchange {
         }
     }
 
-    /// Begins to answer a request of `len` bytes.
     fn begin(
         &mut self,
         cx: &mut Context<'_>,
@@ -277,7 +272,6 @@ impl Writing {
         self.head.is_empty() && self.body.left() == 0
     }
 
-    /// Copies the next bytes to `chunk`. Returns their number.
     fn peek(&self, chunk: &mut [u8]) -> usize {
         if self.head.is_empty() {
             return self.body.peek(chunk);

@@ -115,7 +115,6 @@ impl Body {
         }
     }
 
-    /// Copies the next bytes to `chunk`. Returns their number.
     pub(super) fn peek(&self, chunk: &mut [u8]) -> usize {
         let len = chunk
             .len()

@@ -64,7 +64,6 @@ impl Block1 {
     }
 }
 
-/// Returns the request that announces a leaf with its progress.
 pub(super) fn hello(flash: &Flash) -> Request {
     Request {
         query: format!("have={}", flash.have.bytes),

@@ -56,7 +56,6 @@ impl Datagrams {
         self.blocked
     }
 
-    /// Returns the next received datagram, if `event` reports any.
     pub(super) fn receive(
         &mut self,
         cx: &mut Context<'_>,

@@ -123,7 +123,6 @@ impl Leaf {
         }
     }
 
-    /// Returns the flash while the image is incomplete.
     fn unfinished(&self) -> Option<&Flash> {
         self.flash.as_ref().filter(|flash| !flash.have.is_whole())
     }

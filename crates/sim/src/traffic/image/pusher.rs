@@ -52,7 +52,6 @@ pub(super) struct Pusher {
 struct LeafTransfer {
     to: Peer,
     flow: FlowId,
-    /// Number of the block in progress, or of the next one.
     num: u32,
     under_way: Option<RequestId>,
     repeats: u8,
@@ -160,7 +159,6 @@ impl Pusher {
         self.pushes.iter_mut().find(is_it)
     }
 
-    /// Reports repeated blocks to the oracle.
     fn count_repeats(&mut self, cx: &mut Context<'_>) {
         for push in &mut self.pushes {
             let Some(request) = push.under_way else {

@@ -88,7 +88,6 @@ pub(super) struct Sensor {
 }
 
 impl Sensor {
-    /// Creates the sensor that `spec` describes; `rng` is for its transport.
     pub(super) fn new(route: Route, spec: &SensorSpec, clock: Clock, rng: Rng) -> Sensor {
         let carrier: Box<dyn Carrier> = match spec.transport {
             SensorTransport::Udp => Box::new(udp::Udp::new(route.clone())),

@@ -47,7 +47,6 @@ pub(super) struct Crossing {
     wire: VecDeque<(Side, Vec<u8>)>,
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
-    /// Packets for hosts outside the simulation.
     to_host: VecDeque<Vec<u8>>,
     /// Packets that are not for the simulated host go to `to_host`.
     is_tapped: bool,
@@ -176,7 +175,6 @@ impl Crossing {
         }
     }
 
-    /// Sends a packet over the serial line.
     fn pass_serial(&mut self, mesh: &mut Mesh<'_>, to: Side, packet: Vec<u8>) {
         let Some(serial) = &mut self.serial else {
             return self.has_passed_serial(mesh, to, packet);
@@ -235,7 +233,6 @@ impl Crossing {
         true
     }
 
-    /// Collects the border router's packets for the host.
     fn collect_from_border(&mut self, mesh: &mut Mesh<'_>, border: usize) {
         while let Some((native, seat)) = mesh.native(border) {
             let (now, node) = (seat.local_now(), &mut native.node);

@@ -28,7 +28,6 @@ enum Rule {
 }
 
 impl Rule {
-    /// Accepts a packet. Returns the packet that passes at once.
     fn input(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         match self {
             Rule::Taim(taim) => {
@@ -89,7 +88,6 @@ impl Shaper {
         }))
     }
 
-    /// Accepts a packet. Returns the packet that passes at once.
     pub(super) fn input(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         let ends = [packet.bytes.get(8..24), packet.bytes.get(24..40)];
         match ends.contains(&Some(&self.own.0[..])) {

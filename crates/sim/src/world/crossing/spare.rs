@@ -10,7 +10,6 @@ use crate::scenario::SpareParams;
 /// Bytes of the longest packet of which a segment is split.
 const LONGEST: usize = 1_280;
 
-/// Builds the helper, if the scenario has one.
 pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> {
     let SpareParams { flows, room } = params?;
     let flows = usize::from(flows);

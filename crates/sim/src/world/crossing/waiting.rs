@@ -14,7 +14,6 @@ use redpoll_wire::ipv6::Ipv6Header;
 /// Source and destination.
 type Pair = (Addr, Addr);
 
-/// The queues of all pairs that have packets waiting.
 #[derive(Debug)]
 pub(super) struct Waiting {
     /// Queues in service order; none is empty.
@@ -71,7 +70,6 @@ impl Waiting {
         true
     }
 
-    /// Returns the next packet in turn.
     pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
         let (pair, mut queue) = self.queues.pop_front()?;
         let packet = queue.pop_front()?;

@@ -32,7 +32,6 @@ pub(in crate::world) struct External {
     line: Box<dyn Line>,
     asker: Asker,
     begin: Begin,
-    /// Index of the parent that the simulator assigned to the node.
     parent: Option<usize>,
     waiting: VecDeque<Item>,
     presence: Presence,
@@ -43,7 +42,6 @@ pub(in crate::world) struct External {
     owes: ResultOwner,
     /// Whether the radio holds a frame to send.
     is_loaded: bool,
-    /// State of the radio between works, as the node requested it.
     rest: RadioWork,
     text: Vec<u8>,
     figures: ExternalFigures,
@@ -124,7 +122,6 @@ impl External {
         self.presence
     }
 
-    /// Returns the index of the parent that the simulator assigned to the node.
     pub(in crate::world) fn parent(&self) -> Option<usize> {
         self.parent
     }

@@ -68,7 +68,6 @@ impl Foreign {
         }))
     }
 
-    /// Runs the node for one reason, and carries out its requests.
     fn run(&mut self, seat: &mut Seat<'_>, reason: Reason) {
         let (now, index) = (seat.env.now, seat.index);
         let air = &mut seat.env.air;
@@ -132,7 +131,6 @@ impl Resident for Foreign {
     }
 }
 
-/// Reason for a run, without its details.
 #[derive(Clone, Copy, Debug)]
 enum Reason {
     Due,

@@ -27,16 +27,13 @@ pub(super) struct Place {
 pub(super) enum Occupant {
     /// A node of Redpoll's stack, with its applications.
     Native(Box<Native>),
-    /// An attacker, which sends the frames that it is given.
     Attacker(Box<Attacker>),
     /// A node with the firmware of another stack, within this process.
     Foreign(Box<Foreign>),
-    /// An external node, at the other end of a line.
     External(Box<External>),
 }
 
 pub(super) trait Resident {
-    /// Handles a requested wake-up.
     fn on_wake(&mut self, seat: &mut Seat<'_>);
 
     /// Handles a frame that its radio received: [`Air::received`](crate::air::Air::received).
@@ -47,7 +44,6 @@ pub(super) trait Resident {
     /// Handles the beginning of a frame at its raw radio.
     fn on_frame_begins(&mut self, _seat: &mut Seat<'_>) {}
 
-    /// Handles the end of a frame at its raw radio.
     fn on_frame_ends(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
 
     /// Handles the end of a frame that its radio overheard, whatever the destination.

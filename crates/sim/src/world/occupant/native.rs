@@ -18,7 +18,6 @@ pub(crate) struct Native {
     pub(crate) node: SimNode,
     has_radio: bool,
     apps: Vec<Box<dyn App>>,
-    /// Whether an application waits for acknowledgments.
     wants_acks: bool,
     /// Connections whose statistics belong to flows.
     pub(crate) watches: Vec<Watch>,

@@ -4,7 +4,6 @@ use redpoll_base::Addr;
 use redpoll_wire::icmpv6::nd::{ContextInformation, Options};
 use redpoll_wire::ipv6::addr;
 
-/// Prefix and context of an advertisement.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Learned {
     pub(crate) prefix: Option<Addr>,

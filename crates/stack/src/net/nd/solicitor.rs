@@ -217,7 +217,6 @@ impl Solicitor {
         };
     }
 
-    /// Renews the registration with the present router.
     pub(crate) fn renew(&mut self, now: Instant) {
         if let HostState::Registered { router, .. } = self.state {
             self.begin_registration(router, now);

@@ -26,7 +26,6 @@ impl Leaf {
         }
     }
 
-    /// Whether this neighbour is a possible parent.
     pub(super) fn knows(&self, link: Address) -> bool {
         let mut candidates = self.candidates.iter().flatten();
         candidates.any(|candidate| link == Address::Short(*candidate))

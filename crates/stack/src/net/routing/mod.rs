@@ -51,7 +51,6 @@ pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, RouteTable};
 
 type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 
-/// A message that changes routes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
     /// The neighbour at `link` registers `address` with this router; `target` is the target of its
@@ -181,7 +180,6 @@ impl<P: Profile> Routing<P> {
         self.registered().map(Registered::advertised)
     }
 
-    /// The registrations of a router with which hosts register.
     fn registered(&self) -> Option<&Registered<P::Memory>> {
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
@@ -232,7 +230,6 @@ impl<P: Profile> Routing<P> {
         is_named || self.table.names(now, link)
     }
 
-    /// Processes a message for this node that changes routes.
     pub(crate) fn on_control(
         &mut self,
         now: Instant,

@@ -63,7 +63,6 @@ pub(super) trait Protocol<M: Memory + 'static> {
         false
     }
 
-    /// A packet found no route to `dst`.
     fn on_unreachable(&mut self, now: Instant, table: &mut Table<M>, dst: &Addr) {}
 
     // --- events ---
@@ -80,7 +79,6 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Err(DropReason::IcmpIgnored)
     }
 
-    /// A frame to a neighbour has ended.
     fn on_link(&mut self, now: Instant, table: &mut Table<M>, quality: Quality) {}
 
     /// An ICMPv6 message of a type that the node does not know has come.
@@ -125,7 +123,6 @@ pub(super) trait Protocol<M: Memory + 'static> {
         None
     }
 
-    /// Runs the timers that are due.
     fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {}
 
     /// Writes the next ICMPv6 message that is due, with a checksum of zero, and returns its IPv6

@@ -232,7 +232,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// The valid registration that has created the route to this address.
     pub(crate) fn registration(&self, now: Instant, to: &Addr) -> Option<Registration> {
         match self.host(now, to)?.kind {
             Kind::Registered { registration, .. } => Some(registration),
@@ -318,7 +317,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// Whether a route has this neighbour as its next hop.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let via = Via::Neighbour(link);
         self.entries()

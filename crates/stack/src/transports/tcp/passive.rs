@@ -40,7 +40,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         open.any(|open| open.waits_at(listener) && !open.connection.is_closed())
     }
 
-    /// Returns the connection that has waited longest at this listener.
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         let next = self.turn;
         let waiting = INDICES.zip(self.connections.as_mut());

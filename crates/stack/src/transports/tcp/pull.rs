@@ -148,7 +148,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.reap();
     }
 
-    /// Reads payload of a segment from `offset` on.
     pub(super) fn read_pulled(
         &self,
         handle: Handle,

@@ -29,7 +29,6 @@ pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) waits: Option<Waits>,
     /// The application has released it: the slot becomes free when TCP has finished.
     pub(super) released: bool,
-    /// The application has closed or aborted it.
     pub(super) ended: bool,
     pub(super) expects_data: bool,
     /// The peer has sent a segment since the handshake.
@@ -127,7 +126,6 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         }
     }
 
-    /// The receive buffer's length in a free slot.
     pub(super) fn receive_capacity(&self) -> usize {
         match &self.use_ {
             Use::Free(Some((_, rx))) => rx.as_ref().len(),

@@ -14,7 +14,6 @@ use redpoll_experiments::{
     Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
 };
 
-/// Names of the two meshes.
 const BUILDING: &str = "building";
 const MEASURED: &str = "measured";
 
@@ -35,7 +34,6 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     Ok(figure)
 }
 
-/// Adds the findings in the mesh `x`; `case` returns the case for a traffic and a load.
 fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) -> Case) {
     let mut row = |name: &str, metric, case: &Case, read: fn(&Run) -> Reading| -> Handle {
         figure.point((name, x), metric, case, read).handle()

@@ -154,7 +154,6 @@ pub fn tcp_etx(run: &Run) -> Reading {
     }
 }
 
-/// Returns the name of the node at the mesh's end of a flow.
 fn node_of(flow: &Value) -> Option<&str> {
     ["/from", "/to"].into_iter().find_map(|end| {
         let name = flow.pointer(end)?.as_str()?;

@@ -9,7 +9,6 @@ const SYNC: f64 = 6.0;
 const SPI: f64 = 7.14;
 /// Microseconds of mean backoff, assessment and turnaround, then of turnaround and acknowledgment.
 const EXCHANGE: f64 = 1_120.0 + 128.0 + 192.0 + 192.0 + 352.0;
-/// Bytes of the longest frame.
 const FULL: f64 = 127.0;
 /// Bytes of the frames of a segment of 462 bytes, including timestamps, check sequences and the
 /// profile's MAC headers of 15 bytes.

@@ -227,7 +227,6 @@ pub fn figure_6a() -> Figure {
     figure
 }
 
-/// Returns all retransmissions per second.
 fn repaired(run: &Run) -> Reading {
     Ok(retransmissions(run, "bulk", &Cause::ALL)? / run.number("/simulated_s")?)
 }

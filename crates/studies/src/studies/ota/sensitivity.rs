@@ -5,7 +5,6 @@ use super::read::{CHARGE, TIME, TWICE, charge, time, twice};
 use super::scenes::{self, By, lossy};
 use redpoll_experiments::{Case, Figure};
 
-/// A setting's name and its changed keys.
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
 const LINK: [Setting; 9] = [

@@ -67,7 +67,6 @@ struct Sent {
     start: Instant,
     end: Instant,
     is_full: bool,
-    /// Time at which its acknowledgment ended.
     acked: Option<Instant>,
 }
 
