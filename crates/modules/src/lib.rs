@@ -31,7 +31,6 @@ use library::Library;
 use node::Module;
 use watch::Watch;
 
-/// Loads modules.
 pub struct Modules {
     watch: Arc<Watch>,
 }

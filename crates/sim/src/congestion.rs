@@ -30,7 +30,6 @@ pub trait Controller {
     fn on(&mut self, news: &News) -> Option<Window>;
 }
 
-/// Origin of the controllers for one node.
 #[derive(Clone)]
 struct Place {
     controllers: Rc<dyn Controllers>,

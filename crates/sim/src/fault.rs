@@ -90,20 +90,15 @@ pub enum FrameKind {
 pub enum Treatment {
     Pass,
     Drop,
-    /// Acknowledged and then lost.
     Lose,
-    /// Delivered twice.
     Duplicate,
 }
 
 /// Facts about a frame that a rule uses.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameFacts {
-    /// Index of the sending node.
     pub from: usize,
-    /// Index of the receiving node.
     pub to: usize,
-    /// Whether the frame is a link acknowledgment.
     pub is_ack: bool,
 }
 
@@ -117,7 +112,6 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Returns the rules `specs`, with random numbers from `rng`.
     pub fn new(specs: Vec<Spec>, rng: Rng) -> Self {
         let about_frames = specs.iter().any(is_about_frames);
         Faults {
@@ -167,7 +161,6 @@ impl Faults {
             .any(|rule| [Rule::NodeOff { node }, Rule::NodeRestart { node }].contains(rule))
     }
 
-    /// Returns the times at which a node restarts, with its index.
     pub fn restarts(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
         self.specs.iter().filter_map(|spec| match spec.rule {
             Rule::NodeRestart { node } => Some((spec.until, node)),
@@ -175,7 +168,6 @@ impl Faults {
         })
     }
 
-    /// Returns the treatment of a frame that the medium delivered.
     pub fn on_frame(&mut self, now: Instant, frame: FrameFacts) -> Treatment {
         if !self.about_frames {
             return Treatment::Pass;

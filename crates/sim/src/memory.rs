@@ -11,7 +11,6 @@ impl Memory for HeapMemory {
     const JOINS_FRAGMENTS: bool = true;
 }
 
-/// Returns a buffer of `len` zero bytes.
 pub fn buffer(len: usize) -> Box<[u8]> {
     vec![0; len].into_boxed_slice()
 }

@@ -42,7 +42,6 @@ pub struct Routes {
 pub struct NodeRoutes {
     /// Next hop without a host route; `None` at the root, and at a node without a path to it.
     pub default: Option<usize>,
-    /// Host routes in the order of their destinations.
     pub hosts: Vec<HostRoute>,
     /// Alternative parents of a sleepy node, nearest to the root first.
     pub parents: Vec<usize>,

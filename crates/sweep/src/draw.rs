@@ -57,7 +57,6 @@ impl Range {
         Ok(ends.written(ends.at(part)))
     }
 
-    /// Returns both ends.
     pub fn ends(&self) -> Result<Ends, String> {
         let number = "allowed: numbers, or texts such as \"40 ms\"";
         let (from, unit, whole) = split(&self.from).ok_or(format!("`from`: {number}"))?;
@@ -107,7 +106,6 @@ impl Ends {
         ((value / step).round() * step).clamp(self.from, self.to)
     }
 
-    /// Formats a value as in a scenario.
     pub fn written(&self, value: f64) -> String {
         match (self.whole, self.unit.as_str()) {
             (true, _) => format!("{value:.0}"),

@@ -37,7 +37,6 @@ impl Axis {
         }
     }
 
-    /// Returns the pixel of `value`.
     pub fn px(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         self.from_px + share * (self.to_px - self.from_px)

@@ -15,7 +15,6 @@ const NAME_LINES: usize = 3;
 /// Half of a band's width in a chart of lines, in pixels.
 const BAND: f64 = 6.0;
 
-/// Draws the rows of one metric.
 pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     let mut series: Vec<&str> = Vec::new();
     let mut names: Vec<&'static str> = Vec::new();

@@ -140,7 +140,6 @@ impl Looks {
         Looks(looks)
     }
 
-    /// Returns the style of a series.
     pub fn get(&self, series: &str) -> Look {
         let plain = Look {
             hue: Hue::Grey,
@@ -183,7 +182,6 @@ pub(super) mod tests {
     use crate::figure::{Figure, Metric};
     use crate::study::Study;
 
-    /// A study without a palette.
     pub const PLAIN: Study = Study {
         name: "plain",
         citation: "",

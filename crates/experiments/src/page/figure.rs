@@ -12,7 +12,6 @@ use crate::case::Case;
 use crate::figure::{Figure, Origin, X};
 use crate::row::Row;
 
-/// Writes the section of a figure.
 pub fn section(page: &mut String, figure: &Figure, rows: &[Row], looks: &Looks) {
     let _ = write!(
         page,

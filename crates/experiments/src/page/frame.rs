@@ -6,7 +6,6 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::html::{escape, number};
 
-/// Width of a chart, in pixels.
 pub const WIDTH: f64 = 500.0;
 /// Pixels below the last line of a chart.
 pub const FOOT: f64 = 14.0;
@@ -69,7 +68,6 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// Returns an empty legend below `top`.
     pub fn at(top: f64) -> Legend {
         Legend {
             svg: String::new(),
@@ -89,7 +87,6 @@ impl Legend {
         self.x += width;
     }
 
-    /// Adds the name of a line, with or without marks.
     pub fn line(&mut self, name: &str, look: Look, is_marked: bool) {
         self.entry(name, &|x, y| {
             let mark = if is_marked {

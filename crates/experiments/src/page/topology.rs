@@ -13,15 +13,11 @@ const MARGIN: f64 = 46.0;
 const HEIGHTS: (f64, f64) = (120.0, 460.0);
 
 pub struct Picture {
-    /// Names of the scenes with this map.
     pub scenes: Vec<String>,
-    /// Number of nodes.
     pub nodes: usize,
-    /// The SVG.
     pub svg: String,
 }
 
-/// Returns the distinct maps of `cases`.
 pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
     let mut seen: Vec<&str> = Vec::new();
     let mut pictures: Vec<Picture> = Vec::new();

@@ -1,7 +1,6 @@
 //! The part of Spinel that a radio co-processor needs (OpenThread's protocol between a host
 //! and its radio): a header, a command, a property and its value.
 
-/// Numbers of properties.
 #[allow(missing_docs)]
 pub mod property {
     pub const LAST_STATUS: u32 = 0;
@@ -20,7 +19,6 @@ pub mod property {
     pub const MAC_SRC_MATCH_SHORT_ADDRESSES: u32 = 0x1304;
 }
 
-/// Values of the property LAST_STATUS.
 #[allow(missing_docs)]
 pub mod status {
     pub const OK: u32 = 0;
@@ -31,7 +29,6 @@ pub mod status {
     pub const RESET_END: u32 = 128;
 }
 
-/// Bits of the property RADIO_CAPS.
 #[allow(missing_docs)]
 pub mod radio_caps {
     pub const ACK_TIMEOUT: u32 = 1 << 0;

@@ -17,7 +17,6 @@ pub(super) struct Place {
     pub remote: Endpoint,
     /// Whether the place has a connection, or one that has ended and is not released yet.
     pub is_open: bool,
-    /// The listener at which it waits to be accepted.
     pub waits: Option<ListenerId>,
     /// The application has let go.
     pub released: bool,
@@ -108,7 +107,6 @@ impl Place {
         *with_data = with_data.wrapping_add(has_data.into());
     }
 
-    /// Counts a sent segment of this connection.
     pub fn count(&mut self, segment: &Segment<'_>, by_timer: bool) {
         let end = segment.end();
         let occupies = end != segment.seq;

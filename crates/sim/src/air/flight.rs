@@ -23,7 +23,6 @@ pub struct Label {
 }
 
 impl Label {
-    /// Reads the label of a frame without its FCS.
     pub fn of(frame: &[u8]) -> Label {
         Label::of_parsed(FrameHeader::parse(frame).ok().as_ref())
     }
@@ -92,9 +91,7 @@ impl Cargo {
 pub struct Flight {
     pub id: u64,
     pub layout: u32,
-    /// Index of the sending node.
     pub from: u32,
-    /// Header fields.
     pub label: Label,
     /// Type of its message; `None` if its sender is off.
     pub message: Option<MessageType>,
@@ -102,11 +99,9 @@ pub struct Flight {
     pub ends: Instant,
     /// The only node that the frame is for; `None` if there are several or none.
     pub addressee: Option<u32>,
-    /// Outcome at the addressee, set once.
     pub outcome: Option<Outcome>,
     /// Whether the frame is transmitted: its sender is on and the medium carries it.
     pub on_air: bool,
-    /// The frame, without its FCS.
     pub frame: FrameBuf,
 }
 

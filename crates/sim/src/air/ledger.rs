@@ -114,7 +114,6 @@ impl Ledger {
         }
     }
 
-    /// Opens an entry for an addressee of a frame.
     pub fn open(&mut self, kind: FrameClass) {
         self.opened[kind as usize] += 1;
     }
@@ -135,13 +134,11 @@ impl Ledger {
         self.opened[kind as usize]
     }
 
-    /// Returns the number of open entries of a kind.
     pub fn outstanding(&self, kind: FrameClass) -> i64 {
         let closed: u64 = self.closed[kind as usize].iter().sum();
         self.opened[kind as usize] as i64 - closed as i64
     }
 
-    /// Returns the frames lost at a node, by outcome.
     pub fn lost_at(&self, node: usize) -> &Counts {
         &self.lost_at[node]
     }

@@ -13,18 +13,12 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 use redpoll_wire::rpl::code as rpl;
 use redpoll_wire::sixlowpan::{Dispatch, dispatch, fragment, recoverable};
 
-/// Type of the message in a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MessageType {
-    /// RPL: a DIO to all neighbours.
     DioMulticast,
-    /// RPL: a DIO to one neighbour.
     DioUnicast,
-    /// RPL: DIS.
     Dis,
-    /// RPL: DAO.
     Dao,
-    /// RPL: DAO-ACK.
     DaoAck,
     /// Neighbour discovery: solicitations and advertisements of routers and neighbours, and the
     /// duplicate address messages of RFC 6775.
@@ -32,7 +26,6 @@ pub enum MessageType {
     /// Beacons, polls and other commands of the MAC, and the strobes and probes of a duty-cycled
     /// one.
     Mac,
-    /// Acknowledgment of a frame.
     Ack,
     /// Acknowledgment of recoverable fragments (RFC 8931).
     FragmentAck,
@@ -46,7 +39,6 @@ pub enum MessageType {
 }
 
 impl MessageType {
-    /// All types, in the order of their numbers.
     pub const ALL: [MessageType; 12] = [
         MessageType::DioMulticast,
         MessageType::DioUnicast,
@@ -62,7 +54,6 @@ impl MessageType {
         MessageType::Other,
     ];
 
-    /// Returns the name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             MessageType::DioMulticast => "dio_multicast",
@@ -215,7 +206,6 @@ impl MessageType {
 /// Datagrams in fragments that a node's classifier remembers.
 const DATAGRAMS: usize = 8;
 
-/// Classifier of a node's frames.
 #[derive(Clone, Debug, Default)]
 pub struct Classifier {
     /// Latest datagrams in fragments.
@@ -317,7 +307,6 @@ impl Classifier {
     }
 }
 
-/// Transmissions and their air time, by type of message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AirTimes {
     entries: [(u64, Duration); MessageType::ALL.len()],
@@ -336,7 +325,6 @@ impl AirTimes {
         *spent = spent.minus(rest);
     }
 
-    /// Returns the number of transmissions that have begun, and their air time.
     pub fn of(&self, message: MessageType) -> (u64, Duration) {
         self.entries[message as usize]
     }

@@ -130,7 +130,6 @@ impl Indication {
 }
 
 pub type AirWork = RadioWork<replay::Work>;
-/// Result of such a work.
 pub type AirResult = RadioResult<CycledResult>;
 
 /// Converts a job of a device's radio.

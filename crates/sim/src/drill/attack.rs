@@ -59,12 +59,10 @@ pub(super) enum AttackKind {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Attack {
-    /// Name in tables and options.
     pub name: &'static str,
     pub side: Side,
     /// Packets or frames per second, without replies to replies.
     pub per_s: u32,
-    /// Description of its traffic.
     pub what: &'static str,
     pub targets: &'static [Target],
     pub(super) kind: AttackKind,

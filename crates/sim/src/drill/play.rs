@@ -26,7 +26,6 @@ const QUIET: Duration = Duration::from_secs(600);
 /// and an hour.
 const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
-/// Content of a node's tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NodeTables {
     pub node: String,

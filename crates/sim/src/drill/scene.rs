@@ -5,7 +5,6 @@ use redpoll_base::Addr;
 
 use crate::scenario::{Scenario, ScenarioError};
 
-/// The attacked node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
     /// The border router, while the adjacent router sends to it.
@@ -26,7 +25,6 @@ impl Target {
         Target::SleepyLeaf,
     ];
 
-    /// Returns the name in tables and options.
     pub const fn name(self) -> &'static str {
         match self {
             Target::Border => "border",

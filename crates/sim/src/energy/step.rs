@@ -28,13 +28,11 @@ pub enum Step {
     MessageIn,
     /// Builds the first frame of a relayed packet.
     RelayedOut,
-    /// Completes a packet that is relayed.
     RelayedIn,
     /// Builds a later frame of any packet.
     FragmentOut,
     /// Accepts a frame that completes no packet.
     FragmentIn,
-    /// Builds a data request.
     RequestOut,
     /// Accepts a data request of a sleepy node.
     RequestIn,
@@ -110,7 +108,6 @@ impl Step {
         }
     }
 
-    /// Returns the step that handles a result of the radio.
     pub fn of_result<D>(result: RadioResult<D>) -> Step {
         match result {
             RadioResult::Loaded => Step::Loaded,

@@ -33,7 +33,6 @@ pub struct FairQueueParams {
 
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct FairQueueCounters {
-    /// Packets that have left.
     pub released: u64,
     /// Sum of the waiting times of those packets, in microseconds.
     pub waited_us: u64,
@@ -76,7 +75,6 @@ impl<P> Default for Queue<P> {
     }
 }
 
-/// Fair queues of packets of the type `P`.
 #[derive(Debug)]
 pub struct FairQueue<P> {
     params: FairQueueParams,
@@ -89,7 +87,6 @@ pub struct FairQueue<P> {
 }
 
 impl<P: AsMut<Vec<u8>>> FairQueue<P> {
-    /// Returns empty queues.
     pub fn new(params: FairQueueParams) -> Self {
         FairQueue {
             params,
@@ -143,7 +140,6 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         }
     }
 
-    /// Returns the time at which [`FairQueue::poll`] has a packet.
     pub fn poll_at(&self) -> Option<Instant> {
         (self.waiting > 0).then_some(self.next)
     }

@@ -19,7 +19,6 @@ impl Digest {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x5851_f42d_4c95_7f2d);
     }
 
-    /// Adds bytes, eight at a time, and their number.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         let mut words = bytes.chunks_exact(8);
         for word in words.by_ref() {

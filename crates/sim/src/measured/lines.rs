@@ -5,7 +5,6 @@ use std::io::{self, BufRead, BufReader, Read as _};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Maximum number of bytes that are read, decompressed.
 pub const MOST_BYTES: u64 = 512 << 20;
 const LONGEST_LINE: u64 = 64 << 10;
 /// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
@@ -13,11 +12,8 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {
-    /// Line, from 1.
     pub line: usize,
-    /// Column in bytes, from 1.
     pub column: usize,
-    /// The problem, and the allowed values.
     pub problem: String,
 }
 

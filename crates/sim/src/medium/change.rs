@@ -29,7 +29,6 @@ impl Medium {
         found.map_or(&self.links, |(_, links)| links)
     }
 
-    /// Returns whether a node can be moved now.
     pub fn has_room(&self) -> bool {
         self.retired.links.len() < LAYOUTS
     }
@@ -39,7 +38,6 @@ impl Medium {
         self.retired.links.retain(|(layout, _)| *layout >= oldest);
     }
 
-    /// Moves node `moved` to its place in `site`.
     pub fn rearrange(&mut self, now: Instant, site: &Site<'_>, moved: usize, seed: Seed) {
         let before = std::mem::replace(&mut self.links, Links::new(site, seed));
         self.retired.links.push((self.retired.layout, before));

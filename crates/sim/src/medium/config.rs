@@ -113,7 +113,6 @@ pub struct Fading {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gain {
-    /// Constant power.
     None,
     /// Many paths of similar strength: the power is exponential with mean 1.
     Rayleigh,
@@ -129,7 +128,6 @@ pub enum Gain {
     },
 }
 
-/// Variation of noise with time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseModel {
@@ -171,9 +169,7 @@ impl Default for Sinr {
 /// other nodes do not. Collisions are those of the unit-disk medium.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ListedLink {
-    /// Index of one node.
     pub a: usize,
-    /// Index of the other node.
     pub b: usize,
     /// Probability that a frame without interference arrives, 0 to 1.
     pub success_ratio: f64,

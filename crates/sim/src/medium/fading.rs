@@ -22,7 +22,6 @@ pub fn margin_db(fading: &Fading) -> f64 {
     }
 }
 
-/// Fading of the links of a network.
 #[derive(Clone, Debug)]
 pub struct Fader {
     gain: Gain,
@@ -41,7 +40,6 @@ struct LinkFader {
 }
 
 impl Fader {
-    /// Returns the fading of `links`, which have their mean powers.
     pub fn new(sinr: &Sinr, links: &Links, seed: Seed) -> Fader {
         let base = seed.stream("fading").next_u64();
         let coherence_us = sinr.fading.coherence_us.max(1);
@@ -62,7 +60,6 @@ impl Fader {
         }
     }
 
-    /// Updates the powers of the links of node `from`.
     pub fn refresh(&mut self, now: Instant, from: usize, links: &mut Links) {
         for index in links.range(from) {
             let fader = &mut self.faders[index];

@@ -18,7 +18,6 @@ pub struct Interferer {
     pub power_dbm: f64,
     /// Range in which it makes the channel busy and destroys receptions, in metres; unit disk only.
     pub range_m: f64,
-    /// Mean length of a burst.
     pub burst: Duration,
     /// Share of bursts in the time of its sessions, 0 to 0.99.
     pub busy: f64,
@@ -28,7 +27,6 @@ pub struct Interferer {
     pub hours: (Duration, Duration),
     /// Mean length of a session; `None`: always active.
     pub session: Option<Duration>,
-    /// Share of sessions in those hours.
     pub session_share: f64,
 }
 
@@ -36,7 +34,6 @@ pub struct Interferer {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lengths {
     Constant,
-    /// Exponential lengths, without memory.
     Exponential,
     /// A heavy tail, limited to a thousand times the mean.
     Pareto {
@@ -65,7 +62,6 @@ impl Lengths {
     }
 }
 
-/// An interferer's sequence of bursts.
 #[derive(Clone, Debug)]
 pub struct BurstSequence {
     spec: Interferer,
@@ -93,7 +89,6 @@ impl BurstSequence {
         }
     }
 
-    /// Returns the beginning of the first burst, if there is one.
     pub fn first(&mut self) -> Option<Instant> {
         let is_ever = self.spec.busy > 0.0
             && (self.spec.session.is_none() || self.spec.session_share > 0.0)

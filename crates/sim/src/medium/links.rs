@@ -13,7 +13,6 @@ use crate::kernel::Seed;
 /// Effect of one node's transmissions at one other node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
-    /// Index of the receiving node.
     pub to: u32,
     /// Probability of reception without interference, in units of 2^-32; the maximum is certainty.
     /// In the SINR medium, noise adds losses.
@@ -24,7 +23,6 @@ pub struct Link {
     pub rssi_dbm: i8,
     /// Cost in a path: 1, except in the SINR medium and for measured links.
     pub cost: u16,
-    /// Whether a frame can be received.
     pub receives: bool,
     /// Whether an assessment finds the channel busy.
     pub senses: bool,
@@ -75,7 +73,6 @@ impl Links {
         }
     }
 
-    /// Returns the indices of the links of node `from`.
     pub fn range(&self, from: usize) -> std::ops::Range<usize> {
         self.first[from] as usize..self.first[from + 1] as usize
     }
@@ -85,7 +82,6 @@ impl Links {
         self.links[index]
     }
 
-    /// Returns the link from one node to another, if there is one.
     pub fn find(&self, from: usize, to: usize) -> Option<&Link> {
         let links = self.of(from);
         let place = links.binary_search_by_key(&(to as u32), |link| link.to);

@@ -32,12 +32,10 @@ impl Measured {
         Measured { k7, from }
     }
 
-    /// Returns the nodes' names, as in the file.
     pub fn names(&self) -> &[String] {
         &self.k7.nodes
     }
 
-    /// Returns the number of directed links.
     pub fn len(&self) -> usize {
         self.k7.links.len()
     }

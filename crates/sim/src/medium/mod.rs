@@ -38,7 +38,6 @@ use redpoll_base::{Instant, Rng};
 use crate::fault::chance;
 use crate::kernel::Seed;
 
-/// The medium between the nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Medium {
     links: Links,
@@ -111,7 +110,6 @@ impl Medium {
         }
     }
 
-    /// Returns whether links change with time.
     pub fn changes(&self) -> bool {
         !matches!(self.change, LinkChanges::Never)
     }
@@ -172,7 +170,6 @@ impl Medium {
         next
     }
 
-    /// Returns the interferers, with the number of nodes that each reaches.
     pub fn interferers(&self) -> impl Iterator<Item = (&BurstSequence, usize)> {
         let reached = self.reached.iter().map(Vec::len);
         self.interferers.iter().zip(reached)

@@ -29,7 +29,6 @@ const EPISODE: u64 = 10_000;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoiseSource {
-    /// Measured noise.
     pub trace: Arc<NoiseTrace>,
     /// Duration that a node needs; `None` if the trace is repeated.
     pub span: Option<Duration>,

@@ -41,7 +41,6 @@ impl Radios {
         self.0[node]
     }
 
-    /// Returns the greatest power.
     pub fn loudest_dbm(&self) -> f64 {
         let powers = self.0.iter().map(|radio| radio.tx_power_dbm);
         powers.fold(f64::NEG_INFINITY, f64::max)

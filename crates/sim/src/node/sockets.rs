@@ -4,12 +4,9 @@ use crate::scenario::{
     AppKind, ClientProtocol, ImageProtocol, Scenario, SensorSpec, SensorTransport,
 };
 
-/// Numbers of sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sockets {
-    /// TCP listeners.
     pub listeners: usize,
-    /// UDP sockets.
     pub udp: usize,
     /// UDP sockets for CoAP, whose datagrams may be as long as a packet.
     pub coap: usize,

@@ -284,12 +284,10 @@ impl Oracle {
         self.violation_count == 0
     }
 
-    /// Returns the first hundred violations.
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// Returns the figures of all flows at `now`, in the order of their creation.
     pub fn figures(&self, now: Instant) -> Vec<FlowFigures> {
         self.flows.iter().map(|flow| flow.figures(now)).collect()
     }

@@ -23,18 +23,17 @@ const REMEMBERED: usize = 1 << 16;
 pub struct ReadingFormat {
     /// Bytes of a reading, at least four.
     pub bytes: usize,
-    /// Content of a message.
     pub layout: Layout,
     /// Whether the sender reports the readings that it drops. Otherwise a reading is lost when it
     /// is older than any other one was on arrival.
     pub tells_losses: bool,
 }
 
-/// Content of a message with readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// A header followed by whole readings.
-    Whole { header: usize },
+    Whole {
+        header: usize,
+    },
     /// A part of the stream of all readings: its offset in the stream modulo 2^32 ([`PLACE`]),
     /// followed by its bytes.
     Part,

@@ -6,12 +6,10 @@ use serde::Serialize;
 use super::percentiles::Percentiles;
 use super::readings::LatencyMs;
 
-/// The figures of a client's requests.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RequestFigures {
     pub made: u64,
     pub answered: u64,
-    /// Failed requests; the others are in progress.
     pub failed: u64,
     /// Time from the beginning of a request, including the opening of a connection, to the last
     /// byte of its answer.

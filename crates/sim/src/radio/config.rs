@@ -47,21 +47,17 @@ impl Config {
     }
 }
 
-/// Currents of a radio in its states.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Currents {
-    /// Current asleep, in mA.
     pub sleep_ma: f64,
     /// Current with oscillator on and receiver off, in mA.
     pub idle_ma: f64,
     /// Current with receiver on, including turnarounds, in mA.
     pub listen_ma: f64,
-    /// Current of transmission, in mA.
     pub transmit_ma: f64,
 }
 
 impl Currents {
-    /// Returns the current in `state`, in mA.
     pub const fn of(&self, state: State) -> f64 {
         match state {
             State::Off => 0.0,

@@ -95,7 +95,6 @@ impl StateTimes {
         self.state = state;
     }
 
-    /// Returns the time in `state` up to `now`.
     pub fn in_state(&self, now: Instant, state: State) -> Duration {
         let running = if self.state == state {
             now.since(self.since)
@@ -134,7 +133,6 @@ impl StateTimes {
     }
 }
 
-/// Work of a radio for its MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     Idle,
@@ -165,7 +163,6 @@ pub enum Work {
     /// Change from reception to transmission.
     Turnaround,
     Sending,
-    /// Wait for the acknowledgment.
     AwaitAck,
     /// Start of the receiver for a separate assessment.
     Settle,
@@ -201,14 +198,11 @@ impl Work {
     }
 }
 
-/// A frame in repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Train {
-    /// Parameters of the repetition.
     pub strobe: Strobe,
     /// Beginning of the first copy; `None` before it.
     pub began: Option<Instant>,
-    /// Beginning of the latest copy.
     pub copy_began: Instant,
     /// Frame pending bit of the acknowledgment, once it has arrived.
     pub answer: Option<bool>,
@@ -250,19 +244,14 @@ pub enum Overhears {
 pub struct Acking {
     /// Index of the node that sent the frame.
     pub to: u32,
-    /// The frame's sequence number.
     pub dsn: u8,
-    /// Whether a frame waits for that node.
     pub frame_pending: bool,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Received {
-    /// The frame without its FCS.
     pub frame: FrameBuf,
-    /// Reception quality.
     pub info: RxInfo,
-    /// Whether a fault delivers it twice.
     pub twice: bool,
 }
 
@@ -274,7 +263,6 @@ pub struct Received {
 #[repr(C, align(64))]
 pub struct Station {
     pub times: StateTimes,
-    /// Addresses that it accepts.
     pub identity: Identity,
     /// Acknowledgment that it must send.
     pub acking: Option<Acking>,
@@ -286,9 +274,7 @@ pub struct Station {
     pub is_raw: bool,
     /// Overheard frames that the radio reports in addition to the received ones.
     pub overhears: Overhears,
-    /// Latest intact overheard frame.
     pub overheard: Box<FrameBuf>,
-    /// State between works.
     pub rests: RestState,
     /// Whether the frame to send is also in the radio.
     pub loaded: bool,
@@ -312,14 +298,12 @@ pub struct Station {
     pub ready_at: Instant,
     /// Repetition of the frame to send.
     pub train: Option<Box<Train>>,
-    /// Number of separate channel assessments.
     pub assessments: u64,
     /// Number of sent copies of repeated frames.
     pub copies: u64,
 }
 
 impl Station {
-    /// Returns a listening radio.
     pub fn new(identity: Identity) -> Self {
         Station {
             identity,

@@ -7,7 +7,6 @@ use super::Config;
 
 /// Clear channel assessment: 8 symbols.
 pub const CCA: Duration = Duration::from_micros(timing::CCA_US);
-/// aTurnaroundTime: 12 symbols.
 pub const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
 /// macAckWaitDuration: 54 symbols.
 pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
@@ -26,7 +25,6 @@ pub struct Chip {
     pub single_buffer: bool,
     /// Whether transmission and the wait for the acknowledgment are one procedure of the chip.
     pub sends_by_procedure: bool,
-    /// Time from sleep to work.
     pub wake_up: Duration,
     /// Time from the order to switch the receiver on until it receives.
     pub receiver_on: Duration,

@@ -7,18 +7,15 @@ use serde::Serialize;
 
 use crate::air::{AirTimes, MessageType};
 
-/// Air time of all nodes.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct AirTimeFigures {
     /// Time in which nodes transmitted, in seconds: the sum over all nodes.
     pub total_s: f64,
     /// Share of `total_s` that carried messages of RPL and of neighbour discovery.
     pub control_share: f64,
-    /// Each type of message, by name.
     pub by_message: BTreeMap<&'static str, MessageAirTime>,
 }
 
-/// Air time of a type of message.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct MessageAirTime {
     /// Name of the type in texts for people.
@@ -28,7 +25,6 @@ pub struct MessageAirTime {
     pub frames: u64,
     /// Their air time in seconds.
     pub air_s: f64,
-    /// Share of the air time of all nodes; 0 if no node transmitted.
     pub share: f64,
 }
 

@@ -82,7 +82,6 @@ pub struct Medium {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OracleReport {
     pub ok: bool,
-    /// The first hundred violations.
     pub violations: Vec<String>,
 }
 
@@ -140,7 +139,6 @@ pub struct InterfererFigures {
     pub name: String,
     /// Position in metres.
     pub position_m: (f64, f64),
-    /// Number of nodes within its reach.
     pub nodes: usize,
     pub bursts: u64,
     /// Transmission time in seconds.

@@ -23,7 +23,6 @@ pub struct Tree {
     /// Positions: children below their parent, generations `spacing_m` metres apart, siblings side
     /// by side.
     pub positions: Vec<(f64, f64)>,
-    /// Links as (parent, child).
     pub links: Vec<(usize, usize)>,
 }
 

@@ -12,7 +12,6 @@ pub enum Routing {
 }
 
 impl Routing {
-    /// Returns RPL's parameters, if the nodes use RPL.
     pub const fn rpl(&self) -> Option<&RplParams> {
         match self {
             Routing::Rpl(params) => Some(params),
@@ -26,16 +25,12 @@ impl Routing {
 pub struct RplParams {
     /// Storing or non-storing mode; see [`redpoll_stack::wire::rpl::mode`].
     pub mode: u8,
-    /// Configuration that the root distributes.
     pub configuration: Configuration,
     /// Time between two versions of the DODAG, if the root starts new ones.
     pub version_interval: Option<Duration>,
-    /// DelayDAO.
     pub dao_delay: Duration,
-    /// Whether DAOs request acknowledgments.
     pub dao_ack: bool,
     pub dao_targets: u8,
-    /// Whether each multicast DIO increments the DTSN.
     pub dtsn_each_dio: bool,
     /// Mean time between two probes of a link.
     pub probe_interval: Duration,
@@ -49,7 +44,6 @@ pub struct RplParams {
     pub counts_hops: bool,
     /// Time between two solicitations of a node without a DODAG.
     pub dis_interval: Duration,
-    /// Maximum number of candidate neighbours of a node.
     pub neighbours: u16,
     /// Maximum number of RPL targets of a router; `None`: the number of nodes, at most a thousand.
     pub routes: Option<u16>,

@@ -22,22 +22,18 @@ pub const RELIABILITY: Metric = Metric::new("reliability", "%");
 /// Jain's index of the flows' goodput: 1 if all are equal.
 pub const JAIN: Metric = Metric::new("Jain's index", "");
 
-/// Reads [`GOODPUT`] of the bulk flow.
 pub fn goodput(run: &Run) -> Reading {
     run.flow("bulk", "/goodput_kbps")
 }
 
-/// Reads [`LOSS`] of the bulk flow.
 pub fn segment_loss(run: &Run) -> Reading {
     Ok(100.0 * run.flow("bulk", "/segment_loss")?)
 }
 
-/// Reads [`RTT`] of the bulk flow.
 pub fn rtt(run: &Run) -> Reading {
     run.flow("bulk", "/rtt_ms/p50")
 }
 
-/// Reads [`LATENCY`] of the requests of `get`.
 pub fn latency(run: &Run) -> Reading {
     run.flow("get", "/requests/latency_ms/p50")
 }
@@ -52,9 +48,7 @@ pub enum Cause {
     Timeout,
     /// Duplicate acknowledgments or RACK.
     Fast,
-    /// A tail loss probe.
     Tail,
-    /// A loss that the link reported.
     LinkLost,
 }
 
@@ -77,7 +71,6 @@ pub fn retransmissions(run: &Run, flow: &str, causes: &[Cause]) -> Reading {
     causes.iter().map(of).sum()
 }
 
-/// Reads [`DUTY`] of the nodes with this prefix.
 pub fn radio_duty_cycle(run: &Run, nodes: &str) -> Reading {
     Ok(100.0 * run.node(nodes, "/radio_duty_cycle")?)
 }
@@ -87,29 +80,24 @@ pub fn on_time(run: &Run, nodes: &str) -> Reading {
     Ok(run.node(nodes, "/radio_duty_cycle")? * run.number("/simulated_s")?)
 }
 
-/// Reads [`ACTIVE`] of the leaves.
 pub fn active(run: &Run) -> Reading {
     active_of(run, "leaf")
 }
 
-/// Reads [`ACTIVE`] of the nodes with this prefix.
 pub fn active_of(run: &Run, nodes: &str) -> Reading {
     let s = |state: &str| run.node(nodes, &format!("/energy/{state}"));
     let on = s("listen_s")? + s("receive_s")? + s("transmit_s")?;
     Ok(100.0 * on / run.number("/simulated_s")?)
 }
 
-/// Reads [`CPU`] of the leaves.
 pub fn cpu_duty_cycle(run: &Run) -> Reading {
     cpu_duty_cycle_of(run, "leaf")
 }
 
-/// Reads [`CPU`] of the nodes with this prefix.
 pub fn cpu_duty_cycle_of(run: &Run, nodes: &str) -> Reading {
     Ok(100.0 * run.node(nodes, "/energy/cpu_duty_cycle")?)
 }
 
-/// Reads [`RELIABILITY`] of all sensors together.
 pub fn reliability(run: &Run) -> Reading {
     reliability_of(run, "readings")
 }

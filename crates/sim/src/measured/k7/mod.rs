@@ -56,7 +56,6 @@ pub struct K7Link {
     pub records: Vec<Record>,
 }
 
-/// A measurement of a directed link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Record {
     /// Time since the first row of the file.

@@ -48,9 +48,7 @@ pub enum Ears {
     Disk(Vec<DiskEar>),
     /// Powers: the ratio of signal to interference and noise determines the bit error rate.
     Sinr {
-        /// Common parameters.
         rules: Box<SinrRules>,
-        /// Receivers by node.
         ears: Vec<SinrEar>,
     },
 }
@@ -105,7 +103,6 @@ impl Ears {
         }
     }
 
-    /// Returns the transmission that `node` receives.
     pub fn followed(&self, node: usize) -> Option<TxId> {
         match self {
             Ears::Disk(ears) => ears[node].followed(),

@@ -34,7 +34,6 @@ impl Followed {
     }
 }
 
-/// Signals at one receiver.
 #[derive(Clone, Debug)]
 pub struct SinrEar {
     /// Transmissions that disturb.
@@ -59,7 +58,6 @@ pub struct SinrRules {
 }
 
 impl SinrRules {
-    /// Returns the parameters of a configuration.
     pub fn new(config: &Sinr) -> Self {
         SinrRules {
             capture_ratio: from_db(config.capture_db),

@@ -103,7 +103,6 @@ pub enum AppKind {
     ImageLeaf(ImageLeafSpec),
 }
 
-/// Protocol that transfers an image to a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImageProtocol {
     /// HTTP/1.1 with ranges: the leaf requests the missing bytes.
@@ -134,13 +133,11 @@ pub struct ImageSourceSpec {
 pub struct ImageLeafSpec {
     pub to: Target,
     pub protocol: ImageProtocol,
-    /// Bytes of a page of flash.
     pub page: u16,
     /// Pause after a failed attempt.
     pub retry: Duration,
     /// Time without an arrival after which it requests again.
     pub patience: Duration,
-    /// Bytes of a requested block.
     pub block: u16,
     /// Parameters of Q-Block.
     pub quick: QuickSpec,
@@ -151,9 +148,7 @@ pub struct ImageLeafSpec {
 /// Parameters of RFC 9177 §7.2, from which the other parameters follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuickSpec {
-    /// MAX_PAYLOADS.
     pub max_payloads: u16,
-    /// NON_TIMEOUT.
     pub non_timeout: Duration,
 }
 
@@ -238,7 +233,6 @@ pub enum CocoaReading {
     /// The text of draft-ietf-core-cocoa-03.
     #[default]
     Draft,
-    /// The code of Contiki's `cocoa.c`.
     Contiki,
 }
 

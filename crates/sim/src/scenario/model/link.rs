@@ -15,11 +15,8 @@ pub struct MacParams {
     pub extended: bool,
     /// Retries after the first transmission (macMaxFrameRetries).
     pub max_frame_retries: u8,
-    /// macMinBE.
     pub min_be: u8,
-    /// macMaxBE.
     pub max_be: u8,
-    /// macMaxCSMABackoffs.
     pub max_csma_backoffs: u8,
     /// Whether backoffs follow TinyOS's driver for the CC2420.
     pub tinyos_backoff: bool,
@@ -83,7 +80,6 @@ pub struct DutyParams {
 /// Parameters of sleepy nodes and their parents, the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SleepyParams {
-    /// Polling schedule of sleepy nodes.
     pub poll: PollConfig,
     /// Longest time for which a datagram waits for a sleepy node.
     pub persistence: Duration,
@@ -135,14 +131,10 @@ pub struct LowpanParams {
 /// Selective fragment recovery, by the names of RFC 8931 §7.1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryParams {
-    /// Window_Size.
     pub window: u8,
     /// OptARQTimeOut.
     pub arq_timeout: Duration,
-    /// MinARQTimeOut.
     pub arq_timeout_min: Option<Duration>,
-    /// MaxFragRetries.
     pub fragment_retries: u8,
-    /// MaxDatagramRetries.
     pub datagram_retries: u8,
 }

@@ -38,36 +38,27 @@ pub struct SerialParams {
 /// TAiM at the border router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaimParams {
-    /// Parameters of its decisions.
     pub params: redpoll_assist::taim::Params,
     pub flows: u16,
-    /// Maximum number of waiting packets.
     pub packets: u16,
 }
 
 /// Parameters of a border router that acknowledges for nodes with small windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareParams {
-    /// Maximum number of connections.
     pub flows: u16,
     /// Buffer of a connection, in bytes.
     pub room: u16,
 }
 
-/// Caches of segments in routers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheParams {
-    /// Indices of the nodes with a cache.
     pub on: Vec<usize>,
-    /// Parameters of their decisions.
     pub params: redpoll_assist::cache::Params,
     /// Frames for other nodes that their radios report.
     pub overhears: Overhears,
-    /// Maximum number of connections in a cache.
     pub flows: u16,
-    /// Maximum number of segments in a cache.
     pub packets: u16,
-    /// Longest cached packet, in bytes.
     pub packet_bytes: u16,
 }
 

@@ -47,7 +47,6 @@ pub struct TcpParams {
     pub syn_retries: u8,
     /// Keepalive probes; `None` is off.
     pub keepalive: Option<Keepalive>,
-    /// Duration of TIME-WAIT (twice the MSL).
     pub time_wait: Duration,
     /// Whether bulk transfers send data with the SYN (RFC 7413).
     pub fast_open: bool,
@@ -85,7 +84,6 @@ pub struct LossRepair {
     pub new_start: bool,
 }
 
-/// Congestion control of a node's TCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CongestionSpec {
     Engine(CongestionChoice),
@@ -159,7 +157,6 @@ impl TcpParams {
     }
 }
 
-/// TCP implementation of a node.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum TransportSpec {
     #[default]

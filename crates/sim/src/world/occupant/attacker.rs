@@ -31,10 +31,8 @@ pub(in crate::world) struct Attacker {
     counters: AttackerCounters,
 }
 
-/// Frames of an attacker by their outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AttackerCounters {
-    /// Frames that left.
     pub sent: u64,
     /// Frames that left and were acknowledged by a radio.
     pub acknowledged: u64,

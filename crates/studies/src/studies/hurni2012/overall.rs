@@ -9,11 +9,9 @@ use super::scenes::{
 use super::throughput::{IDLE_CACHE, LINKS, RETRIES, STALE};
 use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
 
-/// Means over all hops, by MAC and variant.
 pub struct Means(Vec<(Mac, Variant, Handle)>);
 
 impl Means {
-    /// Adds the means of what `read` returns for the runs of `case`.
     pub fn new(
         figure: &mut Figure,
         case: fn(Mac, Variant, u32) -> Case,

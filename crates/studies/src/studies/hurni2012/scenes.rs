@@ -116,9 +116,7 @@ fn scene(percent: u32) -> Scene {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mac {
     pub name: &'static str,
-    /// Word for the MAC in the names of the criteria.
     pub word: &'static str,
-    /// The letter in its figures' numbers.
     pub letter: &'static str,
     access: &'static str,
     /// Whether radios accept frames for other nodes, which an address filter would drop. The paper
@@ -299,15 +297,12 @@ pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
         .set("mac.security_bytes", 0)
 }
 
-/// Rules that a cache follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     pub name: &'static str,
-    /// Their word in the criteria.
     pub word: &'static str,
 }
 
-/// The rules on which the paper's build.
 pub const EARLIER: [Rules; 2] = [
     Rules {
         name: "DTC",
@@ -336,7 +331,6 @@ pub const SEGMENTS: Metric = Metric::new("segments", "");
 /// Radio-on time of the sender, the receiver and the routers between them, per received segment.
 pub const RADIO: Metric = Metric::new("radio on", "s a segment");
 
-/// Reads [`SEGMENTS`], of 16 bytes.
 pub fn segments(run: &Run) -> Reading {
     Ok(bytes(run)? / SEGMENT)
 }
@@ -426,7 +420,6 @@ pub fn ratios(all: &[f64]) -> impl Iterator<Item = f64> + '_ {
     one.iter().zip(other).map(|(one, other)| one / other)
 }
 
-/// Returns the ratio of the means of the numbers from [`beside`].
 pub fn ratio_of_means(all: &[f64]) -> f64 {
     let (one, other) = all.split_at(all.len() / 2);
     one.iter().sum::<f64>() / other.iter().sum::<f64>()

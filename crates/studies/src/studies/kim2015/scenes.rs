@@ -214,11 +214,9 @@ impl Building {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     pub name: &'static str,
-    /// Word for the traffic in the names of the criteria.
     pub word: &'static str,
     /// The names of its scenes with five hops, with seven hops, and with [`Building::Neck`].
     scenes: [&'static str; 3],
-    /// The name of its scene over measured links.
     pub over_links: &'static str,
     is_tcp: bool,
     is_up: bool,
@@ -308,7 +306,6 @@ fn app_of(node: &str) -> String {
 
 /// TinyOS's default window.
 const STOCK_WINDOW: &str = "200 B";
-/// The name of series with [`STOCK_WINDOW`].
 pub const STOCK: &str = "TCP down, a window of 200 bytes";
 
 /// Packets per minute that each node sends or receives.

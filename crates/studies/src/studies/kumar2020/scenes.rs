@@ -125,7 +125,6 @@ pub fn downlink() -> Case {
     ])
 }
 
-/// The protocol of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaks {
     Http,

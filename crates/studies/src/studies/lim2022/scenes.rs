@@ -81,9 +81,7 @@ pub const RANGES: [u32; 6] = [50, 60, 70, 80, 90, 100];
 
 #[derive(Clone, Copy)]
 pub struct Load {
-    /// The letter in its figures' numbers.
     pub letter: &'static str,
-    /// Segments per minute that each node makes.
     pub a_minute: u32,
 }
 
@@ -120,7 +118,6 @@ impl Mac {
         }
     }
 
-    /// Returns its word in the criteria.
     pub fn word(self) -> String {
         self.name().to_lowercase().replace(' ', "")
     }
@@ -138,11 +135,9 @@ impl Mac {
     }
 }
 
-/// A TCP at the nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
     pub name: &'static str,
-    /// Word for the TCP in the names of the criteria.
     pub word: &'static str,
     transport: &'static str,
 }
@@ -167,7 +162,6 @@ pub const BEYOND: Tcp = Tcp {
 pub const OTHER_TIMER: &str =
     "the paper does not state which timer its figures use; with the other timer this row holds";
 
-/// The TCPs that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
 /// A value of Contiki that the first version of the scenes lacked.
@@ -264,7 +258,6 @@ pub fn lines(
     TIMERS.map(|tcp| Mac::ALL.map(|mac| line(figure, metric, (tcp, mac), load, read.clone())))
 }
 
-/// Returns the segments that the server received.
 pub fn segments(run: &Run) -> Reading {
     run.flow_sum("readings", "/readings/delivered")
 }

@@ -17,7 +17,6 @@ pub struct Transfer;
 pub struct Charge {
     /// Charge of the leaf's radio, in mC.
     pub mc: Option<f64>,
-    /// Frames that all nodes sent.
     pub frames: Option<f64>,
 }
 

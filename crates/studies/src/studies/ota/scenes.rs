@@ -161,7 +161,6 @@ pub enum Fault {
 impl Fault {
     pub const ALL: [Fault; 4] = [Fault::None, Fault::Parent, Fault::Reboot, Fault::Link];
 
-    /// Returns its name on the first axis.
     pub const fn name(self) -> &'static str {
         match self {
             Fault::None => "nothing",

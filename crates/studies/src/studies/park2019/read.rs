@@ -46,14 +46,12 @@ fn throughputs(run: &Run) -> Result<Vec<f64>, Gap> {
     Ok(all)
 }
 
-/// Reads [`THROUGHPUT`] of the node with this number.
 pub fn throughput_of(run: &Run, number: u32) -> Reading {
     let all = throughputs(run)?;
     let at = (number as usize).wrapping_sub(1);
     all.get(at).copied().ok_or(Gap::Nothing)
 }
 
-/// Reads [`TOGETHER`], the sum of the nodes' throughputs.
 pub fn together(run: &Run) -> Reading {
     Ok(throughputs(run)?.iter().sum())
 }
@@ -73,7 +71,6 @@ pub fn rate(run: &Run) -> Reading {
     Ok(8.0 * BYTES * NODES as f64 / duration(run)? / 1_000.0)
 }
 
-/// Returns Jain's index of the nodes' throughputs.
 pub fn jain(run: &Run) -> Reading {
     jain_of(&throughputs(run)?)
 }
@@ -236,7 +233,6 @@ pub fn lost_at_nodes(run: &Run) -> Reading {
     Ok(nodes.iter().skip(1).map(|node| lost(node, &causes)).sum())
 }
 
-/// Reads [`READINGS_LOST`] over all nodes.
 pub fn readings_lost(run: &Run) -> Reading {
     Ok(100.0 * (1.0 - mean(&delivery(run, READINGS)?)?))
 }

@@ -100,7 +100,6 @@ connections = 64
 pub const NODES: usize = 30;
 /// Number of nodes of testbed-1 in the room, which come first; the others are in the corridor.
 pub const IN_ROOM: usize = 12;
-/// Bytes that each node sends.
 pub const BYTES: f64 = 19_000.0;
 /// Start of all flows in seconds; the mesh forms in the ten minutes before.
 pub const BEGIN_S: f64 = 600.0;

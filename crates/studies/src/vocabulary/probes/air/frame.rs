@@ -22,15 +22,12 @@ pub struct Parts {
     pub ip: usize,
     /// Whether the datagram continues in other frames.
     pub is_part: bool,
-    /// TCP's header, if the frame contains it.
     pub tcp: Option<Tcp>,
 }
 
 pub struct Tcp {
     pub len: usize,
-    /// SEG.SEQ.
     pub seq: u32,
-    /// SEG.ACK, if present.
     pub ack: Option<u32>,
     /// SEG.WND in bytes.
     pub window: u32,

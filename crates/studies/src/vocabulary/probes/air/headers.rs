@@ -32,15 +32,11 @@ pub struct HeaderBytes<T> {
     pub mac: T,
     /// The fragment header and the first byte of a compressed header.
     pub lowpan: T,
-    /// The other bytes of a compressed header.
     pub ip: T,
-    /// TCP with its options.
     pub tcp: T,
-    /// Sum of all layers.
     pub total: T,
 }
 
-/// Header bytes of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Bytes {
     first: Option<HeaderBytes<Range>>,
@@ -53,7 +49,6 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Returns the header bytes of the first frame of a segment.
     pub fn first(&self) -> Result<HeaderBytes<Range>, Gap> {
         self.first.ok_or(Gap::Nothing)
     }

@@ -19,9 +19,7 @@ pub struct Pieces {
 
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Counted {
-    /// Segments with data.
     pub data: u32,
-    /// Small segments with data.
     pub small: u32,
 }
 

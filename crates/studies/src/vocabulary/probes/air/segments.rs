@@ -24,17 +24,11 @@ pub struct Segments {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
-    /// Segments with SYN.
     pub syns: u32,
-    /// Segments with SYN that announce an MSS.
     pub syns_with_mss: u32,
-    /// Segments without SYN.
     pub others: u32,
-    /// Segments without SYN that have timestamps.
     pub others_with_timestamps: u32,
-    /// Segments with data.
     pub data: u32,
-    /// Retransmitted segments with data.
     pub again: u32,
     /// Segments of the receiver without data.
     pub acks: u32,
