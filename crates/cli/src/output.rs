@@ -33,10 +33,6 @@ pub fn wireshark_option(scenario: &Scenario) -> String {
 
 /// Creates a capture at `path` of the frames of `scenario`, with the keys and names that its reader
 /// needs; - is standard output. `origin` is the start of a run in real time, since 1970.
-///
-/// # Errors
-///
-/// If it cannot be created or written.
 pub fn capture(
     path: &Path,
     scenario: &Scenario,
@@ -59,10 +55,6 @@ pub fn capture(
 }
 
 /// Writes `text` to standard output; a closed pipe is not a failure.
-///
-/// # Errors
-///
-/// Those of the operating system, such as a full disk.
 pub fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -54,9 +54,6 @@ struct StoredText {
 impl Results {
     /// Opens the file at `path` for a program whose sources have `fingerprint` ([`FINGERPRINT`]),
     /// or creates it.
-    ///
-    /// # Errors
-    /// The file is damaged, is not a results file, or cannot be opened.
     pub fn open(path: &Path, fingerprint: &str) -> Result<Results, ResultsError> {
         let open = || {
             let connection = Connection::open(path)?;

@@ -103,9 +103,6 @@ fn finite(value: f64) -> Option<f64> {
 
 impl Figure {
     /// Returns the figure's rows for `seeds` seeds, from the stored runs in `results`.
-    ///
-    /// # Errors
-    /// The results cannot be read, or a row reads a value that no run has.
     pub fn rows(
         &self,
         study: &'static str,

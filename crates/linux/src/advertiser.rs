@@ -127,10 +127,6 @@ pub struct Advertiser {
 impl Advertiser {
     /// Advertises `prefix`/64 on `interface`, from the first [`Advertiser::turn`] on.
     /// `seed` jitters the times.
-    ///
-    /// # Errors
-    ///
-    /// [`AdvertiserError`].
     pub fn new(interface: &str, prefix: Ipv6Addr, seed: u64) -> Result<Self, AdvertiserError> {
         let index = if_nametoindex(interface)
             .map_err(|_| AdvertiserError::NoInterface(interface.to_owned()))?;

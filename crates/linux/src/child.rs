@@ -41,10 +41,6 @@ impl Companion {
 
     /// Starts the program, with no signal blocked; it gets a SIGHUP should this
     /// process die.
-    ///
-    /// # Errors
-    ///
-    /// The program cannot be found or started.
     pub fn spawn(command: &mut Command) -> io::Result<Companion> {
         prctl::set_child_subreaper(true)?;
         // SAFETY: between fork and exec only async-signal-safe calls are

@@ -40,10 +40,7 @@ pub trait MeshTcp {
     fn send(&mut self, conn: &mut Self::Conn, bytes: &[u8]) -> Result<usize, Broken>;
 
     /// Receives bytes that have arrived.
-    ///
-    /// # Errors
-    ///
-    /// [`Broken`] if no more bytes can arrive although the peer did not end its stream.
+    /// Returns [`Broken`] if the connection has ended without the peer's FIN.
     fn recv(&mut self, conn: &mut Self::Conn, out: &mut [u8]) -> Result<Received, Broken>;
 
     /// Ends the sending direction after the queued bytes; the peer may continue to send.

@@ -79,10 +79,6 @@ pub(crate) const SIOCSIFADDR_IN6: Request<libc::in6_ifreq> =
 pub(crate) const SIOCADDRT_IN6: Request<In6Rtmsg> = unsafe { Request::new(libc::SIOCADDRT as _) };
 
 /// Makes the request.
-///
-/// # Errors
-///
-/// Whatever the kernel answers.
 pub(crate) fn call<T>(
     fd: BorrowedFd<'_>,
     request: &Request<T>,

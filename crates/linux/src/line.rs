@@ -36,9 +36,6 @@ pub enum LineAddress {
 
 impl LineAddress {
     /// Parses `text`; relative paths start at `folder`.
-    ///
-    /// # Errors
-    /// What is allowed.
     pub fn parse(text: &str, folder: &Path) -> Result<LineAddress, String> {
         const ALLOWED: &str =
             "allowed: unix-listen:FILE, unix:FILE, tcp-listen:ADDRESS:PORT, tcp:ADDRESS:PORT";
@@ -65,9 +62,6 @@ pub struct LineWatch(Arc<Epoll>);
 
 impl LineWatch {
     /// Makes a watch without lines.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn new() -> io::Result<LineWatch> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         Ok(LineWatch(Arc::new(epoll)))

@@ -62,10 +62,6 @@ fn enter_as_user() -> Result<(), NamespaceError> {
 
 /// Determines in a short-lived child whether [`enter`] and then [`Tun::create`] would work, because
 /// an attempt in this process could not be undone.
-///
-/// # Errors
-///
-/// The error of [`enter`], or [`NamespaceError::NoTun`].
 pub fn probe(config: &TunConfig) -> Result<(), NamespaceError> {
     const NO_TUN: i32 = 255;
     // SAFETY: callers are single-threaded (`enter` would be refused otherwise), so no lock can be

@@ -135,10 +135,6 @@ pub struct NfQueue {
 
 impl NfQueue {
     /// Opens queue `number`, in which at most `packets` are held.
-    ///
-    /// # Errors
-    ///
-    /// [`QueueError`]; each states what to do.
     pub fn open(number: u16, packets: u32) -> Result<NfQueue, QueueError> {
         let socket = socket(
             AddressFamily::Netlink,
@@ -181,10 +177,7 @@ impl NfQueue {
     }
 
     /// Returns the next packet in the kernel's queue; `None` if there is none now.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's. It skips lost notices (ENOBUFS), whose packets have passed.
+    /// Ignores lost notices (ENOBUFS), whose packets have passed.
     pub fn recv(&mut self) -> io::Result<Option<QueuedPacket<'_>>> {
         let len = loop {
             let flags = MsgFlags::MSG_DONTWAIT;
@@ -214,10 +207,6 @@ impl NfQueue {
     }
 
     /// Accepts a packet. [`NfQueue::flush`] sends the verdict at the latest.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn accept(&mut self, id: u32) -> io::Result<()> {
         self.verdict(VERDICT, id);
         if self.verdicts.len() >= VERDICTS * VERDICT_LEN {
@@ -227,10 +216,6 @@ impl NfQueue {
     }
 
     /// Sends all verdicts to the kernel.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn flush(&mut self) -> io::Result<()> {
         if self.verdicts.is_empty() {
             return Ok(());

@@ -39,10 +39,6 @@ impl Signals {
 
     /// Watches as [`Signals::watch`], and Ctrl-Z does not stop the process either: the process gets
     /// [`Notice::Stop`], and calls [`stop`] when it is ready.
-    ///
-    /// # Errors
-    ///
-    /// As [`Signals::watch`].
     pub fn watch_stop() -> io::Result<Signals> {
         Self::of(&[Signal::SIGTSTP])
     }
@@ -64,10 +60,6 @@ impl Signals {
     }
 
     /// Returns the next signal that has arrived, if any.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
     pub fn next(&self) -> io::Result<Option<Notice>> {
         let Some(info) = self.fd.read_signal()? else {
             return Ok(None);

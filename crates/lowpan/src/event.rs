@@ -60,7 +60,6 @@ pub trait FrameRoom {
     fn room(&mut self, dst: Address) -> Option<&mut [u8]>;
 }
 
-/// One buffer for frames to all destinations.
 impl FrameRoom for &mut [u8] {
     fn room(&mut self, _: Address) -> Option<&mut [u8]> {
         Some(self)

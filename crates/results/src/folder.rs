@@ -71,9 +71,6 @@ pub fn file(path: &Path, name: &str) -> PathBuf {
 }
 
 /// Creates a folder for a result.
-///
-/// # Errors
-/// The folder cannot be created, or is not empty.
 pub fn create(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)?;
     match path.read_dir()?.next() {

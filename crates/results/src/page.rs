@@ -12,9 +12,6 @@ use crate::report::{Problem, Report};
 const NODES: usize = 12;
 
 /// Renders the page of the result with these files; `version` is the program's.
-///
-/// # Errors
-/// A file cannot be read or has another type, or there is no report.
 pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     let path = files.report.as_deref();
     let path = path.ok_or_else(|| {

@@ -33,9 +33,6 @@ pub trait Line: Send {
 /// Opens lines.
 pub trait Lines {
     /// Opens the line of `node`, whose address is `line`.
-    ///
-    /// # Errors
-    /// The problem, in a line.
     fn open(&self, node: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String>;
 }
 

@@ -73,9 +73,6 @@ pub struct ForeignSpec<'a> {
 /// Loads nodes, each independent of the others.
 pub trait Loader {
     /// Loads the node `spec`.
-    ///
-    /// # Errors
-    /// The problem with the module, in a line.
     fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String>;
 }
 

@@ -111,9 +111,6 @@ fn one() -> u64 {
 impl Plan {
     /// Reads the sweep at `path`, and checks every point, so that a wrong key or value is an error
     /// now instead of during the sweep.
-    ///
-    /// # Errors
-    /// The file cannot be read or is invalid; the error names the key and the allowed values.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let read = || {
             let text = std::fs::read_to_string(path);

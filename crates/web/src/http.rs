@@ -42,9 +42,6 @@ const NO_DESCRIPTOR: Duration = Duration::from_millis(100);
 const BACKLOG: i32 = 1_024;
 
 /// Listens at `address`, without waiting.
-///
-/// # Errors
-/// The operating system's.
 pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     SockRef::from(&listener).listen(BACKLOG)?;

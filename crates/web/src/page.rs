@@ -37,9 +37,6 @@ pub struct PageServer {
 
 impl PageServer {
     /// Listens at `address`.
-    ///
-    /// # Errors
-    /// The operating system's, for example because another program listens there.
     pub fn listen(address: SocketAddr, kind: PageKind) -> io::Result<PageServer> {
         let listener = http::listen(address)?;
         Ok(PageServer {

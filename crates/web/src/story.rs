@@ -51,9 +51,6 @@ impl<W: Write> Writer<W> {
 
     /// Writes the changes since the last call. Call it often, because a world's tape is
     /// bounded. Returns the number of frames.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn write(&mut self, world: &mut World) -> io::Result<usize> {
         let (changes, sample) = (world.live_changes(), world.live_sample());
         let now = world.now().as_micros();
@@ -71,9 +68,6 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes buffered data to the file.
-    ///
-    /// # Errors
-    /// Those of `out`.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -129,9 +123,6 @@ struct Head<'a> {
 
 impl<R: Read + Seek> Reader<R> {
     /// Reads through a recording.
-    ///
-    /// # Errors
-    /// [`StoryError`].
     pub fn open(input: R) -> Result<Reader<R>, StoryError> {
         let mut input = BufReader::with_capacity(1 << 18, input);
         let mut line = String::new();
@@ -216,9 +207,6 @@ impl<R: Read + Seek> Reader<R> {
 
     /// Continues at the last position at or before `t`, in microseconds; returns the state at this
     /// position.
-    ///
-    /// # Errors
-    /// Those of the file.
     pub fn seek(&mut self, t: u64) -> io::Result<Story> {
         let after = self.places.partition_point(|(at, _)| *at <= t);
         let (_, byte) = self.places[after.saturating_sub(1)];
@@ -229,9 +217,6 @@ impl<R: Read + Seek> Reader<R> {
     }
 
     /// Returns the next line and its time; `None` at the end.
-    ///
-    /// # Errors
-    /// Those of the file.
     pub fn read(&mut self) -> io::Result<Option<(u64, &str)>> {
         loop {
             let len = next_line(&mut self.input, &mut self.line)?;

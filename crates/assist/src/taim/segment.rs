@@ -13,12 +13,9 @@ pub struct End {
     pub port: u16,
 }
 
-/// The end that sent a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum From {
-    /// The end that is numerically lower.
     Lower,
-    /// The other end.
     Upper,
 }
 

@@ -88,10 +88,6 @@ const AHEAD: usize = 16;
 
 impl Capture {
     /// Begins to read `input`, which may be compressed by gzip or Zstandard.
-    ///
-    /// # Errors
-    ///
-    /// The input cannot be read, or is no capture.
     pub fn open(input: Box<dyn Read>) -> Result<Capture, NotOpen> {
         let mut input = Input::of(input).map_err(NotOpen::Unreadable)?;
         let mut magic = [0; 4];

@@ -62,9 +62,6 @@ pub struct Line {
 
 impl Line {
     /// Opens the line.
-    ///
-    /// # Errors
-    /// The operating system's, such as a missing file or a lack of permission.
     pub fn open(spec: &LineSpec) -> io::Result<Line> {
         match spec {
             LineSpec::Uart { path, baud } => {

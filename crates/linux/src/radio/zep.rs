@@ -51,9 +51,6 @@ pub enum NotZep {
 
 impl<'a> Datagram<'a> {
     /// Parses a datagram.
-    ///
-    /// # Errors
-    /// The reason for which the datagram is ignored.
     pub fn parse(bytes: &'a [u8]) -> Result<Datagram<'a>, NotZep> {
         let (header, psdu) = bytes.split_at_checked(HEADER_LEN).ok_or(NotZep::Unknown)?;
         let [b'E', b'X', 2, DATA, channel, d1, d0, _mode, lqi, rest @ ..] = header else {

@@ -262,7 +262,6 @@ pub trait Cycle<W> {
     fn short(&self, from: Address) -> ([u8; 6], usize);
 }
 
-/// The cycle of a method without one.
 impl<W> Cycle<W> for Infallible {
     fn status(&self, _: &Target) -> CycleStatus {
         match *self {}

@@ -26,9 +26,6 @@ impl Side {
 /// Loads the runs of a result: a result folder, a folder of result folders, a JSON file of one
 /// result or a list, or the results file of a sweep or study. For a folder of many, `step` receives
 /// the numbers of read and of all reports.
-///
-/// # Errors
-/// The path cannot be read, or is not a result.
 pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     let mut side = Side::default();
     let meta = path.metadata().map_err(|error| Problem::io(path, error))?;

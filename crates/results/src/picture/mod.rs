@@ -49,9 +49,6 @@ const BARS: usize = 40;
 
 /// Returns the pictures of a result. If `only` is not empty, they show only the flows and nodes
 /// with these names.
-///
-/// # Errors
-/// A file cannot be read, has another type, or does not have such a name.
 pub fn pictures(files: &Files, only: &[String]) -> Result<Vec<Picture>, Problem> {
     let mut pictures = Vec::new();
     let report = match &files.report {

@@ -21,9 +21,6 @@ pub struct NoiseTrace {
 
 impl NoiseTrace {
     /// Reads the text in `reader`. Ignores empty lines.
-    ///
-    /// # Errors
-    /// The problem in the file with line, column and the allowed values.
     pub fn read(reader: impl BufRead) -> Result<NoiseTrace, FileError> {
         let mut lines = Lines::new(reader);
         let mut samples_dbm = Vec::new();

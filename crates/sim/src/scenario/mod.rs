@@ -48,10 +48,6 @@ const UNTOLD: [&str; 2] = ["seed", "security.key"];
 impl Scenario {
     /// Loads the scenario at `path` with `overrides` of keys by dotted path. If the file does not
     /// exist, loads the built-in scenario of that name.
-    ///
-    /// # Errors
-    /// [`ScenarioError`] with the line of the file or the override, the problem and the allowed
-    /// values.
     pub fn load(path: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let file = Path::new(path);
         let built_in = BUILT_IN.iter().find(|scenario| scenario.name == path);
@@ -65,9 +61,6 @@ impl Scenario {
     }
 
     /// Reads `text`, the content of `file`, with `overrides`.
-    ///
-    /// # Errors
-    /// As for [`Scenario::load`].
     pub fn parse(
         file: &str,
         text: &str,
@@ -79,9 +72,6 @@ impl Scenario {
     /// Reads a scenario like [`Scenario::parse`], and allows the names in `given` as congestion
     /// control. The caller passes their implementation to
     /// [`WorldBuilder::controllers`](crate::WorldBuilder::controllers).
-    ///
-    /// # Errors
-    /// As for [`Scenario::load`].
     pub fn parse_with(
         file: &str,
         text: &str,

@@ -43,9 +43,6 @@ pub trait FrameTrace {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError>;
 
     /// Makes the recorded part visible to other programs.
-    ///
-    /// # Errors
-    /// As for [`frame`](Self::frame).
     fn flush(&mut self) -> Result<(), TraceError>;
 }
 

@@ -73,9 +73,6 @@ pub struct PcapngFile<F: Truncate = File> {
 
 pub trait Truncate: Write {
     /// Truncates the file to the first `len` bytes.
-    ///
-    /// # Errors
-    /// Those of the operating system.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
 }
 
@@ -98,9 +95,6 @@ impl Truncate for io::Stdout {
 
 impl PcapngFile {
     /// Creates the file at `path`, or replaces it.
-    ///
-    /// # Errors
-    /// If it cannot be created or written.
     pub fn create(path: &Path, notes: &Notes) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::create(path) {
@@ -112,9 +106,6 @@ impl PcapngFile {
 
 impl<F: Truncate> PcapngFile<F> {
     /// Creates a capture that writes to `file`, called `path` in errors. Writes its header at once.
-    ///
-    /// # Errors
-    /// If it cannot be written.
     pub fn new(file: F, path: String, notes: &Notes) -> Result<Self, TraceError> {
         let mut capture = PcapngFile {
             file,

@@ -126,9 +126,6 @@ impl<'a> WorldBuilder<'a> {
     }
 
     /// Builds the world. Its applications start at once.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the scenario is inconsistent, or a node cannot be loaded or reached.
     pub fn build(mut self) -> Result<World, BuildError> {
         check(self.scenario)?;
         let mut scenario = self.scenario.clone();
@@ -252,9 +249,6 @@ impl World {
 
     /// Builds the world of a scenario with its applications, which start at once; `seed` replaces
     /// the scenario's own.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the scenario is inconsistent.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
         World::builder(scenario).seed(seed).build()
     }

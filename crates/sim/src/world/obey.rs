@@ -21,9 +21,7 @@ const EDGE_DB: f64 = 6.0;
 
 impl World {
     /// Carries out the command of a viewer. Returns a sentence that describes the effect.
-    ///
-    /// # Errors
-    /// [`Refusal`]; the world is then unchanged.
+    /// After a [`Refusal`] the world is unchanged.
     pub fn command(&mut self, command: &Command) -> Result<String, Refusal> {
         let said = match *command {
             Command::Kill { node } => self.kill(node)?,

@@ -22,7 +22,6 @@ pub type Node = redpoll_stack::Node<HeapMemory>;
 /// Greatest length of a packet in bytes (RFC 8200 §5).
 pub const MTU: usize = 1280;
 
-/// Returns the address of node `number`.
 pub fn address(number: u8) -> Addr {
     let mut address = [0; 16];
     (address[0], address[15]) = (0xfd, number);

@@ -17,9 +17,6 @@ pub trait StreamTransport: Transport {
     fn is_there(&self) -> bool;
 
     /// See [`Streams::listen`].
-    ///
-    /// # Errors
-    /// As there.
     fn listen(&mut self, port: u16) -> Result<ListenerId, Error>;
 
     /// See [`Streams::accept`].
@@ -38,15 +35,9 @@ pub trait StreamTransport: Transport {
     ) -> Result<ConnId, Error>;
 
     /// See [`Streams::send`].
-    ///
-    /// # Errors
-    /// As there.
     fn send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error>;
 
     /// See [`Streams::recv`].
-    ///
-    /// # Errors
-    /// As there.
     fn recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error>;
 
     /// See [`Streams::close`].

@@ -80,9 +80,6 @@ const STEPS: usize = 5;
 
 impl Goal {
     /// Reads the goal at `path`, and checks every value of every key.
-    ///
-    /// # Errors
-    /// The file cannot be read or is invalid; the error names the key and the allowed values.
     pub fn load(path: &Path) -> Result<Goal, PlanError> {
         let read = || {
             let text = std::fs::read_to_string(path);

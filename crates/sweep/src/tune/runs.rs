@@ -40,9 +40,6 @@ impl<'a> Runs<'a> {
 
     /// Searches, and judges the result with the held-out seeds. Returns `None` if no point was
     /// valid.
-    ///
-    /// # Errors
-    /// Those of `conduct` and of the results.
     pub fn tune<E: From<StudyError>>(
         mut self,
         conduct: &mut Conduct<'_, E>,

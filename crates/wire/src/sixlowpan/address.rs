@@ -7,18 +7,15 @@ use crate::ieee802154::Address;
 use crate::ipv6::addr::{self, iid, iid_from_short, iid_of};
 use redpoll_base::Addr;
 
-/// The compression of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
     /// SAC or DAC: whether a context is used.
     pub stateful: bool,
-    /// SAM or DAM.
     pub bits: u16,
     /// The context, 0 if none is used.
     pub cid: u8,
 }
 
-/// A compressed address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoded {
     /// The mode bits.
@@ -48,7 +45,6 @@ impl Encoded {
         }
     }
 
-    /// Returns the in-line bytes.
     pub fn inline(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -68,7 +64,6 @@ const LINK_LOCAL: Context = Context {
     compress: true,
 };
 
-/// Returns the shortest encoding of a source address.
 pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
     if addr.is_unspecified() {
         // RFC 6282 §3.1.1: SAC = 1, SAM = 00.
@@ -77,7 +72,6 @@ pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded
     encode_unicast(addr, link, contexts)
 }
 
-/// Reads a source address.
 pub fn decode_source(
     mode: Mode,
     link: Address,
@@ -153,7 +147,6 @@ pub fn decode_unicast(
     Ok(context.join(iid))
 }
 
-/// Returns the shortest encoding of a multicast destination.
 #[inline(never)] // size
 pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
     match addr.0 {
@@ -179,7 +172,6 @@ pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
     }
 }
 
-/// Reads a multicast destination.
 #[inline(never)] // size
 pub fn decode_multicast(
     mode: Mode,

@@ -41,7 +41,6 @@ fn kind(encoding: u8) -> Result<EncodedHeader, Error> {
     Ok(EncodedHeader::Extension(number))
 }
 
-/// Returns the next-header number of an encoding byte.
 pub fn next_header_of(encoding: u8) -> Result<u8, Error> {
     Ok(match kind(encoding)? {
         EncodedHeader::Udp => next_header::UDP,

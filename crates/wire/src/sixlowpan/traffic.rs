@@ -20,7 +20,6 @@ pub enum Tf {
     EcnFlow,
     /// 10: ECN, DSCP; one byte.
     Class,
-    /// 11: all are zero.
     Elided,
 }
 
@@ -55,7 +54,6 @@ impl Tf {
         }
     }
 
-    /// Writes the in-line bytes.
     pub fn emit(self, ip: &Ipv6Header, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let class = (ip.ecn.bits() << ECN_SHIFT) | ip.dscp & 0x3f;
         let flow = ip.flow_label & 0xf_ffff;

@@ -68,9 +68,6 @@ pub struct Record {
 
 impl K7 {
     /// Reads the text in `reader`, and keeps the rows of `channel`.
-    ///
-    /// # Errors
-    /// The problem in the file with line, column and the allowed values.
     pub fn read(reader: impl BufRead, channel: u8) -> Result<K7, FileError> {
         let mut lines = Lines::new(reader);
         let header = Header::read(&mut lines)?;

@@ -38,9 +38,6 @@ impl Port {
     }
 
     /// Opens `port`.
-    ///
-    /// # Errors
-    /// As `Node::udp_bind`.
     pub(super) fn open(&mut self, cx: &mut Context<'_>, port: u16) -> Result<(), Error> {
         self.socket = Some(cx.node.udp_bind(port)?);
         Ok(())

@@ -19,9 +19,6 @@ use crate::traffic::{App, Context};
 const PAUSE: Duration = Duration::from_secs(3);
 
 /// Returns the flow of an announced leaf, and its progress in an image of `bytes` bytes.
-///
-/// # Errors
-/// The status of the answer to an invalid announcement.
 pub(super) fn hello(
     request: &Incoming,
     from: Peer,
