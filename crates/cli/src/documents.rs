@@ -26,7 +26,6 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// Returns the commands of the shell blocks of a document that begin with `redpoll`.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_shell = false;
@@ -49,7 +48,6 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// Returns the words of a command, without redirections, pipes and comments.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

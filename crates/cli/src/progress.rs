@@ -5,7 +5,6 @@ use std::io::{IsTerminal as _, Read};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Number of updates of a progress bar per second.
 const HZ: u8 = 10;
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";

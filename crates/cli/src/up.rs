@@ -211,7 +211,6 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }
 
-/// Gives up rights that are no longer needed once the mesh is up.
 fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
     // A program next to the mesh can become another user, except one that runs as a --user.
     let mut keeps = &[][..];
@@ -421,7 +420,6 @@ fn advertiser(
 
 const FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 
-/// Returns the program to run with the mesh, if requested.
 fn companion(args: &UpArgs) -> Option<Command> {
     if args.demo {
         let mut command = Command::new("/proc/self/exe");

@@ -68,7 +68,6 @@ struct Player {
     reader: Reader<File>,
     desk: Desk,
     end: u64,
-    /// The time up to which the recording was sent.
     t: u64,
     next: Option<(u64, String)>,
     anchor: Anchor,

@@ -15,7 +15,6 @@ use crate::lowpan::{Body, Lowpan};
 use crate::mac::{Kind, Mac};
 use crate::upper::Verdict;
 
-/// The network's parameters that frames are decoded with.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// Prefixes that compressed addresses leave out.

@@ -63,7 +63,6 @@ pub struct Field {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layer {
     pub name: &'static str,
-    /// The layer's part of the line that summarises the frame.
     pub title: String,
     pub fields: Vec<Field>,
 }
@@ -89,7 +88,6 @@ impl Layer {
         self.add(name, Value::Number(number.into()));
     }
 
-    /// Adds an integer that is written in hexadecimal with `digits` digits.
     pub fn hex(&mut self, name: &'static str, number: impl Into<u64>, digits: usize) {
         self.add(name, Value::Hex(number.into(), digits));
     }

@@ -19,7 +19,6 @@ pub(crate) enum Next {
 }
 
 impl Held {
-    /// Replaces the content by the output of `write`, which returns its length.
     pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8; HELD]) -> usize) {
         self.sent = 0;
         self.end = write(&mut self.bytes).min(HELD);

@@ -63,7 +63,6 @@ impl Session {
         self.conn == Some(conn)
     }
 
-    /// Returns the time at which the connection is given up.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         let end = self.moved + PATIENCE;
         let look = self.begun + GRACE;

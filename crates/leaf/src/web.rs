@@ -42,7 +42,6 @@ pub(crate) struct Web {
     hosts: u8,
     /// A field is not as RFC 9112 §3.2 and §5.1 have it.
     is_bad: bool,
-    /// The part that follows the head of the answer.
     phase: Phase,
 }
 
@@ -142,7 +141,6 @@ impl Web {
         self.ends >= 2
     }
 
-    /// Returns the next action, and puts data to send into `held`.
     pub(crate) fn next(&mut self, held: &mut Held, status: &mut Status) -> Next {
         match self.phase {
             Phase::Reading if !self.is_whole() => Next::Wait,

@@ -281,7 +281,6 @@ fn open() -> Result<File, TunError> {
         })
 }
 
-/// Makes `device` an interface; the answer is the name the kernel gave it.
 fn attach(device: &File, name: &str) -> Result<String, TunError> {
     let mut request = ioctl::ifreq(name).map_err(TunError::at("name the interface"))?;
     request.ifr_ifru.ifru_flags = (libc::IFF_TUN | libc::IFF_NO_PI) as libc::c_short;

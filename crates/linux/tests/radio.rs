@@ -508,7 +508,6 @@ fn a_radio_that_reads_nothing_is_bounded() {
     assert!(rcp.counters().unsent > 0);
 }
 
-/// Returns a radio co-processor that has answered all questions.
 fn set_up_rcp() -> Rcp {
     let mut rcp = Rcp::new(IDENTITY);
     let now = Instant::ZERO;

@@ -101,7 +101,6 @@ pub struct Lowpan<M: Memory> {
     /// Earliest time of the next fragment of the datagram in service.
     gap_until: Instant,
     pause: Duration,
-    /// Earliest start of the next datagram.
     paused_until: Option<Instant>,
     red: Option<Red>,
     frame_out: bool,

@@ -37,7 +37,6 @@ pub(crate) enum State {
     Queued {
         next_hop: Address,
     },
-    /// The packet waits for the request of a sleepy node.
     Indirect(Indirect),
     /// The packet was sent or dropped, and its caller has not received the event yet.
     Ended {
@@ -51,7 +50,6 @@ pub(crate) enum State {
 pub(crate) struct Partial {
     pub(crate) key: Key,
     pub(crate) first: Instant,
-    /// Time of the latest new fragment.
     pub(crate) progress: Instant,
     pub(crate) seen: Coverage,
 }

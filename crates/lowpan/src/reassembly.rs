@@ -250,7 +250,6 @@ fn find<M: Memory>(pool: &Pool<M>, key: &Key) -> Option<SlotId> {
         .map(|(id, _)| id)
 }
 
-/// Copies a fragment to its place; returns whether the datagram is complete.
 fn place<M: Memory>(
     now: Instant,
     pool: &mut Pool<M>,

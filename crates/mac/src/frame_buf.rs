@@ -45,7 +45,6 @@ impl FrameBuf {
         self.bytes.get_mut(..len).unwrap_or_default()
     }
 
-    /// Sets the length of the frame in the buffer, limited to the capacity.
     pub(crate) fn set_len(&mut self, len: usize) {
         self.len = u8::try_from(len.min(Self::CAPACITY)).unwrap_or_default();
     }

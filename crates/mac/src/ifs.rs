@@ -49,7 +49,6 @@ impl Spacing {
         self.until = now + Duration::from_micros(space);
     }
 
-    /// Returns when the service of the next frame may begin.
     pub(crate) fn service_from(&self) -> Instant {
         match self.how {
             Ifs::Sequential => self.until,
@@ -57,7 +56,6 @@ impl Spacing {
         }
     }
 
-    /// Returns when the radio may assess the channel and send.
     pub(crate) fn assess_from(&self) -> Instant {
         match self.how {
             Ifs::Minimum => {

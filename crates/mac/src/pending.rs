@@ -5,7 +5,6 @@
 /// Number of neighbours with waiting frames at the same time.
 pub const PENDING_MAX: usize = 8;
 
-/// The pending change of the radio's table for one neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct PendingBit {
     neighbour: u16,

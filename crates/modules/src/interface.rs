@@ -225,12 +225,10 @@ impl Interface {
         len > 0
     }
 
-    /// Reports to the module that its frame has been sent.
     pub(crate) fn sent(&self) {
         self.out_size.set(0);
     }
 
-    /// Moves the text that the module has printed to the end of `text`.
     pub(crate) fn take_text(&self, text: &mut Vec<u8>) {
         if self.text_flag.get() == 0 {
             return;

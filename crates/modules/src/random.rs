@@ -14,7 +14,6 @@ thread_local! {
     static STATE: Cell<u64> = const { Cell::new(1) };
 }
 
-/// Selects the random state of the node that runs in this thread from now on.
 pub(crate) fn enter(state: u64) {
     // This keeps the two functions in the linked program.
     std::hint::black_box((

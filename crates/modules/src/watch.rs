@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The state that a loader's nodes and the thread share.
 pub(crate) struct Watch {
     /// Counter of the starts and ends of runs, so it is odd while a node runs.
     turn: AtomicU64,

@@ -74,7 +74,6 @@ pub struct Fetch {
     have: Have,
     head: [u8; HEAD_MAX],
     filled: usize,
-    /// Position in the image at which the body begins.
     offset: u64,
     /// Position in the image at which the body ends.
     end: u64,

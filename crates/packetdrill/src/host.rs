@@ -241,7 +241,6 @@ impl Host {
     }
 }
 
-/// Converts a socket address to the engine's form.
 pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
     Endpoint::new(v4::embed(addr.ip()), addr.port())
 }

@@ -41,7 +41,6 @@ struct State {
     hand_off: bool,
 }
 
-/// A blocking call in the second thread.
 struct Waiting {
     wait: Reason,
     deadline: Option<Instant>,

@@ -40,7 +40,6 @@ struct World {
     /// The sender's SND.UNA and SND.NXT.
     una: u32,
     nxt: u32,
-    /// The first byte of each segment that was sent, and whether it arrived.
     arrived: BTreeMap<u32, bool>,
     event: &'static str,
     seconds: BTreeMap<&'static str, f64>,

@@ -45,7 +45,6 @@ struct Run<'a> {
     plan: &'a Transfer,
     now: Instant,
     peers: [Box<dyn Peer>; 2],
-    /// `pipes[i]` transmits from side i.
     pipes: [Pipe; 2],
     meter: Meter,
     started: Option<Instant>,

@@ -78,7 +78,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         slots.get(..usize::from(self.end)).unwrap_or(slots)
     }
 
-    /// Returns the protocol, and the slots up to the last that has a connection, for changes.
     pub(crate) fn used_mut(&mut self) -> (&mut P, &mut Slots<M, P>) {
         let slots = self.slots.as_mut();
         let end = usize::from(self.end).min(slots.len());
@@ -96,7 +95,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         (slot.generation == generation && slot.control.is_some()).then_some(slot)
     }
 
-    /// Calls `act` with a connection that the application holds.
     fn with<R>(
         &mut self,
         id: ConnId,
@@ -158,7 +156,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         u8::try_from(free).ok().filter(|index| *index < u8::MAX)
     }
 
-    /// Begins a connection in a free slot.
     pub(crate) fn open(
         &mut self,
         index: u8,

@@ -47,7 +47,6 @@ struct Inner {
     stations: Vec<Station>,
 }
 
-/// Pending events of a station, and the task that waits for them.
 #[derive(Default)]
 struct Station {
     inbox: VecDeque<Item>,

@@ -71,7 +71,6 @@ fn fetched(protocol: &str, changes: &[(&str, &str)]) -> ImageFigures {
     image.unwrap_or_else(|| panic!("{protocol} {changes:?}: no image"))
 }
 
-/// Runs a transfer that must complete.
 fn whole(protocol: &str, changes: &[(&str, &str)]) -> ImageFigures {
     let image = fetched(protocol, changes);
     assert_eq!(

@@ -170,7 +170,6 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
     collisions
 }
 
-/// Checks that no node transmits over a frame that its assessment could detect.
 fn check_assessments(frames: &[Frame]) {
     for frame in frames.iter().filter(|frame| frame.to.is_some()) {
         let assessed = frame.start.saturating_sub(TURNAROUND + CCA);

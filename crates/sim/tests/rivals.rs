@@ -71,7 +71,6 @@ fn every_tcp_sends_to_every_other() {
     }
 }
 
-/// Bytes of each transfer over a bad link.
 const BYTES: u64 = 1_500;
 
 /// Checks three hops, each of which loses, duplicates and delays frames; the oracle observes every

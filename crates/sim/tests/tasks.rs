@@ -15,7 +15,6 @@ use redpoll_sim::{Scenario, World};
 
 const FILE: usize = 5_000;
 
-/// Returns four nodes in a line, with one of twenty frames lost.
 fn line() -> (Scenario, World) {
     let overrides = [
         ("medium.success_ratio_rx", "95 %"),

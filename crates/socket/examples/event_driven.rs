@@ -23,7 +23,6 @@ const PORT: u16 = 80;
 /// One-way delay of the link.
 const LATENCY: Duration = Duration::from_millis(20);
 
-/// The client's state between two events.
 struct Upload {
     sent: usize,
 }
@@ -40,7 +39,6 @@ impl Upload {
         }
     }
 
-    /// Passes as much data to the node as it accepts.
     fn fill(&mut self, node: &mut Node, now: Instant, conn: ConnId) {
         while self.sent < BYTES {
             let chunk = [self.sent as u8; 100];
@@ -55,7 +53,6 @@ impl Upload {
     }
 }
 
-/// The server's state between two events.
 #[derive(Default)]
 struct Sink {
     received: usize,
@@ -78,7 +75,6 @@ impl Sink {
         }
     }
 
-    /// Reads received data in place, and consumes it.
     fn empty(&mut self, node: &mut Node, now: Instant, conn: ConnId) {
         let (first, second) = node.tcp_peek(conn);
         let count = first.len() + second.len();
@@ -112,7 +108,6 @@ fn drain(
     }
 }
 
-/// Passes expired timers and arrived packets to a node.
 fn give(node: &mut Node, now: Instant, arriving: &mut Link) {
     node.on_timeout(now);
     while arriving.front().is_some_and(|(at, _)| *at <= now) {

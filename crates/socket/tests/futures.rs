@@ -48,7 +48,6 @@ impl Wake for Flag {
     }
 }
 
-/// Carries packets from one node to the other; returns whether there were any.
 fn carry(from: &World<'_>, to: &World<'_>) -> bool {
     let mut any = false;
     loop {

@@ -72,7 +72,6 @@ fn over_a_fake_device_that_loses_packets() {
     }
 }
 
-/// Carries the packets of one device to the other.
 async fn carry(
     from: &mut embassy_net_driver_channel::TxRunner<'_, MTU>,
     to: &mut embassy_net_driver_channel::RxRunner<'_, MTU>,

@@ -52,7 +52,6 @@ pub(crate) enum NextHop {
 }
 
 impl Origin {
-    /// Whether `next_hop` leads back to the origin, which would be a loop.
     pub(crate) fn is_behind(self, next_hop: NextHop) -> bool {
         match (self, next_hop) {
             (Origin::Link { from, .. }, NextHop::Link(to)) => is_unicast(to) && from == to,

@@ -19,7 +19,6 @@ fn lone() -> Lone {
     Lone::border(|_| {})
 }
 
-/// Type and code of the ICMPv6 message in a packet.
 fn icmp_of(packet: &[u8]) -> (u8, u8) {
     assert_eq!(packet[6], 58, "an ICMPv6 message");
     (packet[40], packet[41])

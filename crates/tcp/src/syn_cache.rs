@@ -37,7 +37,6 @@ const SLACK: Duration = Duration::from_millis(20);
 pub struct HalfOpen {
     /// Number of times the answer was due; 0 in a free entry.
     tries: u8,
-    /// Whether the answer must be retransmitted now.
     due: bool,
     /// Number of our address to which the request was sent.
     local: u8,

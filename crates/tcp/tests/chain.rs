@@ -15,7 +15,6 @@ type Slots = [ChainSlot<Vec<u8>>; BUFFERS.len()];
 
 struct Held {
     desc: SegmentDesc,
-    /// Stream offset of its first byte.
     start: usize,
     read: usize,
 }
@@ -35,7 +34,6 @@ fn byte(at: usize) -> u8 {
 }
 
 impl Rig {
-    /// Establishes a connection and gives it every buffer.
     fn new() -> Rig {
         let now = Instant::from_millis(1_000);
         let config = Config {

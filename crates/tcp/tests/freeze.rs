@@ -95,7 +95,6 @@ impl Two {
         two
     }
 
-    /// Delivers all segments in both directions.
     fn settle(&mut self) {
         loop {
             let mut any = false;

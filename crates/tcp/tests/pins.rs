@@ -45,7 +45,6 @@ const HAPPENINGS: [Happening; 10] = [
 
 struct Held {
     desc: SegmentDesc,
-    /// Stream offset of its first byte.
     start: usize,
     fin: bool,
     bytes: Vec<u8>,

@@ -109,7 +109,6 @@ impl World {
         self.rng.below(limit.max(1) as u32) as usize
     }
 
-    /// Sends a segment of the peer with the current acknowledgment.
     fn tell(&mut self, from: usize, to: usize) {
         let data: Vec<u8> = (from..to).map(byte).collect();
         let mut record = Record::new().seq(1 + from as u32).data(&data);

@@ -189,7 +189,6 @@ impl World {
         );
     }
 
-    /// Acknowledges some data, with another window.
     fn answer(&mut self) {
         let new = self.sent - self.acked;
         self.acked += if self.below(3) == 0 {

@@ -87,7 +87,6 @@ impl<O: Overflow> Node<O> {
         self.take(header.as_bytes())
     }
 
-    /// Delivers a request, and checks whether the answer is a cookie.
     fn ask(&mut self, syn: &Record, by_cookie: bool) -> SynAck {
         match self.input(syn) {
             Answer::Cookie(header) if by_cookie => read(&header),

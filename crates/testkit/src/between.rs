@@ -221,7 +221,6 @@ impl Between {
         }
     }
 
-    /// Reports the transmission or the loss of the oldest segment.
     fn report(&mut self, side: usize, how: u8) {
         let end = &mut self.ends[side];
         let Some((token, bytes)) = end.held.pop_front() else {
@@ -389,7 +388,6 @@ impl Between {
         self.arrive(side, &encode(side, &fields, &payload));
     }
 
-    /// Delivers an ICMP error about a segment of `side`.
     fn icmp(&mut self, side: usize, input: &mut Input<'_>) {
         let quoted = input.near(ISS[side] + 1 + self.ends[side].read as u32);
         let (conn, now) = (&mut self.ends[side].conn, self.now);

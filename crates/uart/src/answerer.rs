@@ -114,7 +114,6 @@ impl Answerer {
         self.request.len > 0 && !self.is_full()
     }
 
-    /// Whether the answer has no room for the longest work.
     pub(crate) fn is_full(&self) -> bool {
         self.answer.len > MESSAGE_MAX - WORK_MAX
     }

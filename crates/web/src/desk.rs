@@ -197,7 +197,6 @@ impl Desk {
         self.flush();
     }
 
-    /// Sends the waiting messages to the server.
     fn flush(&mut self) {
         while !self.outbox.is_empty() {
             let Ok(room) = self.news.try_reserve() else {

@@ -36,7 +36,6 @@ const NEWS: usize = 8;
 const LONGEST: usize = 16 * 1024;
 /// A browser that takes nothing and answers no ping for this long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Time between two pings of a browser.
 const PING: Duration = Duration::from_secs(5);
 /// Requests of pages that wait for the simulation.
 const REQUESTS: usize = 64;

@@ -65,7 +65,6 @@ impl Show {
         Browser { socket }
     }
 
-    /// Returns the status of an HTTP request with these header lines.
     fn status(&self, path: &str, headers: &str) -> u16 {
         self.response(path, headers).0
     }

@@ -94,7 +94,6 @@ fn small(address: SocketAddr) -> TcpStream {
     socket.into()
 }
 
-/// Requests a path as an honest client does, and returns the answer.
 fn get(address: SocketAddr, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream

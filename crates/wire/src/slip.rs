@@ -29,7 +29,6 @@ pub fn encode(packet: &[u8]) -> impl Iterator<Item = u8> {
 #[derive(Debug)]
 pub struct Decoder<'b> {
     room: &'b mut [u8],
-    /// Bytes of the packet so far.
     len: usize,
     is_escaped: bool,
     /// Something is wrong with the packet; the rest of it is passed over.

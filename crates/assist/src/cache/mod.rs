@@ -359,7 +359,6 @@ impl<M: Kinds> Cache<M> {
         Some(place)
     }
 
-    /// Returns whether a reset or a SYN ends the connection of an entry.
     fn ends_with(&self, now: Instant, place: usize, segment: &Segment) -> bool {
         let known = self.flows.as_ref().get(place).and_then(|slot| slot.0);
         known.is_none_or(|flow| flow.ends_with(now, segment))
@@ -411,7 +410,6 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Returns a copy that a newer segment may replace.
     fn replaceable(&self, flow: usize, upper: bool) -> Option<usize> {
         let Choice::Newest { .. } = self.params.choice else {
             return None;

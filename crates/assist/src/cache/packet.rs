@@ -72,7 +72,6 @@ impl Segment {
         !self.flags.intersects(NOT_PLAIN)
     }
 
-    /// Returns whether the segment is plain and has an acknowledgment and no congestion echo.
     pub(super) const fn is_bare(&self) -> bool {
         self.is_plain() && !self.flags.contains(Flags::ECE) && self.flags.ack()
     }

@@ -53,10 +53,8 @@ pub struct FlowSlot {
     /// Progress for [`Lead`](super::Lead).
     pub(super) pace: Pace,
     pub(super) confirmed_at: Instant,
-    /// Time of its last new byte.
     pub(super) active_at: Instant,
     pub(super) is_measured: bool,
-    /// Indices of the first and the last waiting packet.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) waiting: u32,

@@ -368,7 +368,6 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         })
     }
 
-    /// Returns when the next packet may leave.
     fn due(&self) -> Option<Instant> {
         let first = self.schedule.first()?;
         if let Policy::Lead(_) = &self.params.policy {

@@ -82,7 +82,6 @@ impl NetworkArgs {
         }
     }
 
-    /// Returns the meaning of the last bytes of frames.
     pub fn fcs(&self) -> Fcs {
         match self.fcs {
             FcsArg::Auto => Fcs::Auto,

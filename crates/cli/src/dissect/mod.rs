@@ -155,7 +155,6 @@ fn time(record: &Record) -> String {
     }
 }
 
-/// Returns the line about a record, decoded without the earlier records.
 pub fn line(record: &Record, reading: &Reading) -> String {
     let mut dissector = Dissector::new(reading.clone());
     format!("{} {}", time(record), dissector.record(record).summary())

@@ -17,7 +17,6 @@ pub struct Notes {
     ours: u64,
     /// Frames of other technologies, by name: the count and the first number.
     foreign: BTreeMap<String, (u64, u64)>,
-    /// Frames whose addresses have this unknown context.
     unknown: [u64; 16],
     /// Checksums over addresses of context 0.
     right: u64,

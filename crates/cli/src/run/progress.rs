@@ -29,7 +29,6 @@ impl Progress {
         self.bar.set_position(now.as_millis());
     }
 
-    /// Hides the bar while `print` runs.
     pub fn around(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }

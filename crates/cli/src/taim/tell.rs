@@ -19,7 +19,6 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// Counts a packet that left with this delay.
     pub fn add(&mut self, late: Duration) {
         let us = late.as_micros();
         let bucket = (64 - us.leading_zeros() as usize).min(self.counts.len() - 1);

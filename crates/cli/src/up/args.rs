@@ -234,7 +234,6 @@ impl UpArgs {
         }
     }
 
-    /// Returns whether no program runs next to the mesh.
     pub fn is_alone(&self) -> bool {
         !self.shell && !self.demo && self.command.is_empty()
     }

@@ -71,7 +71,6 @@ impl Connections {
         }
     }
 
-    /// Handles a packet between host and mesh.
     pub(super) fn see(&mut self, now: Instant, packet: &[u8]) {
         let Some(segment) = Segment::of(packet) else {
             return;

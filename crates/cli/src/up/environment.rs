@@ -16,7 +16,6 @@ const FORWARDS: &str = "REDPOLL_FORWARDS";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Environment {
     pub(super) way: Way,
-    /// This computer's address, as the mesh sees it.
     pub(super) host: Ipv6Addr,
     pub(super) forwards: Vec<ForwardSpec>,
 }

@@ -97,7 +97,6 @@ pub struct Air {
 }
 
 impl Air {
-    /// Makes an empty air; secured frames are decrypted with `keys`.
     pub fn with(keys: Keys) -> Air {
         Air {
             keys,
@@ -313,7 +312,6 @@ impl Open {
             && place.start_us.saturating_sub(last.start_us) < SAME_FRAME_US
     }
 
-    /// Handles the failure of the last attempt.
     fn failed(&mut self, neighbours: &HashSet<(Address, Address)>) {
         self.transfer.disturbed += u32::from(std::mem::take(&mut self.is_disturbed));
         let Some((other, who)) = self.over.take() else {

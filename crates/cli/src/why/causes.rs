@@ -94,7 +94,6 @@ impl Cause {
     }
 }
 
-/// Returns the causes that slow `flow`, the most expensive first.
 pub fn of(flow: &Flow) -> Vec<Finding> {
     let busy_us = flow.busy_us();
     let mut found = Vec::new();

@@ -345,7 +345,6 @@ impl Half {
         self.has_sack = false;
     }
 
-    /// Handles the loss of a segment on one of its links.
     pub fn lost(&mut self, datagram: &Datagram) {
         let Fate::Lost {
             last,
@@ -421,7 +420,6 @@ impl Half {
         }
     }
 
-    /// Handles an acknowledgement of this direction at its sender's node.
     pub fn acknowledged(&mut self, datagram: &Datagram, shift: u8) {
         let segment = &datagram.segment;
         let Some(ack) = segment.ack else {

@@ -98,7 +98,6 @@ impl Traffic {
         }
     }
 
-    /// Returns the settings in addition to the base for the fault, and for its remedy.
     fn settings(&self, finding: &Finding) -> (Vec<Setting>, Vec<Setting>) {
         let (least_us, _) = finding.tally.details_us.unwrap_or_default();
         let far = format!("node-{}", u32::from(self.hops) + 1);

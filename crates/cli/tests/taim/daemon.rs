@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-/// A running `redpoll taim`, which has its queue.
 pub struct Daemon {
     pub child: Child,
     said: String,

@@ -63,7 +63,6 @@ fn answer(line: &mut File, frame: &[u8], asked: &Sender<()>) {
     let _ = line.write_all(&encode(&answer.to_frame()));
 }
 
-/// A stick on a pseudo-terminal that a link leads to.
 pub struct Stick {
     ends: Sender<()>,
     pub asked: Receiver<()>,

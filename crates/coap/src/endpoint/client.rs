@@ -131,7 +131,6 @@ impl Endpoint {
         })
     }
 
-    /// Returns whether a request waits, and NSTART permits it.
     fn has_turn(&self, outgoing: &Outgoing) -> bool {
         let nstart = self.config.transmission.nstart.max(1);
         let is_to_same = |other: &&Outgoing| other.to == outgoing.to && other.is_under_way();

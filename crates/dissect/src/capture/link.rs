@@ -39,9 +39,7 @@ const ARPHRD: [u16; 3] = [804, 805, 806];
 pub enum Trailer {
     #[default]
     Absent,
-    /// The check sequence of two bytes.
     Crc16(u16),
-    /// The check sequence of four bytes.
     Crc32(u32),
     /// Metadata of TI CC24xx radios in place of the check sequence.
     Ti {
@@ -64,7 +62,6 @@ pub struct Received {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Captured<'a> {
-    /// The frame without its check sequence.
     pub mpdu: &'a [u8],
     /// Bytes after the payload.
     pub trailer: Trailer,
@@ -117,7 +114,6 @@ pub enum Content<'a> {
         missing: usize,
     },
     ZepAck(u32),
-    /// A record of another technology, with its name.
     Foreign(String),
 }
 
@@ -201,7 +197,6 @@ impl Record {
         }
     }
 
-    /// Returns a frame with a check sequence of `len` bytes.
     fn trailed<'a>(&'a self, data: &'a [u8], len: usize) -> Result<Content<'a>, String> {
         split(data, len, self.missing, self.has_ti).map(Content::Frame)
     }
@@ -216,7 +211,6 @@ fn fcs_bytes(len: u8) -> usize {
     }
 }
 
-/// Separates a frame from its trailer of `len` bytes.
 fn split(data: &[u8], len: usize, missing: usize, has_ti: bool) -> Result<Captured<'_>, String> {
     let mut frame = Captured {
         mpdu: data,
@@ -345,7 +339,6 @@ fn preamble(record: &Record) -> Result<Content<'_>, String> {
     split(data, 2, missing, record.has_ti).map(Content::Frame)
 }
 
-/// Returns the frame, datagram or packet in an Ethernet frame.
 fn ethernet(record: &Record) -> Result<Content<'_>, String> {
     let data = record.data.as_slice();
     let (Some(dst), Some(src)) = (

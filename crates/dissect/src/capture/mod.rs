@@ -35,7 +35,6 @@ enum Reader {
     Pcap(pcap::Reader),
 }
 
-/// The reason why a capture cannot be opened.
 #[derive(Debug)]
 pub enum NotOpen {
     Unreadable(io::Error),
@@ -45,13 +44,10 @@ pub enum NotOpen {
 /// The reason why a capture ends before its end.
 #[derive(Debug)]
 pub enum Ended {
-    /// The file stops within a record.
     CutOff,
-    /// The file contradicts its format, or cannot be read.
     Broken(String),
 }
 
-/// The meaning of the last bytes of frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fcs {
     /// A check sequence; metadata of TI if the first frames look like that.
@@ -75,7 +71,6 @@ pub struct Record {
     pub(crate) data: Vec<u8>,
     /// Bytes that were not captured.
     pub(crate) missing: usize,
-    /// Whether TI metadata replaces the check sequence.
     pub(crate) has_ti: bool,
 }
 
@@ -117,7 +112,6 @@ impl Capture {
         })
     }
 
-    /// Sets the meaning of the last bytes of frames.
     pub fn set_fcs(&mut self, fcs: Fcs) {
         self.trailers.fcs = fcs;
     }
@@ -144,7 +138,6 @@ impl Capture {
         self.frames
     }
 
-    /// Returns the unexpected fields so far.
     pub fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
         self.odds.iter()
     }

@@ -17,11 +17,9 @@ pub use extension::{Information, Route};
 /// Maximum number of nested IPv6 headers that are followed.
 const NESTED_MAX: usize = 8;
 
-/// An IPv6 header with its extension headers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ip {
     pub header: Ipv6Header,
-    /// Position of the fixed header in the packet.
     pub at: usize,
     pub route: Option<Route>,
     /// RPL packet information, if there is some.
@@ -49,7 +47,6 @@ impl Ip {
         Some((self.header.dst, route.segments_left))
     }
 
-    /// Returns the source address as text, with the context if it is unknown.
     pub fn src_text(&self) -> String {
         address(self.header.src, self.unknown.src)
     }
@@ -70,7 +67,6 @@ fn address(addr: Addr, unknown: Option<u8>) -> String {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Packet {
     pub bytes: Vec<u8>,
-    /// IPv6 headers of the packet, the outermost first.
     pub ips: Vec<Ip>,
     /// Whether only the beginning is here by design, as in a first fragment.
     pub is_part: bool,

@@ -146,7 +146,6 @@ impl Expander<'_> {
         }
     }
 
-    /// Returns the interface identifiers of the last IPv6 header.
     fn encapsulating(&self) -> Option<Identifiers> {
         let at = *self.ips.last()?;
         let half = |offset: usize| {
@@ -159,7 +158,6 @@ impl Expander<'_> {
         })
     }
 
-    /// Writes an IPv6 header, whose length is set at the end.
     pub(super) fn put_ip(&mut self, header: [u8; 40], unknown: Unknown) {
         self.ips.push(self.out.len());
         self.out.extend(header);

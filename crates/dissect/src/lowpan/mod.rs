@@ -28,7 +28,6 @@ pub struct Mesh {
     is_deep: bool,
 }
 
-/// The part of a datagram that a frame carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A whole datagram, compressed or not.
@@ -44,7 +43,6 @@ pub enum Body<'a> {
         tag: u16,
         /// The uncompressed datagram's size.
         size: u16,
-        /// The fragment's place in the uncompressed datagram.
         offset: u16,
         rest: &'a [u8],
     },
@@ -104,7 +102,6 @@ impl<'a> Lowpan<'a> {
         lowpan
     }
 
-    /// Adds the headers to a layer, in words and as fields.
     pub fn show(&self, layer: &mut Layer) {
         if let Some(mesh) = &self.mesh {
             mesh.show(layer);

@@ -38,7 +38,6 @@ pub enum Complete {
 
 #[derive(Debug, Default)]
 struct Assembly {
-    /// The datagram's bytes, as far as they have arrived.
     bytes: Vec<u8>,
     has: Vec<bool>,
     first: Option<Vec<u8>>,

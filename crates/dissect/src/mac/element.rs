@@ -136,7 +136,6 @@ impl Element<'_> {
         name.to_owned()
     }
 
-    /// Returns the name and the content, as far as it is decoded.
     pub fn describe(&self) -> String {
         let name = self.name();
         let mut bytes = Bytes(self.content);

@@ -50,7 +50,6 @@ impl Auxiliary<'_> {
         self.level() & 0b100 != 0
     }
 
-    /// Bytes of the message integrity code.
     pub fn mic_len(&self) -> usize {
         match self.level() & 0b11 {
             0 => 0,
@@ -100,7 +99,6 @@ pub struct Mac<'a> {
     pub payload_elements: Vec<Element<'a>>,
     /// Bytes before the payload.
     pub header_len: usize,
-    /// The payload, without the message integrity code.
     pub payload: &'a [u8],
     pub mic: &'a [u8],
     /// A contradiction after the addresses.
@@ -305,7 +303,6 @@ impl<'a> Mac<'a> {
         }
     }
 
-    /// Replaces an encrypted payload by its plain text.
     pub fn opened(&mut self, plain: &'a [u8]) {
         self.payload = plain;
         self.read_payload_elements();

@@ -50,7 +50,6 @@ impl Verdict {
     }
 }
 
-/// Adds the layers above IPv6 to those of the frame.
 pub(crate) fn show(packet: &Packet, protocol: u8, layers: &mut Vec<Layer>) {
     match protocol {
         next_header::TCP => tcp::show(packet, layers),

@@ -91,7 +91,6 @@ impl Look {
 #[derive(Debug)]
 pub struct Looks(BTreeMap<String, Look>);
 
-/// Splits the name of a series at its first comma.
 fn parts(series: &str) -> (&str, &str) {
     series.split_once(", ").unwrap_or((series, ""))
 }

@@ -51,7 +51,6 @@ pub fn section(page: &mut String, figure: &Figure, rows: &[Row], looks: &Looks) 
     commands(page, figure, rows);
 }
 
-/// Writes a chart for each metric along the first axis.
 fn charts(page: &mut String, figure: &Figure, rows: &[&Row], looks: &Looks) {
     let is_charted = |row: &&&Row| row.x != X::None && !row.told.is_bar;
     let rows: Vec<&Row> = rows.iter().filter(is_charted).copied().collect();
@@ -87,7 +86,6 @@ fn paper(row: &Row) -> String {
     row.paper.map(number).unwrap_or_default()
 }
 
-/// Writes the judged rows, each with its picture and the paper's statement.
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
         "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th \

@@ -78,7 +78,6 @@ pub fn bound() -> Vec<Figure> {
     figures
 }
 
-/// A file that is removed at the end of the test.
 pub struct Temporary(pub PathBuf);
 
 impl Temporary {

@@ -106,7 +106,6 @@ pub(super) struct Pair<C> {
 }
 
 impl<C> Pair<C> {
-    /// Returns a pair of an accepted socket and a connection being opened to `target`.
     pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
         let ends = ends(&host, target);
         // Neither fails on a socket that has just been accepted.
@@ -183,7 +182,6 @@ impl<C> Pair<C> {
         }
     }
 
-    /// Releases the mesh's connection and closes the host's.
     pub(super) fn finish(self, mesh: &mut impl MeshTcp<Conn = C>) {
         mesh.release(self.mesh);
     }

@@ -47,7 +47,6 @@ enum Link {
     Zep { zep: Zep, socket: UdpSocket },
 }
 
-/// A radio co-processor and the line to it.
 #[derive(Debug)]
 struct Stick {
     spec: LineSpec,

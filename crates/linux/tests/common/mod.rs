@@ -16,7 +16,6 @@ use libtest_mimic::{Arguments, Trial, run};
 use redpoll_linux::namespace;
 use redpoll_linux::tun::TunConfig;
 
-/// A test, with the name it is listed under.
 pub struct Case {
     name: String,
     /// A program of the host's that it cannot do without.

@@ -140,7 +140,6 @@ fn accept(listener: ListenerId) -> impl FnMut(Instant, &mut HeapNode) -> Option<
     }
 }
 
-/// Runs a transfer of a mebibyte in each direction over a link with the given loss.
 pub fn run(prefix: u16, direction: Direction, loss: u32, seed: u64) {
     let badness = Badness {
         loss,

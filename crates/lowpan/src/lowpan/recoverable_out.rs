@@ -51,7 +51,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Builds the next fragment of a datagram in service.
     pub(super) fn build_recoverable<S: PayloadSource>(
         &mut self,
         datagram: &mut InService,

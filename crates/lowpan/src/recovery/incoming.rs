@@ -24,7 +24,6 @@ impl Incoming {
         self.0.as_mut()
     }
 
-    /// Returns whether another datagram may use the entry.
     pub(crate) fn is_available(&self) -> bool {
         let over = |entry: &Arriving| entry.slot.is_none() && !entry.ack_due;
         self.0.as_ref().is_none_or(over)
@@ -53,7 +52,6 @@ pub(crate) struct Arriving {
     /// Whether a fragment met congestion that was not reported to the sender yet.
     ecn: bool,
     pub(crate) ack_due: bool,
-    /// Time of the latest new fragment.
     progress: Instant,
     /// Time at which the datagram is given up in any case.
     limit: Instant,

@@ -344,7 +344,6 @@ impl<M: Memory> Recovery<M> {
         entries.any(Incoming::is_available)
     }
 
-    /// Deletes the record of an arriving datagram; returns its slot.
     pub(crate) fn forget(&mut self, src: Address, tag: u8) -> Option<SlotId> {
         let mut entries = self.incoming.as_mut().iter_mut();
         let entry = entries.find(|entry| entry.peek().is_some_and(|entry| entry.is(src, tag)))?;

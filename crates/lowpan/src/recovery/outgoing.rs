@@ -110,14 +110,12 @@ impl Shape {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     Ready,
-    /// The fragments of the datagram are being sent.
     Leaving,
     /// The datagram waits for an acknowledgment until this time.
     Waiting {
         asked: Instant,
         until: Instant,
     },
-    /// The datagram waits for the radio to send its abort.
     Aborting,
     /// The datagram has ended, and the transport has no event yet.
     Ended(Result<(), LossReason>),

@@ -158,7 +158,7 @@ pub enum CycleEvent<'f> {
     /// A frame is now in service. [`Move::Wait`] delays its first attempt.
     Submitted(Target),
     /// The radio is free for the frame in service. The answer is the next step; without one the
-    /// frame is sent once, after a channel assessment.
+    /// frame is transmitted once, after a channel assessment.
     Ready(Target),
     /// The channel was assessed before a transmission. [`Move::Wait`] delays the next step; any
     /// other answer ends the attempt as on a busy channel.
@@ -209,9 +209,7 @@ pub struct Cycled<C> {
     pub cycle: C,
     /// The properties of its method.
     pub properties: CycleProperties,
-    /// Earliest start of the next attempt.
     pub(crate) not_before: Instant,
-    /// The strobe or probe being loaded.
     pub(crate) short: FrameBuf,
     pub(crate) probes: bool,
 }

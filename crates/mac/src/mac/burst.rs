@@ -97,7 +97,6 @@ impl Burst {
 }
 
 impl<A: Access> Mac<A> {
-    /// Returns whether the frame in service is sent without a backoff.
     pub(super) fn skips_backoff(&self) -> bool {
         self.config.promised == Promised::Burst && self.burst.continues
     }

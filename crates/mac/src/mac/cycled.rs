@@ -76,7 +76,6 @@ impl<A: Access> Mac<A> {
         };
     }
 
-    /// Returns the next job of [`Mac::poll_radio`] when the radio is free.
     pub(super) fn poll_with_cycle(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.is_probing() {
             return self.poll_probe();

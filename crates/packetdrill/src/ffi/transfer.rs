@@ -193,7 +193,6 @@ unsafe fn destination(addr: *const sockaddr, len: socklen_t) -> Answer<Option<So
     unsafe { address(addr, len) }.map(Some)
 }
 
-/// Sends, and opens the connection if the flags or the socket request that.
 fn transmit_to(fd: c_int, data: &[u8], flags: c_int, to: Option<SocketAddr>) -> Answer<usize> {
     let Some(to) = to else {
         return match flags & MSG_FASTOPEN {

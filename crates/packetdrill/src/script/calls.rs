@@ -141,7 +141,6 @@ impl Runner {
         }
     }
 
-    /// Receives, and compares the bytes with those that the peer sent.
     fn receive(&mut self, fd: i32, len: i64, flags: i32) -> Result<Answer<i64>, String> {
         let mut out = vec![0; usize::try_from(len).unwrap_or(0)];
         let count = match self.sockets.recv(fd, &mut out, flags) {

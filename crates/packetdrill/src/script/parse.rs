@@ -307,7 +307,6 @@ fn options(scan: &mut Scan<'_>) -> Result<Options, Unreadable> {
     }
 }
 
-/// Parses hexadecimal bytes, possibly an empty list.
 fn bytes(scan: &mut Scan<'_>) -> Result<Vec<u8>, Unreadable> {
     let digits = scan.word().unwrap_or("");
     let pairs = digits.as_bytes().chunks(2).map(|pair| {

@@ -18,7 +18,6 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Returns the sequence number of the first byte of data, which follows a SYN.
     pub(super) fn first_byte(&self) -> u32 {
         self.seq.wrapping_add((self.flags & SYN != 0).into())
     }

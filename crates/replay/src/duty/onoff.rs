@@ -20,7 +20,6 @@ pub(super) struct OnOff {
 }
 
 impl OnOff {
-    /// Returns a receiver whose first cycle begins at `first`.
     pub(super) fn new(first: Instant) -> Self {
         OnOff {
             next: first,

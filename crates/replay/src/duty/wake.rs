@@ -50,7 +50,6 @@ pub(super) struct Wake {
 }
 
 impl Wake {
-    /// Returns a receiver whose first cycle begins at `first`.
     pub(super) fn new(config: &DutyConfig, first: Instant) -> Self {
         Wake {
             next: first,
@@ -60,7 +59,6 @@ impl Wake {
         }
     }
 
-    /// Returns whether the receiver is on between jobs of the radio.
     pub(super) fn listens(&self) -> bool {
         matches!(self.state, WakeState::Awake(_) | WakeState::Burst { .. })
     }

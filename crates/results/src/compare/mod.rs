@@ -98,7 +98,6 @@ fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
     }
 }
 
-/// Returns the figures that all runs of both sides have.
 fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
     let (a, b): (Vec<_>, Vec<_>) = (
         a.iter().map(figures).collect(),

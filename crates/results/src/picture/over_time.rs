@@ -309,7 +309,6 @@ impl Tracks {
         }
     }
 
-    /// Plots a line for each cause of a flow's retransmissions.
     fn retransmissions(&self) -> Option<Picture> {
         let causes = COLUMNS.iter().filter_map(|(name, ..)| {
             let cause = name.strip_prefix("retransmissions_")?;

@@ -228,7 +228,6 @@ impl Blip {
         }
     }
 
-    /// Handles an acknowledgment; returns whether it covers new data.
     fn on_new_ack<B: Bytes>(
         &mut self,
         c: &mut Control,

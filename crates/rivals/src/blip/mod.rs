@@ -215,7 +215,6 @@ const LATE_FIN: u8 = 1 << 7;
 /// Segments that are sent one after the other.
 #[derive(Clone, Copy, Debug)]
 struct Burst {
-    /// Sequence number of the next segment's first byte.
     next: SeqNum,
     is_first: bool,
     /// Sequence number after the last byte of the burst.

@@ -9,7 +9,6 @@ use redpoll_tcp::{Endpoint, Error, Event, Segment, SeqNum, Stats};
 
 use super::endpoint;
 
-/// A place for a connection, and the state that its application knows.
 pub(super) struct Place {
     pub handle: SocketHandle,
     pub generation: u8,

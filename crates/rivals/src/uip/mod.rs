@@ -79,7 +79,6 @@ impl Default for UipConfig {
 #[derive(Debug)]
 pub struct Uip {
     config: UipConfig,
-    /// The next tick, while there is a connection.
     tick: Option<Instant>,
     /// Counts up with each tick of each connection.
     iss: u32,

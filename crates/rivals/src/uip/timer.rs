@@ -136,7 +136,6 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// Returns the timer of a connection that is opened, actively or passively.
     pub(super) fn new(timing: &Timing, now: Instant, active: bool) -> Timer {
         let kind = match timing {
             Timing::Original if active => Kind::Original {

@@ -101,7 +101,6 @@ pub type Counts = [u32; Outcome::ALL.len()];
 pub struct Ledger {
     opened: [u64; FrameClass::ALL.len()],
     closed: [[u64; Outcome::ALL.len()]; FrameClass::ALL.len()],
-    /// Lost unicast and broadcast frames, by the node that is responsible.
     lost_at: Vec<Counts>,
 }
 

@@ -69,7 +69,6 @@ impl Air {
         self.take_off(now, node, &buffer, (cargo, addressee), queue);
     }
 
-    /// Handles the end of a frame at a raw radio.
     pub(super) fn receive_raw(
         &mut self,
         now: Instant,

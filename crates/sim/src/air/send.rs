@@ -158,7 +158,6 @@ impl Air {
         queue.schedule(now + TURNAROUND, Event::Step { node, generation }.into());
     }
 
-    /// Handles the end of the current step of a radio's work.
     pub(super) fn on_step<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -320,7 +319,6 @@ impl Air {
         queue.schedule(ends, Event::FlightEnds { tx }.into());
     }
 
-    /// Records the beginning of a transmission for a viewer.
     fn write_down(&mut self, start: Instant, end: Instant, tx: TxId) {
         let (Some(tape), Some(flight)) = (&mut self.tape, self.flights.find(tx)) else {
             return;

@@ -113,7 +113,6 @@ impl Bench {
         }
     }
 
-    /// Sends a frame of `len` bytes, including its FCS, from `from`.
     fn send(&mut self, from: usize, to: Address, len: usize) {
         let payload = self.macs[from].frame_mut(to).expect("an idle MAC");
         let payload_len = len - 11;

@@ -124,7 +124,6 @@ impl Ends {
     }
 }
 
-/// Claimed link-layer addresses of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     pub(super) pan_id: u16,

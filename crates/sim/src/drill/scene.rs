@@ -73,7 +73,6 @@ pub(super) enum Mesh {
 
 pub(super) const SINK: u16 = 5_001;
 pub(super) const WEB: u16 = 80;
-/// Port of the nodes' CoAP servers.
 pub(super) const COAP: u16 = 5_683;
 pub(super) const ATTACKER: &str = "foe";
 

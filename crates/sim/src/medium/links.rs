@@ -271,7 +271,6 @@ pub(super) fn normal(rng: &mut Rng) -> f64 {
     libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
 }
 
-/// Converts a probability into units of 2^-32.
 pub(super) fn probability(p: f64) -> u32 {
     libm::round(p.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32
 }

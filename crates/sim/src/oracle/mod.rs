@@ -264,7 +264,6 @@ impl Oracle {
         Source { flow, end, serial }
     }
 
-    /// Accepts the present statistics of a connection.
     pub(crate) fn observe(&mut self, source: &Source, now: Instant, stats: &Stats) {
         let flow = self.flow_mut(source.flow);
         if let Err(what) = flow.observe(source.end, source.serial, stats) {

@@ -116,7 +116,6 @@ pub(super) struct Readings {
     repeated: u64,
     latency: Percentiles,
     longest: Duration,
-    /// Received bytes of an incomplete reading in a stream.
     partial: Vec<u8>,
     /// Expected offset of the next part in the stream.
     place: u32,
@@ -177,7 +176,6 @@ impl Readings {
         self.partial.clear();
     }
 
-    /// Records the arrival of a message. Returns the number of new bytes.
     pub(super) fn message(
         &mut self,
         now: Instant,

@@ -2,7 +2,6 @@
 
 use redpoll_tcp::Stats;
 
-/// Statistics of one end, over all its connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     /// Number of the present connection. Statistics of earlier ones are ignored.

@@ -225,7 +225,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Returns the text or choice at `path`; empty if there is none.
     pub(crate) fn text(&self, path: &str) -> String {
         self.chosen(path).unwrap_or_default()
     }
@@ -252,7 +251,6 @@ impl<'f> Values<'f> {
             .unwrap_or_default()
     }
 
-    /// Returns the number at `path` in the base unit of its measure, if there is one.
     pub(crate) fn number(&self, path: &str) -> Option<f64> {
         match self.value(path) {
             Some(Value::Number(number)) => Some(number),

@@ -24,10 +24,8 @@ pub(super) struct Sender {
     out: Outgoing,
     /// Bytes of the present connection; `None` without end.
     total: Option<u64>,
-    /// Bytes given to the present connection.
     offset: u64,
     resumes: bool,
-    /// Acknowledged bytes of the present connection.
     acked: u64,
 }
 

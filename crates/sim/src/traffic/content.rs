@@ -2,7 +2,6 @@
 
 use crate::oracle::{FlowId, Oracle};
 
-/// Fills `out` with the test data of `flow` from byte `offset` on.
 pub(super) fn pattern(flow: FlowId, offset: u64, out: &mut [u8]) {
     for (at, byte) in (offset..).zip(out) {
         *byte = Oracle::pattern(flow, at);

@@ -87,7 +87,6 @@ impl Sensor {
         }
     }
 
-    /// Creates a reading and queues it, if there is room.
     fn measure(&mut self, now: Instant) {
         let mut reading = format!(
             "{} {} {:.3}",

@@ -69,7 +69,6 @@ impl Outgoing {
         }
     }
 
-    /// Returns the connection, while the app may use it.
     pub(super) fn conn(&self) -> Option<ConnId> {
         match self.state {
             State::Open(conn) => Some(conn),
@@ -141,7 +140,6 @@ impl Outgoing {
         self.state = State::Connecting(conn);
     }
 
-    /// Begins another attempt if it is due.
     pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
         if self.next_timer().is_some_and(|at| at <= cx.now) {
             self.open(cx);

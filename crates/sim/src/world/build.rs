@@ -233,7 +233,6 @@ impl<'a> WorldBuilder<'a> {
     }
 }
 
-/// Plans the routes of `scenario` over the links that `air` offers.
 fn routes(scenario: &Scenario, air: &Air) -> Routes {
     let nodes = 0..scenario.nodes.len();
     let neighbours: Vec<Vec<_>> = nodes.map(|node| air.neighbours(node)).collect();
@@ -402,7 +401,6 @@ impl World {
         self.serve(index);
     }
 
-    /// Returns the routes that the scenario assigns to node `index`; none if the node uses RPL.
     fn assigned_routes(&self, index: usize) -> NodeRoutes {
         let sleeps = self
             .env

@@ -21,7 +21,6 @@ pub(super) struct Environment {
     pub(super) digest: Digest,
     pub(super) scenario: Scenario,
     pub(super) seed: Seed,
-    /// Relation of virtual time to external nodes.
     pub(super) pace: Pace,
     /// Time and reason of an early end of the run.
     pub(super) stall: Option<(Instant, String)>,

@@ -92,7 +92,6 @@ pub struct World {
     controllers: Places,
 }
 
-/// Routes and addresses at the beginning of the run.
 struct Plan {
     root: usize,
     hops: Vec<Option<usize>>,
@@ -302,7 +301,6 @@ impl World {
         self.places.get(index)?.occupant.native()
     }
 
-    /// Returns the next hop of node `index` towards the root.
     pub(crate) fn parent_of(&self, index: usize) -> Option<usize> {
         let place = self.places.get(index).filter(|_| index != self.plan.root)?;
         let native = match &place.occupant {

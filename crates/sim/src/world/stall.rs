@@ -53,7 +53,6 @@ impl World {
 }
 
 impl Seat<'_> {
-    /// Returns `at`, or now if `at` is past, and counts the call.
     pub(super) fn no_earlier(&mut self, at: Instant, what: Loop) -> Instant {
         if at > self.env.now {
             return at;

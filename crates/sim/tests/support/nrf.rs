@@ -196,7 +196,6 @@ impl Chip {
         self.state = state;
     }
 
-    /// Ramps the chip up as a receiver. Returns when it is on.
     fn prepare(&mut self) -> Instant {
         let now = self.raw.now();
         let needs_enable = std::mem::take(&mut self.needs_enable);

@@ -10,7 +10,6 @@ use redpoll_stack::{ConnId, NodeEvent};
 
 use super::{pair, run};
 
-/// Bytes of a client, and whether the connection has ended.
 #[derive(Clone, Debug, Default)]
 struct Got {
     bytes: Vec<u8>,

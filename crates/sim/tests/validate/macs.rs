@@ -44,7 +44,6 @@ pub enum MacReport {
 pub struct Outgoing {
     /// Addressee; `None`: a broadcast.
     pub to: Option<usize>,
-    /// Length in bytes, including the FCS.
     pub len: usize,
     /// Beginning of its payload.
     pub tag: [u8; 3],

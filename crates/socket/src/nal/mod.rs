@@ -148,7 +148,6 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         watches.find(|watch| watch.of == key)
     }
 
-    /// Allocates an entry for a new socket.
     fn begin(&mut self, key: Key) -> Result<(), Errno> {
         let watch = self.watch(None).ok_or(Errno::EMFILE)?;
         watch.of = Some(key);
@@ -190,7 +189,6 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         }
     }
 
-    /// Wakes the tasks whose conditions have changed.
     fn wake_ready(&mut self) {
         while self.takes_events
             && let Some(event) = self.node.poll_event()

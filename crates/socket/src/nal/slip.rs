@@ -83,7 +83,6 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         .await
     }
 
-    /// Waits for work, or for the node's next timeout.
     async fn rest<S: Future<Output = ()>>(&self, sleep: &mut impl FnMut(Instant) -> S) {
         let mut work = pin!(self.work());
         let at = self.poll_at();

@@ -66,7 +66,6 @@ impl<P: Profile> Sockets<'_, P> {
         Ok((accepted, self.connection(id)?.remote()))
     }
 
-    /// Ends a listener, and resets the connections that wait for it.
     pub(super) fn stop_listening(&mut self, fd: Fd) -> Answer<()> {
         if let SocketState::Listening { id, .. } = self.entry(fd)?.kind {
             self.node.tcp_unlisten(self.now, id);

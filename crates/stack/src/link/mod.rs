@@ -107,7 +107,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Makes this node sleep between its frames from now on.
     pub(crate) fn fall_asleep(&mut self, config: &SleepyConfig, rng: &mut Rng) {
         self.sleep = Some(Sleepy::new(config, rng));
     }

@@ -56,7 +56,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.security().is_some_and(Security::waits)
     }
 
-    /// Whether security could protect a frame now.
     pub(super) fn may_send(&self) -> bool {
         let security = self.security();
         security.is_none_or(|security| !security.waits() && !security.is_exhausted())

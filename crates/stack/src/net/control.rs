@@ -249,7 +249,6 @@ impl<P: Profile> Net<P> {
         Ok(())
     }
 
-    /// Processes a message that changes routes.
     fn on_control(&mut self, now: Instant, control: Control) -> Result<(), DropReason> {
         let (identity, outbox) = (&self.identity, &mut self.outbox);
         self.routing.on_control(now, identity, outbox, control)

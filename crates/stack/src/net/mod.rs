@@ -161,7 +161,6 @@ impl<P: Profile> Net<P> {
         Ok(())
     }
 
-    /// Shows the assistant a packet that is about to be forwarded.
     pub(crate) fn on_forward(
         &mut self,
         now: Instant,

@@ -154,7 +154,6 @@ pub(super) fn seen<'p, M: Memory + 'static>(
     })
 }
 
-/// Sets the next header and payload length of an IPv6 header.
 fn set_following(packet: &mut [u8], next: u8, payload_len: usize) {
     if let Some(area) = packet.get_mut(PAYLOAD_LEN_AT..NEXT_HEADER_AT) {
         area.copy_from_slice(&(payload_len as u16).to_be_bytes());

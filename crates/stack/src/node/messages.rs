@@ -32,7 +32,6 @@ impl<P: Profile> Node<P> {
         sent.is_ok()
     }
 
-    /// Sends the due messages of neighbour discovery and routing.
     pub(super) fn send_messages(&mut self, now: Instant) {
         while let Some(outgoing) = self.net.poll_message() {
             let identity = &self.net.identity;

@@ -125,7 +125,6 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Processes a packet from outside, and releases its slot.
     pub(super) fn input(&mut self, now: Instant, packet: &Packet) {
         self.take(now, packet);
         self.send_messages(now);
@@ -186,7 +185,6 @@ impl<P: Profile> Node<P> {
         self.send_by(now, packet, next_hop)
     }
 
-    /// Queues a packet for a known next hop.
     pub(super) fn send_by(
         &mut self,
         now: Instant,

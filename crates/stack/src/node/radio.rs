@@ -95,7 +95,6 @@ impl<P: Profile> Node<P> {
         lowpan.wants_segment() && !(registers && lowpan.has_frame())
     }
 
-    /// Polls the parent of a sleepy node if that is due.
     fn sleep_turn(&mut self, now: Instant) {
         if !self.link.sleeps() {
             return;

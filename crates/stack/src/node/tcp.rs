@@ -283,7 +283,6 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Why a connection accepts or returns no more data.
 fn failure<P: Profile>(connection: &NodeConnection<P>) -> Error {
     match connection.error() {
         Some(error) => Error::Failed(error),

@@ -310,7 +310,6 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         self.tcp.on_lost(now, handle);
     }
 
-    /// Reports an ICMPv6 error to the transport of the quoted packet.
     #[inline(never)] // stack
     pub(crate) fn on_icmp(&mut self, now: Instant, trouble: Trouble, quoted: &[u8]) {
         let Ok((ip, rest)) = Ipv6Header::parse_partial(quoted) else {
@@ -329,7 +328,6 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         earliest(own, self.streams.poll_at())
     }
 
-    /// Whether a packet of a peer is about to arrive.
     pub(crate) fn expects(&self) -> bool {
         self.streams.expects() || self.tcp.expects()
     }

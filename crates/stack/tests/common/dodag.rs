@@ -289,7 +289,6 @@ pub fn tell(
 /// An echo request of a root: the neighbour that gets it, the target, identifier and number.
 pub type Inquiry = (u16, Addr, [u8; 4]);
 
-/// The echo requests that a root has sent.
 pub fn inquiries(lone: &mut Lone) -> Vec<Inquiry> {
     let packets = lone.link_packets().into_iter();
     packets.filter_map(|it| inquiry(&it)).collect()
@@ -322,7 +321,6 @@ fn inquiry((hop, packet): &(Address, Vec<u8>)) -> Option<Inquiry> {
     }
 }
 
-/// The target of an inquiry answers through the neighbour `via`.
 pub fn answer(lone: &mut Lone, via: u16, (_, to, number): Inquiry) {
     let reply = packets::icmp(to, address(1), 64, 129, 0, &number);
     lone.link_sends(via, &reply);

@@ -15,14 +15,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Opens a connection to port 80 of the border router.
     pub fn open(lone: &mut Lone, port: u16) -> Peer {
         let mut peer = Peer::half_open(lone, port);
         peer.give(lone, ACK, b"");
         peer
     }
 
-    /// Sends a SYN, and receives the answer.
     pub fn half_open(lone: &mut Lone, port: u16) -> Peer {
         let mut peer = Peer {
             port,

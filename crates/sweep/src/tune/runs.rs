@@ -77,7 +77,6 @@ impl<'a> Runs<'a> {
         Ok(samples.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Runs the points of the verdicts with the held-out seeds.
     fn judge<E: From<StudyError>>(
         &mut self,
         found: &Found,

@@ -191,7 +191,6 @@ impl Verdicts {
     }
 }
 
-/// Returns the reasons why no better point was found.
 fn bounds(
     goal: &Goal,
     best: &Point,

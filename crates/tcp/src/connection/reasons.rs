@@ -83,7 +83,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         owed.then(|| Plan::empty(self.snd.nxt))
     }
 
-    /// Plans a retransmission of the first range marked as lost.
     fn retransmission(&self, max_len: usize) -> Option<Plan> {
         if !self.board.has_lost() || self.is_new_data_first(max_len) {
             return None;

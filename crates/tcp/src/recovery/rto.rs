@@ -38,7 +38,6 @@ impl Rto {
         doubled(base.max(least.get()), self.backoff, params.max_rto.get())
     }
 
-    /// Returns whether this is the first timeout since the last progress.
     pub(crate) fn is_first(&self) -> bool {
         self.retries == 0
     }
@@ -62,7 +61,6 @@ impl Rto {
         }
     }
 
-    /// Records an advance of SND.UNA.
     pub(crate) fn on_progress(&mut self) {
         self.retries = 0;
     }

@@ -36,12 +36,10 @@ impl Tlp {
         ON && self.probe == Probe::Due
     }
 
-    /// Returns whether a probe is outstanding or must be sent.
     pub(crate) fn is_active(&self) -> bool {
         self.probe != Probe::None
     }
 
-    /// Returns whether a probe with old data is outstanding.
     pub(crate) fn is_repeat(&self) -> bool {
         ON && self.probe == Probe::Again
     }

@@ -38,7 +38,6 @@ impl Steps {
 }
 
 impl Undo {
-    /// Starts a recovery with `flight` bytes outstanding from `una` on.
     pub(crate) fn begin(una: SeqNum, flight: u32, ssthresh: u32) -> Self {
         Undo {
             pipe_prev: window(flight.max(ssthresh)),

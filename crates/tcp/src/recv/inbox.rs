@@ -42,7 +42,6 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
-    /// Writes frozen bytes into a new inbox. Returns whether they fit.
     pub(crate) fn restore(&mut self, unread: &[u8]) -> bool {
         let count = self.ring.write_at(0, unread);
         self.ring.keep(count);

@@ -499,7 +499,6 @@ impl Scoreboard {
         true
     }
 
-    /// Removes the stretch at `index` and moves the following ones down.
     #[inline(never)] // size
     fn remove(&mut self, index: usize) {
         let mut rest = self.list.iter_mut().skip(index);

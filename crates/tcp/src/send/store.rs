@@ -38,7 +38,6 @@ pub(crate) trait SendStoreExt: SendStore {
         self.free_before(self.end());
     }
 
-    /// Copies the bytes of `range` to the start of `out`, and returns how many were copied.
     fn read(&self, range: SeqRange, out: &mut [u8]) -> usize {
         let mut done = 0usize;
         self.show(range, |piece| {

@@ -51,7 +51,6 @@ fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     }
 }
 
-/// Returns the pairs of nodes that hear and disturb one another.
 pub(super) fn of(world: &World) -> Scene {
     let scenario = world.scenario();
     let nodes = 0..scenario.nodes.len();

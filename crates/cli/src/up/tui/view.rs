@@ -110,7 +110,6 @@ impl View {
         }
     }
 
-    /// Updates the view to the present state of the mesh.
     pub(super) fn see(&mut self, sample: &Sample) {
         self.notice(sample);
         let flows = self.flow_lines(sample);

@@ -446,7 +446,6 @@ fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
     }
 }
 
-/// Refuses two apps that listen on the same port of a node.
 fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for node in scenario.places() {
         let mut taken: Vec<((Protocol, u16), &AppSpec)> = Vec::new();

@@ -8,7 +8,6 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{AppKind, AppSpec, NodeSpec, Role};
 use crate::scenario::routing::Routing;
 
-/// Returns the faults that `values` describe, in the file's order.
 pub(super) fn faults(
     values: &Values<'_>,
     nodes: &[NodeSpec],

@@ -269,7 +269,6 @@ fn sleepy(values: &Values<'_>) -> SleepyParams {
     }
 }
 
-/// Returns random early detection in the units of [`RedConfig`].
 fn red(values: &Values<'_>) -> RedConfig {
     let sixteenths = |key| (values.real(key) * 16.0).round() as u8;
     RedConfig::default().with(|it| {

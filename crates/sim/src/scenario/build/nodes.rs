@@ -23,7 +23,6 @@ const THERMAL_DBM: f64 = -110.97;
 
 type Nodes = (Vec<NodeSpec>, LinkSource);
 
-/// Returns the nodes, without their apps, and the listed links.
 pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let kind = values.text("topology.kind");
     let spacing = values.real("topology.spacing");

@@ -47,7 +47,6 @@ fn level(values: &Values<'_>) -> Option<SecurityLevel> {
     })
 }
 
-/// Returns the bytes that protection adds to each frame.
 pub(super) fn overhead(values: &Values<'_>) -> u16 {
     let index: u16 = values.small("security.key_index");
     let header = if index == 0 { 5 } else { 6 };
@@ -61,7 +60,6 @@ pub(super) fn node_key(values: &Values<'_>, name: &str) -> NodeKey {
     }
 }
 
-/// Refuses impossible combinations of security settings.
 pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for node in &scenario.nodes {
         let path = format!("nodes.{}.key", node.name);

@@ -45,7 +45,6 @@ fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<
     }
 }
 
-/// Returns the parameters from `border.spare_one_segment` and the table `spare`.
 pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, ScenarioError> {
     if !values.flag("border.spare_one_segment") {
         let problem = "has no meaning here; allowed: with border.spare_one_segment = true";

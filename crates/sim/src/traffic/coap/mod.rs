@@ -15,7 +15,6 @@ pub(super) use server::Server;
 /// Path to which sensors post their readings.
 pub(super) const READINGS: &str = "readings";
 
-/// A CoAP endpoint on a UDP port of the node.
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
@@ -73,7 +72,6 @@ impl Port {
         self.endpoint.poll_at()
     }
 
-    /// Sends the pending messages. Returns the next event.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Option<Event> {
         while let (Some(socket), Some((to, datagram))) =
             (self.socket, self.endpoint.poll_datagram())
@@ -113,7 +111,6 @@ impl Port {
     }
 }
 
-/// Converts a socket's address for CoAP.
 pub(super) fn peer(socket: Socket) -> Peer {
     Peer {
         addr: socket.addr,

@@ -35,7 +35,6 @@ pub(super) struct Exchange {
     request: Vec<u8>,
     has_served: bool,
     deadline: Instant,
-    /// Time of the latest change of state.
     since: Instant,
     phase: Phase,
     /// Beginning of the present answer, and its bytes that TCP has accepted.

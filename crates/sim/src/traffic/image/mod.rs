@@ -61,7 +61,6 @@ impl Flash {
         self.heard = cx.now;
     }
 
-    /// Records the contiguous progress from the beginning.
     fn keep(&mut self, cx: &mut Context<'_>, have: Have) {
         let was_whole = self.have.is_whole();
         self.have = have;

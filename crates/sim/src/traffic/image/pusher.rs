@@ -121,7 +121,6 @@ impl Pusher {
         Status::Changed
     }
 
-    /// Sends the blocks that may be sent now.
     fn push(&mut self, cx: &mut Context<'_>) {
         for push in &mut self.pushes {
             let offset = u64::from(push.num) * self.size.bytes() as u64;

@@ -245,7 +245,6 @@ impl Source {
         }
     }
 
-    /// Begins a transfer to an announced leaf with the progress `have`.
     fn begin(&mut self, to: Endpoint, flow: FlowId, have: u64) {
         self.pushes.retain(|push| push.to != to);
         if self.pushes.len() >= LEAVES {

@@ -29,7 +29,6 @@ pub(super) struct Coap {
     taken: usize,
     /// Bytes of readings in all messages, modulo 2^32.
     place: u32,
-    /// Earliest time of the next message.
     not_before: Option<Instant>,
     /// Number of round-trip times reported to the oracle.
     samples: u64,

@@ -28,7 +28,6 @@ pub(super) struct Ideal {
     sent: VecDeque<(Instant, Vec<Reading>)>,
     /// Readings that are known to be lost.
     again: VecDeque<Reading>,
-    /// Earliest time of the next message.
     blocked: Option<Instant>,
     counts: (u64, u64),
 }

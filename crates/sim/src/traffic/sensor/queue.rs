@@ -43,7 +43,6 @@ impl Queue {
         self.flow = Some(flow);
     }
 
-    /// Creates a reading, which is lost if there is no room.
     pub(super) fn make(&mut self, cx: &mut Context<'_>) {
         let Some(flow) = self.flow else { return };
         cx.oracle.reading_made(flow, cx.world_time);

@@ -244,7 +244,6 @@ impl Crossing {
         }
     }
 
-    /// Collects the simulated host's packets for the border router.
     fn collect_from_host(&mut self, mesh: &mut Mesh<'_>, host: usize) {
         while let Some((native, seat)) = mesh.native(host) {
             let now = seat.local_now();
@@ -256,7 +255,6 @@ impl Crossing {
         }
     }
 
-    /// Sends a packet from the border router's host side towards the host.
     fn send_to_host(&mut self, env: &mut Environment, packet: Vec<u8>) {
         let copies = copies(env);
         record(env, Side::Host, &packet);
@@ -305,7 +303,6 @@ impl Crossing {
         self.is_tapped = true;
     }
 
-    /// Returns the next packet for a host outside the simulation.
     pub(super) fn host_output(&mut self) -> Option<Vec<u8>> {
         self.to_host.pop_front()
     }
@@ -314,7 +311,6 @@ impl Crossing {
         &self.gate
     }
 
-    /// Returns what was lost at place `index`, if it is the border router.
     pub(super) fn losses_at(&self, index: usize) -> Option<report::HostSide<'_>> {
         (Some(index) == self.border).then(|| report::HostSide {
             gate: &self.gate,

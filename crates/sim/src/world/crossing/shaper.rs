@@ -60,12 +60,10 @@ impl Rule {
     }
 }
 
-/// The algorithm, and the time of its next call.
 pub(super) struct Shaper {
     rule: Rule,
     /// Address of the border router, whose own connections are not flows between mesh and host.
     own: Addr,
-    /// Earliest call in the event queue.
     wakes_at: Instant,
 }
 
@@ -96,7 +94,6 @@ impl Shaper {
         }
     }
 
-    /// Returns the next packet whose time has come.
     pub(super) fn poll(&mut self, now: Instant) -> Option<Packet> {
         self.rule.poll(now)
     }

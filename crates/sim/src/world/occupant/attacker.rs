@@ -56,7 +56,6 @@ impl Attacker {
         }
     }
 
-    /// Sends a frame when the radio is free.
     pub(in crate::world) fn inject(&mut self, seat: &mut Seat<'_>, frame: &[u8]) {
         if self.waiting.len() >= QUEUE || frame.len() > FrameBuf::CAPACITY {
             self.counters.withheld += 1;

@@ -40,7 +40,6 @@ pub(in crate::world) struct External {
     sent: WallInstant,
     /// Recipient of the result of the radio's work.
     owes: ResultOwner,
-    /// Whether the radio holds a frame to send.
     is_loaded: bool,
     rest: RadioWork,
     text: Vec<u8>,
@@ -383,7 +382,6 @@ impl Resident for External {
     }
 }
 
-/// Records a change of the state of the node at this place.
 fn notice(seat: &mut Seat<'_>, text: &str) {
     seat.env.notices.push(PrintedLine {
         at: seat.env.now,

@@ -41,7 +41,6 @@ pub(super) trait Resident {
 
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult);
 
-    /// Handles the beginning of a frame at its raw radio.
     fn on_frame_begins(&mut self, _seat: &mut Seat<'_>) {}
 
     fn on_frame_ends(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}

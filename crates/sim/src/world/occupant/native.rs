@@ -78,7 +78,6 @@ impl Native {
         });
     }
 
-    /// Returns the losses of its applications for lack of room, by reason.
     pub(in crate::world) fn losses(&self) -> Vec<(&'static str, u64)> {
         self.apps.iter().flat_map(|app| app.losses()).collect()
     }

@@ -26,7 +26,6 @@ impl<M: Memory + 'static> Guard<M> {
         Guard(PhantomData)
     }
 
-    /// Passes a received frame to the MAC.
     pub(super) fn input<'f, A: Access>(
         &mut self,
         now: Instant,

@@ -200,7 +200,6 @@ impl Solicitor {
         self.tid
     }
 
-    /// Whether the host waits for the answer to a registration.
     pub(crate) fn is_registering(&self) -> bool {
         matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
     }

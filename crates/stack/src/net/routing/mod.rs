@@ -69,8 +69,10 @@ pub(crate) enum Control {
         report: DuplicateAddress,
         is_proven: bool,
     },
-    /// The router `src` answers a report of this router.
-    Answer { src: Addr, answer: DuplicateAddress },
+    Answer {
+        src: Addr,
+        answer: DuplicateAddress,
+    },
 }
 
 /// The link layer's result of a frame to a neighbour.

@@ -102,7 +102,6 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         until
     }
 
-    /// The EUI-64 of the valid registration of `addr`.
     pub(crate) fn owner(&self, addr: &Addr, now: Instant) -> Option<[u8; 8]> {
         Some(self.find(addr, now)?.eui64)
     }
@@ -111,7 +110,6 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         self.find(addr, now)?.tid
     }
 
-    /// The link-layer address in the valid registration of `addr`.
     pub(crate) fn lookup(&self, addr: &Addr, now: Instant) -> Option<Address> {
         Some(self.find(addr, now)?.link)
     }

@@ -118,7 +118,6 @@ pub(super) trait Protocol<M: Memory + 'static> {
 
     // --- time and messages ---
 
-    /// When the protocol wants [`Self::on_timeout`] next.
     fn poll_at(&self) -> Option<Wake> {
         None
     }

@@ -71,7 +71,6 @@ impl<M: Memory + 'static> Registered<M> {
         self.neighbours.tenure(link, now)
     }
 
-    /// The next hop to `dst`: a registered neighbour, or a route.
     pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
         match self.neighbours.lookup(dst, now) {
             Some(link) => Some(Via::Neighbour(link)),
@@ -262,7 +261,6 @@ impl<M: Memory + 'static> Router<'_, M> {
         }
     }
 
-    /// Sends a report to the next router towards the border router.
     fn pass_up(&mut self, report: DuplicateAddress) -> bool {
         let Some(up) = self.up() else {
             return false;

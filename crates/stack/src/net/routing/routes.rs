@@ -110,7 +110,6 @@ impl Registration {
         }
     }
 
-    /// Whether the host with this EUI-64 has registered.
     pub(crate) fn is_of(&self, eui64: [u8; 8]) -> bool {
         self.owner == Owner::of(eui64)
     }
@@ -284,7 +283,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         Ok(())
     }
 
-    /// Removes the route with this prefix, length and next hop.
     pub(crate) fn remove(&mut self, route: &Route) {
         let used = self.table.as_mut().get_mut(..self.used).unwrap_or_default();
         let is_it = |slot: &Option<RouteSlot>| slot.as_ref().is_some_and(|slot| slot.is(route));

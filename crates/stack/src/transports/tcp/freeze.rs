@@ -30,7 +30,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Ok(len)
     }
 
-    /// Restores a frozen connection in a free slot.
     pub(crate) fn thaw(
         &mut self,
         now: Instant,

@@ -120,7 +120,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
             .map(|open| &open.connection)
     }
 
-    /// The connection of a handle that the application still holds.
     pub(crate) fn connection_mut(
         &mut self,
         id: ConnId,
@@ -158,7 +157,6 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         })
     }
 
-    /// Whether a connection has another segment with data to send.
     pub(crate) fn has_segment(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         open.any(|open| open.connection.has_segment())

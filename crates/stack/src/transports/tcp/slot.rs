@@ -25,7 +25,6 @@ enum Use<B: Bytes, A: Algorithms> {
 /// A connection and the state of its socket.
 pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) connection: RingConnection<B, A>,
-    /// The listener at which a passive connection waits to be accepted.
     pub(super) waits: Option<Waits>,
     /// The application has released it: the slot becomes free when TCP has finished.
     pub(super) released: bool,
@@ -96,7 +95,6 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         self.waits.is_some_and(|waits| waits.at == listener)
     }
 
-    /// Whether the memory can serve another connection.
     pub(super) fn is_over(&self) -> bool {
         self.released && self.connection.is_finished()
     }

@@ -9,7 +9,6 @@ fn span(start: u32, end: u32) -> Span {
     Span::new(start, end)
 }
 
-/// Reports `block` by SACK, and returns its newly arrived parts.
 fn sack(board: &mut Scoreboard, block: Span) -> Vec<(u32, u32)> {
     let walk = board.walk(block);
     let news = walk.filter_map(|(at, stretch)| {
