@@ -14,9 +14,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Time for which a connection may exist while another client waits. After that it is reset if its
 /// peer accepts fewer bytes than [`LEAST_PACE`] in a second.
 const GRACE: Duration = Duration::from_secs(2);
-/// ...if its peer takes fewer bytes than this in a second.
-const LEAST_PACE: u64 = 300;
 /// Bytes that a peer must accept in a second, see [`GRACE`].
+const LEAST_PACE: u64 = 300;
+/// Size of the send buffer of [`Storage`](crate::Storage), in bytes: the session hands over further
+/// bytes once the peer has acknowledged all but these.
 const SEND_BUFFER: u32 = 1_848;
 
 pub(crate) enum Service {

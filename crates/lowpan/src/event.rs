@@ -116,7 +116,7 @@ pub enum DropReason {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LossReason {
-    /// The MAC dropped one of its frames.
+    /// The MAC dropped a frame of the datagram.
     LinkFailure,
     /// The payload of a pulled datagram disappeared before its last fragment.
     Gone,
@@ -125,12 +125,12 @@ pub enum LossReason {
     /// The headers do not fit into a frame of this link, or the datagram is longer than 2,047
     /// bytes.
     Unsendable,
-    /// A sleepy node did not request it in time (macTransactionPersistenceTime, IEEE 802.15.4-2015
-    /// table 8-94).
+    /// A sleepy node did not request the datagram in time (macTransactionPersistenceTime, IEEE
+    /// 802.15.4-2015 table 8-94).
     Expired,
     /// The limit of datagrams that wait for a sleepy node is reached.
     IndirectFull,
-    /// Random early detection would have marked it, and it does not support marks.
+    /// Random early detection would have marked the packet, but the packet does not support marks.
     Red,
     /// Not all of its recoverable fragments were acknowledged, even after all retries.
     NotRecovered,

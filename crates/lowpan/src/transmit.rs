@@ -34,7 +34,7 @@ pub(crate) struct InService {
     pub(crate) next_hop: Address,
     /// Bytes of the uncompressed datagram.
     size: usize,
-    /// Bytes of it in the frames built so far.
+    /// Number of the datagram's bytes in the frames built so far.
     covered: usize,
     /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,

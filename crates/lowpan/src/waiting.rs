@@ -21,7 +21,7 @@ pub(crate) struct Indirect {
     /// The caller's handle, if the caller wants an event of its end.
     pub(crate) handle: Option<u32>,
     pub(crate) expires: Instant,
-    /// End of the node's listening time; `None` while it sleeps.
+    /// As [`InService::broken`](crate::transmit::InService), while the datagram is not in service.
     pub(crate) awake_until: Option<Instant>,
     /// As in [`InService`](crate::transmit::InService), while it is not in service.
     pub(crate) covered: u16,

@@ -86,7 +86,7 @@ impl From<u16> for Ticket {
 pub struct Indication<'f> {
     /// The neighbour that sent it; never [`Address::Absent`].
     pub src: Address,
-    /// The addressed one of this node's addresses, or the broadcast address.
+    /// The address to which the frame was sent: one of this node's, or the broadcast address.
     pub dst: Address,
     /// The payload.
     pub payload: &'f [u8],

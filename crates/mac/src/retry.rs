@@ -50,7 +50,7 @@ impl Retry {
         pause: Duration,
         rng: &mut Rng,
     ) -> Next {
-        // A radio that retries has already done so.
+        // A radio that retries by itself has already used these retries.
         let (retries, d) = match self.quick {
             true => (config.indirect_retries, config.indirect_retry_delay),
             false => (config.max_frame_retries, config.link_retry_delay),

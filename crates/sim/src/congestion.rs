@@ -40,7 +40,7 @@ struct Place {
 #[derive(Default)]
 struct Desk {
     places: BTreeMap<u32, Place>,
-    /// Controllers by connection. A controller is removed while it is called.
+    /// Controllers by connection. A controller leaves the map during a call of it.
     connections: BTreeMap<u32, Box<dyn Controller>>,
     next_place: u32,
     next_connection: u32,
@@ -89,7 +89,7 @@ impl GivenCongestion for ToDesk {
     }
 }
 
-/// Entries of a world, which are removed when it is dropped.
+/// The places of a world's connections; they are removed when the world is dropped.
 #[derive(Default)]
 pub(crate) struct Places(Vec<u32>);
 

@@ -6,7 +6,7 @@
 
 use redpoll_base::{Instant, Rng};
 
-/// A rule and the time in which it holds.
+/// A rule and the period in which it applies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
     /// Beginning.
@@ -20,7 +20,7 @@ pub struct Spec {
 /// A kind of fault. Nodes are indices into the scenario's list.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rule {
-    /// Frames are lost at their receiver although the medium delivers them.
+    /// Frames are lost at their receiver, although the medium delivers them.
     DropFrames {
         /// Sender; `None`: any node.
         from: Option<usize>,

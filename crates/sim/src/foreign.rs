@@ -60,7 +60,7 @@ pub struct ForeignSpec<'a> {
     pub name: &'a str,
     /// File with the firmware of the node.
     pub module: &'a Path,
-    /// Number from which it derives its addresses.
+    /// Number from which the node derives its addresses.
     pub number: u16,
     /// Seed of its random numbers.
     pub seed: u64,

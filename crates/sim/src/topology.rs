@@ -203,7 +203,7 @@ struct Graph<'a> {
 
 struct Distances {
     goal: usize,
-    /// Cost of the best path; `None` without one.
+    /// Cost of the best path of each node; `None` without a path.
     cost: Vec<Option<u32>>,
     /// Nodes with a path, nearest first.
     order: Vec<usize>,
@@ -259,8 +259,8 @@ impl Graph<'_> {
     /// areas.
     fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
-        // Nodes behind each node, and traffic around it: neighbours share the channel, but not the
-        // forwarding.
+        // Nodes whose path contains each node, and traffic around it: neighbours share the channel,
+        // but not the forwarding.
         let mut behind = vec![0usize; self.neighbours.len()];
         let mut around = vec![0usize; self.neighbours.len()];
         let near_to_far = distances

@@ -29,7 +29,7 @@ impl ChallengeLimit {
         ChallengeLimit(0)
     }
 
-    /// Returns whether one more answer may be sent now, and counts it if so.
+    /// Returns whether another answer may be sent now, and counts it if so.
     pub(crate) fn admit(&mut self, now: u32) -> bool {
         self.admit_up_to(LIMIT, now)
     }

@@ -258,7 +258,7 @@ pub(crate) struct Params {
 /// node's timer.
 const LONGEST_ACK_DELAY: Millis = Millis::new(479);
 
-/// RFC 9293 §3.8.4, MUST-29: one unanswered probe does not prove that the connection is dead.
+/// RFC 9293 §3.8.4, MUST-29: an unanswered probe alone does not prove that the connection is dead.
 pub(crate) const LEAST_PROBES: u8 = 2;
 
 /// Minimum MSS that is announced or accepted. Smaller segments would consist mostly of headers.

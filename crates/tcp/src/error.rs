@@ -29,7 +29,7 @@ pub enum Error {
 pub enum SendError {
     /// The application closed its direction (RFC 9293 §3.10.2, "connection closing").
     Closing,
-    /// The connection ended, by this error if there is one.
+    /// The connection has ended. If an error ended it, this is the error.
     Closed(Option<Error>),
 }
 

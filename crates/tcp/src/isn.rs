@@ -14,7 +14,7 @@ pub struct IsnGenerator {
     keys: [[u32; 2]; 2],
 }
 
-/// Purpose of a number. A number of one purpose reveals nothing about those of another.
+/// Purpose of a number. The numbers of one purpose reveal nothing about the numbers of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     SequenceNumber,

@@ -5,7 +5,7 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 /// Parameters of [`Reconnect`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReconnectPolicy {
-    /// Delay after the first failure; it doubles after each further one. Default 2 s.
+    /// Delay after the first failure; it doubles after each further failure. Default 2 s.
     pub first: Duration,
     /// Maximum delay. Default 15 minutes: a node that lost its server for a night sends about forty
     /// SYNs.

@@ -36,7 +36,7 @@ pub struct Recycled {
 }
 
 impl Recycled {
-    /// Remembers a connection in TIME-WAIT that gives its slot to another one.
+    /// Remembers a connection in TIME-WAIT whose slot another connection takes.
     pub fn remember<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,

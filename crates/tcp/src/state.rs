@@ -143,7 +143,7 @@ pub(crate) struct SynSent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynReceived {
     pub(crate) syn: OurSyn,
-    /// Whether the connection came from LISTEN, to which a reset returns it.
+    /// Whether the connection was made from LISTEN; then a reset returns it to LISTEN.
     pub(crate) passive: bool,
     /// Whether CLOSE was called and is deferred until ESTABLISHED.
     pub(crate) close_queued: bool,

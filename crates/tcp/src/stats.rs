@@ -1,4 +1,4 @@
-//! Counters of one connection, which wrap.
+//! Counters of a connection, which wrap around.
 
 use redpoll_base::Duration;
 

@@ -30,7 +30,7 @@ const MOST_CHALLENGES: u8 = 10;
 /// Largest delay of a retransmitted answer.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// Memory for one half-open connection.
+/// Memory for a half-open connection.
 #[derive(Clone, Copy, Default, Debug)]
 // This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
@@ -351,7 +351,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         Verdict::Answer(syn_ack)
     }
 
-    /// Removes a handshake of which a connection was made, so that it cannot complete again.
+    /// Removes a handshake from which a connection was made, so that the handshake cannot complete
+    /// again.
     pub fn remove(&mut self, handshake: &Handshake) {
         if let Some(half_open) = self.entry_mut(handshake.entry) {
             half_open.free();

@@ -60,7 +60,7 @@ pub(crate) struct TimerTable {
     now: u32,
     /// Upper half of the current time in microseconds.
     high: u32,
-    /// Expiry of each timer, on the scale of `now`; [`OFF`] if it is off.
+    /// Expiry of each timer, on the scale of `now`; [`OFF`] if the timer does not run.
     at: [u32; Timer::ALL.len()],
 }
 
@@ -159,7 +159,7 @@ impl TimerTable {
         self.at(timer) != OFF
     }
 
-    /// Returns the milliseconds until `timer` expires, if it runs.
+    /// Returns the number of milliseconds until `timer` expires, if it runs.
     pub(crate) fn remaining(&self, timer: Timer) -> Option<u32> {
         match self.at(timer) {
             OFF => None,
@@ -167,7 +167,7 @@ impl TimerTable {
         }
     }
 
-    /// Returns the milliseconds until `at`; 0 if it has passed.
+    /// Returns the number of milliseconds until `at`; 0 if `at` has passed.
     fn left(&self, at: u32) -> u32 {
         let left = at.wrapping_sub(self.now);
         if left > LONGEST_MS { 0 } else { left }

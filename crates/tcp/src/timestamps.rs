@@ -88,7 +88,7 @@ impl Timestamps {
 
     /// Returns the option of a segment other than the first SYN.
     pub(crate) fn option(&self, ms: u32) -> Option<TimestampOption> {
-        // RFC 7323 §3.2: every segment carries it once negotiated.
+        // RFC 7323 §3.2: every segment carries the option once it is negotiated.
         self.is_enabled().then(|| TimestampOption {
             value: self.value(ms),
             echo: self.recent,

@@ -69,7 +69,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Writes one byte.
+    /// Writes a byte.
     #[inline(never)] // size
     pub fn put_u8(&mut self, value: u8) -> Result<(), NoRoom> {
         self.put(&[value])

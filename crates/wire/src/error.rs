@@ -12,7 +12,7 @@ pub enum Error {
     Version,
     /// A length or offset field contradicts the rest of the packet.
     Length,
-    /// The checksum is wrong, or missing where it is required.
+    /// The checksum is wrong, or missing although it is required.
     Checksum,
     /// A value that the standard reserves.
     Reserved,

@@ -108,7 +108,7 @@ pub enum Frame<'a> {
 #[derive(Clone, Debug)]
 pub struct Deframer<C, B> {
     bytes: B,
-    /// Bytes of the frame so far, also those without room.
+    /// Number of bytes of the frame so far, including those without room.
     len: usize,
     sum: C,
     is_escaped: bool,
@@ -277,7 +277,8 @@ mod tests {
         fn test<C: Check>() {
             let good = framed::<C>(b"~good");
             let open = &good[..good.len() - 1];
-            // At the end of a frame, alone in it, and twice before an escaped byte.
+            // An escape byte at the end of a frame, alone in a frame, and twice before an escaped
+            // byte.
             let mut bytes = [open, &[ESCAPE, FLAG], &[ESCAPE, FLAG]].concat();
             bytes.extend([&[FLAG, ESCAPE][..], &good[1..]].concat());
             assert_eq!(deframed::<C>(&bytes), (std::vec![], 3));

@@ -31,7 +31,7 @@ pub struct Decoder<'b> {
     room: &'b mut [u8],
     len: usize,
     is_escaped: bool,
-    /// Something is wrong with the packet; the rest of it is passed over.
+    /// Whether the packet is invalid; its remaining bytes are then skipped.
     is_broken: bool,
     broken: u32,
 }
@@ -48,7 +48,7 @@ impl<'b> Decoder<'b> {
         }
     }
 
-    /// Handles the next byte of the line; returns the packet that ends with it.
+    /// Handles the next byte of the line; returns the packet that this byte ends.
     pub fn push(&mut self, byte: u8) -> Option<&[u8]> {
         if byte == END {
             return self.end();
@@ -86,7 +86,7 @@ impl<'b> Decoder<'b> {
             self.broken = self.broken.saturating_add(1);
             return None;
         }
-        // The END of one packet may also begin the next.
+        // The END of a packet may also begin the next packet.
         self.room.get(..len).filter(|packet| !packet.is_empty())
     }
 
@@ -131,7 +131,7 @@ mod tests {
             decode(&twice, 256),
             (std::vec![all.clone(), all.clone()], 0)
         );
-        // An END alone between them is enough.
+        // A single END between the packets is enough.
         let joined: Vec<u8> = encode(&all).chain(encode(&all).skip(1)).collect();
         assert_eq!(decode(&joined, 256).0.len(), 2);
     }

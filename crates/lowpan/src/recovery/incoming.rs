@@ -45,7 +45,7 @@ pub(crate) struct Arriving {
     /// The slot of the reassembly; `None` after the datagram was passed to the upper layer.
     pub(crate) slot: Option<SlotId>,
     size: u16,
-    /// Bytes of its compressed headers, and of the expanded ones.
+    /// Number of bytes of the compressed headers, and of the expanded headers.
     head: (u16, u16),
     bitmap: Bitmap,
     seen: Ranges,

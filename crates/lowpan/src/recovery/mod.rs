@@ -97,7 +97,7 @@ pub(crate) struct Waits {
 pub(crate) struct Patience {
     /// For a datagram with only its first fragment.
     pub(crate) first: Duration,
-    /// For any other, whose sender may be waiting for an acknowledgment.
+    /// Patience with any other datagram, whose sender may be waiting for an acknowledgment.
     pub(crate) grown: Duration,
 }
 

@@ -5,7 +5,8 @@ use redpoll_base::Duration;
 
 use super::RecoveryConfig;
 
-/// Round trips over one hop are short, and occasionally one waits for the channel.
+/// Minimum timeout. Round trips over one hop are short, but occasionally a fragment waits for the
+/// channel.
 const LEAST: Duration = Duration::from_millis(100);
 
 /// Consecutive timeouts, without a round-trip sample between them, that indicate a too short
@@ -119,7 +120,7 @@ mod tests {
             for _ in 0..100 {
                 trips.sample(ms(usual));
             }
-            // Occasionally one takes twice as long.
+            // Occasionally a round trip takes twice as long.
             for _ in 0..50 {
                 trips.sample(ms(2 * usual));
                 for _ in 0..8 {
@@ -140,7 +141,7 @@ mod tests {
         assert_eq!(near.wait(0, &config), LEAST);
     }
 
-    /// A path whose round trip is longer than the first timeout.
+    /// Checks a path whose round trip is longer than the first timeout.
     #[test]
     fn after_some_timeouts_in_a_row_it_begins_longer() {
         let config = RecoveryConfig::default();

@@ -239,7 +239,8 @@ fn full_unicast_takes_7_2_ms_on_the_at86rf233() {
     assert!((mean - 7_200.0).abs() < 40.0, "{mean}");
 }
 
-/// algorithms §1.3: 6.24 ms without the cost of moving it.
+/// algorithms §1.3: an exchange takes 6.24 ms without the transfer of the frame between processor
+/// and radio.
 #[test]
 fn full_unicast_takes_6_24_ms_on_an_ideal_radio() {
     let mean = mean_exchange_us(Model::Ideal);
@@ -400,8 +401,8 @@ fn carrier_sense_keeps_neighbours_apart() {
     assert_eq!(bench.received.len(), 200);
     let collisions = bench.count(FrameClass::Unicast, Outcome::Collision)
         + bench.count(FrameClass::Unicast, Outcome::ReceiverTransmitting);
-    // Equal backoffs collide: one in eight, and half as many again for backoffs one turnaround
-    // apart.
+    // Equal backoffs collide: one frame in eight, and half as many again for backoffs one
+    // turnaround apart.
     assert!((10..120).contains(&collisions), "{collisions}");
     bench.check_ledger();
 }

@@ -199,7 +199,7 @@ impl<'s> Attacker<'s> {
                 )
             }
             AttackKind::UnfinishedUploads => {
-                // PUT /store with Block1 (27): number 0, more to come, 64 bytes.
+                // PUT /store with Block1 (27): block 0, with more blocks to come, of 64 bytes.
                 let [high, low] = (self.count as u16).to_be_bytes();
                 let head = [
                     0x40, 3, high, low, 0xb5, b's', b't', b'o', b'r', b'e', 0xd1, 3, 0x0a, 0xff,
@@ -215,7 +215,7 @@ impl<'s> Attacker<'s> {
     fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
         let dst_port = match self.kind {
             AttackKind::Slowloris | AttackKind::SlowReaders | AttackKind::TrickleReaders => WEB,
-            // Only one end has the sink, but every node has a web server.
+            // Only one end of the flow has the sink, but every node has a web server.
             _ if self.count.is_multiple_of(2) => SINK,
             _ => WEB,
         };

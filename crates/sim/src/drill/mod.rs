@@ -86,7 +86,7 @@ pub struct Row {
     pub alone_kbps: f64,
     /// Goodput of the honest flow during the attack.
     pub beside_kbps: f64,
-    /// Goodput during the attack as a share of that without it.
+    /// Goodput during the attack, divided by the goodput without it.
     pub share: f64,
     /// Share of the worst seed.
     pub worst: f64,

@@ -7,13 +7,13 @@ use crate::scenario::{Scenario, ScenarioError};
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
-    /// The border router, while the adjacent router sends to it.
+    /// The border router, while the adjacent router sends data to it.
     Border,
-    /// The router, while the host sends to the leaf behind it.
+    /// The router, while the host sends data to the leaf behind it.
     Router,
-    /// The leaf, while the host sends to it.
+    /// The leaf, while the host sends data to it.
     Leaf,
-    /// A sleepy leaf, while it sends to the host.
+    /// A sleepy leaf, while it sends data to the host.
     SleepyLeaf,
 }
 

@@ -65,7 +65,7 @@ impl NoiseTrace {
 }
 
 impl fmt::Debug for NoiseTrace {
-    /// Shows a digest, so different traces differ.
+    /// Shows a digest instead of the samples, so that different traces have different texts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digest = Digest::default();
         for sample in &self.samples_dbm {

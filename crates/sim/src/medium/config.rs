@@ -121,7 +121,7 @@ pub enum Gain {
         /// Rice's factor, in dB.
         k_db: f64,
     },
-    /// Normal in dB around the mean, as with people who walk around.
+    /// Normally distributed in dB around the mean, as if people walked around.
     Lognormal {
         /// Standard deviation, in dB.
         sigma_db: f64,

@@ -23,7 +23,7 @@ pub struct Interferer {
     pub busy: f64,
     /// Distribution of bursts and gaps.
     pub lengths: Lengths,
-    /// Hours of each day in which it may be active; the run begins at midnight.
+    /// Hours of each day in which the interferer may be active; the run begins at midnight.
     pub hours: (Duration, Duration),
     /// Mean length of a session; `None`: always active.
     pub session: Option<Duration>,
@@ -336,7 +336,7 @@ mod tests {
         // Between sessions it is silent for 90 s on average, much longer than a gap of 233 ms.
         let gaps = all.windows(2).map(|pair| pair[1].0.since(pair[0].1));
         let pauses = gaps.filter(|gap| *gap > Duration::from_secs(5)).count();
-        // 792,000 s in periods of 120 s, most of them with such a long pause.
+        // In 792,000 s with periods of 120 s, most periods have such a long pause.
         assert!((5_800..6_700).contains(&pauses), "{pauses}");
     }
 

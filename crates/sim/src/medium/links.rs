@@ -31,7 +31,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// Draws whether it loses a frame without interference. Certainty draws nothing.
+    /// Draws whether the link loses a frame without interference. With a success ratio of 1 no
+    /// random number is drawn.
     pub(super) fn loses(&self, rng: &mut Rng) -> bool {
         self.success != u32::MAX && rng.next_u32() >= self.success
     }

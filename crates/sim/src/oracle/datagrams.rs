@@ -13,7 +13,7 @@ const REMEMBERED: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
     sent: VecDeque<Datagram>,
-    /// Number of older datagrams, and how many of them never arrived.
+    /// Number of older datagrams, and number of older datagrams that never arrived.
     old: u64,
     old_lost: u64,
     /// Longest time until an arrival.

@@ -42,7 +42,7 @@ pub(super) struct Flow {
     readings: Option<Readings>,
     requests: Requests,
     image: Image,
-    /// Messages of another transport, and how many of them were repetitions.
+    /// Messages of a transport other than TCP, and the number of repetitions among them.
     messages: (u64, u64),
     delivered: u64,
     first: Option<Instant>,

@@ -66,7 +66,7 @@ pub struct ReadingFigures {
 /// Percentiles of latencies in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LatencyMs {
-    /// The minimum, to one percent.
+    /// The minimum, accurate to one percent.
     pub min: Option<f64>,
     /// The lower quartile.
     pub p25: Option<f64>,
@@ -108,7 +108,7 @@ pub(super) struct Readings {
     format: ReadingFormat,
     /// Creation time and state of the latest readings.
     made: VecDeque<(Instant, ReadingState)>,
-    /// Number of older readings, which is the number of the first remembered one.
+    /// Number of older readings, which is also the number of the first remembered reading.
     old: u32,
     /// Number of older readings that never arrived.
     old_lost: u64,

@@ -204,7 +204,7 @@ pub struct Train {
     /// Beginning of the first copy; `None` before it.
     pub began: Option<Instant>,
     pub copy_began: Instant,
-    /// Frame pending bit of the acknowledgment, once it has arrived.
+    /// Frame pending bit of the acknowledgment, once the acknowledgment has arrived.
     pub answer: Option<bool>,
 }
 
@@ -264,7 +264,7 @@ pub struct Received {
 pub struct Station {
     pub times: StateTimes,
     pub identity: Identity,
-    /// Acknowledgment that it must send.
+    /// Acknowledgment that the station must send.
     pub acking: Option<Acking>,
     /// Number of the current step of work; older numbers are cancelled.
     pub generation: u32,

@@ -54,7 +54,7 @@ figures! {
         repeated_early,
         /// Segments that were already acknowledged, and therefore not forwarded.
         dropped,
-        /// Acknowledgments generated for those.
+        /// Acknowledgments generated for those segments.
         regenerated,
         /// Segments that found no room for a copy.
         without_room,

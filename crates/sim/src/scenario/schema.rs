@@ -146,7 +146,7 @@ impl KeyKind {
         }
     }
 
-    /// Returns the value of `raw`, or a description of what it is instead.
+    /// Returns the value of `raw`, or a description of `raw` if the key does not accept it.
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
             (KeyKind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),

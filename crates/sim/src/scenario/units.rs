@@ -20,7 +20,7 @@ pub(crate) enum Measure {
     Charge,
     /// In MHz.
     Frequency,
-    /// A share of one, which may also be a bare number.
+    /// A share between 0 and 1, which may also be a number without unit.
     Share,
 }
 
@@ -80,7 +80,7 @@ impl Measure {
         self.show(usual.clamp(min, max))
     }
 
-    /// Returns the value of `text` in the base unit, or what is wrong with it.
+    /// Returns the value of `text` in the base unit, or the reason why `text` is invalid.
     pub(crate) fn parse(self, text: &str) -> Result<f64, Unfit> {
         let text = text.trim();
         let end = text

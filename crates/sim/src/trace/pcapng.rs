@@ -48,7 +48,7 @@ mod tlv {
 /// Description of a capture.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Notes {
-    /// Comment for its reader, such as how to decode it.
+    /// Comment for the reader of the capture, such as a hint for decoding.
     pub comment: String,
     /// Beginning of the run since 1970, from which times in the capture count. Zero for a run in
     /// virtual time.
@@ -64,7 +64,7 @@ pub struct PcapngFile<F: Truncate = File> {
     path: String,
     /// Whole blocks that are not yet written.
     blocks: Vec<u8>,
-    /// Bytes in the file, all of them in whole blocks.
+    /// Number of bytes in the file, which consists of whole blocks.
     written: u64,
     failed: bool,
     /// [`Notes::origin`] in microseconds.

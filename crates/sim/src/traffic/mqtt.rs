@@ -44,7 +44,7 @@ pub(super) struct Sensor {
 #[derive(Default)]
 struct Session {
     began: Instant,
-    /// Whether the broker has accepted it.
+    /// Whether the broker has accepted the session.
     is_up: bool,
     /// Encoded packets that TCP had no room for.
     outbox: BytesMut,

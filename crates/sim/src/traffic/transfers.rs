@@ -35,7 +35,7 @@ impl Transfers {
         (PORT, Some(Box::new(sink)))
     }
 
-    /// Creates the sender of `bytes` from one of two nodes to the other.
+    /// Creates the app that sends `bytes` from one of two nodes to the other.
     pub(crate) fn sender(
         &mut self,
         [from, to]: [String; 2],

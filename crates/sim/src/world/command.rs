@@ -81,7 +81,7 @@ pub enum Refusal {
         "the links of this scenario are listed or measured, so they do not depend on positions"
     )]
     LinksAreGiven,
-    /// Too many nodes were moved during one transmission.
+    /// Too many nodes were moved during a transmission.
     #[error("too many nodes were moved at the same moment; try again later")]
     TooManyMoves,
     /// The share of frames is not between 0 and 1.
@@ -93,7 +93,7 @@ pub enum Refusal {
     /// The position or range is not allowed.
     #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,
-    /// The transfer has no bytes, too many bytes, or one node at both ends.
+    /// The transfer has no bytes or too many bytes, or both its ends are the same node.
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
     /// The node has no free connection.

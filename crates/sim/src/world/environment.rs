@@ -31,7 +31,7 @@ pub(super) struct Environment {
 
 pub(super) struct Timing {
     pub(super) clock: Oscillator,
-    /// Earliest wake-up in the queue. The occupant may meanwhile want a later one.
+    /// Earliest wake-up in the queue. The occupant may now request a later one.
     pub(super) wakes_at: Instant,
     /// Calls at the latest instant of a call.
     pub(super) calls: Calls,

@@ -14,7 +14,7 @@ const MOST: usize = 1_000;
 const LONGEST: u64 = 1 << 32;
 /// Largest distance of a position from the origin, in metres.
 const FAR_M: f64 = 1e6;
-/// Mean burst of an added interferer: about one frame of Wi-Fi.
+/// Mean duration of a burst of an added interferer: about one frame of Wi-Fi.
 const BURST: Duration = Duration::from_micros(1_500);
 /// Power of an added interferer above the noise at the edge of its range, in dB.
 const EDGE_DB: f64 = 6.0;

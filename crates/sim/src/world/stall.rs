@@ -13,7 +13,7 @@ use super::environment::Seat;
 /// need fewer than a hundred.
 const CALLS_AN_INSTANT: u32 = 10_000;
 
-/// Calls of one place at the latest instant at which it was called.
+/// Number of calls of one place at the latest instant at which the place was called.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calls {
     at: Instant,
@@ -21,7 +21,7 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Counts one more call at `now`, and reports whether the limit is reached.
+    /// Counts a call at `now`, and returns whether the limit is reached.
     fn add(&mut self, now: Instant) -> bool {
         if self.at != now {
             *self = Calls { at: now, count: 0 };
@@ -41,7 +41,7 @@ pub(super) enum Loop {
 }
 
 impl World {
-    /// Returns why the run ended early, if one place stopped time.
+    /// Returns why the run ended early, if a place called at one instant without end.
     pub fn stall(&self) -> Option<&str> {
         self.env.stall.as_ref().map(|(_, why)| why.as_str())
     }
@@ -61,7 +61,7 @@ impl Seat<'_> {
         self.env.now
     }
 
-    /// Counts one call of this place at this instant. Returns false once the run has ended.
+    /// Counts a call of this place at this instant. Returns false once the run has ended.
     pub(super) fn count_call(&mut self, what: Loop) -> bool {
         if self.env.stall.is_some() {
             return false;

@@ -1,4 +1,5 @@
-//! Profiles of nodes and links: keys that turn Redpoll's own node into one of another project.
+//! Profiles of nodes and links: values of keys that replace Redpoll's own node by that of another
+//! project.
 
 use redpoll_experiments::Case;
 

@@ -17,7 +17,7 @@ pub const DUTY: Metric = Metric::new("radio duty cycle", "%");
 pub const ACTIVE: Metric = Metric::new("receiver or transmitter on", "%");
 /// Share of time with the processor active.
 pub const CPU: Metric = Metric::new("CPU duty cycle", "%");
-/// Delivered readings among delivered and lost ones.
+/// Delivered readings as a share of delivered and lost readings.
 pub const RELIABILITY: Metric = Metric::new("reliability", "%");
 /// Jain's index of the flows' goodput: 1 if all are equal.
 pub const JAIN: Metric = Metric::new("Jain's index", "");
@@ -65,7 +65,7 @@ impl Cause {
     }
 }
 
-/// Counts the retransmissions, for one of `causes`, of the flows whose names begin with `flow`.
+/// Counts the retransmissions with one of `causes` in the flows whose names begin with `flow`.
 pub fn retransmissions(run: &Run, flow: &str, causes: &[Cause]) -> Reading {
     let of = |cause: &Cause| run.flow_sum(flow, cause.pointer());
     causes.iter().map(of).sum()

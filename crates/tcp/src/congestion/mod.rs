@@ -185,7 +185,7 @@ pub trait Congestion {
         self.set_cwnd(divide(product, old).max(mss));
     }
 
-    /// Reduces cwnd to `most` bytes if it is larger.
+    /// Reduces cwnd to `most` bytes if cwnd is larger.
     fn limit_cwnd(&mut self, most: u32) {
         self.set_cwnd(self.cwnd().min(most));
     }

@@ -36,7 +36,7 @@ impl NewReno {
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // The division comes late because it is slow.
+            // The division follows the comparison, because it is slow.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable
@@ -72,7 +72,7 @@ impl Congestion for NewReno {
             // RFC 3465 §2.2: cwnd grows by the acknowledged bytes, by at most L segments per ACK.
             return self.grow(acked.min(mss.wrapping_mul(limit)));
         }
-        // RFC 3465 §2.1: one SMSS per cwnd of acknowledged bytes.
+        // RFC 3465 §2.1: cwnd grows by one SMSS for each cwnd of acknowledged bytes.
         let acked = u32::from(self.acked).wrapping_add(acked);
         self.acked = window(acked);
         if acked >= self.usable(acked, mss) {

@@ -31,7 +31,7 @@ pub(super) struct News {
     pub(super) is_duplicate: bool,
     /// Whether the acknowledgment is a duplicate ACK without SACK blocks.
     pub(super) is_bare: bool,
-    /// Range that it reports as received twice.
+    /// Range of data that the acknowledgment reports as received twice.
     pub(super) dsack: Option<SeqRange>,
     /// Whether the acknowledgment reports a mark (RFC 3168 §6.1.2).
     pub(super) is_marked: bool,

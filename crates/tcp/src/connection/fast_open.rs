@@ -58,7 +58,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         matches!(self.phase, Phase::SynSent(_))
     }
 
-    /// Returns whether the next SYN, or the last one, has a Fast Open option.
+    /// Returns whether the next SYN, or the previous one, has a Fast Open option.
     pub(crate) fn is_opening_fast(&self) -> bool {
         self.syn_cookie_len().is_some()
     }
@@ -90,7 +90,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         data.min(self.eff_snd_mss().saturating_sub(MAX_OPTIONS as u32))
     }
 
-    /// Describes our SYN while it is not answered.
+    /// Describes our SYN while the peer has not answered it.
     pub(crate) fn opening(&self) -> Option<Opening> {
         let Phase::SynSent(_) = self.phase else {
             return None;

@@ -368,7 +368,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         [self.snd.max(), self.rcv.nxt]
     }
 
-    /// Returns the error that ended the connection, if one did.
+    /// Returns the error that ended the connection, if an error did.
     pub fn error(&self) -> Option<Error> {
         match &self.phase {
             Phase::Closed(closed) => closed.error,

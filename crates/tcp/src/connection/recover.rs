@@ -75,7 +75,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
     }
 
-    /// Marks as lost what this acknowledgment shows to be lost, and returns the number of bytes.
+    /// Marks data as lost if this acknowledgment proves the loss. Returns the number of these
+    /// bytes.
     fn find_losses(&mut self, news: &News) -> u32 {
         if self.has_sack() {
             // RFC 8985 §6.2, step 4. Retransmissions after a timeout and probes do not depend on
@@ -139,8 +140,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Responds to `bytes` newly lost; `again` if some of them were retransmissions. Returns
-    /// `bytes`.
+    /// Responds to `bytes` newly lost bytes; `again` if some of them had been retransmitted.
+    /// Returns `bytes`.
     fn on_found(&mut self, bytes: u32, again: bool, delivered: u32) -> u32 {
         if bytes == 0 {
             return 0;
@@ -382,7 +383,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.timers.start(Timer::Retransmission, self.rto_ms());
     }
 
-    /// Processes the expiry of the retransmission timer; `is_first` if it is the first since
+    /// Processes an expiry of the retransmission timer; `is_first` for the first expiry since
     /// SND.UNA advanced.
     pub(super) fn enter_timeout_recovery(&mut self, is_first: bool) {
         let (flight, tick) = (self.snd.flight(), self.tick());

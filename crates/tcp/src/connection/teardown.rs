@@ -91,7 +91,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Lowest number of an orphan in [`spare_turn`](Self::spare_turn).
     pub const ORPHAN_TURN: u32 = 1 << 31;
 
-    /// Limits the time until the end of the connection. It never extends it.
+    /// Limits the time until the connection ends. It never extends this time.
     fn end_within(&mut self, limit: u32) {
         let left = self.timers.remaining(Timer::Linger);
         if left.is_none_or(|left| left > limit) {
@@ -102,7 +102,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     pub(super) fn on_linger_timeout(&mut self) {
         match self.synchronized() {
             Some(Synchronized::TimeWait) => self.transition(Cause::TimeWaitOver),
-            // A reset is unnecessary: it will answer whatever the peer still sends.
+            // A reset is unnecessary now: the next segment of the peer will be answered by a reset.
             Some(Synchronized::FinWait2) => self.fail(Error::TimedOut),
             _ => self.give_up(),
         }

@@ -54,7 +54,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         self.params.user_timeout = Some(adopted);
         self.timers.cancel(Timer::User);
-        // RFC 5482 §4.2: keep-alive starts after the user timeout, as it was rounded.
+        // RFC 5482 §4.2: keep-alive starts after the user timeout, in its rounded form.
         let later = adopted.get().wrapping_add(KEEPALIVE_LATER);
         let idle = self.params.keepalive_idle.get().max(later);
         self.params.keepalive_idle = Millis::new(idle);

@@ -72,7 +72,7 @@ impl Episode {
         self.urgent
     }
 
-    /// Records a retransmission. F-RTO (RFC 5682) permits only one.
+    /// Records a retransmission. F-RTO (RFC 5682) permits a single retransmission.
     pub(crate) fn on_retransmitted(&mut self) {
         if !self.urgent {
             self.frto = Frto::Off;

@@ -9,9 +9,9 @@ const ON: bool = cfg!(feature = "gentle-recovery");
 pub(crate) enum Frto {
     #[default]
     Off,
-    /// The first one after the timeout, for step 2.
+    /// The first acknowledgment after the timeout, for step 2.
     First,
-    /// The second one, for step 3.
+    /// The second acknowledgment, for step 3.
     Second,
 }
 

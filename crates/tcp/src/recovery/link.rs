@@ -21,7 +21,7 @@ impl LinkHealth {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// Permits one attempt after the retransmission timer expired.
+    /// Permits another attempt after the retransmission timer expired.
     pub(crate) fn on_timeout(&mut self) {
         self.failures = self.failures.min(LIMIT.saturating_sub(1));
     }

@@ -45,7 +45,7 @@ enum Reordering {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: u32,
-    /// Whether some of them were retransmitted after the given time.
+    /// Whether some of the lost segments had been retransmitted after the given time.
     pub(crate) again: bool,
     /// Delay until the next detection, in milliseconds.
     pub(crate) later: Option<u16>,

@@ -46,7 +46,7 @@ impl Rto {
         self.retries
     }
 
-    /// Processes a timeout; at most `max_retries` consecutive ones lead to a retry.
+    /// Processes a timeout; at most `max_retries` consecutive timeouts lead to a retry.
     pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Expiry {
         if self.retries >= max_retries {
             return Expiry::GiveUp;

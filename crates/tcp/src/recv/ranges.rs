@@ -27,7 +27,7 @@ impl TextSpan {
     }
 }
 
-/// Disjoint spans with gaps between them. The last one changed last.
+/// Disjoint spans with gaps between them. The last span is the one that changed last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     list: [TextSpan; RANGES],
@@ -61,7 +61,7 @@ impl Ranges {
         }
     }
 
-    /// Returns whether `span` can be added: it touches a known span or an entry is free.
+    /// Returns whether `span` can be added: it touches a known span, or an entry is free.
     pub(super) fn can_add(&self, span: TextSpan) -> bool {
         self.len() < RANGES || self.iter().any(|known| known.touches(span))
     }

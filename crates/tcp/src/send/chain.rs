@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 use super::{SendStore, SendStoreExt};
 use crate::{SeqNum, SeqRange};
 
-/// Memory for one buffer of a [`Chain`].
+/// Memory for a buffer of a [`Chain`].
 #[derive(Debug)]
 pub struct ChainSlot<D>(Option<D>);
 
@@ -31,7 +31,7 @@ pub struct Chain<D, T> {
     live: usize,
     /// Bytes of the oldest live buffer that are no longer needed.
     spent: usize,
-    /// Sequence numbers from the oldest needed byte to the next one to be appended.
+    /// Sequence numbers from the oldest needed byte to the next byte that will be appended.
     range: SeqRange,
     data: PhantomData<D>,
 }
@@ -76,7 +76,7 @@ where
         slot.0 = Some(data);
         self.live = self.live.saturating_add(1);
         self.range.end += len as u32;
-        // An empty buffer is no longer needed when its turn comes.
+        // An empty buffer is no longer needed once the buffers before it are retired.
         self.retire(0);
         Ok(())
     }

@@ -122,7 +122,7 @@ impl Pins {
         Token { slot, tag: *tag }
     }
 
-    /// Returns the pin of a token, unless it is gone.
+    /// Returns the pin of a token, unless the pin has been released.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
         let slot = usize::from(token.slot);
         let (&end, &len) = (self.ends.get(slot)?, self.lens.get(slot)?);
@@ -137,7 +137,7 @@ impl Pins {
         Some(Pin { end, len, kind })
     }
 
-    /// Ends a pin. Returns `None` if it is already gone.
+    /// Releases a pin. Returns `None` if it was already released.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.get(token)?;
         if let Some(end) = self.ends.get_mut(usize::from(token.slot)) {

@@ -99,7 +99,7 @@ mod tests {
             assert!(ring.free_before(start + 8));
             start += 8;
             assert_eq!(ring.end(), start);
-            // Shift the ring's head by one for the next round.
+            // Moves the ring's head by one for the next round.
             ring.write(&[0]);
             ring.free_before(start + 1);
             start += 1;

@@ -67,7 +67,7 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// A range of sequence numbers that was sent at one time.
+/// A range of sequence numbers that was sent at the same time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     len: u16,
@@ -448,7 +448,7 @@ impl Scoreboard {
         let Some(first) = rest.next() else {
             return (index, at);
         };
-        // Each entry moves up by one; the last one is unused.
+        // Each entry moves up by one place; the last entry is unused.
         let mut carried = *first;
         first.len = head as u16;
         carried.len = carried.len.saturating_sub(first.len);

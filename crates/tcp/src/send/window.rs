@@ -107,7 +107,7 @@ impl SendWindow {
         self.una < ack && ack <= self.max()
     }
 
-    /// Makes the data from `seq` on unsent, because the peer does not have them.
+    /// Makes the data from `seq` on unsent, because the peer does not have these data.
     pub(crate) fn take_back(&mut self, seq: SeqNum) {
         self.nxt = seq;
         self.probed = false;

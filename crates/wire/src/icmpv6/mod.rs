@@ -63,7 +63,7 @@ pub mod unreachable {
 
 /// Codes of [`Message::TimeExceeded`] (RFC 4443 §3.3).
 pub mod time_exceeded {
-    /// The hop limit ran out on the way.
+    /// The hop limit became 0 before the destination.
     pub const HOP_LIMIT: u8 = 0;
     /// Not all fragments arrived in time.
     pub const REASSEMBLY: u8 = 1;
@@ -151,7 +151,7 @@ pub enum Message<'a> {
     NeighborSolicitation(NeighborSolicitation<'a>),
     /// The answer to a solicitation (RFC 4861 §4.4).
     NeighborAdvertisement(NeighborAdvertisement<'a>),
-    /// A router reports a registration to the next one (RFC 6775 §4.4).
+    /// A router reports a registration to the next router (RFC 6775 §4.4).
     DuplicateAddressRequest(DuplicateAddress),
     /// The answer to a duplicate address request.
     DuplicateAddressConfirmation(DuplicateAddress),

@@ -160,7 +160,7 @@ fn a_registration_byte_by_byte() {
         let options = Options::parse(&bytes).unwrap();
         assert_eq!(options.iter().next(), Some(option));
     }
-    // Without T it is RFC 6775's, whose receivers ignore all three octets.
+    // Without T, the option is that of RFC 6775, whose receivers ignore all three octets.
     let old = [33, 2, 3, 9, 0x02, 99, 1, 2, 1, 2, 3, 4, 5, 6, 7, 8];
     let options = Options::parse(&old).unwrap();
     let old = NdOption::AddressRegistration(registration(None, false));

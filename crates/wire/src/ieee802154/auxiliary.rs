@@ -15,7 +15,7 @@ pub enum SecurityLevel {
     Mic64 = 2,
     /// Authenticated by sixteen bytes.
     Mic128 = 3,
-    /// Encrypted, and authenticated by four bytes: what Thread and Zigbee use.
+    /// Encrypted, and authenticated by four bytes, as in Thread and Zigbee.
     EncMic32 = 5,
     /// Encrypted, and authenticated by eight bytes.
     EncMic64 = 6,
@@ -80,11 +80,11 @@ impl SecurityLevel {
 /// The key that protects a frame (§9.4.1.2, §9.4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum KeyIdentifier {
-    /// Mode 0: not in the frame; both ends know it from elsewhere.
+    /// Mode 0: the frame does not identify the key; both ends know it otherwise.
     Implicit,
-    /// Mode 1: the key of this index, 1 to 255, among those of the default source.
+    /// Mode 1: the key with this index, 1 to 255, of the default source.
     Index(u8),
-    /// Mode 2: the key of this index among those of a source with four bytes.
+    /// Mode 2: the key with this index of a source whose identifier has four bytes.
     Source4([u8; 4], u8),
     /// Mode 3: the key of this index among those of a source with eight bytes, first byte
     /// as over the air.

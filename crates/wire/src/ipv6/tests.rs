@@ -78,12 +78,12 @@ fn extension_headers_are_passed_over() {
     payload[24] = next_header::TCP;
     let walk = |payload: &[u8]| skip_extension_headers(next_header::HOP_BY_HOP, payload);
     assert_eq!(walk(&payload), Ok((next_header::TCP, 32)));
-    // A real fragment: more to come, or not the first.
+    // A real fragment: one with more fragments after it, or one that is not the first.
     payload[27] = 1;
     assert_eq!(walk(&payload), Ok((next_header::FRAGMENT, 24)));
     payload[26..28].copy_from_slice(&[1, 0]);
     assert_eq!(walk(&payload), Ok((next_header::FRAGMENT, 24)));
-    // Cut inside each of them.
+    // The packet is cut off inside each of the headers.
     for len in [0, 1, 15, 16, 17, 23, 31] {
         assert_eq!(walk(&payload[..len]), Err(Error::Truncated), "{len} bytes");
     }

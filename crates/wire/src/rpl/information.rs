@@ -5,7 +5,7 @@ use crate::ipv6::{Ipv6Header, next_header};
 
 /// RFC 6553 §6: nodes that do not implement the option drop the packet.
 const OPTION_OLD: u8 = 0x63;
-/// RFC 9008 §4.2: nodes that do not implement the option skip it.
+/// Option type 0x23. RFC 9008 §4.2: nodes that do not implement this option skip it.
 const OPTION: u8 = 0x23;
 const PAD1: u8 = 0;
 
@@ -16,15 +16,15 @@ const FORWARDING_ERROR: u8 = 0x20;
 /// The RPL information of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketInformation {
-    /// O: the packet goes down.
+    /// O: the packet moves away from the root.
     pub down: bool,
     /// R: a router has found a contradiction between direction and ranks.
     pub rank_error: bool,
-    /// F: the next hop could not forward it and returned it.
+    /// F: the next hop could not forward the packet and returned it.
     pub forwarding_error: bool,
     /// RPLInstanceID.
     pub instance: u8,
-    /// Rank of the router that sent it last (DAGRank); 0 at the source.
+    /// Rank of the router that sent the packet last (DAGRank); 0 at the source.
     pub sender_rank: u16,
     /// Whether the option has type 0x23 instead of 0x63.
     pub ignorable: bool,
@@ -72,7 +72,7 @@ impl PacketInformation {
         })
     }
 
-    /// Overwrites the information of the packet; returns `false` if it has none.
+    /// Overwrites the information in the packet; returns `false` if the packet has none.
     pub fn replace(&self, packet: &mut [u8]) -> bool {
         let area = place(packet).and_then(|at| packet.get_mut(at..)?.get_mut(..6));
         area.map(|area| area.copy_from_slice(&self.option()))

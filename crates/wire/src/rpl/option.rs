@@ -177,7 +177,7 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Reads the next option. It is not inlined, because many callers use it.
+/// Reads the next option. The function is not inlined, because many callers use it.
 #[inline(never)]
 fn read<'a>(rest: &mut &'a [u8]) -> Result<RplOption<'a>, Error> {
     let (&kind, behind) = rest.split_first().ok_or(Error::Truncated)?;

@@ -182,7 +182,7 @@ fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) 
     false
 }
 
-/// Exchanges the destination and the address at `at`, whose first `elided` bytes are omitted.
+/// Exchanges the destination and the address at `at`, whose first `elided` bytes the header omits.
 fn exchange(packet: &mut [u8], at: usize, elided: usize) -> Option<()> {
     let (head, rest) = packet.split_at_mut_checked(at)?;
     let dst = head.get_mut(DST_AT..Ipv6Header::LEN)?.get_mut(elided..)?;

@@ -144,12 +144,12 @@ fn what_is_malformed_is_refused() {
     assert_eq!(parse(&[0, 1, 2, 0, 0, 9, 0]), Ok(1));
     assert_eq!(parse(&[5]), Err(Error::Truncated));
     assert_eq!(parse(&[5, 3, 0, 8]), Err(Error::Truncated));
-    // Targets of 129 bits, and of 16 in one byte.
+    // Targets with a prefix of 129 bits, and with a prefix of 16 bits in one byte.
     assert_eq!(parse(&[5, 3, 0, 129, 1]), Err(Error::Reserved));
     assert_eq!(parse(&[5, 3, 0, 16, 1]), Err(Error::Length));
     // Transit information with half a parent.
     assert_eq!(parse(&[6, 5, 0, 0, 1, 1, 9]), Err(Error::Length));
-    // A configuration that ends early, and one whose ranks cannot grow.
+    // A configuration that ends early, and a configuration whose ranks cannot grow.
     assert_eq!(parse(&[4, 2, 0, 0]), Err(Error::Length));
     let mut bytes = options(&[RplOption::Configuration(CONFIGURATION)]);
     (bytes[8], bytes[9]) = (0, 0);

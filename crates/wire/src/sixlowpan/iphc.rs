@@ -45,7 +45,7 @@ pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 pub enum Upper<'a> {
     /// A UDP header, which is compressed too.
     Udp(&'a UdpHeader),
-    /// Anything else, which stays unchanged.
+    /// Any other protocol, whose header stays unchanged.
     Other,
 }
 

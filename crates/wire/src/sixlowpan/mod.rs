@@ -20,7 +20,7 @@ pub use context::{Context, Contexts};
 /// §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatch {
-    /// An uncompressed IPv6 packet follows this one byte.
+    /// An uncompressed IPv6 packet follows the dispatch byte.
     Ipv6Uncompressed,
     /// A compressed header; see [`iphc`].
     Iphc,

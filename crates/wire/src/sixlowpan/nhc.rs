@@ -111,7 +111,7 @@ fn expand_udp(encoding: u8, input: &mut Reader<'_>) -> Result<UdpHeader, Error> 
     })
 }
 
-/// Expands one extension header, whose next header is in-line unless `more`.
+/// Expands an extension header, whose next header is in-line unless `more`.
 fn expand_extension(
     number: u8,
     more: bool,
@@ -120,7 +120,7 @@ fn expand_extension(
 ) -> Result<(), Error> {
     let inline_next = if more { None } else { Some(input.u8()?) };
     if number == next_header::FRAGMENT {
-        // Eight bytes always; it has a reserved byte where others have a length.
+        // This header always has eight bytes: it has a reserved byte in place of a length.
         let rest: [u8; 7] = input.array()?;
         out.put_u8(next_of(inline_next, input)?)?;
         return Ok(out.put(&rest)?);

@@ -32,7 +32,8 @@ impl Bitmap {
     /// All of the datagram has arrived, however many fragments that took.
     pub const FULL: Bitmap = Bitmap(u32::MAX);
 
-    /// Returns the set of one fragment with this sequence number; empty beyond [`MAX_SEQUENCE`].
+    /// Returns the set that contains only the fragment with this sequence number; empty beyond
+    /// [`MAX_SEQUENCE`].
     pub const fn of(sequence: u8) -> Bitmap {
         match (1u32 << MAX_SEQUENCE).checked_shr(sequence as u32) {
             Some(bit) => Bitmap(bit),
@@ -82,7 +83,7 @@ impl Bitmap {
 /// The header of a recoverable fragment, RFRAG (RFC 8931 §5.1, figure 1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// Whether the fragment met congestion on its way.
+    /// Whether the fragment met congestion on its path.
     pub ecn: bool,
     /// The sender's number for the datagram.
     pub tag: u8,

@@ -39,7 +39,7 @@ impl PartialOrd for SeqNum {
         }
     }
 
-    // Comparisons without `Option`, because nearly every caller needs one.
+    // These comparisons work without `Option`, because nearly every caller needs one of them.
 
     fn lt(&self, other: &SeqNum) -> bool {
         other > self
@@ -78,7 +78,7 @@ impl Sub<u32> for SeqNum {
     }
 }
 
-/// The way from `earlier` forward to `self`; 0 if `earlier` is the later one.
+/// The distance from `earlier` forward to `self`; 0 if `earlier` is later.
 impl Sub for SeqNum {
     type Output = u32;
     fn sub(self, earlier: SeqNum) -> u32 {

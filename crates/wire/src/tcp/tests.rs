@@ -74,7 +74,7 @@ fn a_part_of_a_segment_has_the_lengths_of_the_whole() {
         assert_eq!(header.options(), OptionList(options));
         assert_eq!(header.payload(), whole.get(24..len).unwrap_or(&[]));
     }
-    // Bytes behind the end of the segment are not its payload.
+    // Bytes after the end of the segment are not part of its payload.
     let header = HeaderView::parse_partial(&whole, 26).unwrap();
     assert_eq!((header.payload(), header.payload_len()), (&b"ab"[..], 2));
     let all = HeaderView::parse_partial(&whole, whole.len());

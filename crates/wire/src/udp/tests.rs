@@ -20,7 +20,7 @@ fn a_datagram_byte_by_byte() {
 fn a_zero_checksum_is_neither_sent_nor_accepted() {
     let header = UdpHeader::for_payload((&SRC, 0), (&DST, 0), &[0, 0]).unwrap();
     let payload = header.checksum.to_be_bytes();
-    // The payload that makes the sum all ones.
+    // The payload with which all bits of the sum are set.
     let header = UdpHeader::for_payload((&SRC, 0), (&DST, 0), &payload).unwrap();
     assert_eq!(header.checksum, 0xffff);
     assert!(header.verify(&SRC, &DST, &payload));

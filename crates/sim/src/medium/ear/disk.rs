@@ -22,9 +22,9 @@ pub struct DiskEar {
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
-    /// Whether another frame disturbed it.
+    /// Whether another frame disturbed this one.
     spoilt: bool,
-    /// Whether an interferer was on the air meanwhile.
+    /// Whether an interferer transmitted during this frame.
     foreign: bool,
 }
 
@@ -107,7 +107,7 @@ impl DiskEar {
         Start::Followed
     }
 
-    /// Ends a transmission. Returns the result if the receiver received it.
+    /// Ends a transmission. Returns the result if the receiver followed this transmission.
     pub fn end(&mut self, tx: TxId, link: &Link) -> Option<Reception> {
         self.sensed -= u16::from(link.senses);
         self.audible -= u16::from(link.disturbs);

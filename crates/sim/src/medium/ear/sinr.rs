@@ -10,9 +10,9 @@ use crate::medium::{Link, Sinr};
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
-    /// Whether another frame was on the air meanwhile.
+    /// Whether another frame was transmitted during this one.
     disturbed: bool,
-    /// Whether an interferer was on the air meanwhile.
+    /// Whether an interferer transmitted during this frame.
     foreign: bool,
     power_mw: f64,
     since: Instant,
@@ -22,7 +22,7 @@ struct Followed {
 }
 
 impl Followed {
-    /// Returns why bits of it are wrong.
+    /// Returns the reason for wrong bits in the frame.
     fn failure(&self) -> Reception {
         if self.disturbed {
             Reception::Collision
@@ -195,7 +195,8 @@ impl SinrEar {
     ) -> Option<Reception> {
         self.settle(now, rules);
         self.audible -= 1;
-        // Silence is exactly zero, so rounding errors do not accumulate.
+        // With no audible sender the power is set to exactly zero, so that rounding errors do not
+        // accumulate.
         self.power_mw = if self.audible == 0 {
             0.0
         } else {

@@ -322,7 +322,7 @@ fn beside(config: &Config, x: f64) -> Medium {
 
 #[test]
 fn an_interferer_is_sensed_and_destroys_within_its_range() {
-    // 31 m from the one, 21 m from the other.
+    // The first interferer is 31 m away, the second 21 m.
     let mut medium = beside(&Config::UnitDisk(DISK), 31.0);
     let (there, back) = (link(&medium, 0, 1), link(&medium, 1, 0));
     medium.watch(at(0), 0);

@@ -12,7 +12,7 @@ pub struct AppSpec {
     pub start: Duration,
     /// Span from which the start is drawn evenly.
     pub start_spread: Duration,
-    /// Commands under which it runs.
+    /// Commands under which the application runs.
     pub when: When,
     /// Kind of the application, with parameters.
     pub kind: AppKind,
@@ -27,7 +27,7 @@ pub enum When {
     Run,
     /// Only `redpoll up`, in real time with a host.
     Up,
-    /// Never, until `--set apps.NAME.when=always` enables it.
+    /// In no command, until `--set apps.NAME.when=always` enables the application.
     Never,
 }
 
@@ -59,7 +59,8 @@ pub enum AppKind {
     BulkSender {
         /// Destination.
         to: Target,
-        /// Bytes before it closes; `None` sends until the run ends.
+        /// Number of bytes before the app closes the connection; with `None` it sends until the run
+        /// ends.
         bytes: Option<u64>,
         /// Pause before another attempt after a connection failed.
         retry: Duration,
@@ -136,7 +137,7 @@ pub struct ImageLeafSpec {
     pub page: u16,
     /// Pause after a failed attempt.
     pub retry: Duration,
-    /// Time without an arrival after which it requests again.
+    /// Time without an arriving block or byte after which the leaf requests again.
     pub patience: Duration,
     pub block: u16,
     /// Parameters of Q-Block.
@@ -183,7 +184,7 @@ pub struct SensorSpec {
     pub bytes: u16,
     /// Time between readings.
     pub interval: Duration,
-    /// Readings collected before one is sent.
+    /// Number of readings that are collected before one message is sent.
     pub batch: u16,
     /// Most readings that wait; others are counted and dropped.
     pub queue: u16,

@@ -52,7 +52,7 @@ pub struct SecurityParams {
 pub enum NodeKey {
     Network,
     Own([u8; 16]),
-    /// No key: its frames are unsecured, and it cannot open secured ones.
+    /// The node has no key: its frames are unsecured, and it cannot open secured frames.
     None,
 }
 
@@ -87,7 +87,7 @@ pub struct SleepyParams {
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
-    /// Upper bound of the random wait before those retries.
+    /// Upper bound of the random wait before such a retry.
     pub retry_delay: Duration,
     /// Unsuccessful data requests after which a datagram is dropped.
     pub polls: u8,

@@ -58,7 +58,7 @@ pub struct NodeSpec {
     pub sleepy: bool,
     /// Firmware file of another stack, if it has one.
     pub module: Option<PathBuf>,
-    /// Address of the byte stream to the node, if it runs outside the simulator.
+    /// Address of the byte stream to the node, if the node runs outside the simulator.
     pub line: Option<String>,
     /// Deviations of its radio from the medium's parameters.
     pub radio: RadioSpec,
@@ -70,9 +70,10 @@ pub struct NodeSpec {
     pub transport: TransportSpec,
     /// Congestion control, if the TCP is Redpoll's.
     pub congestion: CongestionSpec,
-    /// Connections for which it has memory.
+    /// Number of connections for which the node has memory.
     pub connections: u16,
-    /// Additional connections, reserved for host ports that are forwarded through it.
+    /// Number of additional connections, reserved for host ports that are forwarded through the
+    /// node.
     pub forwards: u16,
     /// Applications of the node.
     pub apps: Vec<AppSpec>,

@@ -161,7 +161,7 @@ impl TcpParams {
 pub enum TransportSpec {
     #[default]
     Redpoll,
-    /// uIP's, with one unacknowledged segment per connection.
+    /// The transport of uIP, with one unacknowledged segment per connection.
     Uip(UipConfig),
     Blip {
         config: BlipConfig,

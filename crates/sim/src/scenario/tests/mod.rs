@@ -243,7 +243,7 @@ fn an_app_on_several_nodes_is_a_flow_each() {
     };
     assert_eq!((to.host, to.port, *bytes), (TargetHost::Node(0), 7, None));
     assert_eq!(Some(to.addr), scenario.address(0));
-    // The far end has memory for both, and two spare ones.
+    // The far end has memory for both flows' connections, and for two spare connections.
     assert_eq!(scenario.nodes[0].connections, 4);
 }
 

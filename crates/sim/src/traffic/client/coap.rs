@@ -63,7 +63,7 @@ impl Protocol for Coap {
 
     fn ask(&mut self, cx: &mut Context<'_>) {
         let request = Request::new(Method::Get, "file");
-        // There is room, because only one request is made at a time.
+        // There is room, because the client has only one request at a time.
         let _ = self
             .port
             .endpoint

@@ -1,4 +1,4 @@
-//! CoAP on a node: a UDP socket with an endpoint behind it.
+//! CoAP on a node: a UDP socket, and the endpoint that uses it.
 
 mod server;
 
@@ -21,7 +21,8 @@ pub(super) struct Port {
     expects_requests: bool,
     /// Whether the node knows that a packet is expected.
     expected: bool,
-    /// Messages that found no room in the node; CoAP retransmits the important ones.
+    /// Number of messages for which the node had no room; CoAP retransmits the confirmable ones
+    /// among them.
     no_room: u64,
 }
 

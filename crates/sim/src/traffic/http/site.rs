@@ -6,7 +6,7 @@ use crate::oracle::counting_lines;
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,
-    /// Entity tag of the file; without one, no condition about the file holds.
+    /// Entity tag of the file. Without an entity tag, conditions about the file are false.
     pub(super) etag: Option<&'a str>,
 }
 

@@ -76,7 +76,7 @@ impl ImageTransfer for Block1 {
         if self.port.is_none() {
             let rng = Rng::new(self.rng.next_u64());
             let mut port = Port::new(self.config, rng);
-            // The node has a socket for it.
+            // The node has a socket for this port.
             let _ = open_port(cx, &self.route, flash.flow, |cx, number| {
                 port.open(cx, number)
             });

@@ -1,4 +1,4 @@
-//! Transfer by HTTP/1.1 with ranges: one connection, and another for the missing bytes.
+//! Transfer by HTTP/1.1 with ranges: one connection, and another one for missing bytes.
 
 use redpoll_base::Instant;
 use redpoll_ota::{Fetch, Have, Pages, Refused};

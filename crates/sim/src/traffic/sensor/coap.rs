@@ -117,7 +117,7 @@ impl Coap {
                 Message { payload, kept: 0 }
             }
             Layout::Part => {
-                // A begun reading is shorter, so two more may fit.
+                // A reading that an earlier message began is shorter, so two more readings may fit.
                 let mut stream = queue.readings(queue.due().min(fitting + 2));
                 let mut payload = self.place.to_be_bytes().to_vec();
                 payload.extend(stream.drain(self.taken..));
@@ -166,7 +166,7 @@ impl Coap {
         }
     }
 
-    /// Ends the request in progress if it is `id`. Returns whether it was.
+    /// Ends the request in progress if its number is `id`. Returns whether it did.
     fn finish(&mut self, id: RequestId) -> bool {
         self.under_way.take_if(|ours| *ours == id).is_some()
     }

@@ -21,7 +21,7 @@ pub(super) struct Ideal {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
     message_bytes: usize,
-    /// Time between two messages, so that they do not collide.
+    /// Time between two messages, long enough to prevent a collision.
     spacing: Duration,
     /// Sent messages: the time at which their outcome is known, and their readings by number and
     /// content.

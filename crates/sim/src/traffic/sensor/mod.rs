@@ -69,7 +69,8 @@ trait Carrier {
 
     fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
 
-    /// Sends from the queue: it may have more readings, or the transport's timer has expired.
+    /// Sends readings from the queue. Called when the queue may have more readings, and when the
+    /// transport's timer has expired.
     fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue);
 
     fn next_timer(&self) -> Option<Instant>;

@@ -8,7 +8,7 @@ use super::{Carrier, Context, Route};
 use crate::oracle::FlowId;
 use crate::traffic::outgoing::{ConnectionChange, Outgoing};
 
-/// Bytes written at a time: those of the anemometer of Kumar et al. 2020.
+/// Number of bytes written at a time, as by the anemometer of Kumar et al. 2020.
 const CHUNK: usize = 1_024;
 
 pub(super) struct Tcp {

@@ -40,7 +40,7 @@ pub(super) struct Crossing {
     /// The line between the border router's radio and its host side.
     serial: Option<Box<Serial>>,
     border: Option<usize>,
-    /// Index of the simulated host, behind the nodes.
+    /// Index of the simulated host, which comes after the nodes.
     host: Option<usize>,
     /// Packets between border router and simulated host in the order of their arrival, with
     /// the side that they go to.
@@ -154,7 +154,7 @@ impl Crossing {
         }
     }
 
-    /// Forwards the packets of the shaper whose time has come, and schedules its next call.
+    /// Forwards the packets that the shaper releases now, and schedules its next call.
     fn release(&mut self, mesh: &mut Mesh<'_>) {
         let now = mesh.env.now;
         while let Some(shaper) = &mut self.shaper

@@ -129,7 +129,7 @@ mod tests {
         let mut serial = serial();
         assert_eq!(serial.down(AT(0), vec![0; 60]), Some(AT(5_903 + 5_000)));
         assert_eq!(serial.up(AT(100), vec![0; 60]), Some(AT(100 + 5_903)));
-        // The second packet on the way up follows the first.
+        // The second packet to the host follows the first.
         assert_eq!(serial.up(AT(200), vec![0; 60]), Some(AT(100 + 2 * 5_903)));
     }
 

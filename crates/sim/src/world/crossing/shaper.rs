@@ -10,7 +10,7 @@ use crate::memory::HeapMemory;
 use crate::report::{FairQueueFigures, TaimFigures};
 use crate::scenario::{Scenario, TaimParams};
 
-/// A packet on its way between mesh and host.
+/// A packet between mesh and host.
 pub(super) struct Packet {
     pub(super) to: Side,
     pub(super) bytes: Vec<u8>,
@@ -107,7 +107,7 @@ impl Shaper {
         is_due
     }
 
-    /// Returns when to schedule a call, unless one that is early enough is scheduled.
+    /// Returns when to schedule a call, unless an early enough call is scheduled.
     pub(super) fn next_call(&mut self, now: Instant) -> Option<Instant> {
         let at = self.rule.poll_at().filter(|at| *at < self.wakes_at)?;
         let at = at.max(now);

@@ -1,4 +1,4 @@
-//! A node of Redpoll's stack, and the applications that run on it.
+//! A node with Redpoll's stack, and the applications that run on it.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::Streams;
@@ -13,13 +13,13 @@ use crate::world::Event;
 use crate::world::environment::{Environment, Seat};
 use crate::world::stall::Loop;
 
-/// A node of Redpoll's stack. The simulated host is one without a radio.
+/// A node with Redpoll's stack. The simulated host is such a node without a radio.
 pub(crate) struct Native {
     pub(crate) node: SimNode,
     has_radio: bool,
     apps: Vec<Box<dyn App>>,
     wants_acks: bool,
-    /// Connections whose statistics belong to flows.
+    /// The watched connections, whose statistics belong to flows.
     pub(crate) watches: Vec<Watch>,
     /// Time of the next call that the node requested, by its clock.
     wants_at: Option<Instant>,

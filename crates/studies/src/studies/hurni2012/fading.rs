@@ -6,7 +6,7 @@ use super::scenes::{
 };
 use redpoll_experiments::{Figure, Metric};
 
-/// Segments divided by those of unmodified uIP.
+/// Number of segments divided by the number with unmodified uIP.
 const GAIN: Metric = Metric::new("gain", "of unmodified");
 
 /// Shows how far the other figures depend on their model of links. None of its rows is judged.

@@ -147,7 +147,7 @@ pub const CONTIKIMAC: Mac = Mac {
     access: "contikimac",
     overhears: false,
 };
-/// The receiver announces when it listens.
+/// LPP, whose receiver announces the times at which it listens.
 pub const LPP: Mac = Mac {
     name: "LPP",
     word: "lpp",
@@ -250,7 +250,7 @@ pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     })
 }
 
-/// Returns the chain with one transmission per frame.
+/// Returns the chain over fading links with one transmission per frame.
 pub fn without_retries(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("mac.transmissions", 1)
 }

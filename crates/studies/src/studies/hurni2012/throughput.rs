@@ -27,7 +27,8 @@ pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// Adds the segments over LPP with one transmission per frame, collapsed on the page.
+/// Adds the number of segments over LPP with one transmission per frame, in a part of the page that
+/// is collapsed.
 pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, sent once by the link", variant.name);
     let case = |hops| without_retries(LPP, variant, hops);

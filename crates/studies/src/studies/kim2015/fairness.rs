@@ -77,11 +77,11 @@ const UPSTREAM: &str = "the paper's result needs a node that carries all traffic
     lose one frame in ten without other senders, so that retries 0.1 s apart take all of this \
     node's time; in this building several nodes reach the border router, and links lose only \
     frames that collide";
-/// Why UDP downstream does not lose what the paper's nodes lose.
+/// Reason for which UDP downstream does not lose the packets that the paper's nodes lose.
 const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
     carries all traffic, less arrives";
 
-/// Returns a case in the building in which one node forwards all traffic, and its name.
+/// Returns a case in the building in which one node forwards all traffic, and the name of the case.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
     let name = format!("{}, one node forwards all, {load} offered", traffic.name);
     (name, case_in(Building::Neck, traffic, load))
@@ -143,7 +143,7 @@ pub fn figure_10() -> Figure {
     };
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
-    // Rows in which one node forwards everything, as in the paper, also at heavier loads.
+    // Rows in which one node forwards all traffic, as in the paper, also at heavier loads.
     let mut at_a_neck = |traffic| {
         [HEAVY, FULLER, FULLEST].map(|load| {
             let (name, case) = neck(traffic, load);

@@ -124,7 +124,7 @@ pub fn loss(run: &Run) -> Reading {
     mean(&losses(run)?)
 }
 
-/// Returns the packets that did not arrive by flow, in percent of those made.
+/// Returns the percentage of each flow's packets that did not arrive.
 pub fn losses(run: &Run) -> Result<Vec<f64>, Gap> {
     let flows = run.flows(FLOWS)?;
     let made = numbers(&flows, "/readings/made")?;
@@ -178,7 +178,7 @@ pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     correlation(&pairs).ok_or(Gap::Nothing)
 }
 
-/// Returns Pearson's coefficient; `None` if one of the two does not vary.
+/// Returns Pearson's correlation coefficient; `None` if one of the two numbers does not vary.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let mean_x = pairs.iter().map(|(x, _)| x).sum::<f64>() / count;

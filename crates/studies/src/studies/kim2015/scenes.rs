@@ -82,8 +82,8 @@ pub struct Source {
     keys: &'static [(&'static str, &'static str)],
 }
 
-/// Values of TinyOS 2.1.2 that differ from [`COMMON`]. Figure `sources` shows the effect of each
-/// one.
+/// Values of TinyOS 2.1.2 that differ from [`COMMON`]. The figure `sources` shows the effect of
+/// each value.
 pub const SOURCES: [Source; 5] = [
     Source {
         name: "100.6 ms between attempts",
@@ -116,7 +116,7 @@ pub const SOURCES: [Source; 5] = [
         name: "no outer headers",
         keys: &[("rpl.tunnels", "false")],
     },
-    // TinyRPL measures a link only by the frames that it sends anyway.
+    // TinyRPL measures a link only by the frames that it sends for other purposes.
     Source {
         name: "links rated as in TinyRPL",
         keys: &[

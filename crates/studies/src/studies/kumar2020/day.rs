@@ -65,7 +65,7 @@ pub const PROTOCOLS: [Protocol; 4] = [
 ];
 
 impl Protocol {
-    /// Returns the protocol's day with the paper's node; TCP and CoAP share one case.
+    /// Returns the protocol's day with the paper's node; TCP and CoAP have the same case.
     pub fn day(&self) -> Case {
         match self.id {
             "unreliable-single" => tcplp(day("unreliable", 1)),
@@ -125,7 +125,7 @@ const WHERE: &str = "the positions of the interferers and the lengths of their s
     times as many sessions, with sessions six times as long, and with interferers at other \
     positions";
 
-/// A name and changes of interferers that replace those of the calibrated row.
+/// A name, and changes of interferers that replace those of the calibrated row.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
 
 const OTHERS: [Others; 4] = [

@@ -1,4 +1,4 @@
-//! Time of one frame (the paper's figure 4a).
+//! Duration of one frame (the paper's figure 4a).
 
 use super::bound;
 use crate::vocabulary::probes::air::{Course, Exchange};

@@ -4,7 +4,7 @@ use crate::vocabulary::probes::air::{Seen, Segments};
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Figure, Metric, Reading, Run, X};
 
-/// Returns one hop; node 2 sends to node 1.
+/// Returns a scene with one hop, over which node 2 sends to node 1.
 fn line() -> Case {
     Case::new(Scene {
         name: "line-1".into(),

@@ -26,7 +26,7 @@ fn case(transport: &'static str, interval_ms: u32) -> Case {
         .set("duration", "600 s")
 }
 
-/// The paper's RED, whose thresholds are unknown.
+/// The paper's random early detection, whose thresholds are unknown.
 const PLAIN_RED: &[(&str, &str)] = &[
     ("lowpan.red_fair", "false"),
     ("lowpan.red_pause", "0 ms"),

@@ -121,7 +121,7 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
 const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, mostly the operating \
     system's time, is divided among more frames; without this time the gain is smaller";
 
-/// Why five frames gain less over one on Redpoll's own node than in the paper.
+/// Reason for which five frames instead of one gain less on Redpoll's own node than in the paper.
 const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, five frames \
     carry little more than twice as much as one, and that is the result over one hop; over three \
     hops collisions are too rare to make up for the rest";
@@ -235,7 +235,7 @@ pub fn figure_4b() -> Figure {
     figure
 }
 
-/// Why five frames gain less over one than in the paper.
+/// Reason for which five frames instead of one gain less than in the paper.
 const ONE_FRAME: &str = "the reason is the cost of a packet in addition to its frames: with \
     headers of 23 bytes the number is lower, and without an operating system lower still";
 
@@ -256,7 +256,7 @@ pub fn section_7_2() -> Figure {
     const HOPS: [u32; 4] = [1, 2, 3, 4];
     const MEASURED: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
     const BOUNDS: [f64; 4] = [95.0, 47.5, 31.7, 31.7];
-    // Section 6.3 calibrates the row of one hop.
+    // Section 6.3 calibrates the row of the path with one hop.
     const IDS: [Option<&str>; 4] = [None, Some("2-hops"), Some("3-hops"), Some("4-hops")];
     let mut figure = Figure::new("7.2", "Goodput over several hops")
         .x_label("hops")
@@ -439,7 +439,8 @@ const STACKS: [Stack; 5] = [
 ];
 
 impl Stack {
-    /// Adds its goodput over one hop and three, and the ratio of TCPlp's goodput to it.
+    /// Adds the stack's goodput over one hop and over three hops, and the ratio of TCPlp's goodput
+    /// to it.
     fn rows(&self, figure: &mut Figure, tcplp_rows: [Handle; 2]) {
         for (index, (name, hops)) in HOPS.into_iter().enumerate() {
             let case = tcplp(line(hops)).with(self.changes);

@@ -104,7 +104,7 @@ fn share(figure: &mut Figure, series: &'static str, case: Case, security: u32) -
 /// Adds segments of one frame. The paper says that headers are more than half of such a frame.
 fn one_frame(figure: &mut Figure) {
     let judged = share(figure, "one frame", line(1), TCPLP_SECURITY_BYTES);
-    // The parts of the headers of one such frame.
+    // The parts of the headers in one such frame.
     let inside = single(line(1), TCPLP_SECURITY_BYTES);
     let shown_by = LAYERS.map(|(name, layer, _, _)| {
         let security = match name {

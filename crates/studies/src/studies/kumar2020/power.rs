@@ -87,7 +87,7 @@ pub fn section_8_1_3() -> Figure {
     figure
 }
 
-/// Adds the difference with one request in 100 s.
+/// Adds the difference for one request every 100 s.
 fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
     let over = |[http, coap]: [f64; 2]| 100.0 * (http / coap - 1.0);
     figure

@@ -42,7 +42,7 @@ const PLAIN_QUEUE: &[(&str, &str)] = &[
     ("indirect.preempt", "false"),
 ];
 
-/// A technique: its name, its metric, and the case without and with it.
+/// A technique: its name, its metric, and the cases without and with it.
 struct Technique {
     name: &'static str,
     metric: Metric,

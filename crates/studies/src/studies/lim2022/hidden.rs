@@ -30,7 +30,7 @@ pub fn figure_1() -> Figure {
             "Four by four nodes, 40 m apart, interference to 100 m: nodes that node 5 does not \
              hear and whose frames destroy its receptions. From geometry alone.",
         );
-    // Numbered from 0 at the border router, node 5 is one step from both edges.
+    // With nodes numbered from 0 at the border router, node 5 is one step from both edges.
     for range_m in RANGES {
         let count = hidden(5, f64::from(range_m)) as f64;
         let entry = figure.known(("geometry", range_m), HIDDEN, count);

@@ -158,7 +158,7 @@ pub const BEYOND: Tcp = Tcp {
     word: "beyond",
     transport: "redpoll",
 };
-/// Why a statement holds for only one of the timers.
+/// Reason for which a statement holds for only one of the two timers.
 pub const OTHER_TIMER: &str =
     "the paper does not state which timer its figures use; with the other timer this row holds";
 
@@ -195,7 +195,7 @@ pub const SOURCES: [Source; 3] = [
     },
 ];
 
-/// The alternative for longer frames, which makes them too long.
+/// The alternative for longer frames, with which the frames are too long.
 pub const ADDRESSES: Source = Source {
     name: "addresses of 8 bytes",
     keys: &[("mac.addresses", "extended")],
@@ -262,7 +262,7 @@ pub fn segments(run: &Run) -> Reading {
     run.flow_sum("readings", "/readings/delivered")
 }
 
-/// Adds a verdict of a figure about one TCP, computed from its rows.
+/// Adds a verdict of a figure about a TCP, computed from the rows of this TCP.
 pub fn verdict<'f>(
     figure: &'f mut Figure,
     tcp: &'static str,

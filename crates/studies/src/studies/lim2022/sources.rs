@@ -9,7 +9,7 @@ const GOODPUT: Metric = Metric::new("total goodput", "segments");
 /// Number of seeds. Few suffice here, because the other figures include all sources.
 const SEEDS: u64 = 3;
 
-/// Shows the heaviest load with no source, with each one, and with all.
+/// Shows the heaviest load with no value of Contiki, with each value alone, and with all.
 pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")

@@ -107,7 +107,7 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     );
 }
 
-/// Computes a verdict from one number or two.
+/// Computes a verdict from one number or from two numbers.
 type Make = fn(&[f64]) -> f64;
 
 fn only(all: &[f64]) -> f64 {

@@ -147,7 +147,7 @@ pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&until_minute(progress, minute)?)
 }
 
-/// Returns Jain's index of the bytes of that one minute, while no node has finished.
+/// Returns Jain's index of the bytes in the given minute alone, while no node has finished.
 pub fn jain_of_minute(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
@@ -181,7 +181,7 @@ fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     bytes.map(rates).ok_or(Gap::Nothing)
 }
 
-/// Returns each node's mean rate in that one minute, in bytes per second.
+/// Returns each node's mean rate in the given minute alone, in bytes per second.
 fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let until = until_minute(progress, minute)?;
     let minutes = f64::from(minute);

@@ -445,7 +445,7 @@ start_spread = "1 s"
     )
 }
 
-/// Returns apps whose datagrams need frames as long as those of a segment.
+/// Returns apps whose datagrams need frames as long as the frames of a segment.
 fn readings() -> String {
     format!(
         r#"

@@ -18,7 +18,7 @@ impl Rig {
         }
     }
 
-    /// `text` arrives `at` bytes behind the start of the stream.
+    /// Receives `text`, whose first byte is `at` bytes after the start of the stream.
     fn take(&mut self, at: u32, text: &[u8]) -> Arrival {
         let edge = self.nxt + self.inbox.room();
         let (nxt, arrival) = self.inbox.take(self.nxt, edge, IRS + at, text);

@@ -22,7 +22,7 @@ fn at(ms: u64) -> Tick {
     Tick::of_ms(ms as u32)
 }
 
-/// Sends segments of 100 bytes, starting at 0, one per millisecond.
+/// Sends segments of 100 bytes, starting at 0, at intervals of one millisecond.
 fn sent(segments: u32) -> Scoreboard {
     let mut board = Scoreboard::new();
     for n in 0..segments {

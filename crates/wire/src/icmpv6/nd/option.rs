@@ -40,7 +40,7 @@ pub enum NdOption<'a> {
     Context(ContextInformation),
     /// ABRO: the border router that is the origin of an advertisement (RFC 6775 §4.3).
     BorderRouter(BorderRouter),
-    /// Any other option, or one with invalid content, which receivers ignore (RFC 4861 §4.6).
+    /// Any other option, or an option with invalid content, which receivers ignore (RFC 4861 §4.6).
     Unknown {
         /// The type.
         option_type: u8,
@@ -58,11 +58,11 @@ pub struct PrefixInformation {
     pub prefix_len: u8,
     /// L: addresses with this prefix are on the link.
     pub on_link: bool,
-    /// A: hosts form addresses with it.
+    /// A: hosts form addresses from the prefix.
     pub autonomous: bool,
-    /// Valid lifetime in seconds; all ones: infinite.
+    /// Valid lifetime in seconds; all bits set: infinite.
     pub valid_lifetime_s: u32,
-    /// Preferred lifetime of addresses in seconds; all ones: infinite.
+    /// Preferred lifetime of addresses in seconds; all bits set: infinite.
     pub preferred_lifetime_s: u32,
 }
 
@@ -88,13 +88,13 @@ pub struct AddressRegistration {
 pub struct ContextInformation {
     /// The context's number, 0 to 15.
     pub cid: u8,
-    /// C: whether to use it for compression, too.
+    /// C: whether to use the context for compression, too.
     pub compress: bool,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
     /// The prefix; bits after `prefix_len` are neither sent nor used.
     pub prefix: Addr,
-    /// Valid lifetime, in units of 60 seconds; 0 removes it at once.
+    /// Valid lifetime, in units of 60 seconds; 0 removes the context at once.
     pub valid_lifetime_min: u16,
 }
 
@@ -318,7 +318,7 @@ impl ContextInformation {
 
 impl BorderRouter {
     fn read(input: &mut Reader<'_>) -> Option<Self> {
-        // RFC 6775 §4.3: the version's low half comes first.
+        // RFC 6775 §4.3: the lower half of the version comes first.
         let low = input.u16().ok()?;
         let high = input.u16().ok()?;
         Some(BorderRouter {

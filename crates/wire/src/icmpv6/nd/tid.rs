@@ -1,4 +1,4 @@
-//! Transaction IDs: which of two registrations is the later one (RFC 8505 §5.2).
+//! Transaction IDs: the comparison of two registrations by age (RFC 8505 §5.2).
 
 use core::cmp::Ordering;
 

@@ -217,7 +217,7 @@ fn udp_is_compressed_and_its_lengths_come_back() {
     let (mut bytes, uncompressed_len) = squeeze(&ip, Upper::Udp(&udp), &contexts);
     assert_eq!(uncompressed_len, 48);
     let [high, low] = udp.checksum.to_be_bytes();
-    // NH 1; 11110 0 11 and both ports in one byte.
+    // NHC 1; 11110 0 11, and both ports in one byte.
     assert_eq!(bytes, [0x7e, 0x66, 0, 1, 0, 2, 0xf3, 0x12, high, low]);
     bytes.extend(payload);
     let packet = expand(&bytes, &contexts, None).unwrap();

@@ -47,7 +47,7 @@ impl Course {
         self.mean(self.ack_ms)
     }
 
-    /// Returns the mean time from one frame's start to the next one's, in milliseconds.
+    /// Returns the mean time between the starts of two consecutive frames, in milliseconds.
     pub fn whole(&self) -> Reading {
         self.mean(self.whole_ms)
     }

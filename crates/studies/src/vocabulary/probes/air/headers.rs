@@ -25,7 +25,7 @@ pub struct Range {
     most: usize,
 }
 
-/// A value for each layer, of one frame or over several frames.
+/// A value for each layer, from one frame or from several frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeaderBytes<T> {
     /// IEEE 802.15.4, including the frame check sequence.

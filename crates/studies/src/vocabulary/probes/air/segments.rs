@@ -34,7 +34,7 @@ pub struct Seen {
     pub acks: u32,
     /// ACKs that have SACK blocks above SEG.ACK.
     pub acks_with_blocks: u32,
-    /// Maximum number of bytes in such blocks of one ACK.
+    /// Maximum number of bytes in out-of-order blocks of one ACK.
     pub most_out_of_order: u32,
     /// Maximum number of bytes by which data exceeded the announced window.
     pub beyond_window: u32,
