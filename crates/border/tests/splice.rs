@@ -350,7 +350,6 @@ fn no_more_splices_than_connections() {
     pair.opened();
 }
 
-/// Each packet from the host is counted once, by its outcome.
 #[test]
 fn the_gate_counts_what_passes_and_what_does_not() {
     let mut node = border(1);

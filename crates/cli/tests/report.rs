@@ -46,7 +46,6 @@ fn the_documentation_has_every_key_of_a_report() {
     }
 }
 
-/// A result contains its command. The last value of a key counts, and the seed appears once.
 #[test]
 fn what_was_set_is_told_but_for_the_key() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));

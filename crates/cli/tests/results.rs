@@ -284,7 +284,6 @@ fn sweeps_are_compared_point_by_point() {
     assert!(complaint(&other).ends_with("have no scenario in common"));
 }
 
-/// Progress appears on terminals, and not in logs and pipes.
 #[test]
 fn bars_are_there_on_a_terminal_alone() {
     if !redpoll_testkit::has_terminals("bars_are_there_on_a_terminal_alone") {

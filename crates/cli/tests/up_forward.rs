@@ -231,7 +231,6 @@ fn the_program_beside_the_mesh_ends_with_it() {
     );
 }
 
-/// A mesh in real time writes the same outputs as a run.
 #[test]
 fn a_mesh_in_real_time_leaves_a_result() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("up-result");
@@ -328,7 +327,6 @@ fn the_demonstration_stays_for_those_who_look_at_it() {
     assert!(!text.contains("keeps running"), "{text}");
 }
 
-/// A failure is reported although a page is shown.
 #[test]
 fn a_demonstration_that_fails_ends_with_its_code() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fails");

@@ -292,7 +292,6 @@ fn as_much_is_lost_in_the_simulation_as_in_the_capture() {
     }
 }
 
-/// The listed frames are the described ones.
 #[test]
 fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {
     let folder = Folder::new("why-evidence");
@@ -421,7 +420,6 @@ fn any_bytes_are_read() {
     assert_eq!(found["frames"], 20_000);
 }
 
-/// A closed pipe ends the program without an error.
 #[test]
 fn a_reader_that_has_had_enough_is_no_error() {
     let folder = Folder::new("why-pipe");

@@ -151,7 +151,6 @@ fn what_is_made_confirmable_is_repeated_and_nobody_hears_of_its_end() {
     assert_eq!(pair.client.requests_open(), 0);
 }
 
-/// A reset ends it as well, and so does an unexpected response.
 #[test]
 fn resets_and_responses_end_it_in_silence() {
     for answer in ["reset", "response"] {

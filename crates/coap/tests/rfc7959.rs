@@ -373,7 +373,6 @@ fn s2_3_parts_of_a_body() {
     assert_eq!(taken, whole);
 }
 
-/// The server refuses a block of a wrong length, and does not pass it to the application.
 #[test]
 fn s2_3_a_part_of_a_wrong_length() {
     let taking = Config {

@@ -144,7 +144,6 @@ fn a_post_is_not_asked_for_again() {
     assert_eq!(pair.server.counters().challenges, 0);
 }
 
-/// The client repeats a request once if a server always answers 4.01.
 #[test]
 fn a_client_repeats_once() {
     let never = Config {

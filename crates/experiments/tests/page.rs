@@ -68,7 +68,6 @@ fn a_page_says_what_a_reader_asks_first() {
     }
 }
 
-/// The page lists a violation of the oracle among the failures.
 #[test]
 fn a_violation_is_told() {
     let file = Temporary::new("page-violation");

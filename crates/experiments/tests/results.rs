@@ -114,7 +114,6 @@ fn a_file_of_another_version_or_kind_is_refused_and_left_alone() {
     assert_eq!(fs::read(&file.0).unwrap(), damaged);
 }
 
-/// A damaged run is reported with its case and a remedy.
 #[test]
 fn a_damaged_row_is_told() {
     for damage in [

@@ -33,7 +33,6 @@ fn reassembled(frames: &[Vec<u8>]) -> Vec<u8> {
     packet
 }
 
-/// The paper's segment: 462 bytes and timestamps, five frames.
 #[test]
 fn a_segment_of_462_bytes_takes_five_frames() {
     let (frames, packet) = pulled_frames(ip(6), 462);

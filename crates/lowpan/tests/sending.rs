@@ -10,7 +10,6 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 const T0: Instant = Instant::ZERO;
 
-/// An ACK, RST or abort between any two fragments.
 #[test]
 fn gone_between_any_two_fragments_drops_the_rest() {
     for frames_before in 0..5 {
@@ -243,7 +242,6 @@ fn a_reserve_is_kept_for_the_radio() {
     assert!(common::node(1).allocate(100).is_some());
 }
 
-/// An answer may be longer or shorter than the packet it is written over.
 #[test]
 fn a_held_packet_changes_its_length_within_its_slot() {
     let mut node = node_with(Default::default(), 2, 200);
@@ -260,7 +258,6 @@ fn a_held_packet_changes_its_length_within_its_slot() {
     assert_eq!(node.packet(slot), []);
 }
 
-/// Calls out of turn change nothing.
 #[test]
 fn stray_calls_are_harmless() {
     let mut node = node(2);

@@ -145,7 +145,6 @@ proptest! {
         }
     }
 
-    /// The same of what looks like an answer.
     #[test]
     fn almost_an_answer(
         status in "HTTP/1\\.[01] (1|2|4)[0-9]{2}( OK)?",

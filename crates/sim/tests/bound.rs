@@ -284,7 +284,6 @@ fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     })
 }
 
-/// Checks that runs over one hop without a retry delay are within a few percent below the bound.
 #[test]
 fn no_run_beats_the_bound() {
     for (model, way) in ways() {

@@ -70,7 +70,6 @@ fn fading_costs_retries() {
     assert!(rician > 0.9 * goodput, "{rician} {goodput}");
 }
 
-/// Checks that the parameters of disabled features draw no random numbers.
 #[test]
 fn parameters_of_what_is_off_change_nothing() {
     let digest = |overrides: &[(&str, &str)]| {

@@ -56,7 +56,6 @@ fn every_scenario_runs_the_same_twice() {
     );
 }
 
-/// Checks that the list of built-in scenarios matches the folder.
 #[test]
 fn every_shipped_scenario_is_built_in() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");

@@ -138,7 +138,6 @@ fn a_slow_processor_slows_transfers_down() {
     assert!((fast / none - 1.0).abs() < 0.02, "{fast}, {none}");
 }
 
-/// Checks that a sleepy leaf takes less charge than a listening one, with every radio and traffic.
 #[test]
 fn sleep_never_costs_as_much_as_listening() {
     for model in ["at86rf233", "cc2420", "ideal"] {

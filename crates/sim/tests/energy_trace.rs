@@ -170,7 +170,6 @@ fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
     sum
 }
 
-/// Checks a leaf that sends readings over TCP, polls for the acknowledgments, and sleeps.
 #[test]
 fn a_radio_that_sleeps() {
     let overrides = [

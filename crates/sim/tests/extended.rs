@@ -47,7 +47,6 @@ fn tcp_flows_over_given_routes_and_found_ones() {
     }
 }
 
-/// Checks TCP over duty-cycled MACs, with frames that are twelve bytes longer.
 #[test]
 fn tcp_flows_over_duty_cycles() {
     for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {
@@ -58,7 +57,6 @@ fn tcp_flows_over_duty_cycles() {
     }
 }
 
-/// Checks that features which need short addresses are refused.
 #[test]
 fn what_needs_short_addresses_is_refused() {
     for (name, key, value, expected) in [

@@ -84,7 +84,6 @@ fn marks_by_shares_make_flows_of_different_length_equal() {
     assert!(plain < 0.96, "{plain}: there is nothing left to mend");
 }
 
-/// Checks that a relay gets no more than the nodes that send through it.
 #[test]
 fn marks_by_shares_hold_for_a_relay_s_own_traffic() {
     let red = ("lowpan.red", "true");

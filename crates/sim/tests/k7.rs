@@ -173,7 +173,6 @@ fn a_file_that_is_wrong_is_told_by_line_and_column() {
     );
 }
 
-/// Checks the built-in scenario on both of its channels.
 #[test]
 fn the_corridor_carries_data() {
     for channel in ["26", "15"] {

@@ -244,7 +244,6 @@ fn smoltcp_carries_a_flow_each_way() {
     }
 }
 
-/// Checks the error of a program without smoltcp, and its place.
 #[cfg(not(feature = "smoltcp"))]
 #[test]
 fn without_smoltcp_the_scenario_is_refused_with_the_reason() {

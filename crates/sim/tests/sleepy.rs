@@ -28,7 +28,6 @@ fn a_sleepy_sensor_loses_nothing_and_sleeps_most_of_the_time() {
     }
 }
 
-/// Checks that a sleepy leaf gets only requested frames, from its first frame on.
 #[test]
 fn hardly_a_frame_comes_to_a_sleeping_radio() {
     for policy in ["fixed", "learned"] {
@@ -41,7 +40,6 @@ fn hardly_a_frame_comes_to_a_sleeping_radio() {
     }
 }
 
-/// Checks that a leaf without expected packets polls once in its base interval.
 #[test]
 fn an_idle_leaf_asks_once_in_its_base_interval() {
     let idle = [("apps.readings.when", "never")];
@@ -52,7 +50,6 @@ fn an_idle_leaf_asks_once_in_its_base_interval() {
     assert!(leaf.radio_duty_cycle < 0.000_1, "{leaf:?}");
 }
 
-/// Checks that a page of five frames for a leaf costs one data request.
 #[test]
 fn a_datagram_of_many_frames_costs_one_request() {
     let requests = |burst| {

@@ -83,7 +83,6 @@ fn running_in_steps_is_running_at_once() {
     assert_eq!(whole.digest(), steps.digest());
 }
 
-/// Checks that a frame which its receiver gets twice is delivered once.
 #[test]
 fn duplicated_frames_are_suppressed() {
     let mut scenario = readings(3, "200 ms");

@@ -194,7 +194,6 @@ fn what_is_asked_of_the_node_wakes_the_driver() {
     assert_eq!(out.packets.borrow().len(), 1);
 }
 
-/// Segments may be configured longer than the device's MTU.
 #[test]
 fn no_packet_is_longer_than_the_device_takes() {
     let world = World::default();

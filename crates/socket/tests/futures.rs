@@ -263,7 +263,6 @@ fn datagrams_by_the_traits() {
     assert_eq!(run(&time, [&here, &there], task), Ok::<(), Errno>(()));
 }
 
-/// A socket that has given the node work wakes the driver.
 #[test]
 fn work_wakes_the_driver() {
     let time = Cell::new(0);

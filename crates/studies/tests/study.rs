@@ -43,7 +43,6 @@ fn names_are_found_as_people_write_them() {
     assert_eq!(find("Kumar2020").unwrap().name, "kumar2020");
 }
 
-/// Every scenario of every figure is valid, and no two figures share a name.
 #[test]
 fn all_cases_can_be_run() {
     for study in STUDIES {

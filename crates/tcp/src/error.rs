@@ -139,7 +139,6 @@ mod tests {
 
     use super::*;
 
-    /// Checks that a report of an error and its sources contains the connection's error once.
     #[test]
     fn the_error_of_the_connection_is_the_source() {
         let send = SendError::Closed(Some(Error::Reset));

@@ -76,7 +76,6 @@ fn random_options_do_not_disturb_the_stream() {
     assert!(got == expected);
 }
 
-/// A data offset inside the data, or beyond their end.
 #[test]
 fn impossible_data_offsets_do_not_parse() {
     for words in 0..16u8 {

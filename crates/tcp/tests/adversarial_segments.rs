@@ -99,8 +99,6 @@ fn other_bytes_do_not_replace_what_is_in_order() {
 
 // ---- false SACK blocks ----
 
-/// SACK blocks of data that were never sent, inverted, huge, below SND.UNA, and beyond SND.NXT are
-/// ignored.
 #[test]
 fn impossible_blocks_are_ignored() {
     for block in [

@@ -136,7 +136,6 @@ fn fin_wait_2_does_not_outlast_the_orphan() {
     assert!(t.conn.is_closed());
 }
 
-/// An orphan with a cooperative peer ends as any other connection.
 #[test]
 fn an_orphan_ends_normally_and_keeps_its_time_wait() {
     let mut t = Host::established(&plain(), 462, 4096);
@@ -218,7 +217,6 @@ fn an_orphan_in_syn_received_ends() {
     assert_eq!(lasted, ORPHAN_MS);
 }
 
-/// With a user timeout, a closed window ends a connection that is not orphaned.
 #[test]
 fn a_user_timeout_ends_a_closed_window() {
     let config = Config {

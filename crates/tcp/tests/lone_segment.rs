@@ -74,7 +74,6 @@ fn a_window_of_one_segment_takes_two_halves() {
     assert_eq!(segments, 4);
 }
 
-/// A window within one frame is used as it is.
 #[test]
 fn a_tiny_window_is_not_divided() {
     let (_, segments) = time_to_send(true, 100, 300);
@@ -97,7 +96,6 @@ fn the_odd_one_at_the_end_is_split() {
     }
 }
 
-/// A FIN is answered at once, and a small segment is not split.
 #[test]
 fn some_last_segments_stay_whole() {
     let [mut t, _] = ends(false, 1848);

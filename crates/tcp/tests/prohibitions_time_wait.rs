@@ -184,7 +184,6 @@ impl World {
     }
 }
 
-/// TIME-WAIT lasts exactly 2 MSL after the peer's last FIN.
 #[test]
 fn only_the_fin_moves_the_end_of_time_wait() {
     let mut restarts = 0;

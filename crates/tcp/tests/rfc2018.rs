@@ -178,7 +178,6 @@ fn lies_neither_stall_nor_panic() {
     }
 }
 
-/// An ACK of data that were never sent has no effect, whatever blocks it carries.
 #[test]
 fn an_ack_of_unsent_data_is_not_believed() {
     let mut t = four_out();

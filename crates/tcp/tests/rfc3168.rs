@@ -55,7 +55,6 @@ fn negotiation() {
     assert!(!has(&answer, Flags::ECE));
 }
 
-/// The configuration turns ECN off.
 #[test]
 fn it_can_be_left_out() {
     let config = Config {

@@ -132,7 +132,6 @@ fn rich() -> Record {
         .sack_ok(true)
 }
 
-/// Tables of any length: entries beyond the range of the index are not used.
 #[test]
 fn a_table_longer_than_an_index_can_say() {
     for (entries, usable) in [(254, 254), (255, 255), (256, 255), (300, 255)] {
@@ -202,7 +201,6 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
     }
 }
 
-/// Options that are not offered or not wanted are not used.
 #[test]
 fn both_must_offer() {
     let plain = Record::new().flags(SYN).mss(1_000);
@@ -294,7 +292,6 @@ fn a_cookie_is_good_beside_an_entry() {
     assert_eq!(node.cache.poll_at(), None);
 }
 
-/// A segment of a finished connection must not reopen it.
 #[test]
 fn a_cookie_is_good_for_one_connection() {
     let mut node = Node::new(0);

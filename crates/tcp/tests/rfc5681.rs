@@ -166,7 +166,6 @@ fn only_real_duplicates_count() {
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
 }
 
-/// (a) without outstanding data an ACK is not a duplicate.
 #[test]
 fn repeated_acks_of_an_idle_connection_mean_nothing() {
     let mut t = Host::established(&plain(), 100, 4096);

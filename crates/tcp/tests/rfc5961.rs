@@ -50,7 +50,6 @@ fn a_reset_elsewhere_in_the_window_is_challenged() {
     }
 }
 
-/// Only the sequence number of a reset with data matters.
 #[test]
 fn a_resets_data_does_not_help_it_into_the_window() {
     let mut t = established();

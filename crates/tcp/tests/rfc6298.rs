@@ -207,7 +207,6 @@ fn one_measurement_per_round_trip() {
     assert_eq!(t.conn.stats().last_rtt, ms(100));
 }
 
-/// With timestamps a retransmission is measured, and ends the backoff.
 #[test]
 fn timestamps_measure_retransmissions() {
     let config = Config {

@@ -53,7 +53,6 @@ fn an_absurd_option_does_not_stop_the_connection() {
     }
 }
 
-/// The link may accept less than the MSS.
 #[test]
 fn a_link_that_takes_less_gets_less() {
     let mut t = Host::established(&config(474, false), 474, 4096);

@@ -59,7 +59,6 @@ mod client {
         recv!(t, seq 1, ack 1, data b"data");
     }
 
-    /// Without Fast Open, the SYN does not have the option.
     #[test]
     fn does_nothing_of_the_kind_unless_told() {
         let mut t = Host::connect(&config(), 4096, 4096);

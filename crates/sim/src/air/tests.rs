@@ -383,7 +383,6 @@ fn retries_with_a_random_delay_resolve_hidden_terminals() {
     bench.check_ledger();
 }
 
-/// Checks that nodes within range sense each other and rarely collide.
 #[test]
 fn carrier_sense_keeps_neighbours_apart() {
     let near = Config::UnitDisk(UnitDisk {

@@ -273,7 +273,6 @@ mod tests {
     use super::super::scene::{Mesh, Target};
     use super::*;
 
-    /// Checks that forged messages are well formed, because nodes drop malformed ones.
     #[test]
     fn what_is_forged_is_well_formed() {
         let scene = Scene::new(Target::Router, Mesh::Rpl).unwrap();

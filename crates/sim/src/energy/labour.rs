@@ -184,7 +184,6 @@ mod tests {
         assert_eq!(cost(Step::Timer), Cost::default());
     }
 
-    /// Checks that work waits while the processor is busy.
     #[test]
     fn work_takes_its_time_one_thing_after_the_other() {
         let mut labour = Labour::new(0.0);

@@ -68,7 +68,6 @@ fn datagrams_arrive_once_or_not_at_all() {
     assert_eq!(oracle.violations().len(), 2, "{:?}", oracle.violations());
 }
 
-/// Checks that a full queue may drop readings before they are sent.
 #[test]
 fn numbers_may_be_left_out() {
     let (mut oracle, id) = oracle();
@@ -235,7 +234,6 @@ fn either_end_may_ask_for_a_flow_first() {
     assert_ne!(oracle.flow("bulk", "a", "c"), id);
 }
 
-/// Checks that a connection's statistics are compared with its other end and its application.
 #[test]
 fn impossible_statistics_are_violations() {
     let acked = |bytes| {

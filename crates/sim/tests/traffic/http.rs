@@ -358,8 +358,6 @@ fn slow_readers_are_not_cut_off_without_need() {
     assert!(slow.iter().all(|got| !got.borrow().failed));
 }
 
-/// Checks connections that stay open without a request: the one that was idle for longest makes
-/// room for a new one.
 #[test]
 fn idle_connections_give_way() {
     let mut scenario = server();

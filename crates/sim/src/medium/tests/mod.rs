@@ -106,7 +106,6 @@ fn cca_sees_a_transmission_that_begins_or_ends_meanwhile() {
     assert!(!medium.was_busy(at(528), 1));
 }
 
-/// Checks that a transmission is not known at another node at the instant of its beginning.
 #[test]
 fn cca_does_not_see_what_begins_when_it_ends() {
     let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);

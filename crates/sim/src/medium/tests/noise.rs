@@ -231,7 +231,6 @@ fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     Medium::new(&site, Seed(1))
 }
 
-/// Checks that one loud millisecond within a frame destroys it, but not before or after it.
 #[test]
 fn noise_within_a_frame_counts() {
     for (loud, dbm, expected) in [
@@ -249,7 +248,6 @@ fn noise_within_a_frame_counts() {
     }
 }
 
-/// Checks that a preamble in noise is not detected.
 #[test]
 fn a_frame_that_begins_in_noise_is_lost() {
     let mut medium = between(10..11, -60.0);

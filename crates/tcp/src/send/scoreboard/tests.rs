@@ -199,7 +199,6 @@ fn a_full_table_claims_no_more_than_is_true() {
     }
 }
 
-/// If the table is full and no segment is lost, all segments are outstanding.
 #[test]
 fn a_window_of_many_segments_is_out_as_a_whole() {
     let mut board = sent(60);
