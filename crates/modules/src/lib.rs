@@ -31,6 +31,7 @@ use library::Library;
 use node::Module;
 use watch::Watch;
 
+/// Loads modules.
 pub struct Modules {
     watch: Arc<Watch>,
 }
