@@ -243,7 +243,7 @@ fn the_mesh_ends_first_and_still_gets_all() {
     assert_eq!(pair.there.tcp_recv(pair.now, conn, &mut [0; 9]), Ok(0));
 }
 
-/// Neither side is taken more from than the other takes.
+/// Checks that from neither side more bytes are read than the other side accepts.
 #[test]
 fn who_does_not_read_is_not_sent_to() {
     let mut pair = Pair::new();

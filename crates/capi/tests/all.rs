@@ -1,4 +1,4 @@
-//! All that is tested from outside, as one program.
+//! All integration tests as one program.
 
 mod beside;
 mod c;

@@ -1,7 +1,7 @@
-//! The C library in one image with lwIP and TCPlp: no name of one is another's.
+//! The C library in one image with lwIP and TCPlp: no name of one library is defined in another.
 //!
-//! Their sources are where `scripts/setup.sh bench` puts them, or where REDPOLL_PEERS says;
-//! without them this is left out by name.
+//! `scripts/setup.sh bench` fetches the sources of lwIP and TCPlp, or REDPOLL_PEERS names their
+//! folder; without them the test is skipped and its name printed.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -65,7 +65,7 @@ fn it_links_beside_lwip_and_tcplp() {
     let mut link = compiler();
     link.arg("-o").arg(&image).arg(here("tests/beside.c"));
     link.arg("-I").arg(here("include")).args(&objects);
-    // All of the library, called or not.
+    // All of the library, whether it is called or not.
     link.arg("-Wl,--whole-archive").arg(library());
     link.args(["-Wl,--no-whole-archive", "-lm", "-lpthread", "-ldl"]);
     let output = link.output().unwrap();

@@ -1,5 +1,6 @@
-//! The nodes in C that are behind a TUN interface, against the kernel's TCP, in network
-//! namespaces of their own. Left out by name without the right to make one, or the tools.
+//! The C programs with a TUN interface, against the kernel's TCP, each in its own network
+//! namespace. Without the right to make a namespace, or without the tools, the tests are skipped
+//! and their names printed.
 
 use std::process::Command;
 

@@ -489,7 +489,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(stderr(&output), "");
 }
 
-/// With and without a browser, for which the server has its own threads.
+/// Checks the end by Ctrl-C with and without a browser, for which the server has its own threads.
 #[test]
 fn ctrl_c_ends_a_run_early_with_what_there_is() {
     for more in [&[][..], &["--web", "127.0.0.1:0"]] {

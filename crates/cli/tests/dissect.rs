@@ -24,7 +24,7 @@ fn a_live_stream_is_printed_frame_by_frame() {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    // Section, interface and first frame: its line comes although the stream is open.
+    // Section, interface and first frame: the frame's line is printed although the stream is open.
     let (head, rest) = bytes.split_at(28 + 20 + 72);
     for part in [head, &rest[..72], &rest[72..]] {
         stdin.write_all(part).unwrap();

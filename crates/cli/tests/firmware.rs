@@ -20,7 +20,7 @@ use redpoll_stack::transport::Endpoint;
 
 use same::{assert_same, play, with_a_simulated_leaf, with_an_external_leaf};
 
-/// A board of QEMU's, its image, and what the image calls it.
+/// A board of QEMU, its image, and the name by which the image calls the board.
 struct Board {
     machine: &'static str,
     image: &'static str,
@@ -39,7 +39,7 @@ const MPS2: Board = Board {
 };
 const EMULATOR: &str = "qemu-system-arm";
 
-/// A folder for a socket, which goes with the test.
+/// A folder for a socket; it is removed at the end of the test.
 struct Scratch(PathBuf);
 
 impl Scratch {

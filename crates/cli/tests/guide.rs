@@ -60,7 +60,7 @@ fn completions_and_pages_know_commands_and_options() {
     assert_eq!(code(&redpoll(&["man", "nothing"])), 2);
 }
 
-/// A flow whose only relay dies half-way delivers half as much, and the output says so.
+/// A flow whose only relay dies half-way delivers half of the bytes, and the output says so.
 #[test]
 fn the_table_says_who_died_and_since_when_nothing_comes() {
     let whole = redpoll(&["run", "line-2", "--duration", "20 s"]);
@@ -119,8 +119,8 @@ fn a_capture_of_something_else_is_refused_once() {
     assert!(line.contains("(1); allowed: IEEE 802.15.4"), "{line}");
 }
 
-/// With the option that the run prints, and only with it, stock tshark has the mesh's
-/// addresses and finds no checksum wrong.
+/// With the printed option stock tshark has the mesh's addresses and finds no wrong checksum;
+/// without the option it does not.
 #[test]
 fn tshark_reads_a_capture_with_the_line_that_is_printed() {
     if Command::new("tshark").arg("-v").output().is_err() {
@@ -166,7 +166,7 @@ fn tshark_reads_a_capture_with_the_line_that_is_printed() {
     );
     assert_eq!(tshark(&options, wrong), "");
     assert_ne!(tshark(&[], wrong), "");
-    // And the capture itself says how.
+    // The capture itself contains the option as a comment.
     let bytes = std::fs::read(&file).unwrap();
     let comment = options.join(" ");
     let found = bytes

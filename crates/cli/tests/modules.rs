@@ -1,4 +1,4 @@
-//! The program with nodes of another stack: what it says where one cannot be used.
+//! The program with nodes of another stack: its messages if such a node cannot be used.
 #![cfg(feature = "modules")]
 
 mod support;
@@ -35,7 +35,8 @@ fn scenario(folder: &Folder, module: &str) -> String {
     file
 }
 
-/// The modules' file is beside the scenario's, and what they print goes to a file.
+/// The module's file is in the folder of the scenario's file, and the text that the modules print
+/// goes to a file.
 #[test]
 fn modules_run_and_print() {
     let folder = Folder::new("modules-run");

@@ -299,8 +299,8 @@ fn the_sandbox_denies_what_is_not_needed() {
     }
 }
 
-/// A program beside the mesh is the user, can gain no right, and leaves nothing behind, although
-/// redpoll has no capability to end processes of others.
+/// A program next to the mesh runs as the user, can gain no right, and leaves no process behind,
+/// although redpoll has no capability to end processes of others.
 #[test]
 fn a_program_beside_the_mesh_is_the_user_too() {
     if !is_root("a_program_beside_the_mesh_is_the_user_too") {
@@ -367,7 +367,7 @@ fn a_stick_that_was_pulled_out_is_used_again_in_the_sandbox() {
     check(&settled(mesh.pid(), 1), NOTHING, true);
     let said = mesh.ends_with(Signal::SIGINT);
     assert!(!said.contains("cannot open"), "{said}");
-    // For root's device, a warning at the start.
+    // For root's device, the program prints a warning at the start.
     let _stick = Stick::plug_in(&link, 0);
     let mesh = up_on(&format!("spinel+hdlc+uart://{}", link.display()));
     let said = mesh.ends_with(Signal::SIGINT);

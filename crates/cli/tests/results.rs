@@ -387,7 +387,7 @@ fn two_programs_are_told_apart_by_their_first_frame() {
     let args = ["line-2", "--seed", "3", "--duration", "2 s"];
     let same = redpoll(&[&["diff", "--program", PROGRAM][..], &args].concat());
     assert_eq!(code(&same), 0, "{same:?}");
-    // Another program: one that waits longer before it repeats a frame.
+    // Another program, which waits longer before it retransmits a frame.
     let old = folder.write(
         "old",
         &format!("#!/bin/sh\nexec {PROGRAM} \"$@\" --set mac.min_be=5\n"),

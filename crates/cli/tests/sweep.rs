@@ -81,7 +81,7 @@ fn every_combination_is_run_with_every_seed_and_none_twice() {
     // No run is left: the stored processor times are unchanged.
     let again = stdout(&sweep(&folder, &["a.toml", "--flows", "-"]));
     assert_eq!(again, flows);
-    // With one value more only its runs are new.
+    // If one more value is given, only its runs are new.
     folder.write(
         "a.toml",
         &GRID.replace("\"0 ms\", ", "\"0 ms\", \"20 ms\", "),
@@ -104,7 +104,8 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Kill -9 once some runs are kept, read beside the writer.
+    // Kills the program (-9) once some runs are stored. The test reads the file while the program
+    // writes it.
     let path = folder.0.join("a.sqlite");
     let count = || {
         let file = rusqlite::Connection::open(&path).ok()?;

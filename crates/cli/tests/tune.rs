@@ -1,4 +1,4 @@
-//! `redpoll tune`: what it finds where the answer is known, and what it refuses.
+//! `redpoll tune`: its results in cases with a known answer, and the arguments that it refuses.
 
 mod support;
 
@@ -11,9 +11,9 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use support::{Folder, PROGRAM, code, complaint, stderr, stdout};
 
-/// A leaf that asks its parent once an interval whether something waits for it. A question that
-/// comes at any moment of the interval is answered at its end: of a hundred questions the 95th
-/// waits for about 0.95 intervals, and the radio is on once an interval.
+/// A leaf that asks its parent at intervals whether a packet waits for it. A request that arrives
+/// at any moment of the interval is answered at the end of the interval: of a hundred requests the
+/// 95th waits for about 0.95 intervals, and the radio is on once an interval.
 const MESH: &str = r#"
 duration = "20 min"
 

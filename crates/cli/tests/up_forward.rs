@@ -1,5 +1,5 @@
-//! `redpoll up` without any privilege: forwarded ports, the program beside the
-//! mesh, and how it says no.
+//! `redpoll up` without any privilege: forwarded ports, the program next to the mesh, and its
+//! refusals.
 
 #[path = "up/program.rs"]
 mod program;
@@ -19,7 +19,7 @@ fn office(more: &[&str]) -> Program {
     Program::start(&args)
 }
 
-/// Returns the port behind `Forwarded: 127.0.0.1:PORT -> leaf-12:80`.
+/// Returns the port in `Forwarded: 127.0.0.1:PORT -> leaf-12:80`.
 fn forwarded_port(line: &str) -> u16 {
     let rest = line
         .strip_prefix("Forwarded: 127.0.0.1:")
@@ -160,7 +160,7 @@ fn eight_handshakes_that_nobody_answers_leave_room_for_a_ninth() {
     };
     let (nobody, echo) = (connector(), connector());
     let idle: Vec<TcpStream> = (0..8).map(|_| nobody()).collect();
-    // The program takes them in their order: the ninth comes when eight stand.
+    // The program accepts the connections in order: the ninth is accepted once eight are open.
     let mut ninth = echo();
     let patience = Some(Duration::from_secs(60));
     ninth.set_read_timeout(patience).unwrap();
@@ -281,7 +281,7 @@ fn a_mesh_in_real_time_leaves_a_result() {
     assert_eq!(code, 2, "{error}");
 }
 
-/// If other users can reach the page, a line says so.
+/// If other users can reach the page, a line of the output says so.
 #[test]
 fn a_live_view_that_others_reach_says_so() {
     let mut mesh = office(&[&FORWARD[..], &["--web", "0.0.0.0:0"]].concat());
@@ -302,7 +302,7 @@ fn a_live_view_that_others_reach_says_so() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// With a live view the mesh stays after the steps, which here are left out.
+/// With a live view the mesh stays after the steps, which this test leaves out.
 #[test]
 fn the_demonstration_stays_for_those_who_look_at_it() {
     let args = ["up", "office", "--join", "forward", "--demo"];

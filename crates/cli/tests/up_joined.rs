@@ -284,7 +284,8 @@ fn ping_reaches_a_leaf() {
         .expect("there is a ping");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    // Four hops: the border router and the three after it each took one.
+    // Four hops: the border router and the three routers after it each reduced the hop limit by
+    // one.
     assert!(text.contains("ttl=60"), "{text}");
     mesh.end(Signal::SIGINT, Some(0));
 }
@@ -378,8 +379,8 @@ fn no_users() -> Option<String> {
     is_of_a_user.then(|| "it needs root".to_owned())
 }
 
-/// An interface of its own network or of this one, and a program that is another user without
-/// any capability.
+/// An interface in the program's own network namespace or in this one, and a program that runs as
+/// another user without any capability.
 fn another_user_has_an_interface() {
     for (n, join) in [(63, "tun"), (64, "namespace")] {
         let mut mesh = office(n, &["--join", join, "--user", USER_OPTION]);
@@ -580,7 +581,7 @@ fn reaches_only_what_is_exposed() {
         "ff02::1",
     ];
     let mut sources: Vec<Ipv6Addr> = special.map(|text| text.parse().unwrap()).into();
-    // This computer's own, the border router's own, and one of another mesh.
+    // An address of this computer, one of the border router, and one of another mesh.
     sources.extend([host, leaf(73, 1), leaf(74, 5)]);
     for source in sources {
         let text = source.to_string();

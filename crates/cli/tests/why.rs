@@ -458,7 +458,8 @@ fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, V
     }
 }
 
-/// With the network's key a capture of protected frames shows what one of others shows.
+/// With the network's key, the result for a capture of protected frames equals that for unprotected
+/// frames.
 #[test]
 fn whoever_has_the_key_reads_protected_frames() {
     const KEY: &str = "000102030405060708090a0b0c0d0e0f";
@@ -495,7 +496,7 @@ fn whoever_has_the_key_reads_protected_frames() {
         "{wrong}"
     );
     assert!(!told(&["--key", &file]).contains("secured"));
-    // With the name of one node wrong it opens the other nodes' frames.
+    // With a wrong EUI-64 of one node, the program decrypts the other nodes' frames.
     let other = told(&["--key", &file, "--eui64", "0x0002=0000000000000001"]);
     assert!(
         other.contains("could not be decrypted with the given key"),

@@ -46,7 +46,7 @@ fn s4_2_a_reset_fails_the_request() {
     pair.get("a");
     let request = pair.sent();
     let mut reset = [0x70, 0, request[2], request[3]];
-    // Another's ID is ignored, another peer's as well.
+    // The ID of another message has no effect, and the ID from another peer neither.
     pair.client.input(pair.now, CLIENT, &reset);
     reset[3] ^= 1;
     pair.client.input(pair.now, SERVER, &reset);
@@ -158,7 +158,7 @@ fn s4_7_nstart_bounds_what_is_outstanding() {
     assert_eq!(pair.log[..2], ["C CON 0.01", "S ACK 2.05"]);
 }
 
-/// §5.2.1: the response comes in the acknowledgement.
+/// §5.2.1: the acknowledgement contains the response.
 #[test]
 fn s5_2_1_piggybacked() {
     let mut pair = pair();
@@ -172,8 +172,8 @@ fn s5_2_1_piggybacked() {
     assert_eq!((pair.client.poll_at(), pair.server.poll_at()), (None, None));
 }
 
-/// §5.2.2: what takes long is acknowledged alone and answered by a
-/// confirmable message of its own, also if the request is repeated.
+/// §5.2.2: a request that takes long is acknowledged alone and answered by a separate confirmable
+/// message, also if the request is repeated.
 #[test]
 fn s5_2_2_separate() {
     let mut pair = pair();
@@ -229,7 +229,7 @@ fn s5_2_2_a_response_serves_as_acknowledgement() {
     assert_eq!(pair.client.poll_datagram(), None);
 }
 
-/// §5.2.2: a response that never comes is not waited for for ever.
+/// §5.2.2: the client does not wait for a missing response forever.
 #[test]
 fn s5_2_2_patience_ends() {
     let mut pair = pair();
@@ -255,7 +255,7 @@ fn s5_2_3_non_confirmable() {
     pair.settle(ok);
     assert_eq!(pair.log, ["C NON 0.01", "S NON 2.05"]);
     assert_eq!(pair.response().payload, b"ok");
-    // Without interest in a response (RFC 7967) there is none.
+    // A client without interest in a response (RFC 7967) gets no response.
     let request = Request::new(Method::Post, "a").unreliable();
     pair.client.request(pair.now, SERVER, request).unwrap();
     assert_eq!(pair.client.requests_open(), 0);

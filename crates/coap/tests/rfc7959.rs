@@ -37,7 +37,7 @@ fn get(mut pair: Pair, len: usize) -> usize {
     pair.log.len()
 }
 
-/// §2.4: a body comes in as many blocks as it takes, of the smaller size.
+/// §2.4: a body arrives in as many blocks as necessary, of the smaller size.
 #[test]
 fn s2_4_a_response_in_blocks() {
     for (len, blocks) in [(0, 1), (1, 1), (64, 1), (65, 2), (128, 2), (1_000, 16)] {
@@ -58,7 +58,7 @@ fn s2_4_early_negotiation() {
         ..config(64, 4_096)
     };
     assert_eq!(get(Pair::new(early, config(1_024, 4_096)), 256), 8);
-    // Without it the server chooses, and the client follows.
+    // Without early negotiation the server chooses the size, and the client uses it.
     assert_eq!(get(pair(64, 256), 512), 4);
     // A server with smaller blocks has its way.
     let early = Config {
@@ -98,7 +98,7 @@ fn s2_4_etags_must_match() {
     }
 }
 
-/// §2.5: a body goes in blocks, each but the last answered by 2.31.
+/// §2.5: a body is sent in blocks, and each block but the last is answered by 2.31.
 #[test]
 fn s2_5_a_request_in_blocks() {
     let mut pair = pair(64, 1_024);
@@ -187,7 +187,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 7)), "2.04");
     assert_eq!(pair.requests.len(), 1);
     assert_eq!(pair.requests[0].payload.len(), 74);
-    // Another Content-Format in the midst.
+    // Another Content-Format within the transfer.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 8)), "2.31");
     let other = [
         0x40, 3, 9, 9, 0xb1, b'f', 0x11, 42, 0xd1, 2, 0x12, 0xff, b'x',
@@ -214,7 +214,7 @@ fn s2_2_blocks_that_make_no_sense() {
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 63, 2)), "4.00");
     assert_eq!(answer(&mut pair, &block1(0, false, 2, 65, 3)), "4.00");
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 0, 4)), "4.00");
-    // Block2 beyond the end of what there is.
+    // Block2 with a number beyond the end of the body.
     let beyond = [0x40, 1, 9, 5, 0xb1, b'f', 0xc1, 0x52];
     assert_eq!(answer(&mut pair, &beyond), "4.00");
 }
@@ -243,15 +243,15 @@ fn s2_9_3_too_large() {
         second[5] = name;
         assert_eq!(answer(&mut pair, &second), code);
     }
-    // Without blocks, with the limit.
+    // A request without blocks; the answer contains the limit.
     let request = Request::new(Method::Put, "f").with_payload(body(101));
     pair.client.request(pair.now, SERVER, request).unwrap();
     pair.settle(|_| Response::new(Status::Changed));
     assert_eq!(pair.response().status, Status::RequestEntityTooLarge);
 }
 
-/// Uploads that are begun again and again and never go on keep out no client that goes
-/// on with its own.
+/// Uploads that begin again and again without continuing do not prevent a client from completing
+/// its upload.
 #[test]
 fn unfinished_uploads_give_way() {
     let mut pair = pair(64, 64);
@@ -329,8 +329,8 @@ fn blocks_survive_losses() {
     assert_eq!(pair.requests[0].payload, body(500));
 }
 
-/// §2.3: a server that acts upon each block by itself says so by an unset M, and neither
-/// side needs memory for the body.
+/// §2.3: a server that processes each block separately says so by M = 0, and neither side needs
+/// memory for the body.
 #[test]
 fn s2_3_parts_of_a_body() {
     let taking = Config {
@@ -349,7 +349,7 @@ fn s2_3_parts_of_a_body() {
         let request = Request::new(Method::Put, "image").with_part(part, payload);
         pair.client.request(pair.now, SERVER, request).unwrap();
         let request = pair.sent();
-        // Block1, 27, is 16 behind Uri-Path: NUM, M and SZX 2 in a byte, or in none.
+        // Block1 (27) is 16 above Uri-Path: NUM, M and SZX 2 in one byte, or in no byte.
         let value = (num << 4 | u32::from(more) << 3 | 2) as u8;
         assert!(
             request.windows(3).any(|at| at == [0xd1, 3, value]),

@@ -32,7 +32,7 @@ fn what_forged_requests_earn() {
             port: 1_000 + n,
         };
         let [high, low] = n.to_be_bytes();
-        // Confirmable or not, GET or POST, from the first block or a later one.
+        // Requests that are confirmable or not, GET or POST, with the first block or a later block.
         let kind = if n % 2 == 0 { 0x40 } else { 0x50 };
         let method = if n % 3 == 0 { 2 } else { 1 };
         let mut datagram = vec![kind, method, high, low, 0xb1, b'f'];

@@ -124,7 +124,7 @@ impl Pair {
     }
 }
 
-/// §10.1.1: sets follow one another at once while the server says 2.31.
+/// §10.1.1: sets follow one another at once while the server answers 2.31.
 #[test]
 fn without_loss_nobody_waits() {
     let mut pair = Pair::new(10 * SIZE - 3);
@@ -139,8 +139,8 @@ fn without_loss_nobody_waits() {
     }
 }
 
-/// §7.2: without a 2.31 the next set follows after NON_TIMEOUT_RANDOM, and with it the server
-/// says what was missing.
+/// §7.2: without a 2.31 the next set follows after NON_TIMEOUT_RANDOM. Together with the 2.31 the
+/// server reports the missing blocks.
 #[test]
 fn a_block_is_lost() {
     let mut pair = Pair::new(10 * SIZE);
@@ -154,8 +154,8 @@ fn a_block_is_lost() {
     assert!(pair.is_whole());
 }
 
-/// §7.2: what is missing of the last set is asked for after NON_RECEIVE_TIMEOUT, then after
-/// twice that, and NON_MAX_RETRANSMIT times at most.
+/// §7.2: the server requests missing blocks of the last set after NON_RECEIVE_TIMEOUT, then after
+/// twice this time, and at most NON_MAX_RETRANSMIT times.
 #[test]
 fn the_last_block_is_lost() {
     let mut pair = Pair::new(3 * SIZE);
@@ -251,12 +251,13 @@ fn what_makes_no_sense_is_refused() {
         );
         receiver.poll_datagram().map(|(_, answer)| code(&answer))
     };
-    // A block that is too short, behind the end, or last without being so.
+    // A block that is too short, a block after the end, or a wrong last block.
     for (num, len) in [(0, SIZE - 1), (3, 8), (2, SIZE), (2, 7), (1, 0)] {
         let datagram = sender.message(num, &vec![1; len]);
         assert!(refused(&mut receiver, &datagram).is_some_and(|code| code.starts_with("4.0")));
     }
-    // Without Request-Tag, 292: 232 behind Size1 is now 230, an elective option of nobody's.
+    // Without Request-Tag (292): 232 above Size1 is changed to 230, an elective option with an
+    // unassigned number.
     let mut other = good.clone();
     let at_tag = good
         .windows(2)
@@ -268,7 +269,7 @@ fn what_makes_no_sense_is_refused() {
         let _ = refused(&mut receiver, &good[..end]);
     }
     assert_eq!(receiver.poll_at(), None);
-    // Another client's body takes the place of one that is not whole.
+    // A block of another client's body replaces an incomplete body.
     assert!(receiver.input(at(0), CLIENT, &good).is_some());
     assert!(receiver.input(at(0), SERVER, &good).is_some());
     // Answers of strangers.
@@ -282,7 +283,7 @@ fn what_makes_no_sense_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With any losses, the delivered blocks belong to the body, and each is delivered once.
+    /// With any losses, the delivered blocks belong to the body, and each block is delivered once.
     #[test]
     fn over_any_wire(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
         let mut pair = Pair::new(len);

@@ -123,7 +123,7 @@ fn ti_metadata_is_recognised_or_set() {
     };
     assert_eq!(set(Fcs::Ti), [expected; 3]);
     assert_eq!(set(Fcs::Crc), [Trailer::Crc16(0xead0); 3]);
-    // Without looking ahead the second frame settles it.
+    // Without reading ahead, the second frame determines the trailer.
     let mut live = Capture::open(Box::new(Cursor::new(bytes("cc24xx.pcap")))).unwrap();
     let expected = [Trailer::Crc16(0xead0), expected, expected];
     assert_eq!(ti(&records(&mut live)), expected);

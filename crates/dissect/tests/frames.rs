@@ -385,8 +385,8 @@ fn broken_captures_never_panic() {
 /// compressed UDP header, in a first fragment.
 #[test]
 fn compressed_extension_headers_are_expanded() {
-    // IPHC with the next header compressed; 0xe1: a hop-by-hop header of six bytes, RPL's
-    // packet information, and what follows is compressed, too; 0xf0: UDP, ports in full.
+    // IPHC with the next header compressed; 0xe1: a hop-by-hop header of six bytes with RPL's
+    // packet information, whose next header is compressed, too; 0xf0: UDP with both ports in full.
     let mut payload = vec![0xc1, 0x64, 0x00, 0x05, 0x7e, 0x77];
     payload.extend([0xe1, 0x06, 0x63, 0x04, 0x80, 0x1e, 0x00, 0x80]);
     payload.extend([0xf0, 0x00, 0x07, 0x00, 0x07, 0x25, 0x79]);

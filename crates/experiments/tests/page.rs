@@ -39,7 +39,7 @@ fn a_page_says_what_a_reader_asks_first() {
         .point(("slow", 0_u32), common::GOODPUT, &slow, common::goodput)
         .aside()
         .handle();
-    // Another row shows why this one does not hold.
+    // Another row shows why the verdict of this row does not hold.
     let fast = figures[0].of("fast, again", shown).handle();
     figures[0].row(fast).cause("for a test", &[]);
     run_all(&figures, &results, 2);

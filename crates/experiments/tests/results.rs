@@ -69,8 +69,8 @@ fn equal_scenarios_share_their_runs() {
     assert_ne!(key(at(40)), key(at(0)));
 }
 
-/// A rebuild of the same sources finds the stored runs; other sources repeat them and keep the
-/// stored ones.
+/// A rebuild of the same sources finds the stored runs. After a change of the sources, the runs are
+/// repeated, and the stored runs stay.
 #[test]
 fn runs_of_other_sources_are_left_alone() {
     let figures = bound();
@@ -143,8 +143,8 @@ fn a_damaged_row_is_told() {
     }
 }
 
-/// A process that is killed while it creates the file leaves a usable one: a header without tables,
-/// or an empty file.
+/// If a process is killed while it creates the file, the file remains usable: a header without
+/// tables, or an empty file.
 #[test]
 fn a_file_that_was_just_begun_is_no_other_programs() {
     let file = Temporary::new("begun");

@@ -13,8 +13,8 @@ use nix::unistd::{Pid, pipe2};
 use redpoll_linux::child::Companion;
 use redpoll_linux::signals::Signals;
 
-/// Runs a shell beside us that prints the numbers of two processes it leaves
-/// behind, and ends it. How long that took.
+/// Runs a shell next to this process, which prints the numbers of two processes that it leaves
+/// behind, and ends the shell. Returns the time that this took.
 fn run(script: &str) -> Duration {
     let (reader, writer) = pipe2(OFlag::O_CLOEXEC).unwrap();
     let mut command = Command::new("sh");
@@ -42,7 +42,8 @@ fn run(script: &str) -> Duration {
 
 #[test]
 fn what_a_companion_started_ends_with_it() {
-    // These signals are blocked here, as in the program, and must not be blocked in the companion.
+    // These signals are blocked in this process, as in the program, and must not be blocked in the
+    // companion.
     let _signals = Signals::watch().unwrap();
     let polite = "sleep 1000 & echo $!; (sleep 1000 & echo $!); sleep 1000";
     assert!(
@@ -51,7 +52,7 @@ fn what_a_companion_started_ends_with_it() {
     );
     let stubborn = "sleep 1000 & echo $!; (trap '' TERM HUP; sleep 1000 & echo $!) & wait";
     assert!(run(stubborn) < Duration::from_secs(5));
-    // A signal to the process group of the companion would miss this one.
+    // A signal to the companion's process group would not reach this process.
     let other_session = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & wait";
     assert!(run(other_session) < Duration::from_secs(1));
 }

@@ -57,7 +57,7 @@ async fn serve(net: &LiveNet<'_>, time: &Time) -> impl std::fmt::Debug {
     http::serve(net, 80, FILE, pause).await
 }
 
-/// Publishes what [`peers::publish`] does, and says when.
+/// Publishes the readings of [`peers::publish`], and signals the end.
 async fn publish(net: &LiveNet<'_>, broker: SocketAddr, done: &Cell<bool>) {
     let mut readings = (0..peers::READINGS).map(peers::reading);
     let (topic, next) = (("sample", "samples/reading"), async || readings.next());
@@ -87,7 +87,7 @@ fn curl_and_mosquitto_over_a_tun_interface() {
     broker.heard(peers::READINGS);
 }
 
-/// Both ends of a pseudo-terminal that passes every byte, and does not block.
+/// Returns both ends of a pseudo-terminal that passes every byte, and does not block.
 fn serial_line() -> [OwnedFd; 2] {
     let pty = openpty(None, None).unwrap();
     let mut raw = tcgetattr(&pty.slave).unwrap();

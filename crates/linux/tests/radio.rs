@@ -1,5 +1,5 @@
-//! A radio co-processor at the other end of a pseudo-terminal, which does what one should
-//! and what one should not: garbage, resets, late answers and none, a line that goes away.
+//! A radio co-processor at the other end of a pseudo-terminal. It behaves correctly or wrongly:
+//! garbage, resets, late or missing answers, a line that disappears.
 
 use std::fs::File;
 use std::io::{Read, Write};

@@ -165,7 +165,7 @@ fn after_a_gap_the_rest_is_dropped() {
 }
 
 /// If the link loses a fragment, the relay forwards neither the waiting fragments nor the later
-/// ones. With `drop_rest` off it does.
+/// fragments. With `drop_rest` off it forwards them.
 #[test]
 fn a_lost_fragment_takes_the_others_with_it() {
     for drop_rest in [true, false] {
@@ -250,7 +250,7 @@ fn without_a_route_or_memory_a_datagram_is_reassembled() {
     assert!(slot.is_some());
 }
 
-/// Own datagrams and forwarded ones take turns; one that has begun goes on.
+/// The node's own datagrams and forwarded ones take turns; a datagram that has begun continues.
 #[test]
 fn forwarded_datagrams_take_turns_with_own_ones() {
     let mut relay = node(4);

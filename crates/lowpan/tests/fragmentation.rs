@@ -1,4 +1,4 @@
-//! Frames are filled, and what is put in comes out.
+//! Frames are filled, and the reassembled packet is the sent one.
 
 use crate::common;
 

@@ -11,8 +11,8 @@ use redpoll_lowpan::LowpanConfig;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::fragment::Header;
 
-/// The effects of a link on frames, in percent, and the largest number of places by which it
-/// moves one.
+/// The effects of a link on frames, in percent, and the largest number of places by which the link
+/// moves a frame.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     loss: u32,
@@ -130,8 +130,8 @@ proptest! {
         }
     }
 
-    /// Random bytes, and frames with random changes, neither panic nor keep a
-    /// slot, and what comes out is IPv6 with a right length.
+    /// Random bytes, and frames with random changes, cause no panic and keep no slot, and each
+    /// delivered packet is IPv6 with a correct length.
     #[test]
     fn garbage_is_survived(
         seed: u64,

@@ -1,4 +1,4 @@
-//! Reassembly under what a radio link does to fragments.
+//! Reassembly under the effects of a radio link on fragments.
 
 use crate::common;
 
@@ -201,7 +201,7 @@ fn uncompressed_packets_are_understood() {
     let mut frame = vec![0x41];
     frame.extend(&sent);
     let mut node = node(1);
-    // Padding behind the packet is cut off.
+    // Padding after the packet is cut off.
     frame.push(0xee);
     assert_eq!(receive(&mut node, T0, &frame), Some(sent.clone()));
     assert_eq!(
@@ -255,7 +255,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     assert_eq!(node.free_slots(), 1);
     assert_eq!(node.counters().reassembly_timeout, 1);
     assert_eq!(node.poll_at(), None);
-    // The rest comes too late to take the slot again.
+    // The remaining fragments arrive too late to take the slot again.
     assert_eq!(
         node.input(ms(5_901), A, B, &frames[2]),
         Err(DropReason::Orphan)
@@ -297,8 +297,8 @@ fn a_live_reassembly_is_not_evicted() {
     let mut node = node(2);
     assert_eq!(node.input(ms(0), SOURCES[0], B, &frames[0]), Ok(None));
     assert_eq!(node.input(ms(10), SOURCES[1], B, &frames[0]), Ok(None));
-    // Another tag of the same source, while slots are short: the older one of
-    // that source is dead, the other source's is not.
+    // The same source begins a datagram with another tag while slots are short: its older datagram
+    // is evicted, and that of the other source is not.
     let next = frames_of(&packet(ip(6), 1, 494), 2);
     assert_eq!(node.input(ms(20), SOURCES[1], B, &next[0]), Ok(None));
     assert_eq!(node.counters().evicted, 1);
@@ -348,7 +348,8 @@ fn the_one_stalled_longest_gives_way() {
         node.input(ms(259), SOURCES[2], B, &whole[0]),
         Err(DropReason::NoSlot)
     );
-    // 250 ms without progress: the second source's goes, the first's stays.
+    // After 250 ms without progress, the datagram of the second source is evicted, and that of the
+    // first source stays.
     let slot = node.input(ms(260), SOURCES[2], B, &whole[0]).unwrap();
     node.release(slot.unwrap());
     assert_eq!(node.input(ms(261), SOURCES[0], B, &frames[2]), Ok(None));

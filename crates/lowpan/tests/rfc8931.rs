@@ -1,4 +1,4 @@
-//! RFC 8931: fragments that are recovered one by one, from `A` to `B`.
+//! RFC 8931: fragments that are recovered individually, from `A` to `B`.
 
 use crate::common;
 
@@ -33,8 +33,8 @@ fn a_datagram_leaves_in_recoverable_fragments() {
     assert!(usize::from(covered) < packet.len() - 30);
 }
 
-/// §6: what has arrived is acknowledged with a full bitmap, and only then has it
-/// been sent.
+/// §6: a datagram that has arrived is acknowledged with a full bitmap, and counts as sent only
+/// then.
 #[test]
 fn a_full_bitmap_ends_a_datagram() {
     let (mut a, mut b) = pair();
@@ -107,8 +107,8 @@ fn what_is_lost_is_sent_again_alone() {
     assert_eq!(receive(&mut b, ms(160), &third[0]), Some(packet));
 }
 
-/// RFC 6298 §3: an acknowledgment after a timeout may answer either question, and
-/// says nothing of the round trip.
+/// RFC 6298 §3: an acknowledgment after a timeout may answer either request, so it gives no
+/// round-trip time.
 #[test]
 fn an_ambiguous_round_trip_is_not_measured() {
     let (mut a, mut b) = pair();
@@ -128,7 +128,7 @@ fn an_ambiguous_round_trip_is_not_measured() {
     assert_eq!(a.poll_at().unwrap().at, ms(501 + 500));
 }
 
-/// §7.2: what a node can be asked about its retries, its round trips and ECN.
+/// §7.2: the counters of a node for its retries, its round trips and ECN.
 #[test]
 fn timeouts_round_trips_and_marks_are_counted() {
     let (mut a, mut b) = pair();
@@ -148,7 +148,7 @@ fn timeouts_round_trips_and_marks_are_counted() {
     let counters = a.recovery_counters();
     assert_eq!((counters.datagrams, counters.repeated), (2, 1));
     assert_eq!((counters.timeouts, counters.congested), (1, 1));
-    // The second says nothing about a round trip.
+    // The second acknowledgment gives no round-trip time.
     let trips = (counters.round_trip_us, counters.longest_round_trip_us);
     assert_eq!(trips, (40_000, 40_000));
     let counters = b.recovery_counters();
@@ -225,7 +225,7 @@ fn retries_are_bounded() {
     assert_eq!((a.free_slots(), a.poll_at()), (4, None));
 }
 
-/// §7.1: Window_Size bounds what is outstanding.
+/// §7.1: Window_Size limits the number of unacknowledged fragments.
 #[test]
 fn a_window_asks_more_often() {
     let mut a = recovering(RecoveryConfig::default().with(|it| it.window = 2));
@@ -370,8 +370,8 @@ fn a_segment_that_is_gone_is_aborted() {
     assert_eq!(a.poll_event(), Some(lost));
 }
 
-/// §5.1: positions do not follow from sequence numbers. A fragment that was cut
-/// in two comes under other numbers, and may overlap.
+/// §5.1: positions do not follow from sequence numbers. The parts of a fragment that was cut in two
+/// have other numbers, and may overlap.
 #[test]
 fn fragments_under_other_numbers_fill_the_gap() {
     let (mut a, mut b) = pair();

@@ -1,5 +1,5 @@
-//! RFC 8931: recoverable fragments that pass through a relay, from `A` through `B`
-//! to `C`; and what there is no memory for.
+//! RFC 8931: recoverable fragments that pass through a relay, from `A` through `B` to `C`, and the
+//! behaviour of nodes without memory.
 
 use crate::common;
 
@@ -266,7 +266,7 @@ fn congestion_is_echoed_once() {
     assert_eq!(sequences(&frames(&mut a, START, A, B)), [(1, true)]);
 }
 
-/// Without memory a datagram is handled otherwise, or refused.
+/// A node without memory handles a datagram in another way, or refuses it.
 #[test]
 fn memory_bounds_what_is_under_way() {
     // `a` has no memory for its own recoverable datagrams, so it sends plain fragments.
@@ -329,8 +329,8 @@ fn a_reassembly_that_does_not_go_on_is_aborted() {
     assert_eq!(relay.poll_at(), None);
 }
 
-/// Over links that lose, repeat and swap frames, in both directions, every packet
-/// arrives intact and once, or is reported lost; and nothing is left behind.
+/// Over links that lose, repeat and swap frames, in both directions, every packet arrives intact
+/// and once, or is reported as lost. Nothing remains in memory.
 #[test]
 fn over_bad_links_packets_arrive_or_are_reported() {
     let mut rng = Rng::new(1);
@@ -406,7 +406,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
     assert!(arrived > 1_000, "{arrived} arrived, {lost} reported lost");
 }
 
-/// Returns the first fragment of a datagram without later ones, from a neighbour of its own.
+/// Returns the first fragment of a datagram without later fragments, from a separate neighbour.
 fn made_up(n: u16) -> (Address, Vec<u8>) {
     let mut packet = packet(to_c(6), 3, 500);
     packet.truncate(80);

@@ -151,7 +151,7 @@ fn a_segment_is_wanted_only_when_it_could_start() {
         Some(LowpanEvent::SegmentSent { handle: 1 })
     );
     assert!(node.wants_segment());
-    // Something is queued now, and it is the queue's turn.
+    // A datagram is queued now, and it is the queue's turn.
     hold_for_queue(&mut node);
     assert!(!node.wants_segment());
     assert!(next_frame(&mut node, T0, &mut Source::default()).is_some());

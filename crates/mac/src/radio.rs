@@ -1,4 +1,4 @@
-//! The interface to a radio: its functions, jobs and results.
+//! The interface to a radio: its functions, works and results.
 //!
 //! A frame at this interface is an MPDU without its frame check sequence, so it has at most
 //! [`FrameBuf::CAPACITY`](crate::FrameBuf::CAPACITY) = 125 bytes. The radio appends the FCS to sent
@@ -27,11 +27,11 @@ pub struct RadioCaps {
     pub source_match: bool,
 }
 
-/// A job of the radio.
+/// A work of the radio.
 ///
-/// `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next job follows only after
-/// it. The others have no result; they set the radio's state between jobs. A radio initially
-/// listens.
+/// `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next work follows only after
+/// the result. The other works have no result; they set the radio's state between works. A radio
+/// initially listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioWork<W = Infallible> {
     /// Move the MAC's [frame](crate::Mac::frame) into the radio. It remains there until the next
@@ -45,16 +45,16 @@ pub enum RadioWork<W = Infallible> {
         /// Whether to assess the channel first.
         cca: bool,
     },
-    /// A job that only an access method with a [`Cycle`](crate::Cycle) has. Ends in
-    /// [`RadioResult::Cycled`] or as a transmission. A device's radio has none: `W` is
+    /// A work that only an access method with a [`Cycle`](crate::Cycle) has. Ends in
+    /// [`RadioResult::Cycled`] or as a transmission. A device's radio has no such work: `W` is
     /// [`Infallible`].
     Cycled(W),
-    /// Keep the receiver on between jobs.
+    /// Keep the receiver on between works.
     Listen,
-    /// Keep the receiver off between jobs, with the oscillator running so that the next job can
+    /// Keep the receiver off between works, with the oscillator running so that the next work can
     /// start at once.
     Doze,
-    /// Keep the radio off between jobs. A frame in reception is received completely.
+    /// Keep the radio off between works. A frame in reception is received completely.
     Sleep,
     /// Set or clear the frame-pending bit of Imm-ACKs to data requests from this neighbour from now
     /// on. Only with `source_match`.
@@ -66,7 +66,7 @@ pub enum RadioWork<W = Infallible> {
     },
 }
 
-/// The result of a radio job.
+/// The result of a work of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioResult<D = Infallible> {
     /// The frame is in the radio.

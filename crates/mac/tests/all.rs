@@ -1,5 +1,5 @@
-//! All that is tested from outside, as one program: it is linked once, and not once a
-//! file. `cargo test -p redpoll-mac --test all NAME` runs what has the name in its path.
+//! All integration tests as one program, which is linked once. `cargo test -p redpoll-mac --test
+//! all NAME` runs the tests whose path contains NAME.
 
 mod bench;
 mod burst;

@@ -7,7 +7,7 @@ use redpoll_base::Duration;
 use redpoll_mac::{Ifs, RadioResult, Service};
 use redpoll_wire::ieee802154::Address;
 
-/// No backoff: what is waited for is the space alone.
+/// Without a backoff, the MAC waits only for the space.
 fn spaced(ifs: Ifs) -> Bench {
     Bench::new(config().with(|it| {
         it.min_be = 0;

@@ -201,7 +201,8 @@ proptest! {
         prop_assert_eq!(b.hear(&frame), Some(payload));
     }
 
-    /// Random bytes behind a header for this node: no panic, nothing taken, all counted.
+    /// Random bytes after a header for this node: no panic, nothing accepted, and every frame
+    /// counted.
     #[test]
     fn garbage_is_refused_and_counted(
         control in any::<u16>(),

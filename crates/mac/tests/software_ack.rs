@@ -52,7 +52,7 @@ fn acknowledges_what_it_hears_and_its_repetitions() {
             assert_eq!(b.poll(), LOAD);
             b.done(LOADED);
         }
-        // For the repetition the radio still has the Imm-ACK.
+        // For the repeated frame the radio still has the Imm-ACK.
         assert_eq!(*b.buffer, imm_ack(9, false));
         assert_eq!(b.poll(), TRANSMIT_AT_ONCE, "an Imm-ACK does no CSMA");
         assert_eq!(b.poll(), None);

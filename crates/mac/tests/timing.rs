@@ -75,7 +75,7 @@ fn mean_us(caps: RadioCaps, len: usize) -> f64 {
     total as f64 / FRAMES as f64
 }
 
-/// Without any backoff: header 9 bytes.
+/// Returns the shortest time of an exchange, without any backoff, with a header of 9 bytes.
 fn shortest_us(len: usize) -> u64 {
     CCA_US + TURNAROUND_US + (len as u64 + 9 + 2 + 6) * 32 + TURNAROUND_US + ACK_US
 }

@@ -93,8 +93,8 @@ const CASES: [Case; 12] = [
     },
 ];
 
-/// Keys that make our nodes meet theirs: what of these is left out, some case fails
-/// (docs/modules.md).
+/// Keys with which Redpoll's nodes interoperate with these nodes. If one of the keys is missing, a
+/// case fails (docs/modules.md).
 const KEYS: &str = "packet_option = \"rfc6553\"\nsender_rank = \"rank\"\ndao_targets = 1\n";
 
 /// Time at which Redpoll's nodes begin to send requests, and duration of a run.

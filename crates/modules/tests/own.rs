@@ -44,8 +44,8 @@ fn modules_exchange_frames() {
     assert_eq!(of(&lines, 0, "deaf"), [""; 0], "a frame has a signal");
 }
 
-/// A wait in a loop takes the quantum each turn; a timer of microseconds comes exactly, also
-/// by a clock that is fast or slow.
+/// A wait in a loop takes a quantum in each turn. A timer in microseconds expires exactly, also
+/// with a clock that is fast or slow.
 #[test]
 fn time_is_the_simulations() {
     let module = compile("time", &[]);
@@ -58,8 +58,7 @@ fn time_is_the_simulations() {
         let lines = run(&mut world, 10);
         assert_eq!(of(&lines, 0, "exactly").len(), 1, "{drift}");
         assert_eq!(of(&lines, 0, "missed"), [""; 0], "{drift}");
-        // The frame, 16 bytes and eight more at 32 us; then two turns behind the one at
-        // its end.
+        // The frame, 16 bytes and eight more at 32 µs; then two turns after the turn at its end.
         let least = 768 + 2 * if quantum == "1 ms" { 1_000 } else { 192 };
         for waited in of(&lines, 0, "waited") {
             let waited: u64 = waited.parse().unwrap();

@@ -38,7 +38,7 @@ fn what_is_written_is_not_asked_for_again() {
     let rest = "GET /i HTTP/1.1\r\nHost: s\r\nRange: bytes=512-\r\nIf-Range: \"v1\"\r\n\
                 Connection: close\r\n\r\n";
     assert_eq!(request(half()), rest);
-    // Without a validator two halves may be of two images.
+    // Without a validator the two halves may belong to two images.
     let etag = None;
     assert_eq!(request(Have { etag, ..half() }), first);
     for room in 0..rest.len() {
@@ -51,7 +51,7 @@ fn what_is_written_is_not_asked_for_again() {
 fn the_whole_or_the_part_that_was_asked_for() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v2\"\r\n\r\n";
     assert_eq!(begins(Have::default(), whole), Ok((0, true)));
-    // Another version in the meantime: all of it comes.
+    // The server has another version by now, so the whole image arrives.
     assert_eq!(begins(half(), whole), Ok((0, true)));
     let rest = part("Content-Range: bytes 512-999/1000\r\nETag: \"v1\"");
     assert_eq!(begins(half(), &rest), Ok((512, true)));

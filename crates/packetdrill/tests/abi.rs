@@ -62,7 +62,7 @@ fn an_active_open_from_the_address_of_the_flags() {
     let (_, second) = tool.receive().unwrap();
     assert_eq!(first.payload, vec![0; 540]);
     assert_eq!(second.payload, vec![0; 160]);
-    // Without an acknowledgment the timer fires at its own time.
+    // Without an acknowledgment the timer expires at its own time.
     let (at, again) = tool.receive().unwrap();
     // Rounded up to the engine's tick, a millisecond.
     let due = (before + 50_000 + 1_000_000 + 999) / 1_000 * 1_000;

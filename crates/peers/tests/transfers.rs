@@ -82,7 +82,7 @@ fn every_stack_sends_to_every_other() {
     }
 }
 
-/// Without loss an answer takes a round trip; with much loss it waits for timers.
+/// Without loss an answer takes a round trip; with many losses it waits for timers.
 #[test]
 fn answers_to_blocks_arrive() {
     for subject in there() {

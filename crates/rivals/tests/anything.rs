@@ -1,4 +1,4 @@
-//! No segment, in no order, makes any of them panic, or send what it does not have.
+//! No segments, in any order, make a stack panic, or send data that it does not have.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -23,7 +23,7 @@ impl Memory for Heap {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A segment, its numbers so far from what would be right.
+    /// A segment, with the distances of its numbers from the correct numbers.
     Segment {
         flags: u8,
         seq: i32,

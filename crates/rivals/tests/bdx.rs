@@ -70,7 +70,7 @@ impl Pair {
         }
     }
 
-    /// To the next timer; false if there is none.
+    /// Waits for the next timer; returns false if there is none.
     fn wait(&mut self) -> bool {
         let timers = [self.receiver.poll_at(), self.provider.poll_at()];
         let Some(next) = timers.into_iter().flatten().min() else {
@@ -143,7 +143,7 @@ fn a_message_is_repeated_four_times() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With any losses, the data that arrive are the image's, in order and once.
+    /// With any losses, the data that arrive are those of the image, in order and once.
     #[test]
     fn over_any_wire(seed in any::<u64>(), len in 0..9_000_usize, percent in 0..60_u32) {
         let mut pair = Pair::new(len, 0);

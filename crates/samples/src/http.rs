@@ -25,20 +25,21 @@ pub const AT_ONCE: usize = 3;
 const HEAD: usize = 512;
 const FIELDS: usize = 16;
 
-/// The time between two looks at a connection, in milliseconds.
+/// Time between two checks of a connection, in milliseconds.
 const LOOK: u32 = 500;
-/// The looks in which a client sends a whole request, or takes [`LEAST_BYTES`] or the rest of the
-/// answer.
+/// Number of checks in which a client must send a whole request, or receive [`LEAST_BYTES`] or the
+/// rest of the answer.
 const PATIENCE: u32 = 60_000 / LOOK;
-/// See [`PATIENCE`].
+/// Bytes of an answer that a client must receive in [`PATIENCE`].
 const LEAST_BYTES: u64 = 2_000;
-/// The looks for which a connection stays open without a request.
+/// Number of checks for which a connection stays open without a request.
 const IDLE: u32 = 15_000 / LOOK;
 /// Number of checks before a request and its answer may be ended for another client: two seconds.
 const GRACE: u32 = 2_000 / LOOK;
 /// Bytes of an answer that a client must receive in a second to keep its connection.
 const LEAST_PACE: u64 = 300;
-/// Bytes of an answer that may wait in the connection: the client may have taken all but these.
+/// Bytes of an answer that may wait in the connection. The client may have received all bytes but
+/// these.
 const SEND_BUFFER: u64 = 2_440;
 
 /// The answer to `/`.
@@ -111,7 +112,7 @@ impl Slot {
         self.before.set(0);
     }
 
-    /// Counts a look. Returns how the connection ends, if its own time is up.
+    /// Counts a check. Returns how the connection ends, if its time has passed.
     fn look(&self) -> Option<Ending> {
         let age = self.age.get() + 1;
         self.age.set(age);

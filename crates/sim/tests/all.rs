@@ -1,5 +1,5 @@
 //! All integration tests as one program, which links faster than one program for each file. `cargo
-//! test -p redpoll-sim --test all NAME` runs the tests with NAME in their path.
+//! test -p redpoll-sim --test all NAME` runs the tests whose path contains NAME.
 
 mod air_time;
 mod bound;

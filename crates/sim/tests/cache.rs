@@ -137,7 +137,7 @@ fn random_network(rng: &mut Rng) -> String {
         ("one", &*last, 0),
         ("two", &*last, 0),
         ("three", "node-2", 0),
-        // The node has a cookie by then, if it requests one.
+        // By then the node has a cookie, if it requests cookies.
         ("four", &*last, 8),
         ("five", "node-2", 12),
     ];

@@ -137,7 +137,7 @@ right = { type = "bulk-sender", on = "node-1", to = "node-3:5001" }
 left = { type = "bulk-sender", on = "node-1", to = "node-4:5001" }
 "#;
 
-/// Readings to a host behind the border router.
+/// Readings to a host that is connected to the border router.
 const HOST: &str = r#"
 [topology]
 kind = "line"
@@ -393,7 +393,7 @@ fn idle_nodes_of_x_mac_and_lpp_are_on_for_their_part_of_each_cycle() {
     let (report, frames) = record("pair", &overrides, 100);
     let on = report.nodes[1].radio_duty_cycle;
     assert!((on - 1.0 / 16.0).abs() < 0.001, "{on}");
-    // Only probes, one in each cycle.
+    // The node sends only probes, one in each cycle.
     let probes: Vec<_> = frames.iter().filter(|frame| frame.from == 1).collect();
     assert!((799..=800).contains(&probes.len()), "{}", probes.len());
     assert!(probes.iter().all(|probe| probe.is_broadcast));
@@ -507,7 +507,7 @@ fn nullrdc_sends_once_and_one_frame_a_cycle() {
         .collect();
     assert!(apart.len() > 100, "{}", apart.len());
     assert!(apart.iter().all(|apart| (125_000..132_000).contains(apart)));
-    // With acknowledgments, each frame has one.
+    // With acknowledgments, each frame has an acknowledgment.
     let overrides = [("mac.access", "nullrdc"), CC2420, ("mac.link_acks", "true")];
     let (_, frames) = record("pair", &overrides, 30);
     let acks = frames.iter().filter(|frame| frame.is_ack).count();

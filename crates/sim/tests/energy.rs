@@ -177,7 +177,7 @@ fn a_sleeping_radio_does_not_wait_for_its_processor() {
 }
 
 /// Checks that a leaf does not listen while its processor builds the next packet from a received
-/// one, or passes a received one from layer to layer.
+/// packet, or passes a received packet from layer to layer.
 #[test]
 fn a_leaf_does_not_listen_while_its_processor_computes() {
     let listens_s = |packet_instructions| {

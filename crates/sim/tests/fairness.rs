@@ -1,9 +1,10 @@
-//! Fairness between a saturated relay and a node behind it.
+//! Fairness between a saturated relay and a node whose packets it forwards.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
 
-/// Returns the goodput in kb/s of a relay one hop from the sink, and of a node behind it.
+/// Returns the goodput in kb/s of a relay one hop from the sink, and of a node two hops from the
+/// sink.
 fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
     let both = [
         ("apps.own.type", "bulk-sender"),
@@ -37,7 +38,7 @@ fn index(a: f64, b: f64) -> f64 {
 }
 
 /// Checks that both flows get about the same air time, although a forwarded frame needs twice as
-/// much: datagrams take turns at the relay, and the node behind it gets the share that its own hop
+/// much: datagrams take turns at the relay, and the farther node gets the share that its own hop
 /// allows.
 #[test]
 fn a_relay_serves_others_as_well_as_itself() {

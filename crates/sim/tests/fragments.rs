@@ -21,7 +21,8 @@ fn run_seed(scenario: &str, overrides: &[(&str, &str)], seed: u64) -> Report {
 const FORWARDING: (&str, &str) = ("lowpan.fragment_forwarding", "true");
 const RECOVERY: (&str, &str) = ("lowpan.fragment_recovery", "true");
 
-/// Checks four segments in transit through two relays, each with room for one.
+/// Checks that a path through two relays holds four segments in transit, although each relay has
+/// room for one.
 #[test]
 fn a_relay_that_forwards_fragments_needs_no_buffers_to_reassemble_in() {
     let one_slot = ("lowpan.slots", "1");

@@ -201,8 +201,8 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
     assert!(no_slot == 0 && full >= 15, "{no_slot} {full}");
 }
 
-/// Checks two packets of the host that are fragments of one, which exceeds the length of a packet
-/// on the mesh.
+/// Checks two packets of the host that are fragments of one packet, which is longer than a packet
+/// on the mesh may be.
 #[test]
 fn a_leaf_joins_what_ipv6_has_cut() {
     let mut scenario = office();
@@ -220,14 +220,14 @@ fn a_leaf_joins_what_ipv6_has_cut() {
     let echo = |scenario: &Scenario| {
         let mut world = World::new(scenario, 1).unwrap();
         let whole = echo_request(scenario, "leaf-14", 0);
-        // The last fragment comes first.
+        // The last fragment arrives first.
         world.host_input(&cut(scenario, 96, false, &whole[136..]));
         world.host_input(&cut(scenario, 0, true, &whole[40..136]));
         world.run_until(Instant::from_millis(5_000));
         let answers = std::iter::from_fn(|| world.host_output()).map(|packet| packet[40]);
         answers.collect::<Vec<_>>()
     };
-    // A packet that may be an ICMPv6 error is not answered by one.
+    // A packet that may be an ICMPv6 error is not answered by an ICMPv6 error.
     assert_eq!(echo(&scenario), [0; 0]);
     scenario.lowpan.join_fragments = true;
     assert_eq!(echo(&scenario), [129]);

@@ -118,7 +118,7 @@ fn a_leaf_that_has_been_switched_off_goes_on() {
             let sleep = [("nodes.leaf.sleepy", sleepy)];
             let image = whole(protocol, &[&sleep[..], &restart].concat());
             assert!(image.resumed >= 1, "{protocol}, {sleepy}: {image:?}");
-            // Q-Block writes blocks beyond a missing one, at most two sets.
+            // Q-Block writes blocks after a missing block, at most two sets.
             let again = if protocol == "q-block" { 20 * 512 } else { 0 };
             assert!(
                 image.written_again_bytes <= again,

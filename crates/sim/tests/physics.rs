@@ -34,12 +34,12 @@ fn loading(octets: u64, spi_ns: u64) -> u64 {
 #[derive(Clone, Debug)]
 struct Frame {
     from: usize,
-    /// `None`: a link acknowledgment.
+    /// Receiver; `None` for a link acknowledgment.
     to: Option<usize>,
     dsn: u8,
     start: u64,
     end: u64,
-    /// Octets from preamble to FCS.
+    /// Number of octets from preamble to FCS.
     octets: u64,
     acked_by: Option<usize>,
 }
@@ -109,7 +109,7 @@ fn record(scenario: &str, radio: &str, how: &[(&str, &str)], seconds: u64) -> Ve
     frames
 }
 
-/// Returns whether nodes of a line are neighbours, which receive each other; others do not.
+/// Returns whether two nodes of a line are neighbours. Only neighbours receive each other's frames.
 fn is_heard(from: usize, at: usize) -> bool {
     from.abs_diff(at) == 1
 }
@@ -155,7 +155,7 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
             let until = other.end + if waits { ACK_WAIT } else { 0 };
             from <= frame.start && frame.start < until
         });
-        // A chip with one buffer has no room before the last frame is read.
+        // A chip with one buffer has no room until the previous frame is read.
         let is_overrun = sends_by_procedure
             && others()
                 .filter(|other| other.to == Some(to) && other.acked_by.is_some())
@@ -187,7 +187,7 @@ fn check_spaces(frames: &[Frame]) {
         let Some(before) = last.insert(frame.from, frame) else {
             continue;
         };
-        // Without an acknowledgment the wait for it was longer.
+        // Without an acknowledgment, the wait for the acknowledgment was longer than the space.
         let end = before
             .acked_by
             .map_or(before.end + ACK_WAIT, |ack| frames[ack].end);
@@ -293,7 +293,7 @@ fn the_space_lengthens_a_backoff_of_none() {
 /// Wait of an unacknowledged frame until its retransmission.
 struct Wait {
     us: u64,
-    /// Time until its sender first received another frame meanwhile.
+    /// Time until the sender first received another frame during the wait.
     heard: Option<u64>,
 }
 
@@ -355,7 +355,7 @@ fn retries_wait_for_a_uniform_delay() {
     ];
     let waits = waits(&record("line-2", "at86rf233", &how, 300));
     let mean = waits.iter().map(|wait| wait.us).sum::<u64>() / waits.len() as u64;
-    // 20 ms, the first backoff's mean, and some busy channels.
+    // The delay of 20 ms, the mean of the first backoff, and some busy channels.
     assert!((20_500..25_000).contains(&mean), "{mean}");
     for limit in [5_000, 10_000, 20_000, 30_000] {
         let expected = 100.0 * (limit as f64 - 1_120.0) / 40_000.0;

@@ -313,7 +313,7 @@ fn longest_unreachable_s(world: &Scenario, off_s: f64, hops: usize) -> f64 {
     off_s + 2.0 * shortest_s + hops as f64 * hop_s + repeated_s
 }
 
-/// Returns the router with the most nodes behind it at the time of the fault.
+/// Returns the router that forwards for the most nodes at the time of the fault.
 fn busiest_router(mode: &str, seed: u64) -> usize {
     let set: Vec<_> = [("rpl.mode", mode)].iter().chain(THIRTY).copied().collect();
     let mut world = World::new(&load("grid-30", &set), seed).unwrap();
@@ -343,7 +343,7 @@ fn seeds() -> std::ops::RangeInclusive<u64> {
     1..=asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(2)
 }
 
-/// Checks that after the death of the router with the most nodes behind it, every other node's
+/// Checks that after the death of the router that forwards for the most nodes, every other node's
 /// connection carries data again within 60 s in 95 % of the seeds, and none fails.
 #[test]
 fn a_mesh_heals_when_its_busiest_router_dies() {

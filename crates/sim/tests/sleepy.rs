@@ -87,8 +87,8 @@ fn a_leaf_turns_to_another_parent_and_is_found_there() {
     }
 }
 
-/// Checks that downstream packets find the leaf behind its new parent, even if the host sends first
-/// after the change.
+/// Checks that downstream packets find the leaf through its new parent, even if the host sends
+/// first after the change.
 #[test]
 fn what_comes_down_takes_the_new_way() {
     let download = [

@@ -3,8 +3,8 @@
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// Runs three nodes in a line behind the border router. The first and the last send as fast as they
-/// can, a segment at a time: over one hop to the border router, and over three.
+/// Runs three nodes in a line after the border router. The first and the last send as fast as they
+/// can, a segment at a time: over one hop to the border router, and over three hops.
 fn unequal(more: &[(&str, &str)]) -> Report {
     let text = r#"
         duration = "20 min"
@@ -38,7 +38,8 @@ fn unequal(more: &[(&str, &str)]) -> Report {
     report
 }
 
-/// Returns the bytes of the faster flow divided by those of the slower one, and the sum of both.
+/// Returns the bytes of the faster flow divided by those of the slower flow, and the sum of both
+/// flows' bytes.
 fn shares(report: &Report) -> (f64, f64) {
     let bytes = |name: &str| {
         let flow = report.flows.iter().find(|flow| flow.name == name);

@@ -226,7 +226,7 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     requests
 }
 
-/// Checks that a seed in a file, or the default one, does not determine the ports and sequence
+/// Checks that a seed in a file, or the default seed, does not determine the ports and sequence
 /// numbers of a mesh that is connected to a network.
 #[test]
 fn secrets_from_outside_do_not_follow_from_the_seed() {

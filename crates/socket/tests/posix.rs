@@ -214,7 +214,7 @@ fn calls_that_wait_go_on_when_they_can() {
     let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
     assert_eq!(sent, Ok(5_000));
     assert!(world.now.as_millis() >= 3_000);
-    // A write that may not wait accepts what fits.
+    // A write that may not wait accepts the bytes for which there is room.
     world.on(1, |s| s.set_nonblocking(there, true)).unwrap();
     let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
     assert!(matches!(sent, Ok(1..5_000)), "{sent:?}");
@@ -264,7 +264,7 @@ fn poll_says_what_there_is_and_waits_no_longer_than_told() {
     world.on(0, |s| s.send(here, b"x", 0)).unwrap();
     assert_eq!(blocking::poll(&mut world.side(1), &mut all, None), Ok(2));
     assert_eq!(all.map(|one| one.revents), [POLLIN | POLLOUT, POLLNVAL, 0]);
-    // Both ends closed.
+    // Both ends have closed.
     world.on(0, |s| s.close(here)).unwrap();
     world.on(1, |s| s.shutdown(there, Shutdown::Write)).unwrap();
     let revents = world.on(1, |s| s.poll_one(there.into(), POLLIN | POLLRDHUP));

@@ -98,8 +98,8 @@ fn frames_have_the_papers_lengths() {
     assert_eq!(lengths("cx-mac"), with_strobes);
 }
 
-/// ContikiMAC has an own header of two bytes, LPP one of six. ContikiMAC sends no frame of fewer
-/// than 66 bytes, because receivers could miss a shorter one.
+/// ContikiMAC has its own header of two bytes, and LPP one of six bytes. ContikiMAC sends no frame
+/// of fewer than 66 bytes, because receivers could miss a shorter frame.
 #[test]
 fn two_macs_have_headers_of_their_own() {
     let contikimac = Lengths {

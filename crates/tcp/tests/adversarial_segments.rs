@@ -174,8 +174,8 @@ fn lies_about_duplicates_open_no_window() {
     all_arrives(&mut t, 1, 401);
 }
 
-/// A false report undoes a timeout behind a window that shrank to zero: the retransmission timer
-/// runs again.
+/// A false report undoes a timeout while a window that shrank to zero is closed: the retransmission
+/// timer runs again.
 #[test]
 fn a_timeout_taken_back_behind_a_closed_window_leaves_a_timer() {
     let mut t = with_sack();

@@ -435,7 +435,7 @@ impl World {
     }
 }
 
-/// The connection never sends what the RFCs forbid, and every byte arrives.
+/// The connection never sends a segment that the RFCs forbid, and every byte arrives.
 #[test]
 fn nothing_forbidden_leaves() {
     for seed in 0..400 {

@@ -1,8 +1,9 @@
-//! A path loses, delays, reorders and duplicates at random. A sender with SACK marks data as lost
-//! neither too early (RFC 8985 §6.2, RFC 6675 §4) nor much too late, and respects the limits of
-//! recovery (RFC 6675 §5, RFC 9937 §3).
+//! A path that loses, delays, reorders and duplicates at random. A sender with SACK marks data as
+//! lost neither too early (RFC 8985 §6.2, RFC 6675 §4) nor much too late, and respects the limits
+//! of recovery (RFC 6675 §5, RFC 9937 §3).
 //!
-//! The test knows when each segment was sent and what the peer has reported, and judges by that.
+//! The test knows when each segment was sent and what the peer has reported, and judges the sender
+//! by this.
 
 #![cfg(feature = "stats")]
 
@@ -261,7 +262,8 @@ impl<A: Algorithms> World<A> {
                 let last = *segment.sent.last().unwrap();
                 self.max_rtt = self.max_rtt.max(now - last.0);
                 if now < last.0 + self.rtt - 2 {
-                    // An earlier transmission arrived, so cwnd no longer counts the last one.
+                    // An earlier transmission of the segment arrived, so cwnd no longer counts its
+                    // last transmission.
                     self.round.push((last.0, 0, true));
                 }
                 self.newest = self.newest.max(Some(last));

@@ -75,7 +75,7 @@ impl World {
         self.ours += out + 1;
         let fin = self.stamped(Record::new().seq(1).len(back as usize).flags(FIN));
         if bits >> 17 & 1 == 0 {
-            // Both close at the same time: through CLOSING.
+            // Both ends close at the same time: through CLOSING.
             self.t.send(fin.ack(before));
             self.theirs += back + 1;
             assert_eq!(self.t.conn.state(), State::Closing);
@@ -114,7 +114,8 @@ impl World {
             0 => (record.seq(old).len(self.rng.below(len + 1) as usize), false),
             1 => (record.seq(nxt).len(near as usize / 8), false),
             2 => (record.seq(nxt.wrapping_sub(far)).len(100), false),
-            // Current acknowledgments, old ones, and those of data that were never sent.
+            // Current acknowledgments, old acknowledgments, and acknowledgments of data that were
+            // never sent.
             3 => (record.seq(nxt), false),
             4 => (record.seq(nxt).ack(self.ours.wrapping_sub(near)), false),
             5 => (record.seq(nxt).ack(self.ours + 1 + near), false),
@@ -135,7 +136,7 @@ impl World {
                 let fin = record.flags(FIN).seq(nxt - 1 - len).len(len as usize);
                 (fin, true)
             }
-            // Other FINs: before and beyond the real one, and one with an old timestamp.
+            // Other FINs: before and after the real FIN, and one with an old timestamp.
             10 if self.has_ts => {
                 let fin = Record::new().flags(FIN).seq(nxt - 1).ack(self.ours);
                 (fin.ts((900 - self.below(500), 0)), false)

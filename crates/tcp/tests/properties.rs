@@ -235,8 +235,8 @@ fn a_transfer_survives_being_frozen_at_each_of_its_events() {
     assert!(2 * frozen > runs, "{frozen} of {runs}");
 }
 
-/// A run in which the retransmission timer expired behind a closed window, with other data marked
-/// as in flight: no timer was left.
+/// A run in which the retransmission timer expired while the window was closed, with other data
+/// marked as in flight: no timer was left.
 #[test]
 fn a_timeout_behind_a_closed_window_is_no_deadlock() {
     let config = Config {

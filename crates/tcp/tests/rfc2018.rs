@@ -38,7 +38,8 @@ fn nothing_is_told_to_a_peer_that_did_not_ask() {
     recv!(t, seq 1, ack 1, sack []);
 }
 
-/// RFC 2018 §4: the first block covers the latest segment, the others are the most recent ones.
+/// RFC 2018 §4: the first block covers the latest segment, and the other blocks are the most recent
+/// ones.
 #[test]
 fn blocks_are_told_the_latest_first() {
     let mut t = with_sack();
@@ -70,7 +71,7 @@ fn blocks_fit_beside_timestamps_and_data() {
     for record in t.sent() {
         let text = format!("{record:?}");
         assert_eq!(text.matches("), (").count(), 2, "{text}");
-        // At most 20 + 12 + 28 bytes of header, and 100 + 20 in total.
+        // At most 20 + 12 + 28 bytes of headers, and 100 + 20 bytes in total.
         assert!(record.payload().len() <= 100 - 12 - 28, "{text}");
     }
 }
@@ -161,7 +162,7 @@ fn lies_neither_stall_nor_panic() {
             send!(t, seq 1, ack 1, sack lie);
             t.wait(7);
         }
-        // The peer holds nothing and takes what comes in order.
+        // The peer has no data out of order and accepts data in order.
         let mut acked = 1;
         for _ in 0..60 {
             t.wait(500);

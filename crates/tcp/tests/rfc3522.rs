@@ -70,8 +70,8 @@ fn a_needless_fast_retransmission_is_taken_back() {
     assert!(t.conn.info().ssthresh >= 4 * 88);
 }
 
-/// RFC 3522 §3.2: only the first ACK of a recovery is evaluated. A later one may echo a
-/// retransmission older than the latest one, although nothing was spurious.
+/// RFC 3522 §3.2: only the first ACK of a recovery is evaluated. A later ACK may echo a
+/// retransmission older than the latest one, although no retransmission was spurious.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn later_retransmissions_make_no_earlier_one_needless() {
@@ -81,7 +81,7 @@ fn later_retransmissions_make_no_earlier_one_needless() {
     send!(t, seq 1, ack 353, ts (8, 1_000));
     let window = t.sent();
     assert_eq!(window.len(), 8);
-    // All but the last are lost, and retransmitted as the window permits.
+    // All segments but the last are lost, and retransmitted as the window permits.
     t.wait(RTT);
     let last = 353 + 7 * 88;
     let echo = window[7].timestamps().unwrap().0;

@@ -275,7 +275,7 @@ fn is_reset(header: &Header) -> bool {
     seg.flags.rst()
 }
 
-/// The table is full at the first SYN and not at the second one. The first answer arrives
+/// The table is full at the first SYN and not at the second SYN. The first answer arrives
 /// nevertheless.
 #[test]
 fn a_cookie_is_good_beside_an_entry() {
@@ -348,7 +348,7 @@ fn a_syn_that_comes_again_without_the_flags_refuses_ecn() {
 }
 
 /// A SYN arrived twice, and the second one found a free entry; the peer continues with the first
-/// answer, a cookie. If its first segment is lost, a reset must not answer the following ones.
+/// answer, a cookie. If its first segment is lost, a reset must not answer the following segments.
 #[test]
 fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
     let mut node = Node::new(1);

@@ -189,7 +189,7 @@ fn keepalives_begin_after_a_rounded_user_timeout() {
 }
 
 /// RFC 5482 §3.1: a timeout of hours is respected, although more retransmissions occur than the
-/// counter holds; behind a closed window as well.
+/// counter holds. This also applies while the window is closed.
 #[test]
 fn hours_are_kept() {
     for window in [4_000, 0] {

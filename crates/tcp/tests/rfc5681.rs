@@ -77,7 +77,7 @@ fn congestion_avoidance() {
     let mut t = busy();
     t.sent();
     t.run_until(1000);
-    // A timeout with four segments outstanding: ssthresh is two segments, cwnd one.
+    // A timeout with four segments outstanding: ssthresh is two segments, and cwnd is one segment.
     assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 200));
     t.sent();
     // The peer had the rest already: the ACK covers it.

@@ -1,4 +1,4 @@
-//! RFC 5927: effects of ICMP errors, and limits for blind ones.
+//! RFC 5927: effects of ICMP errors, and limits for the effects of blindly forged ones.
 
 use redpoll_base::Instant;
 use redpoll_tcp::{Config, Error, Event, IcmpKind, SeqNum, State, Trouble};

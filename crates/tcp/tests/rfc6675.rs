@@ -1,4 +1,5 @@
-//! RFC 6675: what recovery with SACK sends, and when. RACK detects the losses (RFC 8985 §9.2).
+//! RFC 6675: the segments that recovery with SACK sends, and when. RACK detects the losses (RFC
+//! 8985 §9.2).
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
@@ -73,8 +74,8 @@ fn holes_come_before_new_data() {
     );
 }
 
-/// RFC 6675 §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data is another
-/// one.
+/// RFC 6675 §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data causes
+/// another reduction.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn one_reduction_up_to_the_recovery_point() {
@@ -99,8 +100,8 @@ fn one_reduction_up_to_the_recovery_point() {
     assert!(t.conn.info().ssthresh < ssthresh, "another window");
 }
 
-/// RFC 6675 §5, step 3, and RFC 5681 §3.2: an arrived segment releases a new one; a duplicate
-/// without new information releases none.
+/// RFC 6675 §5, step 3, and RFC 5681 §3.2: an arrived segment releases a new segment; a duplicate
+/// without new information releases no segment.
 #[test]
 fn limited_transmit_needs_news() {
     let mut t = with_sack(2000);

@@ -63,7 +63,7 @@ fn a_link_that_takes_less_gets_less() {
 }
 
 /// RFC 9293 §3.7.2: a smaller path MTU reduces the segments, outstanding data are retransmitted in
-/// smaller ones, and RFC 5681 §3.1 scales cwnd.
+/// smaller segments, and RFC 5681 §3.1 scales cwnd.
 #[test]
 #[cfg(feature = "large-windows")]
 fn a_smaller_path_mtu_makes_smaller_segments() {

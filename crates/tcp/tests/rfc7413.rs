@@ -466,11 +466,11 @@ mod server {
         request().fo(cookie.as_bytes()).data(b"data")
     }
 
-    /// RFC 7413 §4.2.1 and §4.2.2: a request without a valid cookie gets one; a request with a
+    /// RFC 7413 §4.2.1 and §4.2.2: a request without a valid cookie gets a cookie; a request with a
     /// valid cookie opens a connection.
     #[test]
     fn gives_cookies_and_takes_them() {
-        // Also if the answers are SYN cookies.
+        // The same applies if the answers are SYN cookies.
         for entries in [0, 2] {
             let mut node = Node::new(entries);
             let mine = node.ask(&request()).expect("a cookie");

@@ -21,7 +21,7 @@ fn host(config: &Config, sack: bool) -> Host {
 }
 
 /// RFC 8201 §4 and §5.2: "it must reduce its estimate of the PMTU". Segments that were too large
-/// are retransmitted at once in smaller ones, and the rest is not.
+/// are retransmitted at once in smaller segments, and the remaining segments are not retransmitted.
 #[test]
 fn what_was_too_large_is_retransmitted_at_once() {
     for sack in [false, true] {
@@ -35,7 +35,7 @@ fn what_was_too_large_is_retransmitted_at_once() {
         recv!(t, seq 1, ack 1, len 1340);
         recv!(t, seq 1341, ack 1, len 100);
         recv_nothing!(t);
-        // Another message about the same flight, and one about the next.
+        // Another message about the same flight, and a message about the next flight.
         t.conn.on_packet_too_big(t.now(), 1400, ISS + 1);
         recv_nothing!(t);
         t.conn.on_packet_too_big(t.now(), 1300, ISS + 1);
@@ -49,8 +49,8 @@ fn what_was_too_large_is_retransmitted_at_once() {
     }
 }
 
-/// Sends 20,000 bytes over a path that carries packets of `mtu` bytes and `reports` larger ones, or
-/// drops them silently. Returns the duration in milliseconds.
+/// Sends 20,000 bytes over a path that carries packets of `mtu` bytes and reports larger packets if
+/// `reports`, or drops them silently. Returns the duration in milliseconds.
 fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
     let headers = if t.conn.info().eff_snd_mss == 1440 {
         60

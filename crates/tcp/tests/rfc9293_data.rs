@@ -333,7 +333,7 @@ fn a_small_window_that_closes_is_probed_after_the_retransmission_timeout() {
     send!(t, seq 1, ack 401, win 30);
     recv_nothing!(t, until 1_899);
     recv!(t, at 1_900, seq 401, ack 1, len 30);
-    // These data are normal data, covered by the retransmission timer.
+    // These data are ordinary data, covered by the retransmission timer.
     recv!(t, at 2_900, seq 401, ack 1, len 30);
 }
 

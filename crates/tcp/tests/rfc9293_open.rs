@@ -332,7 +332,8 @@ fn listen_ignores_resets_and_resets_acks() {
 }
 
 /// RFC 9293 §3.10.7.2: with a SYN "any other control or text should be queued for processing
-/// later", and the SYN is answered. Here the peer retransmits what the answer does not acknowledge.
+/// later", and the SYN is answered. In this implementation the peer retransmits the data that the
+/// answer does not acknowledge.
 #[test]
 fn a_request_with_a_fin_and_text_is_answered() {
     let both = SYN.with(redpoll_wire::tcp::Flags::FIN);

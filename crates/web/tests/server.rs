@@ -1,4 +1,4 @@
-//! The server as browsers see it, and as other sites' pages do.
+//! The server as browsers use it, and as the pages of other sites could use it.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
@@ -222,7 +222,7 @@ fn only_with_the_token_can_anything_be_changed() {
 fn layers_of_a_frame_are_told_and_nonsense_is_refused() {
     let show = Show::new("pair");
     let mut browser = show.connect();
-    // An acknowledgement of frame 7.
+    // An acknowledgement of the frame with sequence number 7.
     browser.say(&json!({ "id": 1, "ask": { "layers": ["020007"] } }));
     let answer = browser.next_of("answer");
     assert_eq!(answer["ok"], true);
@@ -245,7 +245,8 @@ fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
     let mut slow = show.connect();
     show.until("somebody looks", Desk::is_watched);
     let started = Instant::now();
-    // Far more than all buffers between them hold, unread.
+    // Far more bytes than all buffers between server and browser hold; the browser does not read
+    // them.
     for _ in 0..1_500 {
         let until = show.world.now() + redpoll_base::Duration::from_millis(200);
         show.world.run_until(until);
@@ -266,8 +267,8 @@ fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
     assert!(changes < 1_500);
 }
 
-/// More connections than allowed, all without a request: the page is available once the first
-/// of them have been closed, all are closed in the end, and an open page continues.
+/// Opens more connections than allowed, all without a request. The page is available once the first
+/// of them are closed, all of them are closed in the end, and an open page continues.
 #[test]
 fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
     let mut show = Show::new("pair");
@@ -295,7 +296,7 @@ fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
         let mut text = Vec::new();
-        // Closed or reset; an incomplete request may get an error.
+        // The connection was closed or reset; an incomplete request may get an error.
         let _ = stream.read_to_end(&mut text);
         assert!(!text.starts_with(b"HTTP/1.1 200"));
     }

@@ -1,5 +1,5 @@
-//! Slow clients: those that send half a request, that never read, that answer no ping. An honest
-//! client is served within a second beside 150 of each.
+//! Slow clients: those that send half a request, those that never read, and those that answer no
+//! ping. An honest client is served within a second next to 150 slow clients of each kind.
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
-//! Parsers are total: no bytes make them panic, and what they accept they can
-//! emit again so that it means the same.
+//! Parsers accept any bytes: no bytes make them panic. An accepted packet can be emitted again with
+//! the same meaning.
 
 use crate::common;
 

@@ -66,8 +66,8 @@ fn with_fcs(frame: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Writes the frames as a capture and returns what tshark says of each: the
-/// `fields`, one after the other. `None` where there is no tshark.
+/// Writes the frames as a capture and returns the values that tshark finds in each frame, in the
+/// order of `fields`. `None` without tshark.
 fn dissect(name: &str, frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<String>>> {
     if Command::new("tshark").arg("--version").output().is_err() {
         println!("skipped: no tshark on this machine ({name})");

@@ -47,10 +47,10 @@ pub struct FlowSlot {
     pub(super) bytes: u64,
     /// Smoothed throughput, in 256ths of a byte per second.
     pub(super) throughput: u64,
-    /// Key for the order of leaving, from the time when its first packet became first: see
+    /// Key for the order of leaving, computed when the flow's first packet became first: see
     /// [`FlowSlot::rank`].
     pub(super) share: u64,
-    /// Progress for [`Lead`](super::Lead).
+    /// Progress of the flow for [`Lead`](super::Lead).
     pub(super) pace: Pace,
     pub(super) confirmed_at: Instant,
     pub(super) active_at: Instant,
@@ -58,7 +58,7 @@ pub struct FlowSlot {
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) waiting: u32,
-    /// Number of its first waiting packet, in the order of arrival.
+    /// Number of the flow's first waiting packet, in the order of arrival.
     pub(super) first_number: u64,
     pub(super) place: u32,
     /// Neighbours in the list of idle flows.

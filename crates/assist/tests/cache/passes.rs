@@ -126,8 +126,9 @@ fn a_forged_reset_or_request_ends_nothing() {
     }
 }
 
-/// Without an observed handshake the window may be scaled (RFC 7323 §2.2), so a larger range
-/// counts; with one that scales it, exactly that range.
+/// Without an observed handshake the window may be scaled (RFC 7323 §2.2), so a larger range is
+/// accepted. With an observed handshake that scales the window, exactly the scaled range is
+/// accepted.
 #[test]
 fn a_scaled_window_counts_as_what_it_is() {
     let reach = |scale: Option<u8>, seq: u32| {

@@ -1,4 +1,4 @@
-//! The rules of DTC and TSS, one by one.
+//! The rules of DTC and TSS, with a test for each rule.
 
 use crate::packets::{ACK, FIN, Heap, SYN, Tcp, ack, cache, data, due, pass, sent};
 use redpoll_assist::cache::{Cache, Choice, Disposition, Params};
@@ -76,7 +76,7 @@ fn dtc_keeps_the_newest_and_others_by_chance() {
     assert_eq!(sent(&mut cache, T + 60_000), [first]);
 }
 
-/// With room for several a segment that its sender repeats takes no second place.
+/// Even with room for several segments, a segment that its sender repeats is stored once.
 #[test]
 fn dtc_keeps_one_copy_of_a_segment_that_comes_again() {
     let params = Params {
@@ -193,7 +193,7 @@ fn tss_lets_a_segment_pass_when_the_one_before_it_is_at_the_next_hop() {
     );
     hear(&mut cache, T + 6, &passed_on(&all[0]));
     assert_eq!(sent(&mut cache, T + 6), [all[1].packet()]);
-    // An acknowledgment says it as well.
+    // An acknowledgment releases the next segment, too.
     pass(&mut cache, T + 7, &ack(1, 132).packet());
     assert_eq!(sent(&mut cache, T + 7), [all[2].packet()]);
 }

@@ -82,7 +82,7 @@ struct Known {
     passed: HashSet<Vec<u8>>,
     /// The acknowledgments of each end, by ports, in segments that their receiver may accept.
     told: HashSet<(u16, u16, u32)>,
-    /// All acknowledgment numbers that have come by.
+    /// All acknowledgment numbers that have passed.
     said: HashSet<(u16, u16, u32)>,
 }
 
@@ -205,7 +205,7 @@ proptest! {
                     }
                 }
                 Happens::Heard(it) => {
-                    // All cached packets with these numbers.
+                    // All cached packets with this sequence number.
                     let mut packets = places.keys().filter(|packet| packet[44..48] == it.seq.to_be_bytes());
                     let passing = packets.next().map(|packet| packet[40..].to_vec());
                     cache.on_heard(Instant::from_millis(now), passing.as_deref());

@@ -1,5 +1,5 @@
-//! Tests of the border router that compensates for a small window: what waits, is cut or
-//! joined, and must stay invisible to both ends.
+//! Tests of the border router that compensates for a small window: packets wait, are cut and are
+//! joined, and neither end may notice this.
 
 mod does;
 mod packets;

@@ -18,7 +18,7 @@ fn stream(from: u32, count: u32) -> Vec<u8> {
     (0..count).map(|at| byte(from.wrapping_add(at))).collect()
 }
 
-/// An end: what it has sent and got, all by offsets from its first byte.
+/// An end: the bytes that it has sent and received, as offsets from its first byte.
 struct End {
     first: u32,
     una: u32,
@@ -80,7 +80,7 @@ impl Net {
         self.settle();
     }
 
-    /// New data, as far as the window goes.
+    /// Writes new data, as far as the window permits.
     fn write(&mut self, side: Side, len: u32) {
         let (own, _) = self.end(side);
         let room = own.edge.saturating_sub(own.nxt);
@@ -203,7 +203,7 @@ impl Net {
 enum Step {
     Write(Side, u32),
     Again(Side, u32),
-    /// Another connection wants the only slot.
+    /// Another connection requests the only slot.
     Other,
 }
 
@@ -254,7 +254,7 @@ proptest! {
             }
             prop_assert!(net.engine.waiting() <= room as u64);
         }
-        // Then nothing is lost any more, and both ends retransmit until all data have arrived.
+        // From now on no packet is lost, and both ends retransmit until all data have arrived.
         net.turn = net.trouble.len();
         for _ in 0..2_000 {
             net.again(Host, 1_000);

@@ -68,7 +68,7 @@ fn the_flow_that_is_idle_for_longest_goes_first_and_one_that_waits_never() {
         engine.input(now, &packet, 3);
     }
     assert!(here(&engine, 1) && !here(&engine, 2) && here(&engine, 3) && here(&engine, 4));
-    // Now all wait: for one more there is no room, and its packets pass.
+    // Now all flows have waiting packets. There is no room for another flow, so its packets pass.
     assert_eq!(engine.input(now, &conns[2].data(1), 4), Input::Wait);
     for packet in conns[4].handshake() {
         assert_eq!(engine.input(now, &packet, 5), Input::Pass(5));

@@ -37,7 +37,7 @@ fn one_segment_at_a_time_upwards_tells_the_way_to_the_node() {
     let mut engine = engine(Params::default(), 16, 16);
     let mut conn = Conn::of(1);
     conn.open(&mut engine, ms(0));
-    // The handshake took no time; what follows is much longer than its timeout.
+    // The handshake took no time; the following round trips are much longer than its timeout.
     let mut at = 0;
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));
@@ -51,7 +51,8 @@ fn one_segment_at_a_time_upwards_tells_the_way_to_the_node() {
         "{rtt:?}"
     );
 
-    // Picked up on the way, nothing else says how far away it is.
+    // The engine sees this connection without its handshake, so only these round trips show the
+    // distance.
     let mut engine = self::engine(Params::default(), 16, 16);
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));
@@ -91,7 +92,7 @@ fn throughput_is_new_bytes_a_second_of_whole_periods_smoothed() {
         let len = if second < 120 { 100 } else { 20 };
         give(&mut engine, second * 1_000, &conn.data(len));
     }
-    // A quarter of the way to what the last minute was.
+    // The estimate moves by a quarter of the difference to the last minute.
     assert_eq!(seen, [0, 100, 100, 80, 65]);
 }
 

@@ -179,10 +179,10 @@ fn waiting_shares(engine: &Engine, conns: &[Conn]) -> BTreeMap<usize, u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// With little memory, so that flows are replaced and packets are pushed out: every packet
-    /// leaves once, and a flow's packets in order; the next one has the least throughput among
-    /// the waiting ones; and if no packet may leave, one may at the announced time, at most
-    /// `delaytime` after the last.
+    /// With little memory, flows are replaced and packets are pushed out. Every packet leaves once,
+    /// and a flow's packets leave in order. The next packet is that of the waiting flow with the
+    /// least throughput. If no packet may leave, a packet may leave at the announced time, at most
+    /// `delaytime` after the previous packet.
     #[test]
     fn nothing_is_lost_doubled_or_out_of_order(
         steps in prop::collection::vec(step(), 1..400),
@@ -295,8 +295,9 @@ proptest! {
     }
 }
 
-/// Both send as fast as they may, the first one ten times as often: it goes on with the
-/// second one, four segments ahead at most, until it has waited for a second.
+/// Both flows send as fast as they may, the first one ten times as often. Its packets leave
+/// together with those of the second flow, at most four segments ahead, unless they have waited for
+/// a second.
 #[test]
 fn a_flow_in_the_lead_waits_for_the_others() {
     let lead = Lead {
@@ -329,7 +330,8 @@ fn a_flow_in_the_lead_waits_for_the_others() {
             left[packet.handle] += 1;
         }
         if at < 100 {
-            // Both began four behind: twice that, and the one that is counted behind.
+            // Both flows began four segments behind the mean: twice this number, and the segment
+            // that is counted behind.
             assert!(left[0] <= left[1] + 18, "{left:?}");
         }
     }
@@ -342,7 +344,7 @@ fn a_flow_in_the_lead_waits_for_the_others() {
 #[test]
 fn a_slow_flow_overtakes_until_it_has_caught_up() {
     let (mut engine, [mut fast, mut slow], now) = unequal();
-    // The slow flow is 5,400 bytes behind in a period of a minute: 27 times 200.
+    // The slow flow is 5,400 bytes behind in a period of a minute: 27 times 200 bytes.
     for handle in 0..40 {
         assert_eq!(engine.input(now, &slow.data(200), handle), Input::Wait);
     }

@@ -49,7 +49,7 @@ impl StatusLine {
         self.bar.suspend(print)
     }
 
-    /// Leaves nothing of it on the screen.
+    /// Removes the line from the screen.
     pub(super) fn clear(&self) {
         self.bar.finish_and_clear();
     }

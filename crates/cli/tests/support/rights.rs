@@ -102,8 +102,8 @@ pub fn check(threads: &[Thread], capabilities: &str, is_user: bool) {
 }
 
 /// Makes a thread of the program call the kernel, by ptrace(2). `bytes` are written into its
-/// memory; an argument of [`BYTES`] becomes their address. Returns the kernel's answer: a value, or
-/// the negative number of an error.
+/// memory; an argument of [`BYTES`] is replaced by their address. Returns the kernel's answer: a
+/// value, or the negative number of an error.
 #[cfg(target_arch = "x86_64")]
 pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -> i64 {
     use nix::sys::ptrace;
@@ -163,8 +163,8 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
 /// A value that stands for the address of the bytes of [`answer`].
 pub const BYTES: u64 = u64::MAX - 1;
 
-/// Checks what the sandbox denies to each thread; without it all of this is allowed. `readable`
-/// is a file that all users may read.
+/// Checks that the sandbox denies these calls to each thread; without the sandbox all of them are
+/// allowed. `readable` is a file that all users may read.
 #[cfg(target_arch = "x86_64")]
 pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
     let path = format!("{readable}\0").into_bytes();

@@ -27,8 +27,8 @@ impl Daemon {
         Self::spawn(Self::command(args))
     }
 
-    /// Starts the program as a real-time process if the system allows it; returns whether it is
-    /// one.
+    /// Starts the program as a real-time process if the system allows it. Returns whether it runs
+    /// as a real-time process.
     pub fn start_in_time(args: &[&str]) -> (Daemon, bool) {
         let chrt = |program: &str| {
             let mut command = Command::new("chrt");

@@ -158,7 +158,7 @@ fn reached(network: &Network) -> [bool; 2] {
     [6_000, 6_001].map(|port| network.connects(port, Duration::from_millis(400)))
 }
 
-/// Bytes of the faster flow divided by those of the slower one, in `seconds` seconds.
+/// Returns the bytes of the faster flow divided by those of the slower flow, in `seconds` seconds.
 fn ratio(network: &Network, seconds: u64) -> f64 {
     let bytes = network.upload(Duration::from_secs(seconds), 1);
     println!("near {} far {}", bytes[0], bytes[1]);
@@ -272,7 +272,7 @@ fn forged_flows() {
     let before = daemon.memory();
     let flood = Flood::start(pour, count);
     let mut beside = Vec::new();
-    // On a busy machine the few that must be made take more than one turn.
+    // On a busy machine, the few flows that must be made take more than one turn.
     let least = match turns {
         1 => count / 4,
         _ => count,
@@ -280,7 +280,7 @@ fn forged_flows() {
     let is_short = |turn| turn < turns || turn < TURNS && flood.sent() < least;
     while !flood.is_over() && is_short(beside.len() as u32) {
         let bytes: u64 = network.upload(TURN, 2).iter().sum();
-        // A turn of which the flood's end was a part says less.
+        // A turn during which the flood ended does not measure the flood's effect.
         if beside.is_empty() || !flood.is_over() {
             beside.push(bytes);
         }
@@ -325,7 +325,8 @@ fn forged_flows() {
 const PLACES: f64 = 8_192.0;
 
 fn many_flows() {
-    // All wait from their third packet on; 20,000 of 5,000 flows leave every second.
+    // All flows wait from their third packet on. There are 5,000 flows, and 20,000 packets leave in
+    // a second.
     let args = [
         "--queue",
         "16",
@@ -372,7 +373,8 @@ fn many_flows() {
         Must::Be
     };
     let of_a_flow = memory as f64 * 1_024.0 / PLACES;
-    // Without optimisation the code of the server of metrics is part of it, 1.5 MB.
+    // In a build without optimisation, the code of the metrics server is part of the memory: 1.5
+    // MB.
     let each_must = if cfg!(debug_assertions) {
         Must::Be
     } else {

@@ -28,7 +28,7 @@ struct Place {
 }
 
 impl Place {
-    /// Returns a namespace with a link to this one; `near` is the address of this end.
+    /// Returns a namespace with a link to this namespace; `near` is the address of this end.
     fn new(n: u16, k: u16, delay: Duration) -> (Place, String) {
         let (far, near) = (address(n, k, 2), address(n, k, 1));
         let own = Tun::create(&TunConfig {
@@ -46,7 +46,7 @@ impl Place {
             let tun = Tun::create(&TunConfig {
                 name: "rpt".to_owned(),
                 address: far,
-                // All test networks.
+                // The addresses of all test networks.
                 route: (Ipv6Addr::new(0xfd72, 0x7461, 0, 0, 0, 0, 0, 0), 32),
                 mtu: 1_280,
             })
@@ -136,8 +136,8 @@ impl Network {
         connected
     }
 
-    /// Both nodes send to the host as fast as possible with a small window, for `time`. Returns
-    /// the bytes of each that arrived.
+    /// Makes both nodes send to the host as fast as possible with a small window, for `time`.
+    /// Returns the number of bytes of each node that arrived.
     pub fn upload(&self, time: Duration, flows: usize) -> [u64; 2] {
         let server = self.server;
         let counts: Arc<[AtomicU64; 2]> = Arc::default();
@@ -180,8 +180,8 @@ impl Network {
         counts
     }
 
-    /// Each node sends `len` bytes to the host over each of `flows` connections. The handle
-    /// returns the number of complete ones.
+    /// Makes each node send `len` bytes to the host over each of `flows` connections. The handle
+    /// returns the number of complete transfers.
     pub fn transfers(&self, flows: usize, len: usize) -> JoinHandle<usize> {
         let server = self.server;
         let (ready, is_ready) = channel();
@@ -256,8 +256,8 @@ fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
 
-/// Two interfaces of this namespace: what is written to the one, and forwarded, is read from
-/// the other.
+/// Two interfaces of this namespace: packets that are written to one interface are forwarded, and
+/// read from the other.
 pub struct Pour {
     mesh: Tun,
     host: Tun,
@@ -265,7 +265,7 @@ pub struct Pour {
 }
 
 impl Pour {
-    /// Makes both interfaces. The mesh's interface is one of [`MESH`].
+    /// Makes both interfaces. The mesh's interface is one of those in [`MESH`].
     pub fn new(n: u16) -> Pour {
         std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
         let tun = |k: u16, name: &str| {
@@ -403,7 +403,7 @@ fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
     let mut out = [0; 2_048];
     let mut count = 0;
     while let Ok(Some(len)) = from.recv(&mut out) {
-        // Both sides have other things to say, too.
+        // The kernel sends other packets to both interfaces, too.
         count += u32::from(len > 60 && out[6] == 6 && out[24..40] == wanted.octets());
     }
     count

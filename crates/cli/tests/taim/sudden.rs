@@ -24,7 +24,7 @@ pub fn killed_under_load() {
             let (code, _) = daemon.end(Signal::SIGKILL);
             assert_eq!(code, None, "it is gone by the signal");
         }
-        // For a moment the queue has no program.
+        // For a moment no program reads the queue.
         std::thread::sleep(Duration::from_millis(300));
         daemon = Some(Daemon::start(&args));
     }
@@ -118,8 +118,8 @@ pub fn ctrl_z_sets_free() {
     assert_eq!(code, Some(0));
 }
 
-/// SIGSTOP cannot be heard of, and so it is with a loop that hangs: what the kernel keeps for
-/// it is lost for the moment, and all others pass.
+/// A process is not informed of SIGSTOP. It then behaves like a program in an endless loop: the
+/// packets that the kernel holds for it do not move, and all others pass.
 pub fn stopped() {
     let network = Network::new(8, [1, 1]);
     rules("18");

@@ -4,14 +4,14 @@
 pub enum Must {
     AtMost(f64),
     AtLeast(f64),
-    /// Anything: it says under which circumstances the others were measured.
+    /// Not bounded: the value describes the circumstances under which the others were measured.
     Be,
 }
 
 /// Name, bound, measured value, and unit.
 pub type Figure<'a> = (&'a str, Must, f64, &'a str);
 
-/// Prints figures as `redpoll bench taim` does, all of them, and holds them to what they must be.
+/// Prints all figures as `redpoll bench taim` does, and checks their bounds.
 pub fn tell(figures: &[Figure<'_>]) {
     let mut missed = Vec::new();
     for (name, must, measured, unit) in figures {

@@ -1,10 +1,10 @@
-//! Another computer beside the one that has the mesh.
+//! Another computer, next to the computer that has the mesh.
 
 use std::process::Command;
 use std::time::Duration;
 
-/// Another computer on a link of this one: a network namespace of its own, at the other
-/// end of `interface`.
+/// Another computer with a link to this one: its own network namespace, at the other end of
+/// `interface`.
 pub struct Neighbour {
     process: std::process::Child,
     pid: String,
@@ -17,7 +17,7 @@ impl Neighbour {
         let process = process.expect("unshare is there");
         let pid = process.id().to_string();
         let neighbour = Neighbour { process, pid };
-        // Both are in one network namespace until `unshare` has made a new one.
+        // Both processes are in one network namespace until `unshare` has made a new one.
         let own = std::fs::read_link("/proc/self/ns/net").unwrap();
         let theirs = format!("/proc/{}/ns/net", neighbour.pid);
         while std::fs::read_link(&theirs).is_ok_and(|net| net == own) {
@@ -73,7 +73,7 @@ fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// Returns what [`Neighbour::beside`] lacks on this computer.
+/// Returns the programs for [`Neighbour::beside`] that this computer lacks.
 pub fn no_wire() -> Option<String> {
     let program = |name: &str| Command::new(name).arg("--version").output().is_err();
     if let Some(name) = ["ip", "nsenter", "unshare", "ping"]

@@ -35,7 +35,7 @@ impl Program {
         Program { child, output }
     }
 
-    /// Reads what it says until the last node is listed, and returns that.
+    /// Reads the program's output until the last node is listed, and returns the output.
     pub fn wait_until_up(&mut self) -> String {
         let mut text = String::new();
         while !text.contains("leaf-15 ") {
@@ -46,7 +46,7 @@ impl Program {
         text
     }
 
-    /// The next line of what it says.
+    /// Returns the next line of the program's output.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"
@@ -55,8 +55,8 @@ impl Program {
         self.read_line()
     }
 
-    /// Reads the next line of the output; an empty one is the end. Fails after a minute without
-    /// output, so that a test which waits for a text that never comes ends.
+    /// Reads the next line of the output; an empty line is the end. Fails after a minute without
+    /// output, so that a test ends if an expected text never arrives.
     fn read_line(&mut self) -> String {
         if self.output.buffer().is_empty() {
             let mut output = [PollFd::new(
@@ -80,7 +80,7 @@ impl Program {
         self.child.id()
     }
 
-    /// Sends it a signal. Returns what it complained of until its end.
+    /// Sends a signal to the program. Returns its messages on standard error until its end.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"
@@ -107,7 +107,7 @@ impl Program {
         }
     }
 
-    /// Waits for its end and returns its exit code and what it said.
+    /// Waits for the program's end and returns its exit code and its output.
     pub fn finishes(mut self) -> (i32, String) {
         let mut text = String::new();
         self.output
@@ -118,7 +118,7 @@ impl Program {
         (status.code().expect("an exit code"), text)
     }
 
-    /// Waits for its end and returns its exit code and what it complained of.
+    /// Waits for the program's end and returns its exit code and its messages on standard error.
     pub fn fails(mut self) -> (i32, String) {
         let deadline = Instant::now() + Duration::from_secs(60);
         let status = loop {

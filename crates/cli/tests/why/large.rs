@@ -1,5 +1,5 @@
-//! Captures of any length take no more memory than short ones: they come through a pipe, and
-//! what the program that reads them has is asked for meanwhile.
+//! Captures of any length need no more memory than short ones. The test sends them through a pipe,
+//! and meanwhile measures the memory of the reading program.
 
 use std::io::Write;
 use std::process::{Child, Command, Stdio};

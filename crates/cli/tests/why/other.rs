@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::support::{Folder, code, redpoll, stdout};
 use crate::write_at;
 
-/// Interface identifiers, in the order of IPv6; what is on the air is their other way round, with
-/// the universal bit turned (RFC 4291).
+/// Interface identifiers, in the byte order of IPv6. On the air the order is reversed, and the
+/// universal bit is inverted (RFC 4291).
 const CLIENT: [u8; 8] = [0x02, 0x12, 0x4b, 0x00, 0x14, 0xb5, 0xd9, 0x01];
 const SERVER: [u8; 8] = [0x02, 0x12, 0x4b, 0x00, 0x14, 0xb5, 0xda, 0x7f];
 const PREFIX: [u8; 8] = [0xfd, 0, 0, 0, 0, 0, 0, 0];
@@ -18,7 +18,7 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const PUSH: u8 = 0x08;
 
-/// Time on the air of a byte, and what lies before a frame and its acknowledgement.
+/// Time on the air of a byte, and time before a frame and its acknowledgement.
 const BYTE_US: u64 = 32;
 const GAP_US: u64 = 1_500;
 const TURN_US: u64 = 192;

@@ -1,10 +1,9 @@
-//! A harness whose tests run in a network namespace of the test's own, so that
-//! they never touch the host's interfaces, routes or ports.
+//! A harness whose tests run in the test's own network namespace, so that they never touch the
+//! host's interfaces, routes or ports.
 //!
-//! As root the namespace is simply made; otherwise as an unprivileged user
-//! namespace. Where neither can be had, every test is skipped: counted as
-//! ignored and named at the end. Where it can, only a test that uses a program
-//! of the host's, and says so, is skipped without that.
+//! As root the harness makes the namespace directly; otherwise it makes an unprivileged user
+//! namespace. If neither is possible, every test is skipped: counted as ignored and named at the
+//! end. Otherwise only a test that names a missing program of the host is skipped.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -137,7 +136,7 @@ fn note(lines: &str) {
         .expect("REDPOLL_SKIPPED names a file that can be written");
 }
 
-/// Moves this process into its own network, or says why that cannot be.
+/// Moves this process into its own network namespace, or returns the reason why this is impossible.
 fn isolate() -> Result<(), String> {
     namespace::probe(&config(0)).map_err(|e| e.to_string())?;
     namespace::enter().map_err(|e| e.to_string())
@@ -157,7 +156,7 @@ pub fn host_address(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x6564, 0, n, 0, 0, 0, 1)
 }
 
-/// Another address behind the interface of test number `n`.
+/// Returns another address of the interface of test number `n`.
 #[allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

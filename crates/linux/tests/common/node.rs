@@ -40,7 +40,7 @@ fn buffer(len: usize) -> Box<[u8]> {
     vec![0; len].into_boxed_slice()
 }
 
-/// A node whose every packet comes from the host side and goes there.
+/// Returns a node whose packets all come from the host side or are for the host side.
 #[allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

@@ -1,5 +1,4 @@
-//! The bottleneck, one direction of it: a rate, a delay, and a queue that drops
-//! what it has no room for.
+//! One direction of the bottleneck: a rate, a delay, and a queue that drops packets without room.
 
 use std::collections::VecDeque;
 

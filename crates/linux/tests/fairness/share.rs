@@ -23,17 +23,17 @@ use crate::common::{config, host_address, node_address};
 use crate::link::Shaper;
 use crate::node::{HeapNode, make};
 
-/// With timestamps 462 bytes of payload.
+/// Maximum segment size in bytes; with timestamps, 462 bytes of it are payload.
 const MSS: u16 = 474;
 const PORT: u16 = 7000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pair {
-    /// Ours to ours beside the kernel's to the kernel.
+    /// Redpoll to Redpoll, next to the kernel to the kernel.
     Redpoll,
-    /// Ours to the kernel beside the kernel's to the kernel: the same receiver.
+    /// Redpoll to the kernel, next to the kernel to the kernel: both have the same receiver.
     RedpollToLinux,
-    /// The kernel's beside the kernel's, to compare with.
+    /// The kernel next to the kernel, for comparison.
     Linux,
 }
 
@@ -111,7 +111,7 @@ pub fn run(prefix: u16, pair: Pair, queue: usize, time: StdDuration, is_judged: 
     }
 }
 
-/// Jain's index of two: 1 is even, 1/2 all for one.
+/// Returns Jain's index of two numbers: 1 if they are equal, 1/2 if one is zero.
 fn jain([a, b]: [u64; 2]) -> f64 {
     let (a, b) = (a as f64, b as f64);
     (a + b) * (a + b) / (2.0 * (a * a + b * b)).max(1.0)

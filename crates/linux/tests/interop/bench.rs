@@ -80,7 +80,7 @@ impl Mesh for DirectNode {
     }
 }
 
-/// A node behind a TUN interface of its own, and the loop that drives it.
+/// A node with its own TUN interface, and the loop that drives it.
 pub struct Bench {
     pub mesh: DirectNode,
     gateway: Gateway,

@@ -77,7 +77,7 @@ fn ask(prefix: u16, question: &[u8]) -> bool {
     began_with_data(&stream)
 }
 
-/// Makes the node send back what it has received, and close.
+/// Makes the node return the bytes that it receives, and close.
 fn echo(bench: &mut Bench, conn: redpoll_stack::ConnId) {
     let step = |now: Instant, node: &mut HeapNode| {
         let mut out = [0; 512];
@@ -117,7 +117,7 @@ pub fn from_the_kernel(prefix: u16) {
     }
 }
 
-/// Accepts a connection at the kernel and sends back what it has received.
+/// Accepts a connection at the kernel and returns the bytes that it receives.
 fn answer(listener: &TcpListener) -> bool {
     let (mut stream, _) = listener.accept().expect("the node connects");
     let mut block = [0; 512];

@@ -1,9 +1,8 @@
-//! Linux's TCP against ours: a kernel socket and a node behind a TUN interface
-//! and a link without radio, on which packets are lost, doubled and overtaken.
+//! Linux's TCP against Redpoll's: a kernel socket, and a node with a TUN interface over a link
+//! without radio, on which packets are lost, duplicated and reordered.
 //!
-//! Every byte must arrive, every time. So it must where the node has one of the TCPs
-//! that Redpoll's is compared with, at its own speed. `REDPOLL_INTEROP_SEEDS` says how many
-//! seeds are tried (1 unless set).
+//! Every byte must arrive, every time, also if the node has one of the TCPs with which Redpoll's is
+//! compared. `REDPOLL_INTEROP_SEEDS` is the number of seeds that are tried (1 unless set).
 
 #[path = "../common/mod.rs"]
 mod common;

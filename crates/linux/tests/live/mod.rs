@@ -1,5 +1,5 @@
-//! A node with async sockets in real time, behind a TUN interface or a serial line, with an
-//! executor of a few lines: all tasks share a waker.
+//! A node with async sockets in real time, with a TUN interface or a serial line, and an executor
+//! of a few lines: all tasks share a waker.
 #![allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

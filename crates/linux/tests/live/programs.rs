@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Debian keeps daemons where a user's PATH does not lead.
 const MOSQUITTO: [&str; 2] = ["mosquitto", "/usr/sbin/mosquitto"];
 
-/// A process, ended when dropped, and what it writes.
+/// A process, which ends when this value is dropped, and its output.
 struct Server {
     child: Child,
     output: Option<JoinHandle<String>>,

@@ -138,7 +138,7 @@ impl Cycle {
         }
     }
 
-    /// Lets both applications work; returns whether they did anything.
+    /// Lets both applications work; returns whether one of them did anything.
     fn step(&mut self, world: &mut World) -> bool {
         let before = (self.sent, self.received, self.shut, self.ended);
         let was_open = (self.kernel.is_some(), self.conn.is_some());
@@ -250,8 +250,8 @@ impl Cycle {
         !self.shut[who] && self.sent[who] == len && may
     }
 
-    /// Both streams have ended, and the node's buffer holds nothing back: what
-    /// is unacknowledged or pinned would still take room in it.
+    /// Returns whether both streams have ended, and the node's buffer is empty: unacknowledged or
+    /// pinned data would still occupy it.
     fn is_over(&self, world: &World) -> bool {
         let Some(conn) = self.conn else { return false };
         let room = world.node.tcp_connection(conn).map(|conn| conn.unacked());

@@ -1,5 +1,5 @@
-//! A MAC on a bench: virtual time, a radio that does what the test says, and
-//! frames built by hand.
+//! A MAC on a bench: virtual time, a radio that the test controls, and frames whose bytes the test
+//! writes.
 #![allow(dead_code)] // Each test file uses its own part of the bench.
 
 use redpoll_base::{Duration, Instant, Rng};

@@ -12,7 +12,7 @@ use redpoll_modules::Modules;
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/node.c");
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));
-    // Tests run side by side, and each loads what is whole.
+    // Tests run in parallel, and each test loads a complete file.
     let fresh = to.with_extension(std::process::id().to_string());
     let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(&compiler);

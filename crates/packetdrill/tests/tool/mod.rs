@@ -419,7 +419,7 @@ impl Tool {
         assert_eq!(sent, 0);
     }
 
-    /// Makes later numbers relative to this SYN of the library.
+    /// Makes later sequence numbers relative to this SYN of the library.
     pub fn learn(&self, syn: &Seg) {
         self.live.lock().unwrap().set((syn.seq, syn.ports));
     }
@@ -528,7 +528,8 @@ fn message(vectors: &mut [libc::iovec]) -> libc::msghdr {
     message
 }
 
-/// Checks that the received bytes are the peer's ones, and that no byte beyond `count` has changed.
+/// Checks that the received bytes are those of the peer, and that no byte after the first `count`
+/// bytes has changed.
 fn check_received(out: &[u8], count: i32) {
     let (received, rest) = out.split_at(count as usize);
     assert!(received.iter().all(|byte| *byte == 1));

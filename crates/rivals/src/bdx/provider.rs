@@ -98,7 +98,7 @@ impl Provider {
         });
     }
 
-    /// Sends the block that was asked for.
+    /// Sends the requested block.
     pub fn give(&mut self, now: Instant, bytes: &[u8]) {
         let Some(transfer) = &mut self.transfer else {
             return;
@@ -130,7 +130,8 @@ impl Provider {
         self.transfer.as_ref()?.exchange.poll_at()
     }
 
-    /// Repeats, gives up, acknowledges; how many bytes of the image have been repeated.
+    /// Handles a timeout: retransmits a message, sends an acknowledgment, or ends the transfer.
+    /// Returns the number of retransmitted bytes of the image.
     pub fn on_timeout(&mut self, now: Instant) -> u64 {
         let Some(transfer) = &mut self.transfer else {
             return 0;

@@ -64,7 +64,7 @@ figures! {
         heard,
         /// Copies that the next hop was overheard forwarding, under rules that use this.
         reached,
-        /// Duplicate acknowledgments answered by a copy.
+        /// Duplicate acknowledgments that the router answered by a copy.
         duplicates,
         /// Packets that waited for earlier ones.
         waited,
@@ -88,9 +88,9 @@ figures! {
         flows = it.confirmed,
         /// Packets that waited and have left.
         waited = it.released,
-        /// Their mean waiting time.
+        /// Mean waiting time of these packets.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
-        /// Their longest waiting time.
+        /// Longest waiting time of these packets.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
         /// Packets that passed at once.
         passed = it.foreign + it.malformed + it.on_probation + it.untracked,
@@ -105,7 +105,7 @@ figures! {
     /// Fair queueing at the border router.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     FairQueueFigures of(it: &FairQueueCounters, waiting: u64) {
-        /// Packets that have left.
+        /// Mean waiting time of these packets.
         released,
         /// Their mean waiting time.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),

@@ -1,5 +1,5 @@
-//! The simulated host behind the border router: its servers and clients, and the losses of its
-//! link.
+//! The simulated host, connected to the border router: its servers and clients, and the losses of
+//! its link.
 
 use redpoll_sim::{Scenario, World};
 

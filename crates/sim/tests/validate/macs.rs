@@ -221,7 +221,7 @@ impl Macs {
                     }
                     node
                 }
-                // No radio here is a raw one, and no node overhears.
+                // No radio here is a raw radio, and no node overhears frames.
                 Indication::Follows { .. }
                 | Indication::Heard { .. }
                 | Indication::Overheard { .. } => continue,
