@@ -7,8 +7,8 @@ use std::time::Duration;
 use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
 use redpoll_linux::privilege::Account;
 use redpoll_linux::privilege::sandbox::Sandbox;
-use redpoll_sim::external::{Arrival, Line, Lines};
-use redpoll_sim::{NodeSpec, Scenario, World};
+use redpoll_sim::external::{Arrival, Line};
+use redpoll_sim::{Scenario, World};
 
 /// Opens the lines of a scenario.
 pub(crate) struct Sockets {
@@ -60,8 +60,9 @@ impl Sockets {
 
 struct Socket(SocketLine);
 
-impl Lines for Sockets {
-    fn open(&self, _: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
+impl Sockets {
+    /// Opens the line to a node at the address `line`.
+    pub(crate) fn open(&self, line: &str) -> Result<Box<dyn Line>, String> {
         let address = LineAddress::parse(line, &self.folder)?;
         self.opened.borrow_mut().push(address.clone());
         let open = || SocketLine::open(address, &self.watch);

@@ -4,27 +4,33 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
-use redpoll_sim::foreign::Loader;
+use redpoll_sim::foreign::{ForeignNode, ForeignSpec};
 use redpoll_sim::{Scenario, World};
 
 use crate::failure::{Failure, cannot_write};
 
-/// Loads the modules. Ends the program if a module hangs.
+/// The result of loading a node.
+type Loaded = Result<Box<dyn ForeignNode>, String>;
+
+/// Returns a loader of modules. It ends the program if a module hangs.
 #[cfg(feature = "modules")]
-pub(crate) fn loader(scenario: &str) -> impl Loader {
+pub(crate) fn loader(scenario: &str) -> impl Fn(&ForeignSpec<'_>) -> Loaded {
     let scenario = scenario.to_owned();
-    redpoll_modules::Modules::new(move |line| {
+    let modules = redpoll_modules::Modules::new(move |line| {
         let line = format!("{scenario}: {line}");
         // The process must exit here: the thread that would end the run is the one that hangs.
         let _ = crate::output::fail(crate::USAGE, line);
         std::process::exit(crate::USAGE.into());
-    })
+    });
+    move |node| modules.load(node)
 }
 
 /// Returns a loader that loads no modules, for a program built without them.
 #[cfg(not(feature = "modules"))]
-pub(crate) fn loader(_: &str) -> impl Loader {
-    redpoll_sim::foreign::NoLoader
+pub(crate) fn loader(_: &str) -> impl Fn(&ForeignSpec<'_>) -> Loaded {
+    |_| {
+        Err("nodes of the kind module are not in this build; allowed: a program that was built with the feature `modules`".to_owned())
+    }
 }
 
 /// The file for the text that these nodes print.

@@ -13,7 +13,7 @@ use std::time::Duration as WallDuration;
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
-use redpoll_sim::external::{Arrival, Line, Lines};
+use redpoll_sim::external::{Arrival, Line};
 use redpoll_sim::{NodeSpec, Scenario, World};
 use redpoll_stack::Error;
 use redpoll_stack::transport::Endpoint;
@@ -115,8 +115,8 @@ fn skip(test: &str, why: &str) {
 struct Sockets;
 struct Socket(SocketLine);
 
-impl Lines for Sockets {
-    fn open(&self, _: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
+impl Sockets {
+    fn open(_: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
         let address = LineAddress::parse(line, Path::new(""))?;
         let watch = LineWatch::new().map_err(|error| error.to_string())?;
         let socket = SocketLine::open(address, &watch);
@@ -149,7 +149,7 @@ fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
     let more = [("external.patience", "60 s")];
     let there = play(
         &with_an_external_leaf(&scratch.line(), &more),
-        Some(&Sockets),
+        Some(&Sockets::open),
     );
     let here = play(&with_a_simulated_leaf(), None);
     assert_same(&here, &there);
@@ -228,7 +228,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
         scratch.line()
     );
     let scenario = Scenario::parse("endurance", &text, &[]).unwrap();
-    let mut world = same::world(&scenario, Some(&Sockets)).unwrap();
+    let mut world = same::world(&scenario, Some(&Sockets::open)).unwrap();
     let mut rng = Rng::new(1);
     world.put_attacker(2);
     let leaf = Endpoint::new(scenario.address(1).unwrap(), 80);

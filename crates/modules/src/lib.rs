@@ -24,7 +24,7 @@ mod watch;
 
 use std::sync::Arc;
 
-use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Loader};
+use redpoll_sim::foreign::{ForeignNode, ForeignSpec};
 
 use interface::Interface;
 use library::Library;
@@ -47,8 +47,9 @@ impl Modules {
     }
 }
 
-impl Loader for Modules {
-    fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
+impl Modules {
+    /// Loads the node `spec`, independently of the others. An error is the problem in a line.
+    pub fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
         let shown = spec.module.display();
         let file = std::fs::read(spec.module).map_err(|error| {
             format!("got {shown}, which cannot be read ({error}); allowed: a readable file")

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
 use redpoll_base::Instant;
 use redpoll_modules::Modules;
-use redpoll_sim::{Scenario, World};
+use redpoll_sim::{Scenario, World, WorldOptions};
 
 use client::Client;
 
@@ -182,10 +182,12 @@ impl Case {
         let scenario = self.scenario(&folder);
         let seed = std::env::var("REDPOLL_SEED").map_or(1, |seed| seed.parse().unwrap_or(1));
         let modules = Modules::new(|line| panic!("{line}"));
-        let mut world = World::builder(&scenario)
-            .seed(seed)
-            .loader(&modules)
-            .build()?;
+        let options = WorldOptions {
+            seed: Some(seed),
+            loader: Some(&|node| modules.load(node)),
+            ..WorldOptions::default()
+        };
+        let mut world = World::with(&scenario, options)?;
         if let Some(path) = std::env::var_os("REDPOLL_PCAP") {
             let path = Path::new(&path).join(format!("{}.pcapng", self.name));
             let notes = redpoll_sim::trace::Notes::default();

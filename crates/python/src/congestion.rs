@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use redpoll_sim::congestion::{
-    CongestionEvent, CongestionNews, CongestionWindow, Controller, Controllers,
+    CongestionEvent, CongestionNews, CongestionWindow, Controller,
 };
 
 use crate::app::Fault;
@@ -25,8 +25,9 @@ impl Classes {
     }
 }
 
-impl Controllers for Classes {
-    fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
+impl Classes {
+    /// Returns the congestion control `name` of a new connection of `node`.
+    pub fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
         let class = self.classes.get(name)?;
         Some(Box::new(Connection {
             of: Of::Class(Python::attach(|py| class.clone_ref(py))),

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use redpoll_base::{Duration, Instant};
 use redpoll_results::series::{COLUMNS, Sampler};
 use redpoll_results::table::{Column, Row};
-use redpoll_sim::{Scenario, World};
+use redpoll_sim::{Scenario, World, WorldOptions};
 
 use crate::app::{Fault, PythonApp, check};
 use crate::congestion::Classes;
@@ -90,10 +90,13 @@ fn simulate(
 ) -> Result<(String, Vec<Row>), Failure> {
     let build = |problem: &dyn std::fmt::Display| Failure::Build(problem.to_string());
     let fault = Fault::default();
-    let world = World::builder(scenario)
-        .seed(seed)
-        .controllers(Rc::new(Classes::new(congestion, &fault)))
-        .build();
+    let classes = Classes::new(congestion, &fault);
+    let options = WorldOptions {
+        seed: Some(seed),
+        controllers: Some(Rc::new(move |name: &str, node: &str| classes.begin(name, node))),
+        ..WorldOptions::default()
+    };
+    let world = World::with(scenario, options);
     let mut world = world.map_err(|problem| build(&problem))?;
     for (index, app) in placed {
         let app = PythonApp::new(app, index, scenario, &fault);

@@ -17,22 +17,19 @@ pub use redpoll_replay::{CongestionEvent, CongestionNews, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, Scenario};
 
-/// Creates controllers.
-pub trait Controllers {
-    /// Returns the controller of a new connection of the node `node`, whose congestion control is
-    /// called `name`. `None` selects the engine's default for this connection.
-    fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>>;
-}
-
 /// Congestion control of one connection.
 pub trait Controller {
     /// Returns the window after `news`; `None` keeps the engine's.
     fn on(&mut self, news: &News) -> Option<Window>;
 }
 
+/// Makes controllers: [`WorldOptions::controllers`](crate::WorldOptions::controllers).
+pub(crate) type Controllers = dyn Fn(&str, &str) -> Option<Box<dyn Controller>>;
+
+/// Origin of the controllers for one node.
 #[derive(Clone)]
 struct Place {
-    controllers: Rc<dyn Controllers>,
+    controllers: Rc<Controllers>,
     name: String,
     node: String,
 }
@@ -69,7 +66,7 @@ impl GivenCongestion for ToDesk {
         let Some((connection, place)) = found else {
             return u32::MAX;
         };
-        let controller = place.and_then(|it| it.controllers.begin(&it.name, &it.node));
+        let controller = place.and_then(|it| (it.controllers)(&it.name, &it.node));
         if let Some(controller) = controller {
             desk(|desk| desk.connections.insert(connection, controller));
         }
@@ -116,7 +113,7 @@ impl Drop for Places {
 /// control is not provided, and the name of that congestion control.
 pub(crate) fn bind(
     scenario: &mut Scenario,
-    controllers: Option<&Rc<dyn Controllers>>,
+    controllers: Option<&Rc<Controllers>>,
 ) -> Result<Places, (String, String)> {
     let mut places = Places::default();
     for node in scenario.places_mut() {

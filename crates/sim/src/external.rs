@@ -30,20 +30,8 @@ pub trait Line: Send {
     fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrival;
 }
 
-/// Opens lines.
-pub trait Lines {
-    /// Opens the line of `node`, whose address is `line`.
-    fn open(&self, node: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String>;
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct NoLines;
-
-impl Lines for NoLines {
-    fn open(&self, _: &NodeSpec, _: &str) -> Result<Box<dyn Line>, String> {
-        Err("this command cannot simulate nodes of the kind external; allowed: redpoll up, redpoll run".into())
-    }
-}
+/// Opens lines: [`WorldOptions::lines`](crate::WorldOptions::lines).
+pub(crate) type Lines<'a> = dyn Fn(&NodeSpec, &str) -> Result<Box<dyn Line>, String> + 'a;
 
 /// Relation of virtual time to external nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! Nodes with the firmware of another stack: calls of the simulator, and their results.
 //!
 //! The firmware never blocks and reads no clock: a call runs it and returns its requests and the
-//! time of the next call. A program that can load such nodes passes a [`Loader`] to
-//! [`WorldBuilder::loader`](crate::world::WorldBuilder::loader). This crate has no loader, because
+//! time of the next call. A program that can load such nodes passes
+//! [`WorldOptions::loader`](crate::world::WorldOptions::loader). This crate has no loader, because
 //! loading firmware needs unsafe code.
 
 use std::path::Path;
@@ -70,21 +70,8 @@ pub struct ForeignSpec<'a> {
     pub patience: std::time::Duration,
 }
 
-/// Loads nodes, each independent of the others.
-pub trait Loader {
-    /// Loads the node `spec`.
-    fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String>;
-}
-
-/// Refuses every module.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoLoader;
-
-impl Loader for NoLoader {
-    fn load(&self, _: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
-        Err("nodes of the kind module are not in this build; allowed: a program that was built with the feature `modules`".to_owned())
-    }
-}
+/// Loads nodes: [`WorldOptions::loader`](crate::WorldOptions::loader).
+pub(crate) type Loader<'a> = dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> + 'a;
 
 /// Returns the extended address that the firmware derives from its number.
 pub(crate) const fn eui64(number: u16) -> [u8; 8] {

@@ -86,7 +86,7 @@ pub use scenario::{
 };
 pub use topology::Routes;
 pub use traffic::{App, Context, counting_lines};
-pub use world::{BuildError, PrintedLine, World, WorldBuilder};
+pub use world::{BuildError, PrintedLine, World, WorldOptions};
 
 /// Parts for the simulator's own tests. No stable interface.
 #[doc(hidden)]

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use redpoll_base::Rng;
 use redpoll_leaf::{Device, Services, Status, Storage};
-use redpoll_sim::external::{Arrival, Line, Lines};
+use redpoll_sim::external::{Arrival, Line};
 use redpoll_sim::{BuildError, NodeSpec};
 use redpoll_stack::mac::Radio;
 use redpoll_uart::{LineRadio, Port};
@@ -175,7 +175,7 @@ impl Line for Inside {
 /// Opens one line, to a leaf with `trouble`.
 struct One(RefCell<Option<Arc<Mutex<Trouble>>>>);
 
-impl Lines for One {
+impl One {
     fn open(&self, _: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
         assert_eq!(line, "memory");
         let trouble = self.0.borrow_mut().take().ok_or("there is one")?;
@@ -191,7 +191,10 @@ fn one(trouble: Trouble) -> (Arc<Mutex<Trouble>>, One) {
 
 fn played(trouble: Trouble, more: &[(&str, &str)]) -> (Trouble, Played) {
     let (trouble, lines) = one(trouble);
-    let played = play(&with_an_external_leaf("memory", more), Some(&lines));
+    let played = play(
+        &with_an_external_leaf("memory", more),
+        Some(&|node, line| lines.open(node, line)),
+    );
     let trouble = std::mem::take(&mut *trouble.lock().unwrap());
     (trouble, played)
 }
@@ -276,11 +279,6 @@ fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
 #[test]
 fn a_line_at_which_nobody_is_ends_in_words() {
     struct Nobody;
-    impl Lines for Nobody {
-        fn open(&self, _: &NodeSpec, _: &str) -> Result<Box<dyn Line>, String> {
-            Ok(Box::new(Nobody))
-        }
-    }
     impl Line for Nobody {
         fn send(&mut self, _: &[u8]) {}
         fn receive(&mut self, wait: Duration, _: &mut Vec<u8>) -> Arrival {
@@ -289,7 +287,7 @@ fn a_line_at_which_nobody_is_ends_in_words() {
         }
     }
     let scenario = with_an_external_leaf("unix:x", &[("external.patience", "300 ms")]);
-    let error = same::world(&scenario, Some(&Nobody)).unwrap_err();
+    let error = same::world(&scenario, Some(&|_, _| Ok(Box::new(Nobody)))).unwrap_err();
     assert!(matches!(error, BuildError::Line { .. }));
     let text = error.to_string();
     assert!(text.starts_with("nodes.node-4.line: nothing answered at unix:x within 0.3 s"));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::congestion::{CongestionNews, CongestionWindow, Controller, Controllers};
-use redpoll_sim::{BuildError, Scenario, World};
+use redpoll_sim::congestion::{CongestionNews, CongestionWindow, Controller};
+use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 /// Keeps every connection's window at a number of segments, by the name in the scenario.
 struct Fixed(Rc<RefCell<BTreeMap<String, u32>>>);
@@ -17,7 +17,7 @@ struct Segments {
     calls: Rc<RefCell<BTreeMap<String, u32>>>,
 }
 
-impl Controllers for Fixed {
+impl Fixed {
     fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>> {
         Some(Box::new(Segments {
             count: if name == "one" { 1 } else { 4 },
@@ -47,9 +47,15 @@ fn scenario(changes: &[(&str, &str)]) -> Scenario {
 }
 
 fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f64 {
-    let world = World::builder(scenario).seed(1);
-    let controllers = Rc::new(Fixed(calls.clone()));
-    let mut world = world.controllers(controllers).build().unwrap();
+    let fixed = Fixed(calls.clone());
+    let options = WorldOptions {
+        seed: Some(1),
+        controllers: Some(Rc::new(move |name: &str, node: &str| {
+            fixed.begin(name, node)
+        })),
+        ..WorldOptions::default()
+    };
+    let mut world = World::with(scenario, options).unwrap();
     world.run_until(Instant::from_millis(20_000));
     let report = world.report();
     assert!(report.oracle.ok);

@@ -3,7 +3,7 @@
 use redpoll_base::{Instant, Rng};
 use redpoll_sim::testing::fault::FaultSpec;
 use redpoll_sim::testing::oracle::Retransmissions;
-use redpoll_sim::{FaultRule, Report, Scenario, Secrets, When, World};
+use redpoll_sim::{FaultRule, Report, Scenario, Secrets, When, World, WorldOptions};
 
 fn scenario(name: &str) -> Scenario {
     Scenario::load(name, &[]).unwrap()
@@ -206,11 +206,12 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     for node in scenario.nodes.iter_mut().chain(&mut scenario.host) {
         node.apps.retain(|app| app.when == When::Up);
     }
-    let mut world = World::builder(&scenario)
-        .seed(1)
-        .secrets(secrets)
-        .build()
-        .unwrap();
+    let options = WorldOptions {
+        seed: Some(1),
+        secrets,
+        ..WorldOptions::default()
+    };
+    let mut world = World::with(&scenario, options).unwrap();
     world.run_until(Instant::from_millis(2_500));
     let mut requests: Vec<_> = std::iter::from_fn(|| world.host_output())
         .filter(|packet| packet[6] == 6 && packet[53] & 0x12 == 0x02)

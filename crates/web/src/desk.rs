@@ -119,13 +119,13 @@ impl Desk {
         self.flush();
         if !self.is_watched() {
             if self.next.take().is_some() {
-                world.live_end();
+                world.set_live(false);
             }
             return;
         }
         let now = Instant::now();
         if self.next.is_none() {
-            world.live_begin();
+            world.set_live(true);
             self.figures_at = now;
         } else if self.next.is_some_and(|next| now < next) {
             return;
@@ -223,7 +223,7 @@ impl Desk {
         self.outbox.clear();
         self.post(DeskMessage::Renewed(scribe));
         if self.next.is_some() {
-            world.live_begin();
+            world.set_live(true);
         }
     }
 

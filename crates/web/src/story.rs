@@ -36,7 +36,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new(world: &mut World, mut out: W) -> io::Result<Writer<W>> {
-        world.live_begin();
+        world.set_live(true);
         let scribe = Scribe::new(world, Mode::View);
         for line in [scribe.hello(), scribe.scene(), scribe.state()] {
             writeln!(out, "{line}")?;

@@ -8,7 +8,7 @@ use redpoll_wire::sixlowpan::Contexts;
 fn frames(scenario: &str) -> (Contexts, Vec<Box<[u8]>>) {
     let scenario = Scenario::load(scenario, &[]).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();
-    world.live_begin();
+    world.set_live(true);
     world.run_until(Instant::from_millis(4_000));
     let frames = world.live_changes().frames.into_iter();
     let contexts = Contexts::with_prefix(scenario.border.prefix);

@@ -13,9 +13,8 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
-use redpoll_sim::external::Pace;
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::{Report, Scenario, When, World};
+use redpoll_sim::{Report, Scenario, When, World, WorldOptions};
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write, fail_all};
@@ -78,10 +77,12 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
     let lines = Sockets::beside(&scenario).map_err(|error| (FAILED, error.to_string()))?;
-    let mut world = World::builder(&scenario)
-        .loader(&loader)
-        .lines(&lines, Pace::Waits)
-        .build()
+    let options = WorldOptions {
+        loader: Some(&loader),
+        lines: Some(&|_, line| lines.open(line)),
+        ..WorldOptions::default()
+    };
+    let mut world = World::with(&scenario, options)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are created before the run, so that a missing folder is reported at once.

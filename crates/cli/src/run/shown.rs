@@ -8,7 +8,7 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::{Scenario, World};
+use redpoll_sim::{Scenario, World, WorldOptions};
 use redpoll_web::message::{ClockAsk, Mode};
 use redpoll_web::story::Writer;
 use redpoll_web::{Desk, Server};
@@ -153,10 +153,14 @@ impl Show {
     /// Moves the run to `to` as fast as possible: forward from its present state, or from its
     /// beginning.
     fn go_to(&mut self, world: &mut World, to: Instant) -> Result<(), Failure> {
-        world.live_end();
+        world.set_live(false);
         if to < world.now() {
             let loader = crate::modules::loader(&self.file);
-            let again = World::builder(&self.scenario).loader(&loader).build();
+            let options = WorldOptions {
+                loader: Some(&loader),
+                ..WorldOptions::default()
+            };
+            let again = World::with(&self.scenario, options);
             *world = again.map_err(|error| (USAGE, error.to_string()))?;
         }
         while world.now() < to {

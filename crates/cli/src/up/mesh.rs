@@ -8,7 +8,7 @@ use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
 use redpoll_sim::external::Pace;
 use redpoll_sim::trace::{FrameTrace, TraceError};
-use redpoll_sim::{BuildError, Scenario, Secrets, SimNode, World};
+use redpoll_sim::{BuildError, Scenario, Secrets, SimNode, World, WorldOptions};
 
 use super::connections::Connections;
 use crate::failure::Failure;
@@ -46,10 +46,15 @@ impl SimulatedMesh {
             .border_router()
             .and_then(|index| scenario.nodes.get(index));
         Ok(SimulatedMesh {
-            world: World::builder(scenario)
-                .secrets(secrets)
-                .lines(lines, Pace::Goes)
-                .build()?,
+            world: World::with(
+                scenario,
+                WorldOptions {
+                    secrets,
+                    lines: Some(&|_, line| lines.open(line)),
+                    pace: Pace::Goes,
+                    ..WorldOptions::default()
+                },
+            )?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
             connections: Connections::of(scenario),
         })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use redpoll_sim::{BuildError, Scenario, World};
+use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 use redpoll_modules::Modules;
 
@@ -46,8 +46,10 @@ pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, Build
         .collect();
     let scenario = Scenario::parse("test.toml", text, &set).unwrap_or_else(|it| panic!("{it}"));
     let modules = Modules::new(|line| panic!("{line}"));
-    World::builder(&scenario)
-        .seed(seed)
-        .loader(&modules)
-        .build()
+    let options = WorldOptions {
+        seed: Some(seed),
+        loader: Some(&|node| modules.load(node)),
+        ..WorldOptions::default()
+    };
+    World::with(&scenario, options)
 }

@@ -6,7 +6,7 @@
 //! - [`World::command`] kills or moves a node, drops frames, adds an interferer, or starts a
 //!   transfer.
 //!
-//! Recording starts with [`World::live_begin`] and does not change the run: its digest stays the
+//! Recording starts with [`World::set_live`] and does not change the run: its digest stays the
 //! same until the first command. Up to 4,096 frames are recorded between two calls; others are only
 //! counted.
 
@@ -22,17 +22,12 @@ pub use crate::world::{Command, Refusal};
 use crate::world::World;
 
 impl World {
-    /// Starts recording for [`live_changes`](Self::live_changes).
-    pub fn live_begin(&mut self) {
+    /// Starts or stops recording for [`live_changes`](Self::live_changes).
+    pub fn set_live(&mut self, records: bool) {
         let tape = self.air_mut().tape_mut();
-        if tape.is_none() {
-            *tape = Some(Box::default());
+        if records != tape.is_some() {
+            *tape = records.then(Box::default);
         }
-    }
-
-    /// Stops recording.
-    pub fn live_end(&mut self) {
-        *self.air_mut().tape_mut() = None;
     }
 
     /// Returns whether changes are recorded.

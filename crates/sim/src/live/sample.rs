@@ -55,11 +55,6 @@ impl NodeSample {
     pub fn spent(&self, state: State) -> Duration {
         self.spent[state as usize]
     }
-
-    /// Returns the time of its radio asleep, in seconds.
-    pub fn asleep_s(&self) -> f64 {
-        self.spent(State::Sleep).as_micros() as f64 / 1e6
-    }
 }
 
 /// An end of a connection.

@@ -18,7 +18,7 @@ fn to_look_changes_nothing() {
         for second in 1..=5 {
             world.run_until(Instant::from_millis(second * 1_000));
             if looks {
-                world.live_begin();
+                world.set_live(true);
                 let changes = world.live_changes();
                 assert_eq!(changes.until, world.now());
                 assert!(second == 1 || !changes.frames.is_empty());
@@ -33,7 +33,7 @@ fn to_look_changes_nothing() {
 #[test]
 fn each_frame_is_written_down_with_what_became_of_it() {
     let mut world = world("line-3");
-    world.live_begin();
+    world.set_live(true);
     world.run_until(Instant::from_millis(3_000));
     let changes = world.live_changes();
     assert_eq!(changes.skipped, 0);
@@ -52,7 +52,7 @@ fn each_frame_is_written_down_with_what_became_of_it() {
         }
     }
     assert!(changes.frames.len() > 100);
-    world.live_end();
+    world.set_live(false);
     world.run_until(Instant::from_millis(4_000));
     assert!(!world.is_live() && world.live_changes().frames.is_empty());
 }
@@ -60,7 +60,7 @@ fn each_frame_is_written_down_with_what_became_of_it() {
 #[test]
 fn what_nobody_takes_has_a_bound() {
     let mut world = world("grid-30");
-    world.live_begin();
+    world.set_live(true);
     world.run_until(Instant::from_millis(60_000));
     let changes = world.live_changes();
     assert_eq!(changes.frames.len(), Tape::FRAMES);

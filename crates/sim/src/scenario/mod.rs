@@ -71,7 +71,10 @@ impl Scenario {
 
     /// Reads a scenario like [`Scenario::parse`], and allows the names in `given` as congestion
     /// control. The caller passes their implementation to
-    /// [`WorldBuilder::controllers`](crate::WorldBuilder::controllers).
+    /// [`WorldOptions::controllers`](crate::WorldOptions::controllers).
+    ///
+    /// # Errors
+    /// As for [`Scenario::load`].
     pub fn parse_with(
         file: &str,
         text: &str,

@@ -11,9 +11,9 @@ use super::{Event, Plan, World};
 use crate::air::{Air, Layout};
 use crate::congestion::{self, Controllers};
 use crate::energy::Labour;
-use crate::external::{Lines, NoLines, Pace};
+use crate::external::{Lines, Pace};
 use crate::fault::Rule;
-use crate::foreign::{Loader, NoLoader};
+use crate::foreign::Loader;
 use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
 use crate::medium::{RadioSpec, Site};
 use crate::node;
@@ -26,7 +26,7 @@ use crate::traffic;
 /// Time after which a restarting node checks again whether its radio is idle.
 const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
-/// Error of [`WorldBuilder::build`].
+/// Error of [`World::with`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BuildError {
     /// A fault names a node that does not exist.
@@ -66,74 +66,64 @@ pub enum BuildError {
     Empty,
 }
 
-/// Builds a [`World`] from a scenario.
+/// How a world is built beyond its scenario, for [`World::with`].
 ///
 /// ```
-/// use redpoll_sim::{Scenario, World};
+/// use redpoll_sim::{Scenario, World, WorldOptions};
 ///
 /// let scenario = Scenario::load("line-1", &[])?;
-/// let world = World::builder(&scenario).seed(7).build()?;
+/// let options = WorldOptions { seed: Some(7), ..WorldOptions::default() };
+/// let world = World::with(&scenario, options)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct WorldBuilder<'a> {
-    scenario: &'a Scenario,
-    seed: u64,
-    secrets: Secrets,
-    loader: &'a dyn Loader,
-    lines: &'a dyn Lines,
-    pace: Pace,
-    controllers: Option<Rc<dyn Controllers>>,
+pub struct WorldOptions<'a> {
+    /// A seed that replaces the scenario's own.
+    pub seed: Option<u64>,
+    /// Source of secrets, such as keys. By default they follow from the seed, so that a run can be
+    /// repeated.
+    pub secrets: Secrets,
+    /// Loads the firmware of a node with another stack, or returns the problem in a line. By
+    /// default a scenario with such nodes is an error.
+    pub loader: Option<&'a Loader<'a>>,
+    /// Opens the line to a node that runs outside the simulator, from the node and the address of
+    /// its line, or returns the problem in a line. By default a scenario with such nodes is an
+    /// error.
+    pub lines: Option<&'a Lines<'a>>,
+    /// Relation of virtual time to those nodes; by default [`Pace::Waits`].
+    pub pace: Pace,
+    /// Returns the congestion control of a new connection, from the name of the control in the
+    /// scenario and the name of the node. `None` selects the engine's default for the connection.
+    pub controllers: Option<Rc<Controllers>>,
 }
 
-impl<'a> WorldBuilder<'a> {
-    /// Replaces the scenario's own seed.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+impl Default for WorldOptions<'_> {
+    fn default() -> Self {
+        WorldOptions {
+            seed: None,
+            secrets: Secrets::of_seed(),
+            loader: None,
+            lines: None,
+            pace: Pace::Waits,
+            controllers: None,
+        }
     }
+}
 
-    /// Uses `secrets` as the source of secrets, such as keys. By default they follow from the seed,
-    /// so that a run can be repeated.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
-    }
+/// A scenario that becomes a world.
+struct Builder<'a> {
+    scenario: &'a Scenario,
+    options: WorldOptions<'a>,
+}
 
-    /// Loads the firmware of other stacks with `loader`. By default a scenario that needs a
-    /// loader is an error.
-    #[must_use]
-    pub fn loader(mut self, loader: &'a dyn Loader) -> Self {
-        self.loader = loader;
-        self
-    }
-
-    /// Connects nodes that run outside the simulator over `lines`; `pace` selects how virtual time
-    /// relates to them. By default, a scenario with such nodes is an error.
-    #[must_use]
-    pub fn lines(mut self, lines: &'a dyn Lines, pace: Pace) -> Self {
-        self.lines = lines;
-        self.pace = pace;
-        self
-    }
-
-    /// Adds the congestion control that the scenario refers to by name.
-    #[must_use]
-    pub fn controllers(mut self, controllers: Rc<dyn Controllers>) -> Self {
-        self.controllers = Some(controllers);
-        self
-    }
-
-    /// Builds the world. Its applications start at once.
-    pub fn build(mut self) -> Result<World, BuildError> {
+impl Builder<'_> {
+    fn build(mut self) -> Result<World, BuildError> {
         check(self.scenario)?;
         let mut scenario = self.scenario.clone();
-        let controllers = congestion::bind(&mut scenario, self.controllers.as_ref());
+        let controllers = congestion::bind(&mut scenario, self.options.controllers.as_ref());
         let controllers =
             controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
         let scenario = &scenario;
-        let seed = Seed(self.seed);
+        let seed = Seed(self.options.seed.unwrap_or(scenario.seed));
         let mut queue = Queue::default();
         let air = air_of(scenario, seed, &mut queue);
         let routes = routes(scenario, &air);
@@ -145,7 +135,7 @@ impl<'a> WorldBuilder<'a> {
             digest: Digest::default(),
             scenario: scenario.clone(),
             seed,
-            pace: self.pace,
+            pace: self.options.pace,
             stall: None,
             printed: Vec::new(),
             notices: Vec::new(),
@@ -157,7 +147,7 @@ impl<'a> WorldBuilder<'a> {
         let mut world = World {
             env,
             places,
-            crossing: Crossing::new(scenario, seed, &mut self.secrets),
+            crossing: Crossing::new(scenario, seed, &mut self.options.secrets),
             plan: plan(scenario, &routes),
             transfers: traffic::Transfers::default(),
             has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
@@ -170,7 +160,7 @@ impl<'a> WorldBuilder<'a> {
             world.serve(index);
         }
         world.drain();
-        for (index, app) in traffic::apps(scenario, seed.0, &mut self.secrets) {
+        for (index, app) in traffic::apps(scenario, seed.0, &mut self.options.secrets) {
             world.add_app(index, app);
         }
         Ok(world)
@@ -205,7 +195,14 @@ impl<'a> WorldBuilder<'a> {
                 let no_routes = NodeRoutes::default();
                 let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
                 let begins = (env.seed, node::Birth::FIRST);
-                let built = node::build(scenario, index, own, sockets, begins, &mut self.secrets);
+                let built = node::build(
+                    scenario,
+                    index,
+                    own,
+                    sockets,
+                    begins,
+                    &mut self.options.secrets,
+                );
                 let labour = Labour::new(scenario.energy.packet_instructions);
                 let native = Native::new(built.node, !is_host, labour);
                 (Occupant::Native(Box::new(native)), built.memory_bytes)
@@ -225,10 +222,10 @@ impl<'a> WorldBuilder<'a> {
         seat: &mut Seat<'_>,
         routes: &Routes,
     ) -> Result<Option<Occupant>, BuildError> {
-        if let Some(foreign) = Foreign::load(scenario, seat, self.loader)? {
+        if let Some(foreign) = Foreign::load(scenario, seat, self.options.loader)? {
             return Ok(Some(Occupant::Foreign(Box::new(foreign))));
         }
-        let external = External::open(scenario, seat, routes, self.lines, &mut self.secrets)?;
+        let external = External::open(scenario, seat, routes, &mut self.options)?;
         Ok(external.map(|external| Occupant::External(Box::new(external))))
     }
 }
@@ -249,20 +246,19 @@ impl World {
     /// Builds the world of a scenario with its applications, which start at once; `seed` replaces
     /// the scenario's own.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
-        World::builder(scenario).seed(seed).build()
+        let seed = Some(seed);
+        World::with(
+            scenario,
+            WorldOptions {
+                seed,
+                ..WorldOptions::default()
+            },
+        )
     }
 
-    /// Returns a builder for a world of `scenario`, with the scenario's own seed.
-    pub fn builder(scenario: &Scenario) -> WorldBuilder<'_> {
-        WorldBuilder {
-            scenario,
-            seed: scenario.seed,
-            secrets: Secrets::of_seed(),
-            loader: &NoLoader,
-            lines: &NoLines,
-            pace: Pace::Waits,
-            controllers: None,
-        }
+    /// Builds the world of a scenario like [`World::new`], with `options`.
+    pub fn with(scenario: &Scenario, options: WorldOptions<'_>) -> Result<World, BuildError> {
+        Builder { scenario, options }.build()
     }
 
     /// Waits until all external nodes have started, in a world that waits for them.

@@ -20,7 +20,7 @@ mod stall;
 #[cfg(test)]
 mod tests;
 
-pub use build::{BuildError, WorldBuilder};
+pub use build::{BuildError, WorldOptions};
 pub use command::{Command, Refusal};
 use occupant::AttackerCounters;
 pub(crate) use occupant::Native;

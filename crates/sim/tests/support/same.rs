@@ -6,9 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::external::{Lines, Pace};
+use redpoll_sim::external::Line;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::{BuildError, Scenario, World};
+use redpoll_sim::{BuildError, NodeSpec, Scenario, World, WorldOptions};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, Error};
 
@@ -70,15 +70,17 @@ pub struct Played {
     pub echoed: usize,
 }
 
-pub fn world(scenario: &Scenario, lines: Option<&dyn Lines>) -> Result<World, BuildError> {
-    let builder = World::builder(scenario);
-    match lines {
-        Some(lines) => builder.lines(lines, Pace::Waits).build(),
-        None => builder.build(),
-    }
+type Lines<'a> = &'a dyn Fn(&NodeSpec, &str) -> Result<Box<dyn Line>, String>;
+
+pub fn world(scenario: &Scenario, lines: Option<Lines<'_>>) -> Result<World, BuildError> {
+    let options = WorldOptions {
+        lines,
+        ..WorldOptions::default()
+    };
+    World::with(scenario, options)
 }
 
-pub fn play(scenario: &Scenario, lines: Option<&dyn Lines>) -> Played {
+pub fn play(scenario: &Scenario, lines: Option<Lines<'_>>) -> Played {
     let mut world = world(scenario, lines).unwrap();
     let frames = Rc::new(RefCell::new(Vec::new()));
     world.add_trace(Box::new(Recorder(frames.clone())));

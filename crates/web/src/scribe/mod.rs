@@ -10,9 +10,9 @@ mod scene;
 use std::collections::BTreeMap;
 
 use redpoll_base::Addr;
-use redpoll_sim::World;
 use redpoll_sim::live::{Addressee, Changes, Frame, NodeSample, Sample};
 use redpoll_sim::live::{FrameClass, Outcome};
+use redpoll_sim::{RadioState, World};
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::layers::{Opened, words};
@@ -33,6 +33,11 @@ pub struct Scribe {
     /// Sequence number of the frame that each node has sent last.
     dsn: Vec<Option<u8>>,
     now: u64,
+}
+
+/// Returns the time of a node's radio asleep, in seconds.
+fn asleep_s(node: &NodeSample) -> f64 {
+    node.spent(RadioState::Sleep).as_micros() as f64 / 1e6
 }
 
 impl Scribe {
@@ -185,7 +190,7 @@ impl Scribe {
         let asleep = all.clone().enumerate().map(|(index, node)| {
             let before = slept.get(index).copied().unwrap_or(0.0);
             if span_s > 0.0 {
-                ((node.asleep_s() - before) / span_s) as f32
+                ((asleep_s(node) - before) / span_s) as f32
             } else {
                 0.0
             }
@@ -212,7 +217,7 @@ impl Scribe {
                 .map(|(_, time)| time.as_micros())
                 .collect(),
         };
-        self.figures = (self.now, all.map(NodeSample::asleep_s).collect());
+        self.figures = (self.now, all.map(asleep_s).collect());
     }
 }
 

@@ -13,11 +13,11 @@ use redpoll_uart::{Asker, AskerEvent, Begin, RequestEvent, Work};
 use super::Resident;
 use super::foreign::{PrintedLine, next_line};
 use crate::air::{self, AirResult};
-use crate::external::{Arrival, ExternalFigures, Line, Lines, Pace};
-use crate::kernel::Secrets;
+use crate::external::{Arrival, ExternalFigures, Line, Pace};
 use crate::node;
 use crate::scenario::Scenario;
 use crate::topology::Routes;
+use crate::world::WorldOptions;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
@@ -81,15 +81,17 @@ impl External {
         scenario: &Scenario,
         seat: &mut Seat<'_>,
         routes: &Routes,
-        lines: &dyn Lines,
-        secrets: &mut Secrets,
+        options: &mut WorldOptions<'_>,
     ) -> Result<Option<External>, BuildError> {
         let index = seat.index;
         let spec = &scenario.nodes[index];
         let Some(address) = &spec.line else {
             return Ok(None);
         };
-        let line = lines.open(spec, address);
+        let line = match options.lines {
+            Some(open) => open(spec, address),
+            None => Err("this command cannot simulate nodes of the kind external; allowed: redpoll up, redpoll run".into()),
+        };
         let line = line.map_err(|problem| BuildError::Line {
             node: spec.name.clone(),
             problem,
@@ -102,7 +104,7 @@ impl External {
         Ok(Some(External {
             line,
             asker: Asker::new(number),
-            begin: node::begin(scenario, index, routes, seed, secrets),
+            begin: node::begin(scenario, index, routes, seed, &mut options.secrets),
             parent: routes.nodes[index].default,
             waiting: VecDeque::new(),
             presence: Presence::Absent,

@@ -38,7 +38,7 @@ impl Foreign {
     pub(in crate::world) fn load(
         scenario: &Scenario,
         seat: &mut Seat<'_>,
-        loader: &dyn Loader,
+        loader: Option<&Loader<'_>>,
     ) -> Result<Option<Foreign>, BuildError> {
         let spec = &scenario.nodes[seat.index];
         let Some(module) = &spec.module else {
@@ -54,7 +54,10 @@ impl Foreign {
             quantum: scenario.modules.quantum,
             patience: scenario.modules.patience,
         };
-        let node = loader.load(&foreign);
+        let node = match loader {
+            Some(load) => load(&foreign),
+            None => Err("nodes of the kind module are not in this build; allowed: a program that was built with the feature `modules`".to_owned()),
+        };
         let node = node.map_err(|problem| BuildError::Module {
             node: spec.name.clone(),
             problem,
