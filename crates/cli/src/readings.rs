@@ -367,7 +367,7 @@ async fn send(
     let mut frozen: Option<([u8; FROZEN], usize, Instant)> = None;
     for number in 0..readings {
         let due = Instant::ZERO + INTERVAL.times(number + 1);
-        time.sleep_until(due).await;
+        time.sleep(due.since(time.now())).await;
         let mut stream = match (kept.take(), frozen.take()) {
             (Some(stream), _) => stream,
             (None, Some((mut bytes, len, since))) => {

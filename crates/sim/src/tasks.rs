@@ -58,8 +58,9 @@ impl Clock for Time {
 }
 
 impl Time {
-    /// Waits until the clock shows `at`.
-    pub async fn sleep_until(&self, at: Instant) {
+    /// Waits for `duration`.
+    pub async fn sleep(&self, duration: Duration) {
+        let at = self.now() + duration;
         poll_fn(|cx| {
             if self.now() >= at {
                 return Poll::Ready(());
@@ -69,11 +70,6 @@ impl Time {
             Poll::Pending
         })
         .await;
-    }
-
-    /// Waits for `duration`.
-    pub async fn sleep(&self, duration: Duration) {
-        self.sleep_until(self.now() + duration).await;
     }
 
     fn next(&self) -> Option<Instant> {

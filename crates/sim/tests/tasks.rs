@@ -12,6 +12,7 @@ use redpoll_samples::{http, peers};
 use redpoll_sim::tasks::Tasks;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Scenario, World};
+use redpoll_socket::nal::Clock;
 
 const FILE: usize = 5_000;
 
@@ -219,7 +220,8 @@ fn a_leaf_asks_its_parent_before_it_probes() {
             hops,
             Tasks::start(2, move |net, time| async move {
                 for number in 1..=READINGS {
-                    time.sleep_until(Instant::ZERO + pause.times(number)).await;
+                    let due = Instant::ZERO + pause.times(number);
+                    time.sleep(due.since(time.now())).await;
                     let mut stream = TcpConnect::connect(&*net, server).await.unwrap();
                     stream.write_all(&[0; 82]).await.unwrap();
                     stream.flush().await.unwrap();
