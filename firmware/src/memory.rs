@@ -1,4 +1,4 @@
-//! Static buffers, handed out once.
+//! Static buffers, which are given to the caller once.
 
 use core::ptr::addr_of_mut;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -13,7 +13,7 @@ struct Aligned([[u8; BUFFER]; 4]);
 static mut BUFFERS: Aligned = Aligned([[0; BUFFER]; 4]);
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The buffers; nothing at the second call.
+/// Returns the buffers; `None` at the second call.
 pub fn buffers() -> Option<[&'static mut [u8]; 4]> {
     // ARMv6-M has no atomic exchange, and one thread needs none.
     if TAKEN.load(Ordering::Relaxed) {

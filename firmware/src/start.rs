@@ -38,9 +38,9 @@ static VECTORS: Vectors = Vectors {
 /// The processor starts here.
 #[unsafe(no_mangle)]
 extern "C" fn reset() -> ! {
-    // SAFETY: the linker script bounds both regions, aligned to words, and
-    // nothing of Rust's lives in them yet. Volatile, so that the loops do not
-    // become calls of memcpy, which might have memory of its own.
+    // SAFETY: the linker script defines both regions, aligned to words, and they contain no values
+    // of Rust yet. The accesses are volatile, so that the loops do not become calls of memcpy,
+    // which might have its own memory.
     unsafe {
         let mut from = addr_of!(data_load);
         let mut to = addr_of_mut!(data_start);

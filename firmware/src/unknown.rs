@@ -1,5 +1,4 @@
-//! Values of which the compiler knows nothing, for images that are linked and
-//! never run.
+//! Values that the compiler cannot know, for images that are linked and never run.
 
 use core::hint::black_box;
 

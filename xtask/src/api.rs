@@ -12,8 +12,7 @@ use crate::report::{self, Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{publish, source};
 
-/// The format of rustdoc's JSON that the crate `public-api` reads, in the version that
-/// `Cargo.toml` asks for.
+/// The format of rustdoc's JSON that the crate `public-api` reads, in the version in `Cargo.toml`.
 const FORMAT: u64 = 57;
 
 /// A crate that is listed although it is not published, with its default features: other crates
@@ -40,7 +39,7 @@ const ACCEPT: &str = "accept: `cargo xtask api --accept`, and commit docs/api";
 /// The kinds of rustdoc's JSON that are listed and not counted.
 const UNCOUNTED: [&str; 4] = ["module", "struct_field", "variant", "impl"];
 
-/// Compares the lists with the sources. Says why if the toolchain cannot make them.
+/// Compares the lists with the sources. Returns the reason if the toolchain cannot make them.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let listings = match listings(workspace)? {
         Ok(listings) => listings,

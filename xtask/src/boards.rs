@@ -1,12 +1,12 @@
-//! The examples for boards: that they still build upon the crates as they are. They are checked
-//! and not linked, as that takes no C library and no board.
+//! Checks that the examples for boards build with the present crates. The examples are not linked,
+//! so neither a C library nor a board is necessary.
 
 use std::path::Path;
 
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// The example for an nRF52840, a workspace of its own.
+/// The example for an nRF52840, which is a separate workspace.
 const EXAMPLE: &str = "examples/nrf52840";
 /// Images of the example, each with its features and its target.
 const IMAGES: [(&str, &str, &str); 2] = [

@@ -86,7 +86,7 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     Ok(())
 }
 
-/// Runs the parallel steps in a process of their own.
+/// Runs the parallel steps in a separate process.
 pub fn run_beside(workspace: &Workspace) -> Outcome {
     let mut ran = Ran::new(true);
     ran.steps(workspace, &BESIDE);
@@ -178,7 +178,7 @@ fn computed() -> Option<f64> {
         .map(|it| it / TICKS_PER_S)
 }
 
-/// Workspaces of their own, which `cargo fmt --all` omits.
+/// Separate workspaces, which `cargo fmt --all` omits.
 const OWN_WORKSPACES: [&str; 4] = [
     python::MANIFEST,
     "examples/nrf52840/Cargo.toml",
@@ -211,7 +211,7 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "clippy is missing (rustup component add clippy)".into(),
         ));
     }
-    // The Python extension is a workspace of its own.
+    // The Python extension is a separate workspace.
     let python = [
         "--manifest-path",
         python::MANIFEST,

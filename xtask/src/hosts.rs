@@ -46,7 +46,7 @@ fn run(workspace: &Workspace, targets: &[&'static str]) -> Result<Option<String>
     Ok(advice(&missing))
 }
 
-/// Runs the check as a command of its own.
+/// Runs the check as a separate command.
 pub fn check(workspace: &Workspace) -> Outcome {
     if let Some(skipped) = run(workspace, &TARGETS)? {
         println!("hosts: skipped: {skipped}");

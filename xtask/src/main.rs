@@ -257,7 +257,7 @@ fn check_documents(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcom
         ["book", "--pictures"] => book::pictures(workspace, None),
         ["book", "--pictures", "--program", file] => book::pictures(workspace, Some(file)),
         ["book", "--preprocess"] => book::preprocess(),
-        // mdBook asks for each kind of output.
+        // mdBook requests each kind of output.
         ["book", "--preprocess", "supports", _] => Ok(()),
         ["docs", options @ ..] => match docs::Options::parse(options) {
             Ok(options) => docs::run(workspace, &options),

@@ -25,7 +25,7 @@ use terminal::Terminals;
 pub struct Options {
     /// Whether this process is in separate namespaces, for a single page.
     selection: Selection,
-    /// This process is in namespaces of its own, for a single page.
+    /// Whether this process is in its own namespaces, for a single page.
     is_inside: bool,
 }
 
@@ -176,7 +176,7 @@ fn apart() -> Vec<&'static str> {
     options
 }
 
-/// Follows a page in namespaces of its own.
+/// Follows a page in separate namespaces.
 fn follow_apart(page: &Page, program: &Path) -> Outcome {
     let this = std::env::current_exe()
         .map_err(|e| Failure::new(format!("tutorials: this program is not found: {e}")))?;

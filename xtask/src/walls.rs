@@ -1,6 +1,5 @@
-//! The walls inside the device crates: no file knows more than two of the four
-//! rooms that a packet passes through, but the conductor that joins them; and the
-//! conductor stays small.
+//! The walls inside the device crates. A packet passes through four rooms; no file except the
+//! conductor, which joins them, uses more than two of them. The conductor stays small.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -9,7 +9,7 @@ use crate::Addr;
 pub struct Checksum {
     /// At most 17 bits.
     sum: u32,
-    /// Whether the number of bytes so far is odd: the next one is the second of a word.
+    /// Whether the number of bytes so far is odd: then the next byte is the second byte of a word.
     odd: bool,
 }
 

@@ -22,7 +22,7 @@ pub enum Rejected {
     NotForMesh,
     /// The destination is not inside the mesh's prefix.
     ForeignDestination,
-    /// The node refused it for a reason of its own, which it counts.
+    /// The node refused the packet for its own reason, which it counts.
     Node(DropReason),
 }
 

@@ -146,7 +146,7 @@ impl Pair {
         }
     }
 
-    /// Reads as the host does, up to the end if it has come.
+    /// Reads like the host, up to the end of the stream if the end has arrived.
     fn read(&mut self, splice: &mut Splice) -> (Vec<u8>, ToHost) {
         let mut all = Vec::new();
         let mut out = [0; 100];
@@ -177,7 +177,7 @@ fn the_host_ends_first_and_still_gets_the_answer() {
     assert_eq!(splice.from_host(pair.now, &mut pair.here, b"question"), 8);
     splice.on_host_end(pair.now, &mut pair.here);
     assert_eq!(splice.room(&pair.here), 0);
-    // An end is an end, and no failure: nothing is taken after it.
+    // The end of the stream is not a failure, but no byte is accepted after it.
     assert_eq!(splice.from_host(pair.now, &mut pair.here, b"more"), 0);
     assert!(!splice.is_done());
     pair.run_for(300);

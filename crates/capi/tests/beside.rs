@@ -20,7 +20,7 @@ fn in_folder(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Compiles all of these into one object each, in a folder of its own.
+/// Compiles each of these files into an object, in a separate folder.
 fn compiled(name: &str, files: Vec<PathBuf>, includes: &[PathBuf]) -> Vec<PathBuf> {
     let place = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&place).unwrap();

@@ -1,6 +1,6 @@
-//! The examples in C on an emulated Cortex-M3, as they are: the same sources, the library for
-//! microcontrollers, and newlib. Left out by name without a compiler for it
-//! (`gcc-arm-none-eabi`, `libnewlib-arm-none-eabi`), QEMU, or Rust's target.
+//! The C examples on an emulated Cortex-M3, unchanged: the same sources, the library for
+//! microcontrollers, and newlib. Without a compiler for this processor (`gcc-arm-none-eabi`,
+//! `libnewlib-arm-none-eabi`), QEMU, or Rust's target, the test is skipped and its name printed.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

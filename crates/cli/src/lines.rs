@@ -1,4 +1,4 @@
-//! Lines to nodes that run elsewhere.
+//! Lines to nodes that run outside the simulator.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

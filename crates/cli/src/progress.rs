@@ -98,7 +98,7 @@ impl Progress {
         self.0.set_position(done);
     }
 
-    /// Leaves nothing of it on the screen.
+    /// Removes the bar from the screen.
     pub fn finish(&self) {
         self.0.finish_and_clear();
     }

@@ -42,8 +42,8 @@ struct Tls {
     answer: usize,
 }
 
-/// With a key that both ends have: of their own, or from an earlier connection (RFC 8446
-/// §2.2), which takes the same flights. One of 32 bytes, by the name `sensor`.
+/// With a pre-shared key that both ends have configured or obtained from an earlier connection (RFC
+/// 8446 §2.2), which takes the same flights. The key has 32 bytes and the name `sensor`.
 const PSK: Tls = Tls {
     hello: 218,
     answer: 257,

@@ -18,7 +18,7 @@ fn without_them_it_says_how_to_get_them() {
     assert!(message.contains("make bench"), "{message}");
 }
 
-/// The saving by a kept connection, in any build.
+/// Checks the saving by a kept connection, in any build.
 #[test]
 fn readings_are_dearer_the_more_is_opened_anew() {
     let output = bench(&["readings", "--json", "-"]);

@@ -446,8 +446,8 @@ fn an_endless_scenario_is_refused() {
 fn what_a_full_disk_left_of_a_capture_stays_readable() {
     let folder = Folder::new("full");
     let (file, json) = (folder.file("run.pcapng"), folder.file("run.json"));
-    // A limit on the file's size stands for the disk's end. The signal that
-    // would come with it is ignored, as it is where a disk is full.
+    // A limit of the file's size replaces the full disk. The signal that the limit would cause is
+    // ignored, because a full disk causes no signal.
     let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" run pair --duration '600 s' --pcap \"$1\" --json \"$2\"";
     let output = Command::new("sh")
         .args(["-c", script, PROGRAM, &file, &json])

@@ -1,8 +1,8 @@
 //! The leaf on emulated microcontrollers, together with simulated nodes.
 //!
-//! `REDPOLL_FIRMWARE` names the folder with the images, and `cargo xtask firmware` builds
-//! them and sets it; a test without images or without QEMU is skipped, by name.
-//! `REDPOLL_FIRMWARE_LONG` makes the endurance test as long as it is asked to be.
+//! `REDPOLL_FIRMWARE` names the folder with the images, and `cargo xtask firmware` builds them and
+//! sets it. Without images or without QEMU, a test is skipped and its name printed.
+//! `REDPOLL_FIRMWARE_LONG` sets the duration of the endurance test.
 
 #[path = "../../sim/tests/support/same.rs"]
 mod same;
@@ -205,12 +205,13 @@ fn curl_fetches_from_a_microcontroller_over_three_hops() {
         .args(["-c", &format!("printf %s '{file}' | sha256sum")])
         .output()
         .unwrap();
-    // The shell's substitution took no line feed away: it is within quotes.
+    // The shell's substitution removed no line feed, because it is within quotes.
     let sum = String::from_utf8_lossy(&sum.stdout).into_owned();
     assert!(printed.contains(sum.trim()), "{printed}\n{sum}");
 }
 
-/// Requests, loss and frames of garbage, without a reset: in short form unless asked.
+/// Requests, loss and damaged frames, without a reset; in short form unless the long form is
+/// requested.
 #[test]
 fn a_cortex_m0_endures_loss_and_garbage() {
     let test = "endurance";

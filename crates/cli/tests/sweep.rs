@@ -1,4 +1,4 @@
-//! `redpoll sweep`: every combination is run once, whatever happens in between.
+//! `redpoll sweep`: every combination is run once, whatever interrupts the sweep.
 
 mod support;
 

@@ -114,7 +114,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     let bounds = json["bounds"].as_array().unwrap();
     let is_bound = |it: &Value| it["kind"] == "limit" && it["limits"][0] == "latency.p95";
     assert!(bounds.iter().any(is_bound), "{bounds:?}");
-    // The scenario as it stands polls once a second, and takes more.
+    // The unchanged scenario polls once a second, and takes more current.
     let current = |of: &str| json[of]["figures"][0]["mean"]["value"].as_f64().unwrap();
     assert!(current("found") < current("as_it_stands"));
     // No held-out seed, which judges the values, was used to choose them.
@@ -316,7 +316,8 @@ fn mistakes_are_named_before_the_first_run() {
         assert_eq!(code(&output), 2, "{complaint}");
         assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
     }
-    // A node that sends nothing needs least, which a limit excludes. It has no goodput.
+    // A node that sends no data needs the least current, but a limit excludes it. It has no
+    // goodput.
     let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
     folder.write("goal.toml", &bare);
     let told = complaint(&tune(&folder, &["goal.toml", "--list"]));

@@ -31,7 +31,7 @@ use nix::sys::time::{TimeVal, TimeValLike};
 use program::{Program, expected};
 use rights::{NOTHING, USER_OPTION, check, settled};
 
-/// Bytes each way through the mesh.
+/// Number of bytes in each direction through the mesh.
 const LENGTH: usize = 100 * 1024;
 const COAP_CLIENT: &str = "coap-client-notls";
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the office with addresses of its own, so that tests can run side by side.
+/// Returns the office with separate addresses, so that tests can run in parallel.
 fn office(n: u16, more: &[&str]) -> Program {
     let prefix = format!("{}/64", prefix(n));
     let host = format!("border.host={}", host_address(n));
@@ -149,7 +149,7 @@ fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
     program::body(&answer)
 }
 
-/// The mesh finds its routes from nothing; before that, no node answers.
+/// Checks that the mesh finds its routes by itself; before that, no node answers.
 fn routes_by_rpl() {
     for mode in ["storing", "non-storing"] {
         let mode = format!("rpl.mode={mode}");
@@ -246,7 +246,8 @@ fn ports_differ_from_start_to_start() {
     assert_ne!(ports[0], ports[1]);
 }
 
-/// The broker behaves as a sensor expects: it accepts, acknowledges, and sends nothing else.
+/// Checks readings to a broker that behaves as a sensor expects: it accepts, acknowledges, and
+/// sends no other packet.
 fn readings_arrive() {
     let mut mesh = office(
         3,

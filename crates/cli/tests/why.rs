@@ -1,4 +1,4 @@
-//! `redpoll why`: faults that were planted are named, and nothing else.
+//! `redpoll why`: names the faults that were introduced, and no others.
 
 #[path = "why/inputs.rs"]
 mod inputs;
@@ -506,7 +506,7 @@ fn whoever_has_the_key_reads_protected_frames() {
     assert!(lines.contains(" secured FRAG1 "), "opened");
     assert!(!lines.contains("malformed"), "each of them whole");
     assert!(!lines.contains("wrong checksum"), "each of them right");
-    // Frames of another sender stay closed, as they do without a key.
+    // Frames of another sender are not decrypted, as without a key.
     let other = ["--eui64", "0x0002=0000000000000001"];
     let other = redpoll(&[&["dissect", &capture, "--key", &file][..], &other].concat());
     assert!(

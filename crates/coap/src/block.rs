@@ -59,8 +59,7 @@ impl From<Part> for Block {
     }
 }
 
-/// A Block option that means nothing: RFC 7959 §2.2 has requests with it
-/// answered by 4.00 (Bad Request).
+/// A Block option with a reserved size: RFC 7959 §2.2 requires the answer 4.00 (Bad Request).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ReservedSize;
 

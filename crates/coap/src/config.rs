@@ -90,7 +90,7 @@ pub struct Config {
     pub rto: RtoPolicy,
     /// The largest block that it sends or wants; longer bodies go block-wise.
     pub block: BlockSize,
-    /// Whether the first request already asks for blocks of this size (RFC 7959 §2.4: early
+    /// Whether the first request already contains this block size (RFC 7959 §2.4: early
     /// negotiation). Otherwise the server chooses the size of the first block.
     pub negotiates_early: bool,
     /// The largest body that it takes, in bytes.
@@ -100,11 +100,11 @@ pub struct Config {
     /// the number of the block. A body may then be longer than memory (RFC 7959 §2.3: each block is
     /// acted upon by itself).
     pub takes_parts: bool,
-    /// Requests of its own at a time, sent and waiting.
+    /// Maximum number of the endpoint's own requests at a time, sent or waiting.
     pub max_requests: usize,
     /// Requests of others that it answers at a time.
     pub max_served: usize,
-    /// Bodies that it puts together or hands out in blocks at a time.
+    /// Maximum number of bodies that are assembled or sent in blocks at a time.
     pub max_transfers: usize,
     /// The longest response in bytes to a peer with an unverified address. Before a longer
     /// response, the peer must repeat an Echo option (RFC 9175 §2.6). The default of 136 is the
@@ -113,8 +113,8 @@ pub struct Config {
     pub initial_response: usize,
     /// Number of messages stored to recognise duplicates.
     pub max_seen: usize,
-    /// A request that is not answered after this is acknowledged alone, and
-    /// the response follows in a message of its own (RFC 7252 §5.2.2).
+    /// Time after which an unanswered request is acknowledged alone. The response then follows in a
+    /// separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
     /// Time for which a client waits for a response after its request was acknowledged or without
     /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.

@@ -1,8 +1,9 @@
-//! Verification of a peer's address (RFC 9175 §2; RFC 7252 §11.3): a request with a forged
-//! source address must not cause long answers to that address.
+//! Verification of a peer's address (RFC 9175 §2; RFC 7252 §11.3): a request with a forged source
+//! address must not cause long answers to that address.
 //!
-//! A value of the Echo option is a keyed hash of the peer's address and port and of
-//! the time in units of [`WINDOW`]: nothing is kept of a peer before it has shown it.
+//! A value of the Echo option is a keyed hash of the peer's address and port and of the time in
+//! units of [`WINDOW`]. The endpoint therefore stores no state about a peer before the peer has
+//! returned the value.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

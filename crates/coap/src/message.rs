@@ -19,7 +19,7 @@ pub(crate) type MessageId = u16;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unfit {
-    /// Nothing: RFC 7252 §3, §4.2 and §4.3 have it ignored.
+    /// The message is ignored, as RFC 7252 §3, §4.2 and §4.3 require.
     Ignored,
     /// A Reset for this message ID (RFC 7252 §4.2).
     Reset(MessageId),

@@ -8,7 +8,8 @@ use redpoll_base::{Duration, Instant};
 
 use crate::message::{MessageId, Peer};
 
-/// Bytes of answers kept for duplicates; beyond it the oldest are forgotten.
+/// Maximum number of bytes of answers that are stored for duplicates; further answers replace the
+/// oldest.
 const ANSWER_BYTES: usize = 16 << 10;
 
 #[derive(Debug)]

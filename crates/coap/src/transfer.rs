@@ -122,8 +122,9 @@ impl Transfer {
             return Step::Broken(Breach::Inconsistent);
         };
         let response = Response::read(packet);
-        // RFC 9175 §2.3: the request is repeated once with the value. §2.2: a first block that is
-        // smaller than it could be has a value, too, and is asked for again.
+        // RFC 9175 §2.3: the request is repeated once with the value. §2.2: the server also sends a
+        // value with a first block that is smaller than possible. The client then requests this
+        // block again.
         let value = packet.get_first_option(CoapOption::from(ECHO));
         let is_reduced = match &self.phase {
             Phase::Up { in_blocks, .. } => {

@@ -84,8 +84,8 @@ fn of_sixteen_messages_two_are_confirmable_in_the_drafts_reading_alone() {
     }
 }
 
-/// Rule 3: at 2 s, before anything is known, one message every 2 s; once
-/// answers came after 100 ms, faster.
+/// Rule 3: at 2 s, before a round-trip time is known, one message every 2 s; after answers arrived
+/// within 100 ms, faster.
 #[test]
 fn the_rate_is_one_in_a_timeout() {
     let mut pair = pair(RtoPolicy::CocoaDraft);
@@ -185,8 +185,8 @@ fn resets_and_responses_end_it_in_silence() {
     }
 }
 
-/// "Non-confirmables that form part of exchanges are governed by the rules for
-/// exchanges": one at a time, as fast as they are answered.
+/// "Non-confirmables that form part of exchanges are governed by the rules for exchanges": one at a
+/// time, as fast as they are answered.
 #[test]
 fn exchanges_have_their_own_rules() {
     let mut pair = pair(RtoPolicy::CocoaDraft);

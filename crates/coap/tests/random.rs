@@ -10,8 +10,8 @@ use redpoll_coap::{Config, Endpoint, Event, Method, Request, Response, RtoPolicy
 
 fn datagram() -> impl Strategy<Value = Vec<u8>> {
     let anything = proptest::collection::vec(any::<u8>(), 0..80);
-    // Nearly messages: version 1, short tokens, codes that exist, and options
-    // of the numbers that mean something.
+    // Datagrams that resemble messages: version 1, short tokens, assigned codes, and options with
+    // assigned numbers.
     let nearly = (
         0x40_u8..0x80,
         prop_oneof![0_u8..8, 0x40_u8..0x46, Just(0x5f), 0x80_u8..0x90],
@@ -72,7 +72,7 @@ proptest! {
             }
         }
         prop_assert!(endpoint.requests_open() <= config.max_requests);
-        // The endpoint must come to rest.
+        // The endpoint must become idle.
         for _ in 0..100 {
             let Some(at) = endpoint.poll_at() else { break };
             prop_assert!(at <= now + secs(1_000));

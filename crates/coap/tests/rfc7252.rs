@@ -223,7 +223,7 @@ fn s5_2_2_a_response_serves_as_acknowledgement() {
     assert_eq!(pair.response().status, Status::Content);
     assert_eq!(pair.sent(), [0x60, 0, 9, 9]);
     assert_eq!(pair.client.poll_at(), None);
-    // The late acknowledgement means nothing.
+    // The late acknowledgement has no effect.
     pair.client
         .input(pair.now, SERVER, &[0x60, 0, request[2], request[3]]);
     assert_eq!(pair.client.poll_datagram(), None);
@@ -305,7 +305,7 @@ fn answer(first: u8, method: u8, options: &[u8]) -> Option<String> {
     Some(format!("{} {}", kind(&datagram), code(&datagram)))
 }
 
-/// §5.4.1, §5.4.3, §5.4.5: critical options that mean nothing.
+/// §5.4.1, §5.4.3, §5.4.5: critical options that the endpoint does not understand.
 #[test]
 fn s5_4_critical_options_are_refused() {
     let con = |options: &[u8]| answer(0x40, 1, options);

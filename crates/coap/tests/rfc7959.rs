@@ -60,7 +60,7 @@ fn s2_4_early_negotiation() {
     assert_eq!(get(Pair::new(early, config(1_024, 4_096)), 256), 8);
     // Without early negotiation the server chooses the size, and the client uses it.
     assert_eq!(get(pair(64, 256), 512), 4);
-    // A server with smaller blocks has its way.
+    // If the server has smaller blocks, their size applies.
     let early = Config {
         negotiates_early: true,
         ..config(512, 4_096)
@@ -179,7 +179,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 1)), "4.08");
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 2)), "2.31");
     assert_eq!(answer(&mut pair, &block1(2, false, 2, 10, 3)), "4.08");
-    // The blocks so far are dropped with it.
+    // The earlier blocks are dropped together with it.
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 4)), "4.08");
     // A body from its beginning, and then twice from the beginning.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 5)), "2.31");
@@ -232,7 +232,7 @@ fn s2_9_3_too_large() {
     // The option Size1 (60) states the size of the body in the first block: 101 bytes.
     let told = [0x40, 3, 9, 3, 0xb1, b'f', 0xd1, 3, 0x08, 0xd1, 20, 101];
     assert_eq!(answer(&mut pair, &told), "4.13");
-    // Three resources at a time are one too many: the first gives way.
+    // Three resources at a time exceed the limit by one: the first is dropped.
     for name in [b'x', b'y', b'z'] {
         let mut first = block1(0, true, 2, 64, name);
         first[5] = name;

@@ -11,7 +11,7 @@ fn file(len: usize) -> impl FnMut(&redpoll_coap::Incoming) -> Response {
     move |_| Response::new(Status::Content).with_payload(vec![b'x'; len])
 }
 
-/// Bytes of all datagrams that a server sends for one that asks for a file.
+/// Returns the number of bytes of all datagrams that a server sends to a peer that requests a file.
 fn answered(server: &mut Endpoint, now: Instant, from: Peer, datagram: &[u8]) -> usize {
     server.input(now, from, datagram);
     while let Some(Event::Request { id, request, .. }) = server.poll_event() {
@@ -156,7 +156,7 @@ fn a_client_repeats_once() {
         .unwrap();
     for n in 0..2 {
         let (_, datagram) = client.poll_datagram().expect("a request");
-        // A server of its own for each: it does not know the other's value.
+        // Each client has a separate server, which does not know the other's value.
         let mut server = Endpoint::new(never, Rng::new(2 + n));
         server.input(at(0), CLIENT, &datagram);
         if let Some(Event::Request { id, request, .. }) = server.poll_event() {

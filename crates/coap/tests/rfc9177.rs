@@ -182,7 +182,7 @@ fn over_a_bad_wire() {
     assert!(done.count() >= 98);
 }
 
-/// §4.3: bodies of two Request-Tags that come among one another are both gone on with.
+/// §4.3: two bodies whose Request-Tags alternate are both continued.
 #[test]
 fn two_bodies_at_a_time() {
     let target = ("image", "");

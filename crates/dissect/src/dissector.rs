@@ -36,9 +36,9 @@ impl Reading {
 pub struct Frame {
     pub layers: Vec<Layer>,
     pub packet: Option<Packet>,
-    /// Contexts by which the addresses were compressed: bit n stands for context n.
+    /// Contexts by which the addresses were compressed: bit n is for context n.
     pub contexts: u16,
-    /// Those of these contexts that are unknown: bit n stands for context n.
+    /// Unknown contexts among these: bit n is for context n.
     pub unknown_contexts: u16,
     /// Whether the frame is secured and was not decrypted.
     pub is_shut: bool,

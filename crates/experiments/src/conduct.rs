@@ -70,7 +70,7 @@ pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job
     Ok(jobs)
 }
 
-/// The result of a job: CPU seconds and the run, nothing if the job was stopped, or an error.
+/// The result of a job: CPU seconds and the run, `None` if the job was stopped, or an error.
 type Done = Result<Option<(f64, Run)>, String>;
 
 /// Runs `jobs` on `threads` threads and stores their results in `results`. `tick` receives the

@@ -14,8 +14,8 @@ use serde_json::Value;
 /// Default interval between two samples.
 pub const SLICE: Duration = Duration::from_millis(1_000);
 
-/// Something to observe during a run. Its type and its `Debug` output identify it: runs with equal
-/// scenarios and probes are equal.
+/// An observation of a run. Its type and its `Debug` output identify it: runs with equal scenarios
+/// and probes are equal.
 pub trait Probe: fmt::Debug + Send + Sync + 'static {
     /// The result, whose fields rows read.
     type Found: Serialize + DeserializeOwned + Send + Sync + 'static;

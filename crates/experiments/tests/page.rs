@@ -62,7 +62,7 @@ fn a_page_says_what_a_reader_asks_first() {
     }
     let at = |part: &str| html.find(part).unwrap();
     assert!(at("id=\"misses\"") < at("id=\"figures\""));
-    // The page loads nothing from elsewhere.
+    // The page loads no part from another server.
     for part in ["http://", "https://", "<script", "@import", "url("] {
         assert!(!html.contains(part), "{part}");
     }

@@ -38,7 +38,7 @@ const ANSWER_DELAY_MAX: Duration = Duration::from_millis(500);
 /// recommends.
 const ROUTE_LIFETIME_S: u32 = 1_800;
 
-/// Why nothing can be advertised.
+/// Reason for which no prefix can be advertised.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvertiserError {
     /// There is no interface of that name.
@@ -250,8 +250,7 @@ impl AsFd for Advertiser {
 impl Drop for Advertiser {
     /// RFC 4191 §2.3: a lifetime of zero ends the route.
     fn drop(&mut self) {
-        // A computer that this message does not reach keeps the route until its lifetime is
-        // over.
+        // A computer that does not receive this message keeps the route until its lifetime ends.
         let _ = self.send(0);
     }
 }

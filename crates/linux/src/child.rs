@@ -116,8 +116,8 @@ impl Drop for Companion {
     }
 }
 
-/// This process's direct children (proc(5); empty where the kernel has no
-/// `CONFIG_PROC_CHILDREN`). Each thread has a list of its own.
+/// Returns this process's direct children (proc(5); none if the kernel has no
+/// `CONFIG_PROC_CHILDREN`). Each thread has a separate list.
 fn children() -> Vec<Pid> {
     let threads = fs::read_dir("/proc/self/task")
         .into_iter()

@@ -71,7 +71,7 @@ pub struct Broken;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on port {port} of this host: {}", reason(.source))]
 pub struct ListenError {
-    /// The port asked for.
+    /// The requested port.
     pub port: u16,
     /// The kernel's error.
     pub source: io::Error,
@@ -164,7 +164,7 @@ pub struct Forwarder<C> {
     pairs: Vec<Pair<C>>,
     /// Accepted sockets that wait for a connection into the mesh, in the order of their arrival.
     waiting: VecDeque<(TcpStream, SocketAddrV6)>,
-    /// The border router had no room for another connection when it was asked last.
+    /// Whether the border router had no room for another connection at the last attempt.
     is_full: bool,
     counters: ForwardCounters,
     /// Events not fetched yet.
@@ -172,7 +172,7 @@ pub struct Forwarder<C> {
 }
 
 impl<C> Forwarder<C> {
-    /// Events that are kept; of more than that the oldest are forgotten.
+    /// Maximum number of stored events; further events replace the oldest.
     const MAX_EVENTS: usize = 64;
 
     /// Maximum number of connections at the same time, including those that wait for a node;
@@ -184,7 +184,7 @@ impl<C> Forwarder<C> {
     /// which fills the router before the node and displaces other packets.
     pub const MAX_OPENING: usize = 2;
 
-    /// Forwards nothing yet.
+    /// Makes a forwarder without forwards.
     pub fn new() -> Self {
         Forwarder {
             forwards: Vec::new(),
@@ -229,7 +229,7 @@ impl<C> Forwarder<C> {
         Ok(chosen)
     }
 
-    /// Returns whether nothing is forwarded.
+    /// Returns whether there are no forwards.
     pub fn is_empty(&self) -> bool {
         self.forwards.is_empty()
     }

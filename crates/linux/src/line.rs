@@ -112,7 +112,7 @@ impl Drop for Listener {
 /// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrived {
-    /// Nothing.
+    /// No byte and no event.
     Nothing,
     /// A peer.
     Peer,

@@ -1,6 +1,6 @@
-//! Signals at a descriptor that can be polled. SIGINT, SIGTERM and SIGHUP ask for the end. SIGCHLD
-//! reports that a program next to the mesh has ended. SIGTSTP asks a program to stop that must not
-//! be stopped at any point.
+//! Signals at a descriptor that can be polled. SIGINT, SIGTERM and SIGHUP request the end of the
+//! program. SIGCHLD reports that a program next to the mesh has ended. SIGTSTP requests a stop,
+//! which is not possible at every point.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};

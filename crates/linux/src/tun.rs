@@ -25,7 +25,7 @@ pub struct TunConfig {
     pub address: Ipv6Addr,
     /// The prefix that is reached through the interface, and its length, 0 to 128.
     pub route: (Ipv6Addr, u8),
-    /// Largest packet in bytes; IPv6 asks for at least 1280 (RFC 8200 §5).
+    /// Largest packet in bytes; IPv6 requires at least 1280 (RFC 8200 §5).
     pub mtu: u16,
 }
 
@@ -231,10 +231,9 @@ impl Tun {
         wait_for(config.address)
     }
 
-    /// Switches IPv6 on for the interface, where the system's default is off,
-    /// and the kernel's own link-local address off: it would only bring router
-    /// solicitations and multicast reports into a mesh that has no use for them.
-    /// Where /proc/sys is read-only, both stay as they are without harm.
+    /// Enables IPv6 for the interface if the system's default is off, and disables the kernel's own
+    /// link-local address. This address would only cause router solicitations and multicast reports
+    /// in the mesh. If /proc/sys is read-only, both settings stay unchanged without harm.
     fn prepare_ipv6(&self) {
         let conf = format!("/proc/sys/net/ipv6/conf/{}", self.name);
         let _ = fs::write(format!("{conf}/disable_ipv6"), "0");

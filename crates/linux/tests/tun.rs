@@ -1,4 +1,4 @@
-//! The TUN interface against this kernel, in a namespace of its own.
+//! The TUN interface against this kernel, in a separate namespace.
 
 mod common;
 
@@ -93,7 +93,7 @@ fn exists(name: &str) -> bool {
 }
 
 fn interface_goes_with_its_owner() {
-    // A number would go to another test as soon as it is free.
+    // The name is fixed, because another test would use a numbered name as soon as it is free.
     let own = TunConfig {
         name: "rpowner".to_owned(),
         ..config(3)

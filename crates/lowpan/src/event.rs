@@ -92,8 +92,8 @@ pub struct Note(pub u16);
 pub enum DropReason {
     /// The frame is not 6LoWPAN, or a header cannot be decoded or is inconsistent.
     Malformed,
-    /// This node does not handle the dispatch: mesh header, HC1, broadcast header, or not 6LoWPAN
-    /// at all.
+    /// This node does not handle the dispatch: mesh header, HC1, broadcast header, or no 6LoWPAN
+    /// frame.
     Unsupported,
     /// The datagram does not fit into a slot.
     TooLarge,

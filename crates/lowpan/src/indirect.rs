@@ -1,8 +1,8 @@
-//! Datagrams for nodes that sleep (IEEE 802.15.4-2015 §6.7.3): they wait until their node requests
-//! them, then leave before all others, frame after frame, while that node listens.
+//! Datagrams for sleepy nodes (IEEE 802.15.4-2015 §6.7.3): they wait until their node requests
+//! them. They are then sent before all other datagrams, frame after frame, while that node listens.
 //!
-//! If the node stops listening half way, its datagram keeps its place, and continues with the same
-//! frame at the next request.
+//! If the node stops listening before the end, its datagram keeps its position, and continues with
+//! the same frame at the next request.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;

@@ -93,9 +93,8 @@ fn one_hop_on(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// §5: each fragment leaves as soon as it has come, the first one with the
-/// headers of the next link, all of them with a tag of the relay's own. No slot
-/// is taken.
+/// §5: each fragment is forwarded as soon as it has arrived, the first with the headers of the next
+/// link, all of them with the relay's own tag. No slot is taken.
 #[test]
 fn fragments_pass_through_as_they_come() {
     for packet in [packet(to_c(6), 3, 700), {

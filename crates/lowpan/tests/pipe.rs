@@ -32,7 +32,7 @@ fn link() -> impl Strategy<Value = Link> {
     )
 }
 
-/// Frames as they arrive: which datagram each belongs to, and its bytes.
+/// Returns the frames in the order of their arrival: the datagram of each frame, and its bytes.
 fn carry(link: Link, frames: Vec<(usize, Vec<u8>)>, rng: &mut Rng) -> Vec<(usize, Vec<u8>)> {
     let mut arrivals = Vec::new();
     let place = |i: usize, rng: &mut Rng| {
@@ -61,8 +61,8 @@ fn carry(link: Link, frames: Vec<(usize, Vec<u8>)>, rng: &mut Rng) -> Vec<(usize
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Over any link every packet arrives intact and once, or something that
-    /// has a name kept it from arriving.
+    /// Over any link every packet arrives intact and once, or a counter names the reason for its
+    /// loss.
     #[test]
     fn packets_arrive_intact_at_most_once(
         link in link(),
@@ -124,7 +124,7 @@ proptest! {
         prop_assert!(withheld as u32 <= named, "{} withheld, {:?}", withheld, counters);
         prop_assert_eq!(counters.malformed + counters.unsupported + counters.overlap, 0);
         prop_assert_eq!(counters.packets_received as usize, received.len());
-        // Copies and a single slot alone lose nothing.
+        // Duplicates and a single slot alone cause no loss.
         if link.loss == 0 && link.reordering == 0 {
             prop_assert_eq!(received.len(), packets.len());
         }
@@ -177,8 +177,8 @@ proptest! {
         prop_assert_eq!(receiver.free_slots(), 3);
     }
 
-    /// Any order of calls on the sending side keeps the promise: one event for
-    /// each segment that was taken, slots come back, one frame at a time.
+    /// With any order of calls on the sending side, the guarantees hold: one event for each
+    /// accepted segment, slots become free, one frame at a time.
     #[test]
     fn every_segment_ends_exactly_once(
         steps in prop::collection::vec((0u8..6, 0usize..1300, any::<bool>()), 1..200),

@@ -95,8 +95,8 @@ fn datagrams_are_told_apart() {
     for (a, c) in frames_one.iter().zip(&frames_two) {
         for (src, frame) in [(A, a), (C, c)] {
             if let Some(slot) = node.input(T0, src, B, frame).unwrap() {
-                // C's frames elide nothing that names A: the addresses are
-                // given by the frame's, so look at the payload only.
+                // The receiver derives elided addresses from the frame's addresses, so only the
+                // payload is compared.
                 arrived.push((src, node.packet(slot)[40..].to_vec()));
                 node.release(slot);
             }
@@ -140,7 +140,8 @@ fn fragments_outside_their_datagram_are_malformed() {
     let mut node = node(1);
     let mut beyond = frames[1].clone();
     beyond[4] = 55;
-    // Not a multiple of eight in the middle; nothing at all; FRAGN at zero.
+    // A length in the middle that is not a multiple of eight; an empty fragment; FRAGN with offset
+    // zero.
     let ragged = frames[1][..frames[1].len() - 3].to_vec();
     let empty = frames[1][..5].to_vec();
     let mut zero = frames[1].clone();

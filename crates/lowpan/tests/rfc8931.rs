@@ -10,8 +10,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch};
 
-/// §5.1, §6: sequence numbers from 0, sizes and offsets of the compressed form,
-/// the last fragment asks; §4.1: the first leaves room.
+/// §5.1, §6: sequence numbers count from 0, sizes and offsets are those of the compressed form, and
+/// the last fragment requests an acknowledgment; §4.1: the first leaves room.
 #[test]
 fn a_datagram_leaves_in_recoverable_fragments() {
     let (mut a, _) = pair();
@@ -299,8 +299,8 @@ fn fragments_are_as_long_as_configured() {
     assert_eq!(dispatch(&plain[0]), Dispatch::First);
 }
 
-/// §6: late fragments of a datagram that has arrived are absorbed, and
-/// acknowledged in full if they ask; the packet is handed up once.
+/// §6: late fragments of a datagram that has arrived are ignored, and acknowledged in full if they
+/// request this; the packet is delivered once.
 #[test]
 fn late_fragments_are_absorbed() {
     let (mut a, mut b) = pair();

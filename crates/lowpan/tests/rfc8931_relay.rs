@@ -46,8 +46,8 @@ fn a_relay_switches_labels() {
                 arrived = Some(c.packet(slot).to_vec());
             }
         }
-        // The source's last 16 bits and the hop limit no longer follow from
-        // anything; those of the destination now do.
+        // The source's last 16 bits and the hop limit can no longer be elided; those of the
+        // destination now can.
         assert_eq!(grown, Some(1));
         assert_eq!(arrived, Some(one_hop_on(packet)));
         assert_eq!(relay.free_slots(), 3);
@@ -159,7 +159,7 @@ fn a_null_bitmap_aborts() {
     assert_eq!(a.free_slots(), 4);
 }
 
-/// §6.3: a null bitmap that passes through cleans up on its way.
+/// §6.3: a null bitmap that passes through removes the state on its path.
 #[test]
 fn a_null_bitmap_ends_the_path() {
     let (mut a, mut relay) = pair();
@@ -422,7 +422,7 @@ fn made_up(n: u16) -> (Address, Vec<u8>) {
     (Address::Short(0x4000 + n), emit(header, &body))
 }
 
-/// RFC 8931 §6.3: a stalled datagram gives way; a first fragment is easy to forge.
+/// RFC 8931 §6.3: a stalled datagram is evicted, because a first fragment is easy to forge.
 #[test]
 fn first_fragments_from_anywhere_keep_nobody_out() {
     let mut c = recovering(RecoveryConfig::default());

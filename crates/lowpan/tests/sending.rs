@@ -50,7 +50,7 @@ fn hold_for_queue(node: &mut Node) -> redpoll_lowpan::SlotId {
     slot
 }
 
-/// Fewer bytes than asked for is not a shorter segment.
+/// Fewer bytes than requested do not make a shorter segment.
 #[test]
 fn a_short_read_counts_as_gone() {
     struct Short;
@@ -125,7 +125,7 @@ fn payload_is_read_when_the_frame_is_built() {
         assert_eq!(source.reads, n);
         node.on_frame_done(T0, true);
     }
-    // A segment without payload reads nothing.
+    // For a segment without payload no bytes are read.
     node.poll_event();
     assert!(node.start_segment(T0, segment(2, ip(6), 0).0));
     assert!(next_frame(&mut node, T0, &mut source).is_some());

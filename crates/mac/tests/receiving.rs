@@ -80,7 +80,7 @@ fn sequence_numbers_wrap_and_neighbours_restart() {
         assert!(b.hear(&frame).is_some(), "frame {i}");
         b.pass(3_000);
     }
-    // The number last heard again, after 255 frames that went elsewhere.
+    // The last received number again, after 255 frames to other receivers.
     let again = data(PEER, ME, 999u32 as u8, b"another");
     assert!(b.hear(&again).is_some());
     // Restarted with the same number and the same first words.

@@ -1,5 +1,5 @@
-//! Secured frames between two MACs: repetitions, replays, and whatever may happen to the
-//! bytes between them.
+//! Secured frames between two MACs: repetitions, replays, and arbitrary changes of the bytes in
+//! transit.
 #![cfg(feature = "security")]
 
 use crate::bench;
@@ -109,7 +109,7 @@ fn a_repetition_is_a_duplicate_and_later_the_same_bytes_are_a_replay() {
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.mac.counters().rx_duplicates, 1);
     assert_eq!(b.refused(Refusal::Replayed), 0);
-    // A repetition would not come this late.
+    // A repeated frame would not arrive this late.
     b.now = Instant::from_secs(5);
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.refused(Refusal::Replayed), 1);

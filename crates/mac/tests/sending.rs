@@ -1,4 +1,4 @@
-//! A frame's way to the air, on a radio with hardware Imm-ACKs: the order of works, CSMA-CA,
+//! The path of a frame to the air, on a radio with hardware Imm-ACKs: the order of works, CSMA-CA,
 //! retries, and the events for the layer above.
 
 use crate::bench;

@@ -1,4 +1,4 @@
-//! A radio that leaves acknowledgements to the MAC, both ways.
+//! A radio that leaves acknowledgements to the MAC, in both directions.
 
 use crate::bench;
 

@@ -37,7 +37,7 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Returns a loader that calls `on_hang` with an explanation, in a thread of its own, when a
+    /// Returns a loader that calls `on_hang` with an explanation, in a separate thread, when a
     /// module has run for longer than the scenario allows. The module cannot be stopped: `on_hang`
     /// must end the process.
     pub fn new(on_hang: impl Fn(&str) + Send + 'static) -> Modules {

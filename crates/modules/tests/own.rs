@@ -22,7 +22,7 @@ fn of<'a>(lines: &'a [PrintedLine], node: usize, word: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Frames go both ways over the medium; a node out of range receives none.
+/// Frames pass in both directions over the medium; a node out of range receives none.
 #[test]
 fn modules_exchange_frames() {
     let module = compile("frames", &[]);

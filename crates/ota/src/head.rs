@@ -5,7 +5,7 @@ use core::str;
 
 use crate::Refused;
 
-/// Bytes of the longest entity tag that is kept, quotes included.
+/// Bytes of the longest entity tag that is stored, including quotes.
 pub const ETAG_MAX: usize = 40;
 
 /// A strong entity tag (RFC 9110 §8.8.3): the server's name for a version of the image.

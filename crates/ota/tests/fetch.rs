@@ -55,7 +55,7 @@ fn the_whole_or_the_part_that_was_asked_for() {
     assert_eq!(begins(half(), whole), Ok((0, true)));
     let rest = part("Content-Range: bytes 512-999/1000\r\nETag: \"v1\"");
     assert_eq!(begins(half(), &rest), Ok((512, true)));
-    // A shorter part than was asked for.
+    // A shorter part than requested.
     let some = part("Content-Range: bytes 512-599/1000\r\nETag: \"v1\"\r\nContent-Length: 88");
     assert_eq!(begins(half(), &some), Ok((512, false)));
     let interim = format!("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n{rest}");
@@ -101,7 +101,7 @@ fn answers_of_no_use() {
     refused("ICY 200 OK\r\n\r\n", Refused::Malformed);
     let long = format!("HTTP/1.1 200 OK\r\nX: {}", "x".repeat(HEAD_MAX));
     refused(&long, Refused::HeadTooLong);
-    // Interim answers without end come to an end with the connection, not with memory.
+    // Interim answers without end are limited by the end of the connection, not by memory.
     let mut fetch = Fetch::new(half());
     for _ in 0..1_000 {
         assert_eq!(fetch.head(b"HTTP/1.1 100 Continue\r\n\r\n"), Ok(None));

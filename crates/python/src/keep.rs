@@ -1,4 +1,4 @@
-//! Many runs, and the file that they are kept in: sweeps, and the search for a goal.
+//! Many runs, and the results file in which they are stored: sweeps, and the search for a goal.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ pub struct Kept {
 pub struct Store<'a> {
     /// Path of the file.
     pub path: &'a str,
-    /// The fingerprint of the sources under which it keeps runs.
+    /// The fingerprint of the sources with which the runs are stored.
     pub fingerprint: &'a str,
 }
 
@@ -61,7 +61,7 @@ fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
 }
 
 impl Kept {
-    /// Returns the results file. A panic elsewhere leaves the file itself intact.
+    /// Returns the results file. A panic in another thread leaves the file itself intact.
     fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
     }

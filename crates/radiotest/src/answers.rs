@@ -1,4 +1,4 @@
-//! The radio's behaviour after a frame that asks for an acknowledgement.
+//! The radio's behaviour after a frame that requests an acknowledgement.
 
 use redpoll_base::Duration;
 use redpoll_mac::RadioResult;
@@ -16,7 +16,7 @@ fn ack(pending: bool, off_by: u8) -> What {
     What::Ack { pending, off_by }
 }
 
-/// Loads and sends a frame that asks for an acknowledgement; returns its length and result.
+/// Loads and sends a frame that requests an acknowledgement; returns its length and result.
 fn ask(bench: &mut Bench<'_>) -> Result<(usize, RadioResult, Duration), String> {
     let frame = frames::from_radio(bench.dsn(), true, 40);
     bench.load(&frame)?;

@@ -12,10 +12,10 @@ use crate::{Finding, Limits, Outcome};
 
 /// A radio that takes longer than this over a work is not going to end it.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// After so long nothing is on the air any more, and everything has been reported.
+/// Time after which no frame is on the air, and all events have been reported.
 const QUIET: Duration = Duration::from_millis(12);
 
-/// A frame that the radio has handed over.
+/// A frame that the radio has delivered.
 pub(crate) struct Heard {
     pub(crate) info: RxInfo,
     pub(crate) frame: Vec<u8>,

@@ -5,7 +5,7 @@ use crate::{IDENTITY, TESTER};
 
 /// Data, PAN ID compression, short source address.
 const DATA: u16 = 0x8041;
-/// Command, PAN ID compression, acknowledgement asked for, short addresses.
+/// Command, PAN ID compression, acknowledgement requested, short addresses.
 const COMMAND: u16 = 0x8863;
 const TO_SHORT: u16 = 2 << 10;
 const TO_EXTENDED: u16 = 3 << 10;

@@ -54,9 +54,9 @@ pub(crate) fn undisturbed(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// After the assessment, the frame's time; between them aTurnaroundTime at most (IEEE
-/// 802.15.4-2006 §6.9.2), and a radio may be quicker. A radio with CSMA-CA of its own begins with
-/// a backoff, of no length perhaps.
+/// The frame begins after the assessment; between them at most aTurnaroundTime passes (IEEE
+/// 802.15.4-2006 §6.9.2), and a radio may be quicker. A radio with its own CSMA-CA begins with a
+/// backoff, which may be zero.
 pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     let frame = frames::from_radio(bench.dsn(), false, 110);
     bench.load(&frame)?;
@@ -144,7 +144,7 @@ pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     bench.load(&frame)?;
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     for number in 0..14 {
-        // A symbol between two of them, in which no assessment of eight finds nothing.
+        // A symbol between two frames, in which none of eight assessments finds the channel clear.
         bench.tester().send_after(us(500 + number * 4_272), &other);
     }
     bench.wait(us(2_500))?;

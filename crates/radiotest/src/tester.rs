@@ -25,7 +25,7 @@ pub struct Seen {
     pub frame: Option<Vec<u8>>,
 }
 
-/// The answer to each frame that asks for an acknowledgement.
+/// The answer to each frame that requests an acknowledgement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// Delay from the end of the frame to the first symbol of the answer.

@@ -121,7 +121,7 @@ fn a_window_has_room_for_a_segment() {
     );
 }
 
-/// A controller that returns nothing gets the window of RFC 5681 and RFC 6582, and receives all
+/// A controller that returns no window gets the window of RFC 5681 and RFC 6582, and receives all
 /// events.
 #[test]
 fn without_an_answer_it_is_new_reno() {

@@ -27,7 +27,7 @@ pub struct Body<B> {
     events: u8,
     /// The application was refused room to send.
     starved: bool,
-    /// The application has nothing more to send.
+    /// Whether the application will send no more data.
     pub closing: bool,
     /// Whether the peer has ended its direction.
     pub ended: bool,

@@ -56,7 +56,7 @@ pub trait Protocol {
     /// Returns the port of a new connection; `is_free` says which ports are free.
     fn port(&mut self, rng: &mut Rng, is_free: impl Fn(u16) -> bool) -> Option<u16>;
 
-    /// Opens a connection. Its SYN is the first segment that it is asked for.
+    /// Opens a connection. Its SYN is the first segment that the stack requests from it.
     fn connect(&mut self, now: Instant) -> Self::Control;
 
     /// Handles a segment for a listening port and no connection. Returns the connection that it

@@ -1,4 +1,4 @@
-//! Two nodes' smoltcp, with nothing between them but a wire that loses a packet now and then.
+//! Two nodes with smoltcp, and between them a wire that loses a packet from time to time.
 #![cfg(feature = "smoltcp")]
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
@@ -58,7 +58,7 @@ impl Wire {
         wire
     }
 
-    /// Everything that can happen now, and then the next thing that is due.
+    /// Handles all events that are possible now, and then advances to the next due time.
     fn step(&mut self) -> bool {
         let mut counters = NodeCounters::default();
         let mut any = false;

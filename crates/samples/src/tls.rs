@@ -109,7 +109,7 @@ struct Checked<R, V> {
 
 impl<R: CryptoRngCore, V: TlsVerifier<Aes128GcmSha256>> CryptoProvider for Checked<R, V> {
     type CipherSuite = Aes128GcmSha256;
-    // The clients here sign nothing.
+    // These clients make no signatures.
     type Signature = &'static [u8];
 
     fn rng(&mut self) -> impl CryptoRngCore {

@@ -151,7 +151,7 @@ fn stock_blip_does_not_keep_a_connection() {
 }
 
 /// Checks the host end of a downstream flow: with a node's window of 40 bytes and writes of 48
-/// bytes, Linux sends segments of 8, one for each round trip and the probe timer's 200 ms.
+/// bytes, Linux sends segments of 8 bytes, one for each round trip and the probe timer's 200 ms.
 #[test]
 fn a_window_of_one_short_segment_makes_linux_send_scraps() {
     let run = |window: &str| {

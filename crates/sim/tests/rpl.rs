@@ -29,9 +29,9 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
     all.filter(|index| parent(*index).is_none()).collect()
 }
 
-/// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a cold
-/// start. Collisions make links look bad. If nodes changed parents for that, the DAOs of their
-/// sub-DODAGs would make for more collisions.
+/// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a
+/// cold start. Collisions then make good links look bad. If nodes changed parents for this reason,
+/// the DAOs of their sub-DODAGs would cause more collisions.
 #[test]
 fn a_mesh_under_load_keeps_its_routes() {
     for (seed, mode) in [(1, "storing"), (2, "storing"), (1, "non-storing")] {

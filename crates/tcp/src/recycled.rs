@@ -22,7 +22,7 @@ use crate::{
 /// Number of connections that are remembered; nodes have fewer slots.
 const MOST: usize = 8;
 
-/// Value that stands for SND.NXT and RCV.NXT of a frozen connection, because any of its packets may
+/// Value in place of SND.NXT and RCV.NXT of a frozen connection, because any of its packets may
 /// arrive late.
 const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
 

@@ -34,7 +34,7 @@ fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u
     t.ms() - start
 }
 
-/// FIN-WAIT-1 and a window that stays closed; every probe is answered.
+/// Checks FIN-WAIT-1 with a window that stays closed, while every probe is answered.
 #[test]
 fn a_peer_that_takes_nothing_holds_no_orphan() {
     let mut t = Host::established(&plain(), 462, 0);

@@ -180,7 +180,7 @@ impl Rig {
             Happening::Timeout => {
                 let at = self.t.conn.poll_at().map_or(now, |wake| wake.at);
                 let ms = at.as_millis().max(now.as_millis()) - 1000;
-                // Sends nothing: the link is busy.
+                // Sends no segment: the link is busy.
                 self.t.skip_to(ms);
             }
             Happening::Close => self.t.close(),

@@ -13,7 +13,7 @@ use redpoll_wire::tcp::Flags;
 const OWN: [Addr; 3] = [Addr([0x0a; 16]), Addr([0x1a; 16]), Addr([0x2a; 16])];
 const PEERS: [Addr; 2] = [Addr([0x0b; 16]), Addr([0x4b; 16])];
 const PORTS: [u16; 2] = [80, 81];
-/// The unspecified address, which stands for every address.
+/// The unspecified address, which represents every address.
 const ANY: Addr = Addr([0; 16]);
 
 struct World {

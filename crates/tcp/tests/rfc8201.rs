@@ -119,7 +119,7 @@ fn a_silent_path_is_found_by_two_timeouts() {
     assert_eq!(t.sent().last().unwrap().payload().len(), 1208);
 }
 
-/// An outage without large outstanding segments shows nothing about the path MTU.
+/// Checks an outage without large outstanding segments, which shows nothing about the path MTU.
 #[test]
 fn an_outage_with_small_segments_does_not_shrink_them() {
     let mut t = host(&config(), true);

@@ -20,7 +20,7 @@ fn established() -> Host {
 #[test]
 fn data_goes_both_ways_across_the_sequence_wrap() {
     let mut t = established();
-    // Our numbers wrap at 100, the peer's at 10.
+    // Our sequence numbers wrap after 100 bytes, the peer's after 10.
     t.write(&[b'x'; 250]);
     recv!(t, seq 1, ack 1, len 100);
     recv!(t, seq 101, ack 1, len 100);

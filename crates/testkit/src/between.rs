@@ -317,7 +317,7 @@ impl Between {
                 fields.flags = fields.flags.with(Flags(input.byte() & bits.0));
             }
             5 => {
-                // The same bytes, cut elsewhere.
+                // The same bytes, cut at another place.
                 let cut = usize::from(input.word()) % (payload.len() + 1);
                 payload.drain(..cut);
                 fields.seq += cut as u32;
@@ -382,7 +382,7 @@ impl Between {
             // RFC 5961 §5.2: an acknowledgment that is too old, or of data that were not sent yet.
             1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),
             2 => fields.ack = fields.ack + (1 << 17) + u32::from(input.word()),
-            // RFC 9293 §3.10.7.4: no acknowledgment at all.
+            // RFC 9293 §3.10.7.4: a segment without the ACK flag.
             _ => fields.flags = Flags::PSH,
         }
         self.arrive(side, &encode(side, &fields, &payload));

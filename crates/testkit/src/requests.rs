@@ -1,4 +1,4 @@
-//! Requests of HTTP/1.x for `/`, with and without the fields that RFC 9112 asks for.
+//! Requests of HTTP/1.x for `/`, with and without the fields that RFC 9112 requires.
 
 /// Returns requests for `/`, each with whether a server must refuse it with 400: because of a Host
 /// field that is missing, repeated or invalid (RFC 9112 §3.2), or of a space between a field's name

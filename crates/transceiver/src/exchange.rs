@@ -36,8 +36,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// Makes an exchange in which nothing has happened yet: the radio listens, and accepts no frame
-    /// as its own.
+    /// Makes an exchange without events so far: the radio listens, and accepts no frame as its own.
     pub const fn new() -> Exchange {
         Exchange {
             transmit: Cell::new(None),

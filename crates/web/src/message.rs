@@ -14,7 +14,7 @@ pub enum FromServer<'a> {
     Hello(&'a Hello),
     /// Present state of nodes and connections; earlier frames are not available.
     Scene(&'a Scene),
-    /// Nodes and connections as they are now; frames before this are not to be had.
+    /// The present state of nodes and connections; earlier frames are not available.
     State(State<'a>),
     /// The changes since the previous message.
     Changes(Changes<'a>),
@@ -285,7 +285,7 @@ pub struct EndRow(
 /// How the clock goes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Clock {
-    /// Whether the clock stands still.
+    /// Whether the clock is stopped.
     pub paused: bool,
     /// Virtual seconds in a real second; `None`: as fast as possible.
     pub speed: Option<f64>,
@@ -313,7 +313,7 @@ pub struct Answer {
 pub struct FromPage {
     /// Number that the answer repeats.
     pub id: u32,
-    /// Token of the run; requests that change nothing need none.
+    /// Token of the run; requests without changes need none.
     #[serde(default)]
     pub token: String,
     /// The request.

@@ -51,10 +51,10 @@ impl PageServer {
         self.address
     }
 
-    /// Begins to answer, in a thread of its own, which ends with the process.
+    /// Begins to answer, in a separate thread, which ends with the process.
     ///
     /// # Errors
-    /// The operating system's: it refuses another thread.
+    /// The operating system refuses another thread.
     pub fn start(self) -> io::Result<Page> {
         let page = Page::default();
         let router = router(self.kind, page.clone());

@@ -1,4 +1,4 @@
-//! The server: a thread of its own, with the page in it.
+//! The server: a separate thread, which also serves the page.
 
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
@@ -34,7 +34,7 @@ use crate::story::Story;
 const NEWS: usize = 8;
 /// Length of the longest message of a page, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// A browser that takes nothing and answers no ping for this long is disconnected.
+/// A browser that reads no data and answers no ping for this time is disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PING: Duration = Duration::from_secs(5);
 /// Requests of pages that wait for the simulation.
@@ -108,7 +108,7 @@ impl Server {
         format!("http://{address}/#{}", self.token)
     }
 
-    /// Begins to answer, in a thread of its own, which ends with the desk.
+    /// Begins to answer, in a separate thread, which ends with the desk.
     ///
     /// # Errors
     /// [`ServerError::System`].

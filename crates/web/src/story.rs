@@ -91,10 +91,10 @@ pub enum StoryError {
     /// The file is not a recording.
     #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]
     NoRecording,
-    /// The recording is of another version of the program.
+    /// Another version of the program made the recording.
     #[error("is a recording of version {0}; this program reads version {VERSION}")]
     Version(u32),
-    /// A line of it cannot be used.
+    /// A line of the recording cannot be used.
     #[error("line {0} does not belong to a recording")]
     Line(u64),
 }

@@ -57,7 +57,7 @@ impl Crowd {
                     return;
                 }
                 for stream in &mut streams {
-                    // A client that was disconnected does nothing any more.
+                    // A client that was disconnected does nothing more.
                     let _ = match habit {
                         Habit::Silent => Ok(0),
                         Habit::Half if index > 0 => Ok(0),
@@ -182,7 +182,7 @@ fn a_page_of_text_that_nobody_writes_is_refused_after_a_while() {
     let address = server.address();
     let page = server.start().unwrap();
     assert!(get(address, "/").starts_with("HTTP/1.1 503"));
-    // Clients that have gone are not asked for again.
+    // No page is requested for clients that have gone.
     thread::sleep(Duration::from_millis(100));
     page.answer(String::new());
     assert!(!page.is_asked());

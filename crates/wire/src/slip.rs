@@ -1,8 +1,7 @@
 //! SLIP (RFC 1055): packets on a serial line.
 //!
-//! A packet ends with END; an END within it is sent as ESC ESC_END, an ESC as ESC ESC_ESC.
-//! The line says nothing of what was lost or damaged: that is for the checksums of what it
-//! carries.
+//! A packet ends with END; an END within it is sent as ESC ESC_END, an ESC as ESC ESC_ESC. The line
+//! does not detect lost or damaged bytes: the checksums of the packets do.
 
 const END: u8 = 0xc0;
 const ESC: u8 = 0xdb;

@@ -1,12 +1,10 @@
-//! etherparse and smoltcp read what we write, and read it as we do.
+//! etherparse and smoltcp parse the packets that Redpoll writes, with the same results as Redpoll.
 //!
-//! They are asked only where they are right. smoltcp 0.12 knows no context
-//! without a CID byte, forgets `00ff:fe00` in 16-bit addresses under a context
-//! and keeps 16 of a flow label's 20 bits; when sending it drops the traffic
-//! class. It also misreads a compressed UDP destination port, whether 4 or 8
-//! bits remain of it. So here it reads stateless addresses, the ECN and DSCP
-//! fields, and UDP ports of which at most the source's is compressed; the rest
-//! is left to tshark.
+//! The tests leave out the fields in which these parsers have faults. smoltcp 0.12 supports no
+//! context without a CID byte, omits `00ff:fe00` in 16-bit addresses with a context, and keeps 16
+//! of a flow label's 20 bits; when sending it drops the traffic class. It also misreads a compressed
+//! UDP destination port, of 4 or of 8 bits. So smoltcp reads stateless addresses, the ECN and DSCP
+//! fields, and UDP ports of which at most the source's is compressed; tshark checks the rest.
 
 use crate::common;
 
@@ -146,7 +144,7 @@ proptest! {
         let theirs = etherparse::Ipv6ExtensionsSlice::from_slice(number(0).into(), &payload);
         match (ours, theirs) {
             (Ok((upper, at)), Ok((_, number, rest))) => {
-                // etherparse keeps one header of each kind and stops at the next.
+                // etherparse stores one header of each kind and stops at the next.
                 let next = ipv6::skip_extension_headers(number.0, rest);
                 prop_assert_eq!(next, Ok((upper, at - (payload.len() - rest.len()))));
             }

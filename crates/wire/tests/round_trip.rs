@@ -342,7 +342,7 @@ proptest! {
             prop_assert_eq!(&headers[..done.written], &whole[..done.written]);
         }
 
-        // Marking changes ECN and nothing else.
+        // Marking changes only ECN.
         prop_assert_eq!(iphc::ecn(&bytes), Some(ip.ecn));
         let marked = iphc::mark_ce(&mut bytes);
         prop_assert_eq!(marked, ip.ecn.is_capable());

@@ -1,9 +1,8 @@
-//! Wireshark's dissector reads our frames: it finds the fields that we meant,
-//! right check sequences and checksums, and nothing malformed.
+//! Wireshark's dissector parses Redpoll's frames: it finds the intended field values, right check
+//! sequences and checksums, and no malformed frame.
 //!
-//! A UDP checksum covers both addresses and ports, so tshark's verdict on it
-//! is one on the whole decompression. Where tshark is missing the tests print a
-//! notice and check nothing.
+//! A UDP checksum covers both addresses and ports, so tshark's verdict on the checksum checks the
+//! whole decompression. Without tshark the tests print a notice and check nothing.
 
 use crate::common;
 
@@ -22,7 +21,8 @@ use std::process::Command;
 const PAN: u16 = 0x7270;
 const SRC: Address = Address::Short(0x11);
 const DST: Address = Address::Extended([0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0xc7]);
-/// A port without a dissector of its own, which would not like our payloads.
+/// A port for which Wireshark has no dissector, because a dissector would reject the test's
+/// payloads.
 const PORT: u16 = 40_123;
 const HOST: Addr = Addr([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
@@ -161,7 +161,7 @@ fn packets() -> Vec<(Ipv6Header, UdpHeader)> {
     let mut packets = Vec::new();
     for (i, src) in sources.into_iter().enumerate() {
         for (j, dst) in destinations.into_iter().enumerate() {
-            // Two factors in full, the others in turn.
+            // All combinations of two factors, with the values of the other factors in turn.
             let k = packets.len();
             let (dscp, ecn, flow_label) = classes[(i + 2 * j) % classes.len()];
             let (src_port, dst_port) = ports[(i + j) % ports.len()];
@@ -520,7 +520,7 @@ fn frames_of_every_addressing() {
             pan(header.dst_pan),
             short(header.dst),
             extended(header.dst),
-            // An elided one is shown as the receiver's, or not at all.
+            // An elided PAN ID is shown as the receiver's, or not at all.
             if row[6].is_empty() && header.src_pan == header.dst_pan {
                 String::new()
             } else {

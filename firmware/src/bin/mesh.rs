@@ -164,8 +164,8 @@ struct Station {
     watches: Watches,
 }
 
-/// Measurements by step. Those of steps with a packet's bytes are divided by whether the packet
-/// took several frames.
+/// Measurements by step. Steps with a packet's bytes are measured separately for packets of one
+/// frame and of several frames.
 struct Watches([[Watch; 2]; Step::ALL.len()]);
 
 #[derive(Default)]
@@ -470,7 +470,7 @@ fn post(world: &mut World, client: &mut Speaker, server: &mut Speaker, body: &[u
     world.stations[LEAF].node.expect_packets(false);
 }
 
-/// Opens the connection; nothing of it is counted.
+/// Opens the connection; its segments are not counted.
 fn connect(world: &mut World, listener: ListenerId) -> (ConnId, ConnId) {
     let remote = Endpoint::new(address(ROOT), PORT);
     let Ok(id) = world.stations[LEAF].node.tcp_connect(world.now, remote) else {

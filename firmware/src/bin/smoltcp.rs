@@ -21,7 +21,7 @@ const BUFFER: usize = 1_848;
 /// The longest frame without its check sequence.
 const FRAME: usize = 125;
 
-/// A radio of which the compiler knows nothing.
+/// A radio whose behaviour the compiler cannot know.
 struct Radio {
     frame: [u8; FRAME],
 }

@@ -25,7 +25,7 @@ use redpoll_firmware as image;
 const INPUT: usize = 1_024;
 const OUTPUT: usize = 512;
 
-/// A stream of which the compiler knows nothing.
+/// A stream whose behaviour the compiler cannot know.
 struct Line {
     written: usize,
 }

@@ -39,7 +39,7 @@ fn load(address: u32) -> u32 {
 }
 
 fn store(address: u32, value: u32) {
-    // SAFETY: as above; the registers written do nothing to memory.
+    // SAFETY: as above; writing these registers does not change memory.
     unsafe { register(address).write_volatile(value) }
 }
 
@@ -52,7 +52,7 @@ const RESET_REQUEST: u32 = 0x05fa_0004;
 
 /// Initialises the board's serial line and the interrupt that ends its wait.
 pub fn start<B: Board>() {
-    // SAFETY: nothing is handled in an interrupt, so none may be taken.
+    // SAFETY: no interrupt has a handler, so no interrupt may be taken.
     unsafe { asm!("cpsid i", options(nomem, nostack)) };
     B::start();
     store(ENABLE, 1 << B::INTERRUPT);

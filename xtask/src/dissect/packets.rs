@@ -138,7 +138,7 @@ fn tcp(rng: &mut Rng, most: usize) -> Vec<u8> {
         options.extend([1, 1, 5, 18]);
         options.extend(rng.bytes(16));
     }
-    // Ports without a protocol of their own.
+    // Ports without an assigned protocol.
     let mut segment = vec![0xc0, rng.byte(), 0xc1, rng.byte()];
     segment.extend(rng.bytes(8));
     segment.extend([(5 + options.len() as u8 / 4) << 4, rng.byte()]);

@@ -14,12 +14,12 @@ pub const COMMENTS: &str = "comments";
 /// Files of the command line that contain one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
-/// Returns the part of a document that counts.
+/// Returns the part of a document that is checked.
 ///
-/// Records of the past stay as they were written: a decision (`docs/adr`) and the history of
-/// the versions before 0.1.0 give the reasons in the words of their time. The title and the
-/// summary of a decision count, which describe it for readers of today, and the introduction
-/// of the history. A decision without a summary counts as a whole.
+/// Records of the past stay unchanged: a decision (`docs/adr`) and the history of the versions
+/// before 0.1.0 give the reasons in the words of their time. The title and the summary of a
+/// decision are checked, because they describe it for readers of today, and so is the introduction
+/// of the history. A decision without a summary is checked as a whole.
 fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
     let end = if path.starts_with("docs/adr") {
         text.find("\n> ").and_then(|summary| {

@@ -38,14 +38,14 @@ pub(super) struct Measured {
     pub(super) security: Security,
     /// Or why not.
     pub(super) instructions: Result<PerSegment, String>,
-    /// Counted steps; empty if nothing could be run.
+    /// Counted steps; empty if no image could be run.
     pub(super) steps: Vec<Step>,
     /// Instructions a segment of the TCPs to compare with.
     pub(super) rivals: Vec<Rival>,
 }
 
 impl Measured {
-    /// Checks that nothing is larger or slower than promised, and that nothing may panic.
+    /// Checks that no image is larger or slower than promised, and that no image may panic.
     pub(super) fn check(self, workspace: &Workspace) -> Outcome {
         snapshot::compare(workspace, &self.snapshot())?;
         if !self.steps.is_empty() {

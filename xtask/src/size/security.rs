@@ -28,7 +28,7 @@ pub struct Security {
     pub panics: Vec<String>,
     /// Places of the ciphers' crates, which index arrays of constant length.
     foreign_panics: Vec<String>,
-    /// Counted frames; empty if nothing could be run.
+    /// Counted frames; empty if no image could be run.
     frames: Vec<Frame>,
 }
 

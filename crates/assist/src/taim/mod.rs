@@ -118,7 +118,7 @@ pub struct Released<H> {
     pub handle: H,
     /// Time for which the packet waited.
     pub waited: Duration,
-    /// Time from when it was due until the caller asked for it.
+    /// Delay between the time at which the packet was due and the caller's request for it.
     pub late: Duration,
 }
 

@@ -47,7 +47,7 @@ fn what_is_longer_than_the_window_waits_and_goes_on_in_full_pieces() {
         down((seq, UP), flags).payload(&bytes(at, len))
     };
     assert_eq!(crosses(&mut engine, NOW, &data), [piece(0, 40, ACK)]);
-    // More of it waits for the node, whatever the host sends.
+    // The node's window holds back the remaining bytes, whatever the host sends.
     assert_eq!(crosses(&mut engine, NOW, &piece(100, 48, ACK | PSH)), []);
     assert_eq!(engine.waiting(), 108);
     for (acked, at, len, flags) in [

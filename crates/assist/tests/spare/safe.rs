@@ -1,6 +1,6 @@
-//! Networks that lose and double, and ends that lie: every byte arrives as it was sent and in
-//! its order, nothing is acknowledged that its receiver does not have, a node is sent no more
-//! than its window, and memory is bounded.
+//! Networks that lose and duplicate packets, and ends that send false numbers: every byte arrives
+//! as it was sent and in order, no byte is acknowledged that its receiver does not have, a node is
+//! sent no more than its window, and memory is limited.
 
 use std::collections::VecDeque;
 
@@ -41,7 +41,7 @@ struct Net {
     now: Instant,
     node: End,
     host: End,
-    /// Packets on their way to the border, and beyond it.
+    /// Packets in transit to the border router, and packets that have passed it.
     to_border: VecDeque<Tcp>,
     /// The end of the data forwarded to the node.
     passed: u32,

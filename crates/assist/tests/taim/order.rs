@@ -113,7 +113,7 @@ enum Step {
         ack: u32,
         flags: u8,
     },
-    /// A segment of nobody's.
+    /// A segment that belongs to no connection.
     Forge {
         from: u8,
         port: u16,

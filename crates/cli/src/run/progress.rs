@@ -33,7 +33,7 @@ impl Progress {
         self.bar.suspend(print);
     }
 
-    /// Leaves nothing of it on the screen.
+    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

@@ -44,8 +44,8 @@ pub(super) struct Daemon {
     signals: Signals,
     metrics: Option<Page>,
     supervisor: Supervisor,
-    /// Number of packets that the kernel keeps in addition to those held here, before further
-    /// packets pass.
+    /// Number of packets that the kernel holds in addition to those held here, before it lets
+    /// further packets pass.
     margin: u32,
     limit: u32,
     late: Lateness,

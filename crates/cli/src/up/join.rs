@@ -15,7 +15,7 @@ const MTU: u16 = 1280;
 pub(super) enum Way {
     /// An interface in the network that the user is in.
     Tun,
-    /// An interface in a namespace of our own, in which we now are.
+    /// An interface in a new network namespace, in which this process is now.
     Namespace,
     /// No interface; forwards do with sockets.
     Forward,

@@ -68,7 +68,7 @@ impl SimulatedMesh {
         &mut self.world
     }
 
-    /// Something has happened to a connection that is forwarded.
+    /// Records an event of a forwarded connection.
     pub(super) fn forward(&mut self, event: &ForwardEvent) {
         self.connections.forward(self.world.now(), event);
     }
@@ -81,7 +81,7 @@ impl SimulatedMesh {
         self.world.add_trace(trace);
     }
 
-    /// Lines about nodes that run elsewhere.
+    /// Returns lines about nodes that run outside the simulator.
     pub(super) fn notices(&mut self) -> Vec<String> {
         lines::notices(&mut self.world)
     }

@@ -46,7 +46,7 @@ pub struct Transfer {
     pub first: Place,
     pub last: Place,
     pub attempts: u32,
-    /// Whether the frame was acknowledged, or asked for no acknowledgement.
+    /// Whether the frame was acknowledged, or requested no acknowledgement.
     pub arrived: bool,
     /// These are further attempts at a frame that has arrived already: its sender has not
     /// heard the acknowledgement.
@@ -317,7 +317,8 @@ impl Open {
         let Some((other, who)) = self.over.take() else {
             return;
         };
-        // Elsewhere in the mesh many send at the same time, and do no harm.
+        // Farther away in the mesh, many nodes transmit at the same time without an effect on this
+        // frame.
         if neighbours.contains(&(self.transfer.dst, who)) {
             self.transfer.collided.push(other);
         }

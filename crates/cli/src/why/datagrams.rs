@@ -41,8 +41,8 @@ pub enum Fate {
         last: Place,
         attempts: u32,
         hidden: Option<Place>,
-        /// Whether the last attempt was not acknowledged. If it was, the sender has not heard
-        /// that, or has nothing more to send because of a loss before it.
+        /// Whether the last attempt was not acknowledged. If it was acknowledged, the sender did
+        /// not receive the acknowledgement, or sends no more fragments because of an earlier loss.
         is_sure: bool,
     },
     /// Only the attempts count: those at a frame of a datagram that has arrived, or that was in

@@ -67,7 +67,7 @@ pub enum Limit {
 /// Maximum number of segments whose path is followed at the same time.
 const PATHS_MAX: usize = 64;
 
-/// The ways of segments, hop by hop.
+/// The paths of segments, hop by hop.
 #[derive(Clone, Debug, Default)]
 struct Paths {
     /// The newest last.

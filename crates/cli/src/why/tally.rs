@@ -2,10 +2,10 @@
 
 use super::air::Place;
 
-/// Events of each cause that are kept to show.
+/// Number of events of each cause that are kept for the output.
 const SHOWN_MAX: usize = 3;
 
-/// Something that took a flow's time.
+/// An event that delayed a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     /// The frames to look at, earlier first.

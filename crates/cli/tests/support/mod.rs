@@ -63,8 +63,8 @@ pub fn complaint(output: &Output) -> String {
     text.trim_end().to_owned()
 }
 
-/// Runs it with a terminal as standard error, and standard output elsewhere. Its exit code, and
-/// all that the terminal got.
+/// Runs the program with a terminal as standard error only. Returns its exit code, and the text
+/// that the terminal received.
 pub fn on_terminal(args: &[&str]) -> (i32, String) {
     let size = Winsize {
         ws_row: 40,

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 pub const USER: u32 = 64_321;
 pub const GROUP: u32 = 64_123;
 pub const USER_OPTION: &str = "64321:64123";
-/// `CAP_NET_ADMIN`, as /proc writes a set with nothing else.
+/// The set that contains only `CAP_NET_ADMIN`, as /proc writes it.
 pub const NET_ADMIN: &str = "0000000000001000";
 pub const NOTHING: &str = "0000000000000000";
 
@@ -160,7 +160,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
     panic!("the thread {tid} is never in a system call");
 }
 
-/// A value that stands for the address of the bytes of [`answer`].
+/// An argument that is replaced by the address of the bytes of [`answer`].
 pub const BYTES: u64 = u64::MAX - 1;
 
 /// Checks that the sandbox denies these calls to each thread; without the sandbox all of them are
@@ -183,7 +183,7 @@ pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
         let socket = ask(libc::SYS_socket, &socket, &[]);
         assert!(socket >= 0, "{name}: {socket}");
         let connected = ask(libc::SYS_connect, &[socket as u64, BYTES, 16], &address);
-        // Signal 0 only asks whether another one would be allowed.
+        // Signal 0 only checks whether another signal would be allowed.
         let parent = std::process::id().into();
         let signalled = ask(libc::SYS_kill, &[parent, 0], &[]);
         // A program that does not exist, and a question about this process.
@@ -246,7 +246,7 @@ pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
     }
 }
 
-/// Elsewhere registers have other names.
+/// On other processors the registers have other names.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn check_sandbox(_: &[Thread], _: &str, _: bool) {
     redpoll_testkit::skipped("check of what the sandbox denies: it traces x86-64 processes");

@@ -44,7 +44,7 @@ fn shapes(n: u16, queue: &str, user: &str) {
     let network = Network::new(n, [1, 1]);
     rules(queue);
     let free = bytes(&network);
-    // 50 packets a second leave, of both flows and both ways.
+    // In each second 50 packets leave, of both flows and in both directions.
     let daemon = Daemon::start(&[
         "--queue",
         queue,
@@ -70,7 +70,7 @@ fn shapes(n: u16, queue: &str, user: &str) {
     assert!(released() > 50.0, "{}", released());
     check_sandbox(&threads, &readable, true);
 
-    // The queue is taken again, which asks for the capability and for a new socket.
+    // The program opens the queue again, which requires the capability and a new socket.
     daemon.signal(Signal::SIGTSTP);
     until("it is not stopped", || {
         daemon.status("State:").starts_with('T')

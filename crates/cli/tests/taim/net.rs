@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A host in a namespace of its own: jobs run there.
+/// A host in a separate network namespace, in which jobs run.
 struct Place {
     jobs: Sender<Job>,
 }
@@ -71,7 +71,7 @@ fn address(n: u16, k: u16, last: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x7461, n, k, 0, 0, 0, last)
 }
 
-/// Carries packets between both, each way late by `delay`.
+/// Carries packets between both, in each direction with a delay of `delay`.
 fn carry(a: &Tun, b: &Tun, delay: Duration) {
     let mut ways: [VecDeque<(Instant, Vec<u8>)>; 2] = Default::default();
     let mut packet = vec![0; 65_536];
@@ -98,7 +98,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Network `n`, with nodes at these one-way delays in milliseconds.
+    /// Makes network `n`, with nodes at these one-way delays in milliseconds.
     pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
         flush();
         let forwarding = "/proc/sys/net/ipv6/conf/all/forwarding";
@@ -398,7 +398,7 @@ fn write(into: &Tun, bytes: &[u8]) {
     }
 }
 
-/// Returns the number of segments for that address that have come out of an interface.
+/// Returns the number of segments for that address that have left an interface.
 fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
     let mut out = [0; 2_048];
     let mut count = 0;

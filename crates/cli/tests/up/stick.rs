@@ -16,8 +16,8 @@ use redpoll_linux::radio::rcp::packed;
 use redpoll_linux::radio::spinel::{Command, Message, property, radio_caps, status};
 use redpoll_wire::hdlc::Frame;
 
-/// Answers at the other end of `line` until that ends, or `ends` gets something. Each request is
-/// reported to `asked`.
+/// Answers requests at the other end of `line` until the line ends, or `ends` receives a message.
+/// Each request is reported to `asked`.
 pub fn serve(mut line: File, ends: &Receiver<()>, asked: &Sender<()>) {
     let mut decoder = Decoder::default();
     let mut buffer = [0; 512];
@@ -72,7 +72,8 @@ pub struct Stick {
 impl Stick {
     pub fn plug_in(link: &Path, owner: u32) -> Stick {
         let pty = openpty(None, None).expect("a pseudo-terminal");
-        // A program that inherits them keeps the line alive after it was pulled out.
+        // A program that inherits the descriptors keeps the line open after the stick was pulled
+        // out.
         for end in [pty.master.as_fd(), pty.slave.as_fd()] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         }
@@ -83,7 +84,7 @@ impl Stick {
         let (ends, end) = channel();
         let (sender, asked) = channel();
         let thread = std::thread::spawn(move || {
-            // Kept open, or the line would end while no program has it.
+            // This end stays open, because the line would end while no program has it open.
             let _slave = pty.slave;
             serve(File::from(pty.master), &end, &sender);
         });

@@ -1,6 +1,6 @@
-//! A capture of another stack, as one might look: extended addresses, headers compressed in other
-//! ways in either direction, fragments, check sequences and no metadata of the radio. It is
-//! written here byte by byte from the standards, by nothing of Redpoll.
+//! A capture of another stack, as it could look: extended addresses, headers that are compressed in
+//! other ways in each direction, fragments, check sequences, and no metadata of the radio. The test
+//! writes it byte by byte from the standards, without Redpoll's code.
 
 use pcap_file::DataLink;
 use serde_json::Value;

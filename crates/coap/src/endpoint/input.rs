@@ -113,7 +113,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7252 §5.2.2 and §5.2.3: a response in a message of its own.
+    /// RFC 7252 §5.2.2 and §5.2.3: a response in a separate message.
     fn on_separate(&mut self, now: Instant, from: Peer, mut packet: Packet, confirmable: bool) {
         let id = packet.header.message_id;
         let serial = self.with_token(from, packet.get_token());

@@ -31,7 +31,7 @@ pub struct RequestId(u32);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct IncomingId(u32);
 
-/// Something that the application should know.
+/// An event for the application.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Event {
     /// A request is answered.

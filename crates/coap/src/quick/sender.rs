@@ -23,7 +23,7 @@ pub enum QuickAnswer {
     GoesOn,
     /// The server has the whole body.
     Done,
-    /// The server does not take it.
+    /// The server refuses the body.
     Refused,
 }
 
@@ -112,7 +112,7 @@ impl QuickSender {
         packet.header.set_type(MessageType::NonConfirmable);
         packet.header.message_id = self.next_id;
         self.next_id = self.next_id.wrapping_add(1);
-        // §6: each message is a request of its own.
+        // §6: each message is a separate request.
         let mut token = self.tag.to_be_bytes().to_vec();
         token.extend((self.rng.next_u32() as u16).to_be_bytes());
         packet.set_token(token);

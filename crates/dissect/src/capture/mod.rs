@@ -76,7 +76,7 @@ pub struct Record {
 
 /// First bytes of a pcapng file: the type of a section header block.
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-/// Bytes of a record that are kept at most, the limit of libpcap.
+/// Maximum number of stored bytes of a record, as in libpcap.
 pub(crate) const RECORD_MAX: usize = 262_144;
 /// Records from which the meaning of their last bytes is found out.
 const AHEAD: usize = 16;

@@ -244,7 +244,7 @@ impl Reader {
                 "a frame of an interface without a description".to_owned(),
             ));
         };
-        // A Simple Packet Block has no captured length of its own.
+        // A Simple Packet Block has no captured length.
         let limit = match (kind, interface.snap) {
             (block::SIMPLE, 0) => original,
             (block::SIMPLE, snap) => original.min(snap),

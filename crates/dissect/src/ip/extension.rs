@@ -58,7 +58,7 @@ impl Walk {
         while walk.extensions.len() < HEADERS_MAX && !walk.is_fragment {
             let rest = payload.get(walk.at..).unwrap_or_default();
             let units = match walk.upper {
-                // RFC 8200 §4.1: a hop-by-hop header stands first only.
+                // RFC 8200 §4.1: a hop-by-hop header may only be the first.
                 next_header::HOP_BY_HOP if walk.at != 0 => break,
                 next_header::HOP_BY_HOP | next_header::ROUTING | next_header::DST_OPTIONS => {
                     rest.get(1).map(|units| usize::from(*units) + 1)

@@ -31,7 +31,7 @@ pub struct Expanded {
     pub written: usize,
     /// For each compressed IPv6 header, the outermost first, its unknown contexts.
     pub unknown: Vec<Unknown>,
-    /// Contexts that were used: bit n stands for context n.
+    /// Contexts that were used: bit n is for context n.
     pub used: u16,
     /// Whether a UDP checksum was elided; it is zero in the packet.
     pub is_udp_elided: bool,

@@ -24,7 +24,7 @@ pub struct Mesh {
     pub hops_left: u8,
     pub originator: Address,
     pub last: Address,
-    /// Whether the hops left are in a byte of their own.
+    /// Whether the number of remaining hops is in a separate byte.
     is_deep: bool,
 }
 

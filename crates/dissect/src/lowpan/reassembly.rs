@@ -57,7 +57,7 @@ pub struct Reassembly {
 
 impl Reassembly {
     /// Adds a frame's part of a datagram. `covered` is the number of uncompressed bytes that a
-    /// first fragment stands for. Returns the datagram when it is complete.
+    /// first fragment represents. Returns the datagram when it is complete.
     pub fn input(
         &mut self,
         lowpan: &Lowpan<'_>,

@@ -87,7 +87,7 @@ pub(super) enum Progress {
     /// No bytes could be moved.
     Stalled,
     Moved,
-    /// There is nothing more to move: the pair is to be finished.
+    /// No bytes remain to be moved: the pair is to be finished.
     Over(Ending),
 }
 
@@ -151,7 +151,7 @@ impl<C> Pair<C> {
         (!flags.is_empty()).then(|| PollFd::new(self.host.as_fd(), flags))
     }
 
-    /// Moves bytes both ways as far as they go.
+    /// Moves bytes in both directions as far as possible.
     pub(super) fn pump(
         &mut self,
         mesh: &mut impl MeshTcp<Conn = C>,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// A connection's far end in the mesh, in the hands of the test.
+/// A connection's far end in the mesh, which the test controls.
 #[derive(Default)]
 struct FarEnd {
     /// Bytes given to the border router's TCP.
@@ -166,8 +166,8 @@ fn a_full_mesh_pushes_back_on_the_host() {
     let mut mesh = FakeMesh::new();
     let block = [7; 64 * 1024];
     let mut written = 0_u64;
-    // The mesh takes nothing more after its window: the kernel must, in the
-    // end, refuse to take more from the program.
+    // The mesh accepts no more bytes after its window, so the kernel must finally refuse further
+    // bytes of the program.
     let mut refusals = 0;
     until(&mut forwarder, &mut mesh, |_| {
         match client.write(&block) {

@@ -1,4 +1,4 @@
-//! The loop with a mesh that only keeps a diary.
+//! The loop with a mesh that only records the calls.
 
 use std::thread::sleep;
 

@@ -22,7 +22,7 @@ pub use account::Account;
 pub enum Keep {
     /// `CAP_KILL`: to end processes of other users.
     Kill,
-    /// `CAP_NET_ADMIN`: the kernel asks for it with every verdict about a packet.
+    /// `CAP_NET_ADMIN`: the kernel requires it for every verdict about a packet.
     NetAdmin,
 }
 
@@ -79,14 +79,14 @@ fn become_account(account: &Account) -> io::Result<()> {
     if is_done {
         Ok(())
     } else {
-        // This also runs between fork and exec, where nothing may be allocated.
+        // This also runs between fork and exec, where no memory may be allocated.
         Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 }
 
 /// Capabilities and Landlock's rules belong to a thread, so there must be one.
 fn refuse_threads() -> io::Result<()> {
-    // Without /proc nothing is known.
+    // Without /proc the number of threads is unknown.
     let Ok(threads) = fs::read_dir("/proc/self/task") else {
         return Ok(());
     };

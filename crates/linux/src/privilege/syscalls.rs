@@ -6,7 +6,7 @@
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use filter::restrict;
 
-/// Restricts nothing: the filter's compiler does not know this processor.
+/// Makes no restriction: the filter's compiler does not support this processor.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub(super) fn restrict(_executes: bool) -> std::io::Result<Option<String>> {
     Ok(Some(format!(
@@ -92,7 +92,7 @@ mod filter {
         libc::SYS_setdomainname,
         libc::SYS_vhangup,
         libc::SYS_personality,
-        // Files by other ways than their paths.
+        // Calls that open files without their paths.
         libc::SYS_name_to_handle_at,
         libc::SYS_open_by_handle_at,
         #[cfg(target_arch = "x86_64")]

@@ -25,7 +25,7 @@ pub enum LineSpec {
         /// Bits a second.
         baud: u32,
     },
-    /// A program on a pseudo-terminal of its own.
+    /// A program on a separate pseudo-terminal.
     Process {
         /// Its path.
         program: PathBuf,
@@ -149,7 +149,7 @@ fn is_for_later(error: &io::Error) -> bool {
     )
 }
 
-/// Bytes pass as they are; at this rate, if it is a serial port.
+/// Sets the line so that bytes pass unchanged; with this rate, if it is a serial port.
 fn make_raw(line: BorrowedFd<'_>, baud: Option<u32>) -> io::Result<()> {
     let mut settings = termios::tcgetattr(line)?;
     termios::cfmakeraw(&mut settings);

@@ -72,7 +72,7 @@ pub enum Event {
     },
     /// A transmission has ended.
     Done(RadioResult),
-    /// Something is wrong with it.
+    /// A problem of the radio.
     Trouble(String),
 }
 
@@ -101,7 +101,7 @@ pub struct RcpCounters {
     pub nonsense: u64,
     /// Frames of the line that have a wrong check sequence or are too long.
     pub damaged: u64,
-    /// Frames with a wrong check sequence of their own.
+    /// Received frames with a wrong FCS.
     pub bad_fcs: u64,
 }
 
@@ -140,7 +140,7 @@ enum Phase {
     Beginning {
         until: Instant,
     },
-    /// The host asks the radio step by step.
+    /// The host requests the radio's properties step by step.
     Asked {
         step: usize,
         tid: u8,
@@ -213,7 +213,7 @@ impl Rcp {
         self.give_up();
     }
 
-    /// Bytes from the line: any at all.
+    /// Handles bytes from the line, which may be arbitrary.
     pub fn input(&mut self, now: Instant, bytes: &[u8]) {
         for byte in bytes {
             match self.decoder.input(*byte) {
@@ -314,7 +314,7 @@ impl Rcp {
         }
     }
 
-    /// Time has passed; too early a call does nothing.
+    /// Handles a timeout; too early a call has no effect.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.poll_at().is_none_or(|at| at > now) {
             return;
@@ -495,7 +495,7 @@ impl Rcp {
                 now,
                 "the radio keeps reporting resets; further reports are ignored".to_owned(),
             ),
-            // The question that was asked last has its time.
+            // The deadline of the last request has not passed.
             _ => {}
         }
     }

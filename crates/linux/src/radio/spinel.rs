@@ -145,7 +145,7 @@ pub fn put_packed(out: &mut Vec<u8>, mut number: u32) {
 pub struct Fields<'a>(pub &'a [u8]);
 
 impl<'a> Fields<'a> {
-    /// `C`, and `c` as it stands.
+    /// Reads the types `C` and `c`, without conversion.
     pub fn u8(&mut self) -> Option<u8> {
         let (&byte, rest) = self.0.split_first()?;
         self.0 = rest;

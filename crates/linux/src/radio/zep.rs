@@ -209,7 +209,7 @@ impl Zep {
         self.awaited.map(|(_, until)| until)
     }
 
-    /// Time has passed; too early a call does nothing.
+    /// Handles a timeout; too early a call has no effect.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.awaited.is_some_and(|(_, until)| until <= now) {
             self.awaited = None;

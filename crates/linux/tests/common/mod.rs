@@ -46,7 +46,7 @@ impl Case {
         }
     }
 
-    /// A test that something may be in the way of, in this network.
+    /// A test in this network that is skipped if a requirement is missing.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"

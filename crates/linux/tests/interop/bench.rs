@@ -1,4 +1,5 @@
-//! A node on a direct, radio-less link that is as bad as asked for.
+//! A node on a direct link without radio, which loses, duplicates and reorders packets as
+//! requested.
 
 use std::net::Ipv6Addr;
 

@@ -1,5 +1,5 @@
-//! TCP Fast Open (RFC 7413) with the kernel, either way round: the first
-//! connection asks for the cookie, the second begins with data.
+//! TCP Fast Open (RFC 7413) with the kernel, in both directions: the first connection requests the
+//! cookie, the second begins with data.
 
 use std::fs;
 use std::io::{Read, Write};

@@ -15,7 +15,7 @@ use crate::bench::Bench;
 use crate::common::{host_address, node_address};
 use crate::node::HeapNode;
 
-/// Bytes each way.
+/// Number of bytes in each direction.
 const LENGTH: usize = 1 << 20;
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(300);

@@ -241,7 +241,7 @@ pub struct Line<'l> {
 }
 
 impl Line<'_> {
-    /// Tries at once and whenever there may be something to read.
+    /// Tries at once, and again whenever bytes may have arrived.
     async fn until(
         &self,
         mut attempt: impl FnMut(&OwnedFd) -> nix::Result<usize>,
@@ -268,7 +268,7 @@ impl Read for Line<'_> {
 }
 
 impl Write for Line<'_> {
-    /// A line that is full is tried again when something was read from it.
+    /// Writing to a full line is tried again after bytes were read from the line.
     async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.until(|fd| nix::unistd::write(fd.as_fd(), buf)).await
     }

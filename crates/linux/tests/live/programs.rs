@@ -1,4 +1,4 @@
-//! Programs of others, started for a test on an address of its own and ended with it.
+//! Third-party programs, started for a test on a separate address and ended with the test.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -8,7 +8,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::{JoinHandle, sleep, spawn};
 use std::time::Duration;
 
-/// Debian keeps daemons where a user's PATH does not lead.
+/// Debian installs daemons in a folder that is not in a user's PATH.
 const MOSQUITTO: [&str; 2] = ["mosquitto", "/usr/sbin/mosquitto"];
 
 /// A process, which ends when this value is dropped, and its output.
@@ -123,7 +123,7 @@ pub struct OpenSsl {
 impl OpenSsl {
     pub fn start(address: SocketAddr, proof: &Proof<'_>) -> OpenSsl {
         let mut command = Command::new("openssl");
-        // Tickets are for clients that come back without a key of their own.
+        // Tickets are for clients that return without a pre-shared key.
         command.args([
             "s_server",
             "-tls1_3",

@@ -14,7 +14,7 @@ use crate::world::{KERNEL_PORT, NODE_PORTS, World};
 
 /// The longest that a cycle may take, on a busy machine too.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Bytes each way, at most.
+/// Maximum number of bytes in each direction.
 const MOST: u32 = 700;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

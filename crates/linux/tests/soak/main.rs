@@ -1,10 +1,9 @@
-//! Connections to and from the kernel by the ten thousands: opened, used for a
-//! few hundred bytes each way, closed, on nodes that live all the while.
+//! Connections to and from the kernel by the ten thousands: they are opened, transfer a few hundred
+//! bytes in each direction, and are closed, on nodes that run all the time.
 //!
-//! Every byte must arrive, nothing may take long, and when it is over every
-//! slot is free and the process is as large as in the beginning.
-//! `REDPOLL_SOAK_CYCLES` (2,000 unless set; `make soak` has 100,000) and
-//! `REDPOLL_SOAK_SEED` say how many and which.
+//! Every byte must arrive, no step may take long, and in the end every slot is free and the process
+//! is as large as in the beginning. `REDPOLL_SOAK_CYCLES` (2,000 unless set; `make soak` has
+//! 100,000) and `REDPOLL_SOAK_SEED` are the number and the seed of the connections.
 
 #[path = "../common/mod.rs"]
 mod common;

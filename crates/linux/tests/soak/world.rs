@@ -107,12 +107,12 @@ impl World {
         }
     }
 
-    /// No datagram is held, whatever the connections do.
+    /// Checks that no datagram is held, whatever the connections do.
     pub fn assert_no_datagram(&self) {
         assert_eq!(self.node.free_slots(), self.free_slots, "datagram slots");
     }
 
-    /// After TIME-WAIT nothing is left.
+    /// Checks that after TIME-WAIT no connection is left.
     pub fn finish(&mut self) {
         let end = self.clock.now() + TIME_WAIT + Duration::from_secs(10);
         while self.node.tcp_connections().count() > 0 {

@@ -1,7 +1,7 @@
-//! Access to the medium: when a frame may be transmitted.
+//! Access to the medium: the time at which a frame may be transmitted.
 //!
-//! An [`Access`] defines how a [`Mac`](crate::Mac) differs from plain CSMA-CA. Devices have
-//! [`CsmaCa`], which adds nothing. A method whose receivers are mostly off has a [`Cycle`].
+//! An [`Access`] defines the differences of a [`Mac`](crate::Mac) from plain CSMA-CA. Devices have
+//! [`CsmaCa`], which has no differences. A method whose receivers are mostly off has a [`Cycle`].
 //!
 //! - `contention.rs`: the backoffs of one attempt; `csma.rs`: those of CSMA-CA;
 //! - `cycle.rs`: the decisions of a method whose receivers are mostly off.

@@ -70,7 +70,7 @@ impl<A: Access> Mac<A> {
         match result {
             RadioResult::ChannelBusy => return self.on_channel_busy(now),
             RadioResult::Loaded | RadioResult::Cycled(_) => {
-                // Probably nothing was sent.
+                // Probably the frame was not sent.
                 count(&mut self.counters.radio_faults);
                 return self.on_access_failure(now);
             }

@@ -23,7 +23,7 @@ pub(super) struct FrameCounter {
     stored: u32,
     /// Counters reserved at a time.
     stretch: u32,
-    /// The end of a range that the caller was asked to store.
+    /// The end of a range that the caller was requested to store.
     asked: u32,
 }
 

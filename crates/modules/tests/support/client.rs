@@ -18,7 +18,7 @@ fn pattern(at: usize, factor: usize) -> u8 {
     (at * factor) as u8
 }
 
-/// Echoes datagrams, and asks another node to echo datagrams and streams, ever and again.
+/// Echoes datagrams, and repeatedly requests that another node echoes datagrams and streams.
 pub struct Client {
     node: String,
     to: Endpoint,

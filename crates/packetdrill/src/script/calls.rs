@@ -7,7 +7,7 @@ use super::runner::{PORT, Runner, stream};
 use crate::sockets::Answer;
 use crate::{Errno, Shutdown};
 
-/// The result of a call: nothing if it would wait.
+/// The result of a call: `None` if the call would wait.
 type Outcome = Option<Answer<i64>>;
 
 impl Runner {

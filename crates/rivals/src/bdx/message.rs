@@ -47,7 +47,7 @@ impl Datagram {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body<'a> {
-    /// Nothing: it acknowledges (4.11.7.1, MRP Standalone Acknowledgement).
+    /// An acknowledgment alone (4.11.7.1, MRP Standalone Acknowledgement).
     Ack,
     /// The receiver wants the image, from `offset` on, in blocks of at most `block`.
     ReceiveInit {
@@ -95,7 +95,7 @@ const FILE: &[u8] = b"image";
 impl Message<'_> {
     pub(super) fn write(&self) -> Datagram {
         let mut out = Datagram::EMPTY;
-        // A session of its own, with no addresses in the header.
+        // A separate session, with no addresses in the header.
         out.put(&[0, 1, 0, 0]);
         out.put(&self.counter.to_le_bytes());
         let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };

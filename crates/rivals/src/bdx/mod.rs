@@ -24,11 +24,11 @@ pub use receiver::{Piece, Receiver};
 /// The parameters of both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The longest block that a receiver asks for, at most [`BLOCK_MAX`] bytes.
+    /// The longest block that a receiver requests, at most [`BLOCK_MAX`] bytes.
     pub block: u16,
     /// SESSION_ACTIVE_INTERVAL of the other end: 300 ms.
     pub active_interval: Duration,
-    /// SESSION_IDLE_INTERVAL of the other end, when nothing has been heard of it for
+    /// SESSION_IDLE_INTERVAL of the other end, from which no message has arrived for
     /// SESSION_ACTIVE_THRESHOLD: 500 ms.
     pub idle_interval: Duration,
 }

@@ -1,4 +1,4 @@
-//! The receiver, which drives: it asks for the image, and for block after block.
+//! The receiver, which drives the transfer: it requests the image, and then block after block.
 
 use redpoll_base::{Instant, Rng};
 

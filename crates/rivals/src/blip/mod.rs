@@ -55,7 +55,7 @@ pub struct Corrections {
     pub old: bool,
     /// A closed window is probed with one byte for as long as the peer answers.
     pub probe: bool,
-    /// A SYN-ACK is repeated by the timer, and a SYN is answered by nothing less.
+    /// The timer retransmits a SYN-ACK, and only a SYN-ACK answers a SYN.
     pub handshake: bool,
     /// A FIN counts if it arrives with data, and in FIN-WAIT-2; a retransmitted FIN is unchanged.
     pub fin: bool,
@@ -311,8 +311,8 @@ impl Control {
         body.error = Some(Error::TimedOut);
     }
 
-    /// Sends a FIN once all that was written is acknowledged: so applications that
-    /// mean to lose nothing close.
+    /// Sends a FIN once all written data are acknowledged. Applications that must not lose data
+    /// close in this way.
     fn close_when_done<B: Bytes>(&mut self, body: &Body<B>) {
         if !body.closing || self.outstanding() > 0 {
             return;

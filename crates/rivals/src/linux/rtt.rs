@@ -1,5 +1,5 @@
-//! The round trip, and the timeout that follows from it: the variation counts for
-//! 200 ms at least, so that the timeout is that much over the mean.
+//! The round-trip time, and the timeout that follows from it. The variation counts as at least 200
+//! ms, so that the timeout exceeds the mean by at least this time.
 
 use redpoll_base::Duration;
 

@@ -201,7 +201,7 @@ impl Linux {
         if c.snd.probe_due {
             c.snd.probe_due = false;
             return Some(match room.min(len) {
-                // An old byte, which asks for the window.
+                // An old byte, whose acknowledgment contains the window.
                 0 => Out::new(ACK, first - 1, c.rcv.nxt, window),
                 cut => {
                     let is_last = nxt + len as u32 == end;

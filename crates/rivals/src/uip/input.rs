@@ -141,7 +141,7 @@ impl Uip {
             c.timer.on_sent(now);
             return;
         }
-        // A stopped application gets nothing, and its peer no answer.
+        // A stopped application gets no data, and its peer no answer.
         let has_new = !c.stopped && self.take(c, body, seg);
         // The segment is as long as the window allows. A closed window counts as open, because the
         // timer probes it.

@@ -130,7 +130,7 @@ pub struct Control {
     due: u8,
     /// Ticks in TIME-WAIT or FIN-WAIT-2.
     waited: u8,
-    /// The application takes nothing more (UIP_STOPPED): the window is closed.
+    /// Whether the application accepts no more data (UIP_STOPPED): the window is closed.
     stopped: bool,
     /// The next byte that is expected.
     rcv_nxt: SeqNum,

@@ -80,7 +80,7 @@ impl Default for Standard {
     }
 }
 
-/// A round trip as it is estimated, in eighths of a tick, after RFC 6298 §2.
+/// An estimate of the round trip after RFC 6298 §2, in eighths of a tick.
 #[derive(Clone, Copy, Default, Debug)]
 struct Estimate {
     srtt: u16,
@@ -282,7 +282,7 @@ impl Timer {
         }
     }
 
-    /// Stops the timer, because nothing is outstanding any more.
+    /// Stops the timer, because no data are outstanding any more.
     pub(super) fn stop(&mut self) {
         if let Kind::Standard { due, .. } = &mut self.kind {
             *due = None;

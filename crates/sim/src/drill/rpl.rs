@@ -207,8 +207,8 @@ impl Forger<'_> {
         }
     }
 
-    /// Returns in turn: a No-Path from the leaf's address; a nonexistent node behind the router;
-    /// one behind another nonexistent node; the leaf, reported by another node.
+    /// Returns in turn: a No-Path from the leaf's address; a nonexistent node below the router; a
+    /// nonexistent node below another nonexistent node; the leaf, reported by another node.
     pub(super) fn root_dao(&self, rng: &mut Rng) -> Vec<u8> {
         let (leaf, router) = (self.global("leaf"), self.global("router"));
         let (nobody, other) = (self.nowhere(rng), self.nowhere(rng));
@@ -226,8 +226,8 @@ impl Forger<'_> {
         self.say_to_root(src, &[target], transit)
     }
 
-    /// Returns in turn: a DAO with the leaf as the router's parent, and one with the root as the
-    /// leaf's.
+    /// Returns in turn: a DAO with the leaf as the router's parent, and a DAO with the root as the
+    /// leaf's parent.
     pub(super) fn false_parent(&self) -> Vec<u8> {
         let (child, parent) = match self.count % 2 {
             0 => ("router", "leaf"),

@@ -1,4 +1,4 @@
-//! An image on its way to a leaf's flash: its correctness, its duration, and its repeated bytes.
+//! An image in transit to a leaf's flash: its correctness, its duration, and its repeated bytes.
 
 use redpoll_base::Instant;
 use serde::Serialize;

@@ -1,5 +1,5 @@
-//! The scenarios of the repository's `scenarios/` folder, built into the
-//! program so that it finds them from wherever it is started.
+//! The scenarios of the repository's `scenarios/` folder, built into the program so that it finds
+//! them in whatever folder it is started.
 
 /// A scenario that is part of the program.
 #[derive(Clone, Copy, Debug)]

@@ -220,7 +220,7 @@ impl Sensor {
                 self.session.pinged = false;
                 true
             }
-            // The sensor subscribes to nothing.
+            // The sensor has no subscriptions.
             _ => false,
         }
     }

@@ -45,7 +45,7 @@ pub enum BuildError {
         /// The problem, in a line.
         problem: String,
     },
-    /// A node that runs elsewhere could not be reached.
+    /// A node that runs outside the simulator could not be reached.
     #[error("nodes.{node}.line: {problem}")]
     Line {
         /// The name of the node.
@@ -61,7 +61,7 @@ pub enum BuildError {
         /// The name of the congestion control.
         name: String,
     },
-    /// There is nothing to simulate.
+    /// The scenario has no node to simulate.
     #[error("the scenario has no nodes")]
     Empty,
 }

@@ -151,8 +151,8 @@ impl World {
         }
     }
 
-    /// Returns the lines printed since the last call by nodes with the firmware of other
-    /// stacks, and by nodes elsewhere.
+    /// Returns the lines printed since the last call by nodes with the firmware of other stacks,
+    /// and by external nodes.
     pub fn take_printed(&mut self) -> Vec<PrintedLine> {
         std::mem::take(&mut self.env.printed)
     }

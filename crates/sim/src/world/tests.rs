@@ -3,7 +3,7 @@ use redpoll_stack::NodeEvent;
 use super::*;
 use crate::traffic::Context;
 
-/// An app that always asks to be called at the present time.
+/// An app that always requests to be called at the present time.
 struct Stuck;
 
 impl App for Stuck {

@@ -49,7 +49,7 @@ pub struct Outgoing {
     pub tag: [u8; 3],
 }
 
-/// Upper layer of the MACs. It gets all events of a node, and is asked for a frame whenever the
+/// Upper layer of the MACs. It gets all events of a node, and must provide a frame whenever the
 /// node has none in service.
 pub trait Above {
     fn on(&mut self, now: Instant, node: usize, said: MacReport);

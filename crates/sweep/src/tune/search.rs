@@ -41,7 +41,7 @@ pub struct Stage {
 pub struct Found {
     /// All points that ran with all seeds, the best first.
     pub ranked: Vec<(Point, Standing)>,
-    /// Number of points that ran at all.
+    /// Number of points that were run.
     pub tried: usize,
     /// The stages in their order.
     pub stages: Vec<Stage>,

@@ -13,8 +13,8 @@ const FREEZES_MAX: u32 = 100;
 const FROZEN_MAX: usize = 300;
 
 impl Pair {
-    /// Freezes a connection now and then, or at the event that was asked for: the link
-    /// forgets its segment.
+    /// Freezes a connection from time to time, or at the requested event: the link loses its
+    /// segment.
     pub(super) fn freeze(&mut self, side: usize) {
         let (now, this) = (self.now, &mut self.sides[side]);
         let is_asked = this.plan.freeze_at == Some(self.events);

@@ -200,8 +200,8 @@ fn the_seeds_of_the_fuzzer_are_registrations() {
     assert_eq!(report.tid, Some(Tid(241)));
 }
 
-/// RFC 8505 §4.2: the code says whether there is a number, and how long the owner
-/// is; its first half is ignored.
+/// RFC 8505 §4.2: the code states whether there is a transaction ID, and the length of the owner's
+/// identifier; its first half is ignored.
 #[test]
 fn a_duplicate_address_message_byte_by_byte() {
     let mut bytes = [0; 32];

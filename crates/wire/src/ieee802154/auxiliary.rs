@@ -1,5 +1,5 @@
-//! The auxiliary security header (IEEE 802.15.4-2015 §9.4), which stands between the MAC
-//! header and the payload of a secured frame.
+//! The auxiliary security header (IEEE 802.15.4-2015 §9.4), which is between the MAC header and the
+//! payload of a secured frame.
 
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};

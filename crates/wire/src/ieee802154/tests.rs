@@ -94,7 +94,7 @@ fn the_2015_version_is_read_where_it_is_simple() {
 
 #[test]
 fn reserved_values_are_refused() {
-    // Frame type 4, version 3, addressing mode 1, compression of nothing.
+    // Frame type 4, version 3, addressing mode 1, and a PAN ID compression without addresses.
     for fcf in [0x0004u16, 0x3001, 0x0401, 0x0841, 0x8041] {
         let [low, high] = fcf.to_le_bytes();
         let bytes = [low, high, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -123,8 +123,8 @@ pub enum Advance {
     Loop(usize),
 }
 
-/// Processes the source routing header at offset `at`: the destination and the next address change
-/// places. `is_own` says which addresses are this node's.
+/// Processes the source routing header at offset `at`: exchanges the destination and the next
+/// address. `is_own` returns whether an address is this node's.
 pub fn advance(packet: &mut [u8], at: usize, is_own: impl Fn(&Addr) -> bool) -> Advance {
     let Some(dst) = destination(packet) else {
         return Advance::Problem(0);

@@ -162,8 +162,8 @@ fn what_is_malformed_is_refused() {
     assert_eq!(Message::parse(0x81, &[0; 64]), Err(Error::Unsupported));
 }
 
-/// RFC 6551 §3: of several objects of a kind the first one counts; one that is a constraint
-/// says nothing of the node, and what is unknown nothing at all.
+/// RFC 6551 §3: of several objects of a kind the first one counts. An object that is a constraint
+/// does not describe the node, and unknown objects are ignored.
 #[test]
 fn of_a_nodes_state_the_first_metric_counts() {
     let overloaded = |objects: &[&[u8]]| {

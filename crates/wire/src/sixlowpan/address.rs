@@ -57,7 +57,7 @@ impl Encoded {
     }
 }
 
-/// A context that stands for stateless compression.
+/// A context that represents stateless compression.
 const LINK_LOCAL: Context = Context {
     prefix: addr::LINK_LOCAL_PREFIX,
     len: 64,

@@ -1,12 +1,11 @@
 //! Compressed IPv6 headers, LOWPAN_IPHC (RFC 6282 §3).
 //!
-//! [`compress`] loses nothing: traffic class, flow label and hop limit arrive
-//! as they were sent. The payload length is always elided and comes back from
-//! the datagram's size. UDP headers are compressed, extension headers carried
-//! in-line; both are understood in compressed form.
+//! [`compress`] is lossless: traffic class, flow label and hop limit arrive as they were sent. The
+//! payload length is always elided and computed from the datagram's size. UDP headers are
+//! compressed, and extension headers are sent in-line; both are understood in compressed form.
 //!
-//! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a
-//! router can mark what it has already compressed.
+//! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a router can mark a packet
+//! that it has already compressed.
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,7 @@
-//! Compressed next headers (RFC 6282 §4): UDP both ways, extension headers on
-//! receipt.
+//! Compressed next headers (RFC 6282 §4): UDP in both directions, and extension headers on receipt.
 //!
-//! Not here: a whole IPv6 header behind the first (EID 7), and sending
-//! compressed extension headers; those travel in-line.
+//! Not implemented: a whole IPv6 header after the first (EID 7), and sending compressed extension
+//! headers, which are sent in-line.
 
 #[cfg(test)]
 mod tests;

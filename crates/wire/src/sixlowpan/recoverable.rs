@@ -21,15 +21,15 @@ pub const MAX_SIZE: u16 = 0x3ff;
 /// The last sequence number that a fragment can have: 5 bits.
 pub const MAX_SEQUENCE: u8 = 31;
 
-/// The fragments that have arrived (RFC 8931 §5.2, figure 2): the bit on the left stands for
-/// sequence number 0.
+/// The fragments that have arrived (RFC 8931 §5.2, figure 2): the leftmost bit is for sequence
+/// number 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bitmap(pub u32);
 
 impl Bitmap {
     /// The datagram was aborted.
     pub const NULL: Bitmap = Bitmap(0);
-    /// All of the datagram has arrived, however many fragments that took.
+    /// All fragments of the datagram have arrived, whatever their number.
     pub const FULL: Bitmap = Bitmap(u32::MAX);
 
     /// Returns the set that contains only the fragment with this sequence number; empty beyond
@@ -87,7 +87,7 @@ pub struct Fragment {
     pub ecn: bool,
     /// The sender's number for the datagram.
     pub tag: u8,
-    /// The sender asks for an acknowledgment.
+    /// Whether the sender requests an acknowledgment.
     pub ack_request: bool,
     /// The fragment's number in the acknowledgment, 0 to [`MAX_SEQUENCE`]; 0 is
     /// the datagram's beginning.

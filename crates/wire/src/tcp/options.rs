@@ -70,9 +70,8 @@ pub enum OptionItem<'a> {
 
 /// Reads every item of an option list: see [`OptionList::strict`].
 ///
-/// An item is [`Error::Truncated`] if the length byte is missing, [`Error::Length`] if the
-/// length is below 2 or goes behind the end of the list. [`OptionItem::End`] or an
-/// error is the last item.
+/// An item is [`Error::Truncated`] if the length byte is missing, [`Error::Length`] if the length
+/// is below 2 or exceeds the end of the list. [`OptionItem::End`] or an error is the last item.
 #[derive(Clone, Debug)]
 pub struct StrictOptions<'a> {
     rest: &'a [u8],

@@ -6,10 +6,9 @@ use core::ops::{Add, AddAssign, Sub};
 
 /// A point in a connection's sequence space.
 ///
-/// Addition wraps. `a < b` means that `a` comes before `b` on the shorter way
-/// round the circle, as RFC 9293 §3.4 reads `=<`; numbers exactly 2^31 apart
-/// are not ordered. The order is only meaningful among numbers of one
-/// connection's present, which lie within a window of each other.
+/// Addition wraps. `a < b` means that `a` comes before `b` on the shorter way round the circle, as
+/// RFC 9293 §3.4 defines `=<`; numbers exactly 2^31 apart are not ordered. The order has a meaning
+/// only among the present numbers of one connection, which lie within a window of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNum(pub u32);
 

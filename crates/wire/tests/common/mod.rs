@@ -23,8 +23,8 @@ pub fn ecn() -> impl Strategy<Value = Ecn> {
     (0..4u8).prop_map(Ecn::from_bits)
 }
 
-/// Addresses as a mesh sees them, each kind that compresses in its own way,
-/// and some that do not.
+/// Addresses that occur in a mesh: for each form of compression some addresses, and some that
+/// cannot be compressed.
 pub fn unicast(link: Address) -> impl Strategy<Value = Addr> {
     let own = addr::iid_of(link).unwrap_or_default();
     prop_oneof![

@@ -11,7 +11,7 @@ use super::plan::{Plan, Readings};
 use super::show::Step;
 use super::{Outcome, StepFailure, command};
 
-/// Debian keeps daemons where a user's PATH does not lead.
+/// Debian installs daemons in a folder that is not in a user's PATH.
 const PROGRAMS: [&str; 3] = [
     "mosquitto",
     "/usr/sbin/mosquitto",

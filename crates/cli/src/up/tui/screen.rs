@@ -79,7 +79,7 @@ mod tests {
 
     const CHILD: &str = "REDPOLL_TEST_TUI_PANICS";
 
-    /// Runs the test below on a terminal of its own.
+    /// Runs the test below on a separate terminal.
     #[test]
     fn takes_the_terminal_and_panics_if_asked() {
         if std::env::var_os(CHILD).is_some() {

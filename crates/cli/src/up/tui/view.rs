@@ -10,7 +10,7 @@ use redpoll_tcp::Endpoint;
 const LOG: usize = 500;
 /// Over how long a goodput is measured, in microseconds.
 const SPAN_US: u64 = 2_000_000;
-/// Bytes of a transfer that is asked for.
+/// Number of bytes of a requested transfer.
 const TRANSFER: u64 = 50 * 1024;
 /// Shares of a node's frames that are lost; each press of the key selects the next one.
 const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];

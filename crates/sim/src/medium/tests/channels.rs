@@ -26,8 +26,8 @@ fn deviation(values: &[f64]) -> f64 {
     libm::sqrt(self::mean(&squares))
 }
 
-/// Checks that two directions share their pair's shadowing and have a part of their own: their
-/// difference has the deviation of that part times √2.
+/// Checks that the two directions of a pair share the pair's shadowing, and that each has a
+/// separate part: their difference has the deviation of this part times √2.
 #[test]
 fn directions_differ_by_as_much_as_they_are_told_to() {
     let sinr = Sinr {

@@ -1,4 +1,4 @@
-//! Nodes that run elsewhere.
+//! Nodes that run outside the simulator.
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;

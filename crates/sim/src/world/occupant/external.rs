@@ -52,7 +52,7 @@ pub(in crate::world) struct External {
 pub(in crate::world) enum Presence {
     /// No node is connected.
     Absent,
-    /// A node was asked to begin and has not answered.
+    /// The node has not answered the request to begin.
     Begins,
     Here,
     /// A node has not answered for longer than `external.patience`.

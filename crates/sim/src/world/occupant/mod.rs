@@ -59,7 +59,7 @@ impl Occupant {
         }
     }
 
-    /// Hands over a report of the radio.
+    /// Delivers a report of the radio.
     pub(super) fn on_indication(&mut self, seat: &mut Seat<'_>, indication: Indication) {
         let resident = self.resident();
         match indication {

@@ -139,8 +139,8 @@ pub const SLOW_SERIAL: Source = Source {
     ],
 };
 
-/// Sources that the scenes use. Where the paper is silent its release of TinyOS decides, whatever
-/// the effect on the rows.
+/// Sources that the scenes use. If the paper does not state a value, that of its release of TinyOS
+/// is used, whatever the effect on the rows.
 const ADOPTED: &[Source] = &SOURCES;
 
 /// Keys that determine the links of a building.

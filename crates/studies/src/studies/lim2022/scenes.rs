@@ -201,8 +201,8 @@ pub const ADDRESSES: Source = Source {
     keys: &[("mac.addresses", "extended")],
 };
 
-/// Sources that the scenes use. Where the paper is silent its release of Contiki decides, whatever
-/// the effect on the rows.
+/// Sources that the scenes use. If the paper does not state a value, that of its release of Contiki
+/// is used, whatever the effect on the rows.
 const ADOPTED: &[Source] = &SOURCES;
 
 /// Returns ten minutes of the grid with the sources of [`ADOPTED`].

@@ -152,7 +152,7 @@ pub fn jain_of_minute(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
 
-/// Returns the max-min ratio of the bytes of that one minute; nothing if a node got no byte.
+/// Returns the max-min ratio of the bytes of that one minute; no value if a node received no byte.
 pub fn max_min_of_minute(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&in_minute(progress, minute)?)
 }
@@ -301,7 +301,7 @@ fn jain_of(values: &[f64]) -> Reading {
     }
 }
 
-/// Returns the greatest value divided by the least; nothing if a node got nothing.
+/// Returns the greatest value divided by the least; no value if a node received no byte.
 fn max_min_of(values: &[f64]) -> Reading {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     if least > 0.0 {

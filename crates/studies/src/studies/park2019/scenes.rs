@@ -264,8 +264,8 @@ start_spread = "1 s"
     text
 }
 
-/// Four nodes in a line behind the border router, one to four hops away, which send as much as they
-/// can to the server. Each node hears only its neighbours, and only collisions lose frames.
+/// Four nodes in a line after the border router, one to four hops away, which send as much as they
+/// can to the server. Each node receives only from its neighbours, and only collisions lose frames.
 const LINE: &str = r#"
 duration = "190 s"
 

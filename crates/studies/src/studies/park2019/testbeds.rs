@@ -98,7 +98,8 @@ struct Shown {
     alike: Vec<Handle>,
 }
 
-/// Shows where packets are lost, and how the run changes if they are lost elsewhere.
+/// Shows the places at which packets are lost, and the effect on the run if they are lost at other
+/// places.
 fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let at_border = whole(figure, WITHOUT, AT_BORDER, case, lost_at_border);
     let at_nodes = whole(figure, WITHOUT, AT_NODES, case, lost_at_nodes);

@@ -11,8 +11,8 @@ pub use option::{
 use redpoll_base::Addr;
 pub use tid::Tid;
 
-/// The hop limit of every neighbour-discovery packet: it cannot have come
-/// through a router (RFC 4861 §3.1).
+/// The hop limit of every neighbour-discovery packet: a packet with this hop limit cannot have
+/// passed a router (RFC 4861 §3.1).
 pub const HOP_LIMIT: u8 = 255;
 
 /// A router advertisement (RFC 4861 §4.2).

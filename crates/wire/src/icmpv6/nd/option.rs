@@ -248,7 +248,7 @@ impl AddressRegistration {
             return None;
         }
         let [status, _opaque, flags, tid] = input.array().ok()?;
-        // RFC 6775 §4.1: without the flag both are reserved and mean nothing.
+        // RFC 6775 §4.1: without the flag both fields are reserved and have no meaning.
         let tid = (flags & HAS_TID != 0).then_some(Tid(tid));
         Some(AddressRegistration {
             status,
