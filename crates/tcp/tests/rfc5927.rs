@@ -2,7 +2,9 @@
 
 use redpoll_base::Instant;
 use redpoll_tcp::{Config, Error, Event, IcmpKind, SeqNum, State, Trouble};
-use redpoll_testkit::{FIN_ACK, Host, ISS, Record, SYN, recv, send};
+#[cfg(feature = "large-windows")]
+use redpoll_testkit::recv;
+use redpoll_testkit::{FIN_ACK, Host, ISS, Record, SYN, send};
 
 const KINDS: [IcmpKind; 6] = [
     IcmpKind::NoRoute,

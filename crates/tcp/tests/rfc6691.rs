@@ -1,7 +1,9 @@
 //! RFC 6691 and RFC 9293 §3.7.1, §3.7.2: the maximum segment size.
 
 use redpoll_tcp::Config;
-use redpoll_testkit::{Host, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+#[cfg(feature = "large-windows")]
+use redpoll_testkit::recv_nothing;
+use redpoll_testkit::{Host, Record, SYN, SYN_ACK, recv, send};
 
 fn config(mss: u16, timestamps: bool) -> Config {
     Config {
