@@ -100,7 +100,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     let output = tune(&folder, &["goal.toml", "--json", "-"]);
     assert_eq!(code(&output), 0, "{output:?}");
     let json = found(&output);
-    // 2 s / 0.95 at most; the rest is the margin that few seeds cost.
+    // At most 2 s / 0.95; the difference to the lower bound allows for the error of few seeds.
     let interval = seconds(&json["found"]["values"]["poll.base_interval"]);
     assert!((1.6..=2.11).contains(&interval), "{interval}");
     let figures = json["found"]["figures"].as_array().unwrap();
@@ -161,7 +161,7 @@ fn compiles(folder: &Folder) {
         .status();
     assert!(c.expect("Rust links with cc").success());
     let module = std::fs::read_to_string(folder.file("goal.rs")).unwrap();
-    // The type of the same name and making is enough for the compiler.
+    // For the compiler, a type of the same name with the same constructors is sufficient.
     folder.write("b.rs", &module.replace("redpoll_base", "core::time"));
     let rust = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
         .args([

@@ -104,7 +104,7 @@ fn what_a_leaf_echoes_comes_back() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// `-v` has lines of frames between those of connections.
+/// With `-v`, lines of frames appear between the lines of connections.
 #[test]
 fn frames_are_told_of_on_request() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7", "-v"]);

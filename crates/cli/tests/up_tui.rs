@@ -72,7 +72,7 @@ impl Session {
         }
     }
 
-    /// Waits until all that was shown has these words in it.
+    /// Waits until the text of the whole output contains these words.
     fn wait_for(&mut self, words: &str) {
         self.wait_until(words, |shown| plain(shown).contains(words));
     }

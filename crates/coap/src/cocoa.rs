@@ -107,7 +107,7 @@ impl Cocoa {
         let rtt = rtt.max(Duration::from_millis(1));
         let (estimate, eighths_new) = match retransmissions {
             0 => (self.strong.sample(rtt, 4), 4),
-            // The two readings: how much a weak sample counts.
+            // The draft and Contiki give a weak sample different weights.
             1 | 2 if self.contiki => (self.weak.sample(rtt, 1), 6),
             1 | 2 => (self.weak.sample(rtt, 1), 2),
             _ => {

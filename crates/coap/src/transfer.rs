@@ -198,7 +198,7 @@ impl Transfer {
         };
         let Some(block) = block else {
             return match self.phase {
-                // Not in blocks, or an error in the midst of them.
+                // The response is not in blocks, or an error arrived within the blocks.
                 Phase::Up { .. } => self.whole(response),
                 Phase::Down { .. } if !response.is_success() => Step::Done(response),
                 Phase::Down { .. } => Step::Broken(Breach::Inconsistent),

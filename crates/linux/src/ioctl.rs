@@ -84,7 +84,7 @@ pub(crate) fn call<T>(
     request: &Request<T>,
     argument: &mut T,
 ) -> io::Result<()> {
-    // The type of `request` differs between C libraries; the number fits both.
+    // The type of `request` differs between C libraries; the number fits every type.
     let number = request.number as _;
     // SAFETY: `argument` is a live, exclusively borrowed `T`. The caller of `Request::new`
     // promised that the kernel expects a `T` for this number.

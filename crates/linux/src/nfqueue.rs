@@ -159,7 +159,8 @@ impl NfQueue {
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
-        // One message sets both, because packets would otherwise arrive before the mode is set.
+        // One message sets both parameters, because packets would otherwise arrive before the mode
+        // is set.
         queue
             .configure(&[
                 (COMMAND, &[BIND, 0, high, low]),

@@ -103,7 +103,8 @@ impl FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// Returns the identity of its datagram; the two kinds have separate tags.
+    /// Returns the identity of the fragment's datagram; the two kinds of fragments have separate
+    /// tags.
     fn name(&self) -> (u16, bool) {
         (self.tag, self.recoverable)
     }
@@ -189,8 +190,8 @@ impl<M: Memory> Forwarding<M> {
         self.datagrams.as_ref().iter().any(|entry| is(entry, key))
     }
 
-    /// Accepts a first fragment: RFC 8930 §5 demands that it makes the entry and is forwarded, or
-    /// neither. Returns `false` for neither.
+    /// Accepts a first fragment. RFC 8930 §5 requires that the fragment makes the entry and is
+    /// forwarded, or that neither happens. Returns `false` if neither happened.
     pub(crate) fn on_first(
         &mut self,
         now: Instant,

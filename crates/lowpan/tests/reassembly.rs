@@ -110,7 +110,7 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     let mut changed = frames[1].clone();
     *changed.last_mut().unwrap() ^= 1;
-    // The same bytes up to a different end, and a shifted offset.
+    // The same bytes with a different end, and with a shifted offset.
     let shorter = frames[1][..frames[1].len() - 8].to_vec();
     let mut shifted = frames[1].clone();
     shifted[4] += 1;
@@ -316,7 +316,7 @@ fn a_live_reassembly_is_not_evicted() {
         node.input(ms(31), SOURCES[2], B, &frames[1]),
         Err(DropReason::Orphan)
     );
-    // The two that are alive complete.
+    // The two datagrams that are alive are completed.
     for frame in &frames[1..4] {
         assert_eq!(node.input(ms(40), SOURCES[0], B, frame), Ok(None));
     }

@@ -82,7 +82,8 @@ fn a_segment_has_been_sent_when_it_has_arrived() {
     assert_eq!(a.recovery_counters().repeated, 1);
 }
 
-/// §6: "lost fragments MUST be retried in sequence, oldest first", those alone.
+/// §6: "lost fragments MUST be retried in sequence, oldest first". Only the lost fragments are
+/// retransmitted.
 #[test]
 fn what_is_lost_is_sent_again_alone() {
     let (mut a, mut b) = pair();
@@ -97,8 +98,8 @@ fn what_is_lost_is_sent_again_alone() {
     a.input(ms(40), B, A, &partial.to_bytes()).unwrap();
     let again = frames(&mut a, ms(40), A, B);
     assert_eq!(sequences(&again), [(1, false), (3, true)]);
-    // The second of these is lost again without a sign: the timer, which has a round trip of 40
-    // ms by now (RFC 6298 §2.2).
+    // The second of these fragments is lost again without an indication; the timer detects it. Its
+    // round-trip estimate is 40 ms by now (RFC 6298 §2.2).
     assert_eq!(receive(&mut b, ms(60), &again[0]), None);
     assert_eq!(a.poll_at().unwrap().at, ms(40 + 40 + 4 * 20));
     a.on_timeout(ms(160));

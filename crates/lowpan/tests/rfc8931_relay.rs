@@ -198,7 +198,7 @@ fn an_abort_frees_path_and_slot() {
     let onward = frames(&mut relay, START, B, C);
     assert_eq!(onward.len(), 1);
     assert!(header(&onward[0]).is_abort());
-    // "If an acknowledgment is requested": with a null bitmap.
+    // "If an acknowledgment is requested", the receiver answers with a null bitmap.
     let asks = Fragment {
         ack_request: true,
         ..header(&onward[0])
@@ -457,7 +457,7 @@ fn first_fragments_from_anywhere_keep_nobody_out() {
     assert_eq!(c.tables(), redpoll_lowpan::LowpanTables::default());
 }
 
-/// A relay also refuses them, whose paths have the same limit as slots.
+/// A relay also refuses such first fragments, because its paths have the same limit as slots.
 #[test]
 fn first_fragments_from_anywhere_take_no_path_for_long() {
     let (mut a, mut relay) = pair();

@@ -2,7 +2,7 @@
 //! bit of acknowledgments to data requests (IEEE 802.15.4-2015 §6.7.3). The MAC has the table; a
 //! radio that sends Imm-ACKs has a copy.
 
-/// Number of neighbours with waiting frames at the same time.
+/// Maximum number of neighbours with waiting frames at the same time.
 pub const PENDING_MAX: usize = 8;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

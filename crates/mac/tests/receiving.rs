@@ -83,7 +83,7 @@ fn sequence_numbers_wrap_and_neighbours_restart() {
     // The last received number again, after 255 frames to other receivers.
     let again = data(PEER, ME, 999u32 as u8, b"another");
     assert!(b.hear(&again).is_some());
-    // Restarted with the same number and the same first words.
+    // The neighbour restarted and uses the same number and the same first words.
     b.pass(3_000_000);
     assert!(b.hear(&again).is_some());
     assert_eq!(b.mac.counters().rx_duplicates, 0);

@@ -39,7 +39,7 @@ pub struct Plan {
     pub queues: Vec<usize>,
     /// Number of seeds, from 1.
     pub seeds: u64,
-    /// Measured time of both flows.
+    /// Duration of the measurement of both flows.
     pub time: Duration,
 }
 
@@ -175,7 +175,7 @@ pub fn table(plan: &Plan, figures: &[Figure]) -> String {
 /// Two flows over one link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
-    /// Both directions of the link.
+    /// Parameters of the link, the same in both directions.
     pub link: Link,
     /// The limits of both flows' stacks.
     pub limits: Limits,

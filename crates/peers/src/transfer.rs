@@ -12,7 +12,7 @@ use crate::subject::{Subject, open_between};
 /// A transfer: side 0 sends, side 1 receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transfer {
-    /// Both directions of the link.
+    /// Parameters of the link, the same in both directions.
     pub link: Link,
     /// The limits of both stacks.
     pub limits: Limits,

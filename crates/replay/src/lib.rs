@@ -68,7 +68,7 @@ pub struct Strobe {
     pub gives_way: bool,
 }
 
-/// A job of a radio that only these methods have.
+/// A work of a radio that only these methods have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// Assess the channel: switch the receiver on if it is off, and sample the channel for 128 µs

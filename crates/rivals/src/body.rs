@@ -17,7 +17,7 @@ const CLOSED: u8 = 1 << 4;
 pub struct Body<B> {
     /// This end.
     pub local: Endpoint,
-    /// The other end.
+    /// Address and port of the other end.
     pub remote: Endpoint,
     /// Bytes to send, from the first unacknowledged one.
     pub tx: Ring<B>,

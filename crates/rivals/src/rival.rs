@@ -1,4 +1,4 @@
-//! Whichever of them a node has.
+//! One of these TCPs: the one that a node uses.
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake};
 use redpoll_stack::{

@@ -112,7 +112,8 @@ fn the_rest() {
     }
 }
 
-/// 4.11.2.1: 330 to 412.5 ms, the same again, then 1.6 times as long each; and the end.
+/// 4.11.2.1: 330 to 412.5 ms, the same again, and then each time 1.6 times as long; then the
+/// transfer ends.
 #[test]
 fn a_message_is_repeated_four_times() {
     let mut pair = Pair::new(5_000, 0);

@@ -74,7 +74,7 @@ fn so_is_a_radio_that_is_all_software() {
     }
 }
 
-/// The other end of a line in memory: the simulator's radio.
+/// The simulator's radio, at the other end of a line in memory.
 struct FarEnd {
     server: LineServer<SimRadio>,
     comes: VecDeque<u8>,

@@ -33,7 +33,7 @@ pub struct Options {
 /// and rarely carry these options.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Extra {
-    /// Neither option.
+    /// The segment has neither of the two options.
     #[default]
     None,
     /// SACK (RFC 2018 §3); not on SYN segments. An empty list means no option.

@@ -464,7 +464,7 @@ fn frames_of_every_addressing() {
     for dst in [Address::Absent, Address::BROADCAST, DST] {
         for src in [Address::Absent, SRC, DST] {
             for src_pan in [PAN, 0x0102] {
-                // A data frame names at least one of the two.
+                // A data frame has a source or a destination address.
                 if dst == Address::Absent && src == Address::Absent {
                     continue;
                 }

@@ -28,7 +28,8 @@ fn the_round_trip_is_both_ways_from_the_border_together() {
     give(&mut engine, 430, &ack);
     let flow = only(&engine);
     assert_eq!(flow.rtt, Some(Duration::from_millis(430)));
-    // RFC 6298 §2.2, RTTVAR = R/2, for both halves; and not below a second.
+    // RFC 6298 §2.2: RTTVAR = R/2, for each half of the round trip; the timeout is at least a
+    // second.
     assert_eq!(flow.rto, Some(Duration::from_millis(430 + 4 * 215)));
 }
 

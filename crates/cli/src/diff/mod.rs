@@ -154,7 +154,7 @@ fn progress(args: &DiffArgs) -> Progress {
 
 /// The first difference of two runs.
 pub(super) struct Found {
-    /// Frames that are the same.
+    /// Number of equal frames.
     pub same: u64,
     /// The last common frame.
     pub common: Option<Record>,

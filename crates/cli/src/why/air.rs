@@ -48,8 +48,8 @@ pub struct Transfer {
     pub attempts: u32,
     /// Whether the frame was acknowledged, or requested no acknowledgement.
     pub arrived: bool,
-    /// These are further attempts at a frame that has arrived already: its sender has not
-    /// heard the acknowledgement.
+    /// Further attempts at a frame that has already arrived: its sender has not received the
+    /// acknowledgement.
     pub repeats: bool,
     /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,

@@ -13,7 +13,8 @@ use crate::rules;
 use crate::sudden::{is_taken, until};
 use crate::support::Folder;
 
-/// Why it cannot run here: the other user does not exist in the namespace of an ordinary user.
+/// Reason for which the test cannot run here: the namespace of an ordinary user does not contain
+/// the other user.
 pub fn no_users() -> Option<String> {
     let is_of_a_user = redpoll_linux::namespace::is_of_a_user();
     is_of_a_user.then(|| "it needs root".to_owned())
@@ -27,7 +28,7 @@ pub fn shapes_as_root() {
     shapes(14, "25", "root");
 }
 
-/// Bytes of both flows in a while.
+/// Returns the bytes of both flows in 3 s.
 fn bytes(network: &Network) -> u64 {
     network.upload(Duration::from_secs(3), 1).iter().sum()
 }

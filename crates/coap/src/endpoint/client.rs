@@ -56,7 +56,8 @@ impl Outgoing {
         }
     }
 
-    /// Neither confirmable nor with a response: no exchange.
+    /// Returns whether the request is neither confirmable nor has a response: then it begins no
+    /// exchange.
     fn is_alone(&self) -> bool {
         let request = self.transfer.request();
         !request.confirmable && !request.wants_response

@@ -47,7 +47,7 @@ pub struct QuickSender {
     /// Time at which the next set begins if the server does not answer; `None` while `queue` is not
     /// empty.
     pause: Option<Instant>,
-    /// NON_TIMEOUT_RANDOM, the same between all sets.
+    /// NON_TIMEOUT_RANDOM, which is the same between all sets.
     timeout: Duration,
 }
 

@@ -78,7 +78,7 @@ pub struct Record {
 const PCAPNG: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
 /// Maximum number of stored bytes of a record, as in libpcap.
 pub(crate) const RECORD_MAX: usize = 262_144;
-/// Records from which the meaning of their last bytes is found out.
+/// Number of records that are read ahead to determine the meaning of a record's last bytes.
 const AHEAD: usize = 16;
 
 impl Capture {

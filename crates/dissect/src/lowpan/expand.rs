@@ -17,7 +17,7 @@ pub enum Whole {
     Compressed(usize),
 }
 
-/// The contexts that the two addresses of a header were compressed with, if they are unknown.
+/// Unknown contexts with which the two addresses of a header were compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
     pub src: Option<u8>,

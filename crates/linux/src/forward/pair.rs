@@ -108,7 +108,7 @@ pub(super) struct Pair<C> {
 impl<C> Pair<C> {
     pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
         let ends = ends(&host, target);
-        // Neither fails on a socket that has just been accepted.
+        // Neither call fails on a socket that has just been accepted.
         let _ = host.set_nonblocking(true);
         let _ = host.set_nodelay(true);
         Pair {

@@ -49,13 +49,13 @@ pub enum Command {
     Reset = 1,
     /// To the radio: return the value of a property.
     Get = 2,
-    /// To the radio: this is it.
+    /// To the radio: set the value of a property.
     Set = 3,
     /// To the radio: add an entry to a list.
     Insert = 4,
     /// To the radio: remove an entry from a list.
     Remove = 5,
-    /// To the host: it is this.
+    /// To the host: the value of a property.
     Is = 6,
     /// To the host: an entry was added to a list.
     Inserted = 7,
@@ -140,7 +140,7 @@ pub fn put_packed(out: &mut Vec<u8>, mut number: u32) {
     out.push(number as u8);
 }
 
-/// The rest of a value, read field by field and never beyond its end.
+/// The remaining fields of a value, read one by one and never beyond its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
 
@@ -211,7 +211,7 @@ impl<'a> Received<'a> {
         let mut fields = Fields(value);
         let psdu = fields.data()?;
         let mpdu = psdu.get(..psdu.len().checked_sub(2)?)?;
-        // The rest may be missing, the later fields first.
+        // The last fields may be missing.
         let rssi_dbm = fields.u8().unwrap_or(0) as i8;
         let _noise = fields.u8();
         let flags = fields.u16().unwrap_or(0);

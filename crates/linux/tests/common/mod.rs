@@ -62,7 +62,7 @@ impl Case {
         }
     }
 
-    /// The same test, which also uses a program of the host's.
+    /// Returns the same test, which also requires a program of the host.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"

@@ -49,7 +49,7 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
     make_with(address, seed, tcp, Rival::default())
 }
 
-/// The same with another TCP.
+/// Returns such a node with another TCP.
 pub fn make_with(
     address: Addr,
     seed: u64,

@@ -158,7 +158,7 @@ fn receive(bench: &mut Bench, prefix: u16, bytes: Vec<u8>) {
         socket.write_all(&sent).expect("it takes all");
         socket.shutdown(Shutdown::Write).expect("it is open");
         let mut rest = Vec::new();
-        // Not all of them end in good order, once they have all bytes.
+        // Some of these TCPs end the connection by a reset after they have received all bytes.
         let _ = socket.read_to_end(&mut rest);
     });
     let (mut conn, mut got) = (None, Vec::new());

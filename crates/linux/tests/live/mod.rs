@@ -32,7 +32,7 @@ use redpoll_stack::{
 pub const CONNECTIONS: usize = 3;
 /// No packet is longer.
 pub const MTU: usize = 1_280;
-/// A test that takes longer hangs.
+/// A test that takes longer than this counts as hanging.
 const PATIENCE_S: u64 = 100;
 
 pub enum HeapMemory {}

@@ -107,7 +107,7 @@ impl Broker {
 }
 
 pub enum Proof<'p> {
-    /// A key that both have, by this name.
+    /// A pre-shared key of both ends, by this name.
     Psk {
         key: &'p [u8],
         identity: &'p str,
@@ -115,7 +115,7 @@ pub enum Proof<'p> {
     Certificate(&'p Certificates),
 }
 
-/// A server of OpenSSL's, which answers each line with the same one backwards.
+/// A server of OpenSSL, which answers each line with the reversed line.
 pub struct OpenSsl {
     _server: Server,
 }

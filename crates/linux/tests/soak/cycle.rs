@@ -27,7 +27,7 @@ enum Who {
 #[derive(Debug)]
 struct Plan {
     opener: Who,
-    /// The side that ends its stream before it sees the other's end.
+    /// The side that ends its stream before it receives the end of the other side's stream.
     closer: Who,
     to_node: usize,
     to_kernel: usize,
@@ -237,8 +237,8 @@ impl Cycle {
         }
     }
 
-    /// Returns whether this end may close: the first to close has received all, the other waits for
-    /// the peer's end.
+    /// Returns whether this end may close: the first end to close has received all data, and the
+    /// other end waits for the peer's end.
     fn may_shut(&self, who: usize, len: usize) -> bool {
         let wanted = [self.plan.to_kernel, self.plan.to_node][who];
         let is_first = self.plan.closer == [Who::Kernel, Who::Node][who];

@@ -64,7 +64,7 @@ impl<M: Memory> Lowpan<M> {
         self.open(now, src, &header, (&piece, body.len()))
     }
 
-    /// RFC 8931 §6.1.1: the first fragment makes the path and is forwarded, or neither.
+    /// RFC 8931 §6.1.1: the first fragment makes the path and is forwarded, or neither happens.
     fn open_path(
         &mut self,
         now: Instant,

@@ -30,7 +30,7 @@ pub(crate) enum Source {
 pub(crate) struct DatagramLengths {
     pub(crate) size: u16,
     pub(crate) head: u16,
-    /// The uncompressed form of these headers.
+    /// Length of the uncompressed form of these headers.
     pub(crate) expanded: u16,
 }
 

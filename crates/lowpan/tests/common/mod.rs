@@ -121,7 +121,7 @@ pub fn segment(handle: u32, ip: Ipv6Header, payload_len: usize) -> (PulledDatagr
 /// The transport's send buffer: the payload of segment `h` is `pattern(h, …)`.
 #[derive(Default)]
 pub struct Source {
-    /// Reads that still succeed; `None` for all of them.
+    /// Number of reads that still succeed; `None` if all succeed.
     pub reads_left: Option<usize>,
     pub reads: usize,
 }

@@ -1,11 +1,11 @@
-//! The keys of a network: the one to send with, and those with which neighbours may still, or
-//! already, send.
+//! The keys of a network: the key to send with, and those with which neighbours may still send or
+//! may already send.
 
 use core::fmt;
 
 use redpoll_wire::ieee802154::KeyIdentifier;
 
-/// Keys that a node has at the same time: the previous, the current and the next one.
+/// Maximum number of keys of a node at the same time: the previous, the current and the next key.
 const KEYS_MAX: usize = 3;
 
 /// A key and its identification in frames.

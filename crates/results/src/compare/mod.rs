@@ -13,7 +13,7 @@ use crate::report::Report;
 
 const FLOWS: usize = 8;
 
-/// A figure of both sides.
+/// A figure with the values of both sides.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
     /// Name of the figure, such as `goodput (kb/s)`.

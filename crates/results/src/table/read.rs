@@ -22,7 +22,7 @@ pub enum ReadError {
     /// The file is not Parquet.
     #[error("not a table in Parquet: {0}")]
     Parquet(#[from] ParquetError),
-    /// The name of the file has neither ending.
+    /// The name of the file has neither of the two endings.
     #[error("not a table; allowed: a name that ends in .csv or .parquet")]
     Ending,
 }

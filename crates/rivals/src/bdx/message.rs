@@ -184,7 +184,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
                 0 => 0,
                 _ => u32::from_le_bytes(take(&mut rest)?),
             };
-            // The rest, a length and the file's name, is irrelevant.
+            // The remaining fields, a length and the file's name, are irrelevant.
             Body::ReceiveInit { block, offset }
         }
         (BDX, 0x05) => {

@@ -62,7 +62,7 @@ impl Peer {
         let (c, body) = (&mut self.control, &mut self.body);
         let outs = core::iter::from_fn(|| {
             let out = self.blip.poll_segment(Instant::ZERO, c, body)?;
-            // The table does the same.
+            // The table of connections does the same.
             body.sent_up_to = Some(out.fields.seq);
             Some(out)
         });

@@ -341,7 +341,7 @@ impl Protocol for Uip {
     ) -> Option<Out> {
         let lowest = |kinds: [u8; 7]| kinds.into_iter().find(|kind| c.due & kind != 0);
         let kind = lowest([REFUSAL, RST, SYN, SYN_ACK, FIN, DATA, ACK])?;
-        // Each of them carries the acknowledgment.
+        // Each of these segments carries the acknowledgment.
         c.due &= !(kind | ACK);
         let window = if c.stopped { 0 } else { self.config.window };
         let out = |flags: Flags| Out::new(flags, c.snd_nxt, c.rcv_nxt, window);

@@ -348,7 +348,7 @@ impl Station {
         self.work == Work::Idle && self.acking.is_none()
     }
 
-    /// Returns to the state between works, when the radio neither transmits nor receives.
+    /// Returns the radio to its state between works, when it neither transmits nor receives.
     pub fn rest(&mut self, now: Instant) {
         if self.state() == State::Off {
             return;

@@ -89,7 +89,7 @@ pub struct WorldOptions<'a> {
     /// its line, or returns the problem in a line. By default a scenario with such nodes is an
     /// error.
     pub lines: Option<&'a Lines<'a>>,
-    /// Relation of virtual time to those nodes; by default [`Pace::Waits`].
+    /// Relation of virtual time to the external nodes; by default [`Pace::Waits`].
     pub pace: Pace,
     /// Returns the congestion control of a new connection, from the name of the control in the
     /// scenario and the name of the node. `None` selects the engine's default for the connection.

@@ -1,4 +1,4 @@
-//! Runs a world: handles one event after the other, and after each the requests of the occupants.
+//! Runs a world: handles events one by one, and after each event the requests of the occupants.
 
 use super::crossing::{Crossing, Mesh};
 use super::environment::Seat;

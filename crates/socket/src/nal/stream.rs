@@ -128,7 +128,8 @@ impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
-    /// Returns the other end; `None` once the node has released the connection.
+    /// Returns the address and port of the other end; `None` once the node has released the
+    /// connection.
     pub fn remote(&self) -> Option<Endpoint> {
         let inner = self.net.inner.borrow();
         Some(inner.node.tcp_connection(self.id)?.remote())

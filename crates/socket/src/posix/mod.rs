@@ -325,7 +325,7 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(Endpoint::new(Addr::UNSPECIFIED, port))
     }
 
-    /// Returns the other end (`getpeername`).
+    /// Returns the address and port of the other end (`getpeername`).
     ///
     /// # Errors
     /// `ENOTCONN`, `EBADF`.

@@ -105,7 +105,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Adjusts the timers that depend on several conditions. Every event ends with this call.
     pub(super) fn settle(&mut self) {
-        // The usual case needs neither timer, and no call.
+        // In the usual case neither timer is necessary, and no function is called.
         let is_timed = self.timers.is_running(Timer::Retransmission) || self.snd.flight() == 0;
         let is_open = self.snd.wnd() >= self.eff_snd_mss();
         if is_timed && is_open && !self.timers.is_running(Timer::Persist) {

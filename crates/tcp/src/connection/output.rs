@@ -95,8 +95,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Writes the planned segment and records its transmission. Returns the range of its payload.
     fn draft(&mut self, plan: &Plan, desc: &mut SegmentDesc) -> SeqRange {
         let ms = self.timers.now();
-        // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes. §6.1.1: no SYN, with or
-        // without data.
+        // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes are ECN-capable. §6.1.1:
+        // no SYN is, with or without data.
         let is_new = plan.len > 0
             && plan.kind == PinKind::First
             && plan.seq == self.snd.nxt

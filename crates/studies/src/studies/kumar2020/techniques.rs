@@ -94,7 +94,7 @@ fn buffers(figure: &mut Figure) {
     const ZERO_COPY: &str = "zero-copy send";
     const IN_PLACE: &str = "in-place reassembly";
     const MEMORY: Metric = Metric::new("memory for a buffer", "B");
-    /// Bytes of either buffer.
+    /// Size of each of the two buffers, in bytes.
     const BUFFER: f64 = 1_848.0;
     /// Bytes of a segment's payload.
     const SEGMENT: f64 = 462.0;

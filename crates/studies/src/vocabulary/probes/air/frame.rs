@@ -18,7 +18,7 @@ pub struct Parts {
     pub mac: usize,
     /// Bytes of the fragment header and of the first byte of the compressed header.
     pub lowpan: usize,
-    /// Bytes of the rest of the compressed header.
+    /// Bytes of the compressed header after its first byte.
     pub ip: usize,
     /// Whether the datagram continues in other frames.
     pub is_part: bool,
