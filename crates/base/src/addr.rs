@@ -19,7 +19,7 @@ impl PartialEq for Addr {
         let (ours, _) = self.0.as_chunks();
         let (theirs, _) = other.0.as_chunks();
         let pairs = ours.iter().zip(theirs);
-        // No branch for each pair.
+        // Compares without a branch for each pair.
         let differences = pairs.map(|(a, b)| u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b));
         differences.fold(0, |all, difference| all | difference) == 0
     }

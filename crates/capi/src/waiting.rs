@@ -27,7 +27,7 @@ pub struct RpWaiter {
     pub unlock: Hook,
 }
 
-/// No end of waiting.
+/// A wait without an end.
 const FOR_EVER: u64 = u64::MAX;
 
 impl RpWaiter {

@@ -38,7 +38,7 @@ const OFFICE: [&str; 6] = [
     "0:leaf-12:80",
 ];
 
-/// Starts it. Returns the port that leads to its leaf.
+/// Starts the program. Returns the port that leads to its leaf.
 fn up(more: &[&str]) -> (Program, u16) {
     let mut mesh = Program::start(&[&OFFICE[..], more].concat());
     mesh.wait_until_up();
@@ -401,7 +401,7 @@ fn a_radio_that_is_a_program_is_the_user_and_is_started_again() {
     if !is_root(test) || !has_terminals(test) {
         return;
     }
-    // The folder is one in which the user may execute the program.
+    // The user may execute the program in this folder.
     let folder = folder_of_user("up-forkpty");
     let program = folder.file("radio");
     std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();

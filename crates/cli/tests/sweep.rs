@@ -78,7 +78,7 @@ fn every_combination_is_run_with_every_seed_and_none_twice() {
     let alone = report["flows"][0]["goodput_kbps"].as_f64().unwrap();
     assert_eq!(goodput[0].parse::<f64>().unwrap(), alone);
 
-    // No run is left: the stored processor times are unchanged.
+    // No run is missing: the stored processor times are unchanged.
     let again = stdout(&sweep(&folder, &["a.toml", "--flows", "-"]));
     assert_eq!(again, flows);
     // If one more value is given, only its runs are new.

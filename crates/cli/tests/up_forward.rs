@@ -81,7 +81,7 @@ fn the_live_view_is_where_the_greeting_says_and_nowhere_else() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Like `nc`, and the lines about the connection.
+/// Checks an echo, and the lines about the connection.
 #[test]
 fn what_a_leaf_echoes_comes_back() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7"]);

@@ -535,7 +535,7 @@ fn requests_of_nobody() {
         let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number);
         ask(nobody, 4_000 + number);
     }
-    // Such requests do arrive: one in this computer's name is answered.
+    // Checks that such requests arrive: the request from this computer's address is answered.
     let answers = open(SockProtocol::Tcp);
     setsockopt(&answers, ReceiveTimeout, &TimeVal::seconds(20)).unwrap();
     ask(host_address(68), 4_000);

@@ -366,7 +366,7 @@ impl Bench {
     }
 }
 
-/// A program that is not a radio, and one that ends at once.
+/// Checks a program that is not a radio, and a program that ends at once.
 #[test]
 fn a_process_that_is_no_radio_is_told_of() {
     if !has_terminals("a_process_that_is_no_radio_is_told_of") {

@@ -118,7 +118,7 @@ fn fragments_pass_through_as_they_come() {
         assert_eq!(relay.counters().fragments_forwarded, frames.len() as u32);
         assert_eq!(relay.occupancy().current, 0);
         assert_eq!(at_c(&onward), Some(one_hop_on(packet)));
-        // The last one again, as when its acknowledgement was lost.
+        // The last fragment again, as if its acknowledgement was lost.
         let again = pass(&mut relay, START, frames.last().unwrap());
         assert_eq!(again, Err(DropReason::Duplicate));
     }

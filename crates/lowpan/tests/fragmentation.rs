@@ -185,7 +185,7 @@ fn what_no_frame_can_carry_is_dropped_by_name() {
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Unsendable));
 
-    // Not IPv6, and payload lengths beyond and within the packet's.
+    // A packet that is not IPv6, and payload lengths beyond and within the packet's length.
     let mut wrong = packet(ip(6), 1, 200);
     wrong[0] = 0x45;
     let slot = hold(&mut node, &wrong);
@@ -242,7 +242,7 @@ fn a_relay_forwards_from_the_slot_it_received_into() {
         Some(63)
     );
     relay.queue(Instant::ZERO, slot, C);
-    // No longer the caller's.
+    // The packet no longer belongs to the caller.
     assert!(relay.packet(slot).is_empty());
     relay.release(slot);
     assert_eq!(relay.free_slots(), 0);

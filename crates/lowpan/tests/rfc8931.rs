@@ -337,7 +337,7 @@ fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     assert_eq!(a.poll_event(), Some(lost));
     assert_eq!(next_frame(&mut a, START, &mut Source::default()), None);
 
-    // A later one is missing like any other.
+    // A later fragment that is lost is retransmitted like any other.
     let (segment, _) = common::segment(8, ip(6), 462);
     a.start_segment(START, segment);
     for i in 0..5 {
@@ -411,7 +411,8 @@ fn what_cannot_be_is_refused() {
         b.input(START, A, Address::BROADCAST, &first[0]),
         Err(DropReason::Unsupported)
     );
-    // Less than its own first fragment; more than a slot.
+    // A datagram that is shorter than its own first fragment, and a datagram that is longer than a
+    // slot.
     let body = &first[0][6..];
     for (offset, reason) in [(20, DropReason::Malformed), (5_000, DropReason::TooLarge)] {
         let bad = Fragment {

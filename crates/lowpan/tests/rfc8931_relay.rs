@@ -320,7 +320,7 @@ fn a_reassembly_that_does_not_go_on_is_aborted() {
     assert_eq!((b.free_slots(), b.counters().reassembly_timeout), (4, 1));
     assert_eq!(ack(&mut b, ms(3_010), B, A).bitmap, Bitmap::NULL);
 
-    // And so is a path.
+    // A path is aborted in the same way.
     let mut relay = recovering(RecoveryConfig::default());
     pass(&mut relay, ms(10), &first[0]).unwrap();
     frames(&mut relay, ms(10), B, C);

@@ -119,7 +119,7 @@ fn payload_is_read_when_the_frame_is_built() {
     for n in 1..=5 {
         assert!(next_frame(&mut node, T0, &mut source).is_some());
         assert_eq!(source.reads, n);
-        // While the frame is with the MAC there is no other.
+        // While a frame is with the MAC, no other frame is built.
         assert!(!node.has_frame());
         assert_eq!(next_frame(&mut node, T0, &mut source), None);
         assert_eq!(source.reads, n);

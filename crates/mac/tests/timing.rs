@@ -65,7 +65,7 @@ fn mean_us(caps: RadioCaps, len: usize) -> f64 {
     let mut total = 0;
     for _ in 0..FRAMES {
         let took = exchange_us(&mut mac, now, len);
-        // No backoff at least, seven periods at most.
+        // The backoff is at least zero and at most seven periods.
         let fixed = took - 320 * ((took - shortest_us(len)) / 320);
         assert_eq!(fixed, shortest_us(len));
         assert!(took <= shortest_us(len) + 7 * 320);

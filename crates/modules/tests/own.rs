@@ -1,4 +1,5 @@
-//! Modules in general, with one that is made here: loading, clocks, frames, random numbers.
+//! Modules in general, with a module that the tests compile: loading, clocks, frames, random
+//! numbers.
 
 mod support;
 

@@ -44,7 +44,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// Opens it.
+    /// Opens the results file.
     pub fn open(&self, py: Python<'_>) -> PyResult<Results> {
         self.try_open().map_err(|problem| damaged(py, &problem))
     }

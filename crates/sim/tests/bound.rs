@@ -333,8 +333,8 @@ fn no_run_beats_its_share_of_the_bound() {
     assert!(over.is_empty(), "{over:#?}");
 }
 
-/// Checks that the bounds are tight: a radio exceeds the bounds of one half as fast, over one to three
-/// hops. Over four, hidden terminals take more than half.
+/// Checks that the bounds are tight: a radio exceeds the bounds of a radio that is half as fast,
+/// over one to three hops. Over four hops, hidden terminals take more than half of the goodput.
 #[test]
 fn a_radio_twice_as_fast_is_over_the_bound() {
     for (hops, share) in [(1, 1.0), (2, 2.0), (3, 3.0)] {

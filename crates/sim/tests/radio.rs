@@ -254,7 +254,7 @@ fn every_fault_is_found() {
         assert!(!report.failures().is_empty(), "{fault:?} is not found");
         found.extend(report.failures());
     }
-    // Each property is one that some radio lacks.
+    // Each property is missing in some radio.
     let all = soft(EVERYTHING, None).checks;
     let never: Vec<_> = (all.iter().map(|it| it.name))
         .filter(|name| !found.contains(name))

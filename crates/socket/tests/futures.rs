@@ -176,7 +176,7 @@ fn what_fails_says_so_and_leaves_nothing() {
     let time = Cell::new(0);
     let (client, server) = (net(1, &time), net(2, &time));
     let nets = [&client, &server];
-    // More connections than watches and slots.
+    // There are more connections than watches and slots.
     for _ in 0..9 {
         let refused = run(&time, nets, client.connect(at(2, 80)));
         assert_eq!(refused.err(), Some(Errno::ECONNREFUSED));

@@ -79,7 +79,7 @@ impl Side {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DataKind {
-    /// No data, or a segment with more than data, which the cache does not copy.
+    /// No data, or a segment with other content in addition to data, which the cache does not copy.
     Other,
     /// The next data in sequence.
     New,

@@ -49,7 +49,7 @@ struct Side {
     /// Whether this end has acknowledged data of the other end.
     has_answered: bool,
     has_ended: bool,
-    /// Sequence number after the last one that this end sent.
+    /// Sequence number after the last sequence number that this end sent.
     high: u32,
     /// End of the last segment that was too far from `high`.
     jump: Option<u32>,

@@ -25,7 +25,7 @@ fn an_acknowledgment_releases_the_copy_and_tells_the_round_trip_time() {
     pass(&mut cache, 0, &data(100, 1, 16).packet());
     pass(&mut cache, 80, &ack(1, 116).packet());
     assert_eq!((due(&cache), cache.counters().acknowledged), (None, 1));
-    // The first sample is the estimate, of later ones an eighth counts.
+    // The first sample is the estimate; a later sample counts with a weight of one eighth.
     pass(&mut cache, 1_000, &data(116, 1, 16).packet());
     assert_eq!(due(&cache), Some(1_240));
     pass(&mut cache, 1_160, &ack(1, 132).packet());

@@ -52,8 +52,8 @@ fn a_question_whether_the_peer_lives_passes() {
     assert_eq!(again(probe(1)), Disposition::Forward);
 }
 
-/// An acknowledgment of data that did not pass here may be forged, and so may one whose SEQ its
-/// receiver does not accept; one with a wrong checksum is ignored.
+/// An acknowledgment of data that did not pass here may be forged, and so may an acknowledgment
+/// whose SEQ its receiver does not accept. An acknowledgment with a wrong checksum is ignored.
 #[test]
 fn only_what_can_be_counts() {
     let lies = [(132, 1, false), (116, 1, true)];

@@ -97,7 +97,7 @@ fn a_closed_window_is_told_and_probed() {
     // Linux's probe: a byte before.
     let probe = down((DOWN.wrapping_add(39), UP), ACK);
     assert_eq!(crosses(&mut engine, NOW, &probe), from_ref(&probe));
-    // Or new data again.
+    // A probe with new data.
     let probe = down((DOWN.wrapping_add(40), UP), ACK).payload(&bytes(40, 1));
     assert_eq!(
         crosses(&mut engine, NOW, &probe),
@@ -124,7 +124,8 @@ fn an_acknowledgment_does_not_wait_with_data() {
     let both = down((DOWN.wrapping_add(80), UP + 1), ACK).payload(&bytes(80, 5));
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK);
     assert_eq!(crosses(&mut engine, NOW, &both), [passed]);
-    // And one without data speaks from where the node is.
+    // The sequence number of a segment without data is changed to the end of the data that the node
+    // has.
     let pure = down((DOWN.wrapping_add(85), UP + 1), ACK).window(9);
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK).window(9);
     assert_eq!(crosses(&mut engine, NOW, &pure), [passed]);
@@ -182,7 +183,7 @@ fn who_offers_more_is_left_alone() {
         up((7, 0), SYN | 0xc0),
         up((7, 0), SYN).payload(b"fast open"),
         up((7, 0), SYN).window(0),
-        // No room for even one window.
+        // The send buffer has no room for a whole window.
         up((7, 0), SYN).window(200),
     ] {
         let mut engine = engine(1, 160);

@@ -44,7 +44,7 @@ fn a_flow_that_has_said_nothing_for_three_minutes_does_not_count() {
     let mut delays = Vec::new();
     for second in 0..=8 * 60 {
         let now = ms(second * 1_000);
-        // The third one sends for two and a half minutes only.
+        // The third flow sends for two and a half minutes only.
         let senders = if second <= 150 { 3 } else { 2 };
         for conn in &mut conns[..senders] {
             engine.input(now, &conn.data(100), 0);

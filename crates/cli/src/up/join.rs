@@ -17,7 +17,7 @@ pub(super) enum Way {
     Tun,
     /// An interface in a new network namespace, in which this process is now.
     Namespace,
-    /// No interface; forwards do with sockets.
+    /// No interface; forwarded ports use sockets.
     Forward,
 }
 

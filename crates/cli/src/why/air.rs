@@ -10,7 +10,7 @@ use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 /// the sender that was silent for longest.
 const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
-/// Number of frames before the newest one that it may overlap.
+/// Number of frames before the newest frame that may overlap it.
 const RECENT_MAX: usize = 64;
 /// Time after which a frame with the same number of the same sender counts as another frame.
 const SAME_FRAME_US: u64 = 30_000_000;

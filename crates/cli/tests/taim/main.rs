@@ -238,7 +238,7 @@ fn lead_is_limited() {
     assert!(with < 0.5 * without, "{without} -> {with}");
 }
 
-/// Time for which honest flows are counted, with forged ones or alone.
+/// Time for which honest flows are counted, with forged flows or alone.
 const TURN: Duration = Duration::from_secs(12);
 /// A million forged flows are not made in more turns than this: half an hour.
 const TURNS: u32 = 130;

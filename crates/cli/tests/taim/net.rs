@@ -384,7 +384,8 @@ impl Flood {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Ends it if it has not ended: how many were sent, and how many arrived.
+    /// Ends the flood if it has not ended. Returns the number of sent and the number of arrived
+    /// segments.
     pub fn end(self) -> [u32; 2] {
         self.is_to_end.store(true, Ordering::Relaxed);
         let arrived = self.thread.join().expect("the flood ends");

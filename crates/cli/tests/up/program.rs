@@ -92,7 +92,8 @@ impl Program {
         self.errors()
     }
 
-    /// Sends it a signal and waits for its end; `None` for one by the signal.
+    /// Sends a signal to the program and waits for its end; `code` is `None` for an end by the
+    /// signal.
     pub fn end(mut self, signal: Signal, code: Option<i32>) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         kill(pid, signal).expect("it still runs");

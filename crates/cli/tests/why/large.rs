@@ -114,7 +114,7 @@ fn a_capture_of_nothing_but_interfaces_is_refused() {
         assert_eq!(code, Some(1), "{command}: {errors}");
         assert!(errors.contains("interfaces"), "{command}: {errors}");
         assert!((1..MOST_KIB).contains(&most), "{command}: {most} KiB");
-        // A few long ones are as many.
+        // A few long blocks have the same total length.
         let (code, most, errors) = read(command, |chunk| {
             let comment = vec![b'x'; 0xfffc];
             let option = [&[1, 0, 0xfc, 0xff][..], &comment].concat();

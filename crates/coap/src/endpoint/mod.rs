@@ -50,7 +50,7 @@ pub enum Event {
     },
     /// A request has arrived and waits for [`Endpoint::respond`].
     Request {
-        /// Names it.
+        /// Name of the request.
         id: IncomingId,
         /// Sender of the request.
         from: Peer,

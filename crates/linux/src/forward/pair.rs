@@ -261,6 +261,6 @@ pub(super) fn reset(host: &TcpStream) {
         l_onoff: 1,
         l_linger: 0,
     };
-    // If it fails the program sees an early end of stream instead.
+    // If this call fails, the program receives an early end of stream instead of a reset.
     let _ = setsockopt(host, sockopt::Linger, &now);
 }

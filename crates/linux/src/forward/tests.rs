@@ -181,7 +181,7 @@ fn a_full_mesh_pushes_back_on_the_host() {
     });
     assert_eq!(mesh.ends[0].inward.len(), mesh.window);
     assert_eq!(forwarder.counters().bytes_in, mesh.window as u64);
-    // Once it takes bytes again, all arrive.
+    // Once the mesh accepts bytes again, all bytes arrive.
     client.shutdown(Shutdown::Write).unwrap();
     let mut drained = 0;
     until(&mut forwarder, &mut mesh, |m| {

@@ -76,7 +76,7 @@ pub fn from_the_host(prefix: u16) {
         .sum();
     assert!(dropped > 0, "{:?}", bench.mesh.node.counters());
 
-    // And the node is as well as before.
+    // After this the node still works as before.
     echo(&mut bench, prefix);
 }
 

@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use common::Case;
 use transfer::Direction;
 
-/// Tests that use this prefix number and the ones after it make one interface each.
+/// Each test with this prefix number or a higher one makes an interface.
 const FIRST_PREFIX: u16 = 0x100;
 
 fn main() -> ExitCode {

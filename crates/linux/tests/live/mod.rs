@@ -30,7 +30,7 @@ use redpoll_stack::{
 };
 
 pub const CONNECTIONS: usize = 3;
-/// No packet is longer.
+/// Length of the longest packet in bytes.
 pub const MTU: usize = 1_280;
 /// A test that takes longer than this counts as hanging.
 const PATIENCE_S: u64 = 100;

@@ -18,7 +18,7 @@ struct Server {
 }
 
 impl Server {
-    /// Starts it with this input, and waits until it listens.
+    /// Starts the server with this input, and waits until it listens.
     fn start(mut command: Command, input: &str, address: SocketAddr) -> Option<Server> {
         let piped = command
             .stdin(Stdio::piped())

@@ -84,7 +84,8 @@ impl Window {
             true => self.cwnd / (target - self.cwnd),
             false => 100 * self.cwnd,
         };
-        // No slower than Reno with this factor would be: 3 (1 - b) / (1 + b) a window.
+        // The window grows at least as fast as that of Reno with this factor: 3 (1 - b) / (1 + b)
+        // per window.
         self.reno_count += segments;
         let a_window = self.reno * 15 / 8;
         if a_window > 0 && self.reno_count > a_window {

@@ -5,7 +5,7 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Origin, ScenarioError};
 use super::keys;
 
-/// More steps than any key has.
+/// Maximum number of steps of a key; no key has more.
 const DEEPEST: usize = 16;
 
 #[derive(Clone, Debug)]

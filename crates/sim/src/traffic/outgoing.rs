@@ -35,7 +35,7 @@ pub(super) struct Outgoing {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Not connected; the next attempt is due at this time.
+    /// The app is not connected; the next attempt is due at this time.
     Waiting(Instant),
     Connecting(ConnId),
     Open(ConnId),

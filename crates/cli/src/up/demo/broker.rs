@@ -107,7 +107,7 @@ fn shown(payload: &[u8]) -> String {
 struct Broker(Child);
 
 impl Broker {
-    /// Starts it on the address; `None` where none is installed.
+    /// Starts the broker on the address; `None` if no broker is installed.
     fn start(listen: SocketAddrV6) -> Result<Option<Broker>, StepFailure> {
         let config = format!(
             "listener {} {}\nallow_anonymous true\npersistence false\nlog_type error\nuser root\n",

@@ -21,7 +21,7 @@ pub(super) enum Key {
     Up,
     Down,
     Power,
-    /// More of the node's frames lost, or none after the most.
+    /// Selects the next larger share of the node's frames that are lost, or 0 after the largest.
     Lose,
     /// 50 KiB from the node to the border router.
     Transfer,
