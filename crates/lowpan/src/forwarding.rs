@@ -298,7 +298,7 @@ impl<M: Memory> Forwarding<M> {
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| is(entry, key));
         if let Some(PassingDatagram { tag, .. }) = entry.and_then(|entry| entry.0.take()) {
-            self.kill((tag, false));
+            self.kill(tag, false);
         }
     }
 
@@ -390,7 +390,7 @@ impl<M: Memory> Forwarding<M> {
 
     /// Discards the waiting fragments of an aborted recoverable datagram.
     pub(crate) fn kill_recoverable(&mut self, tag: u8) {
-        self.kill((tag.into(), true));
+        self.kill(tag.into(), true);
     }
 
     // --- sent fragments ---
@@ -454,7 +454,7 @@ impl<M: Memory> Forwarding<M> {
         if delivered || !drop_rest || recoverable {
             return None;
         }
-        self.kill((tag, false));
+        self.kill(tag, false);
         let of_tag = |entry: &PassingDatagram| entry.tag == tag;
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| entry.0.as_ref().is_some_and(of_tag))?;
@@ -505,11 +505,13 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    fn kill(&mut self, name: (u16, bool)) {
+    fn kill(&mut self, tag: u16, recoverable: bool) {
         for i in 0..self.len {
             let place = self.place(i);
             let fragment = self.fragments.as_mut().get_mut(place);
-            if let Some(fragment) = fragment.filter(|fragment| fragment.name() == name) {
+            if let Some(fragment) =
+                fragment.filter(|fragment| fragment.name() == (tag, recoverable))
+            {
                 fragment.dead = true;
             }
         }

@@ -11,7 +11,7 @@ use super::Lowpan;
 use crate::counters::count;
 use crate::pool::State;
 use crate::receive::{self, HeaderScratch, Piece};
-use crate::recovery::{Arriving, Outcome, Path};
+use crate::recovery::{Arriving, Head, NewPath, Outcome, Path};
 use crate::{DropReason, Onward, SlotId};
 
 impl<M: Memory> Lowpan<M> {
@@ -88,12 +88,14 @@ impl<M: Memory> Lowpan<M> {
             return false;
         };
         let expires = now + recovery.waits.timeout;
-        let mut path = Path::new(
-            (now, expires),
-            (src, header.tag),
+        let path = NewPath {
+            src,
+            tag_in: header.tag,
             onward,
-            recovery.new_tag(),
-        );
+            tag_out: recovery.new_tag(),
+            expires,
+        };
+        let mut path = Path::new(now, path);
         let passed =
             forwarding.on_recoverable_first(&mut path, header, (&ip, piece), &self.contexts);
         if passed.is_ok() {
@@ -191,9 +193,12 @@ impl<M: Memory> Lowpan<M> {
             }
         };
         let consumed = len.saturating_sub(piece.body.len());
-        let head = (consumed as u16, piece.head.len() as u16);
-        let limit = now + recovery.waits.limit;
-        recovery.accept(Arriving::new((now, limit), src, header, slot, head));
+        let head = Head {
+            compressed: consumed as u16,
+            expanded: piece.head.len() as u16,
+        };
+        let until = now + recovery.waits.limit;
+        recovery.accept(Arriving::new(now, until, src, header, slot, head));
         self.join(now, src, header, piece)
     }
 

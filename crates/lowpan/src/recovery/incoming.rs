@@ -38,6 +38,15 @@ impl Incoming {
     }
 }
 
+/// The headers of a datagram.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    /// Bytes of the compressed headers.
+    pub(crate) compressed: u16,
+    /// Bytes of the expanded headers.
+    pub(crate) expanded: u16,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Arriving {
     pub(crate) src: Address,
@@ -45,8 +54,7 @@ pub(crate) struct Arriving {
     /// The slot of the reassembly; `None` after the datagram was passed to the upper layer.
     pub(crate) slot: Option<SlotId>,
     size: u16,
-    /// Number of bytes of the compressed headers, and of the expanded headers.
-    head: (u16, u16),
+    head: Head,
     bitmap: Bitmap,
     seen: Ranges,
     /// Whether a fragment met congestion that was not reported to the sender yet.
@@ -68,21 +76,22 @@ pub(crate) enum Outcome {
 }
 
 impl Arriving {
-    /// Returns the record of a datagram whose first fragment, `header`, has arrived: `consumed`
-    /// bytes of compressed headers represent `expanded`. The datagram is given up at `limit`.
+    /// Returns the record of a datagram whose first fragment, `header`, has arrived at `now`. The
+    /// datagram is given up at `limit`.
     pub(crate) fn new(
-        (now, limit): (Instant, Instant),
+        now: Instant,
+        limit: Instant,
         src: Address,
         header: &Fragment,
         slot: SlotId,
-        (consumed, expanded): (u16, u16),
+        head: Head,
     ) -> Self {
         Arriving {
             src,
             tag: header.tag,
             slot: Some(slot),
             size: header.offset,
-            head: (consumed, expanded),
+            head,
             bitmap: Bitmap::NULL,
             seen: Ranges::default(),
             ecn: false,
@@ -108,7 +117,10 @@ impl Arriving {
         if self.slot.is_none() || self.bitmap.has(header.sequence) {
             return Ok(Outcome::Known);
         }
-        let (head, expanded) = self.head;
+        let Head {
+            compressed: head,
+            expanded,
+        } = self.head;
         let start = if header.sequence == 0 {
             0
         } else {

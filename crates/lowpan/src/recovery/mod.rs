@@ -31,11 +31,11 @@ use crate::feature::{RECOVERS, Recovers};
 
 pub use config::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 pub use incoming::Incoming;
-pub(crate) use incoming::{Arriving, Outcome};
+pub(crate) use incoming::{Arriving, Head, Outcome};
 pub use outgoing::Outgoing;
 pub(crate) use outgoing::{DatagramLengths, Phase, Sender, Shape, Source, Standing};
-pub(crate) use path::Path;
 pub use path::SwitchedPath;
+pub(crate) use path::{NewPath, Path};
 use timeout::RoundTrip;
 
 /// Recovery, if there is memory for it. Without the feature `recovery` it has no code.

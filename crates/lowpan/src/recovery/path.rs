@@ -49,25 +49,30 @@ pub(crate) struct Path {
     pub(crate) expires: Instant,
 }
 
+/// The values of a new [`Path`].
+pub(crate) struct NewPath {
+    pub(crate) src: Address,
+    pub(crate) tag_in: u8,
+    pub(crate) onward: Onward,
+    pub(crate) tag_out: u8,
+    /// Time at which the datagram is given up.
+    pub(crate) expires: Instant,
+}
+
 impl Path {
-    pub(crate) fn new(
-        (now, expires): (Instant, Instant),
-        (src, tag_in): (Address, u8),
-        onward: Onward,
-        tag_out: u8,
-    ) -> Self {
+    pub(crate) fn new(now: Instant, path: NewPath) -> Self {
         Path {
-            src,
-            tag_in,
-            next_hop: onward.next_hop,
-            tag_out,
-            onward,
+            src: path.src,
+            tag_in: path.tag_in,
+            next_hop: path.onward.next_hop,
+            tag_out: path.tag_out,
+            onward: path.onward,
             shift: 0,
             is_full: false,
             ack: None,
             progress: now,
             has_grown: false,
-            expires,
+            expires: path.expires,
         }
     }
 
