@@ -322,7 +322,8 @@ impl<M: Memory> Forwarding<M> {
         &mut self,
         path: &mut Path,
         header: &Recoverable,
-        (ip, piece): (&Ipv6Header, &Piece<'_>),
+        ip: &Ipv6Header,
+        piece: &Piece<'_>,
         contexts: &Contexts,
     ) -> Result<(), DropReason> {
         let mut fragment = self.recoverable(path, Place::First)?;

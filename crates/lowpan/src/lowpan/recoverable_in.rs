@@ -61,7 +61,7 @@ impl<M: Memory> Lowpan<M> {
         if self.open_path(now, src, &header, &piece, route) {
             return Ok(None);
         }
-        self.open(now, src, &header, (&piece, body.len()))
+        self.open(now, src, &header, &piece, body.len())
     }
 
     /// RFC 8931 §6.1.1: the first fragment makes the path and is forwarded, or neither happens.
@@ -96,8 +96,7 @@ impl<M: Memory> Lowpan<M> {
             expires,
         };
         let mut path = Path::new(now, path);
-        let passed =
-            forwarding.on_recoverable_first(&mut path, header, (&ip, piece), &self.contexts);
+        let passed = forwarding.on_recoverable_first(&mut path, header, &ip, piece, &self.contexts);
         if passed.is_ok() {
             recovery.open_path(now, path);
             count(&mut self.counters.datagrams_forwarded);
@@ -135,7 +134,7 @@ impl<M: Memory> Lowpan<M> {
             let size = usize::from(header.offset);
             let piece = receive::beginning_of(body, src, dst, &self.contexts, size, scratch)?;
             let (ip, _) = Ipv6Header::parse_partial(piece.head).map_err(receive::reason)?;
-            return forwarding.on_recoverable_first(path, header, (&ip, &piece), &self.contexts);
+            return forwarding.on_recoverable_first(path, header, &ip, &piece, &self.contexts);
         }
         forwarding.on_recoverable_later(path, header, body)?;
         // RFC 8931 §6.3: "if an acknowledgment is not requested, the VRB and all
@@ -166,7 +165,8 @@ impl<M: Memory> Lowpan<M> {
         now: Instant,
         src: Address,
         header: &Fragment,
-        (piece, len): (&Piece<'_>, usize),
+        piece: &Piece<'_>,
+        len: usize,
     ) -> Result<Option<SlotId>, DropReason> {
         self.evict_recovering(now, true);
         let Some(recovery) = self.recovery.get_mut() else {

@@ -67,15 +67,15 @@ pub fn figure_7(mac: Mac) -> Figure {
             .judged("rises");
     }
     if let Some([x, lpp]) = others {
-        against(&mut figure, &cctrl, (&x, XMAC));
-        against(&mut figure, &cctrl, (&lpp, LPP));
+        against(&mut figure, &cctrl, &x, XMAC);
+        against(&mut figure, &cctrl, &lpp, LPP);
     }
     figure
 }
 
 /// Counts the numbers of hops at which NullMAC needs less radio time than another MAC, both with
 /// the cache.
-fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
+fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
     let (series, what, id) = match mac {
         XMAC => (
             "X-MAC, cctrl",

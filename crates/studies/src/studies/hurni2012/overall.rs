@@ -186,11 +186,19 @@ pub fn figure_9() -> Figure {
         (XMAC, CCTRL_DUAL),
         (CONTIKIMAC, UNMODIFIED),
     ]
-    .map(|it| better(&mut figure, it, SEGMENTS, segments));
+    .map(|(mac, variant)| better(&mut figure, mac, variant, SEGMENTS, segments));
     let once = [UNMODIFIED, CCTRL, DUAL, CCTRL_DUAL, ALL].map(|variant| {
-        let named = (variant.name, "sent once by the link");
         let case = |hops| without_retries(LPP, variant, hops);
-        mean(&mut figure, named, (LPP, SEGMENTS), case, segments)
+        let how = "sent once by the link";
+        mean(
+            &mut figure,
+            variant.name,
+            how,
+            LPP,
+            SEGMENTS,
+            case,
+            segments,
+        )
     });
     let copies_sent = {
         let case = case(CONTIKIMAC, CCTRL, 4);
@@ -221,20 +229,23 @@ pub fn figure_9() -> Figure {
 /// Adds a mean over better links.
 fn better(
     figure: &mut Figure,
-    (mac, variant): (Mac, Variant),
+    mac: Mac,
+    variant: Variant,
     metric: Metric,
     read: fn(&Run) -> Reading,
 ) -> Handle {
-    let named = (variant.name, "links of 99 %");
     let case = |hops| over_better_links(mac, variant, hops);
-    mean(figure, named, (mac, metric), case, read)
+    let how = "links of 99 %";
+    mean(figure, variant.name, how, mac, metric, case, read)
 }
 
 /// Adds a mean over all hops of other runs, collapsed on the page.
 fn mean(
     figure: &mut Figure,
-    (name, how): (&str, &str),
-    (mac, metric): (Mac, Metric),
+    name: &str,
+    how: &str,
+    mac: Mac,
+    metric: Metric,
     case: impl Fn(u32) -> Case,
     read: fn(&Run) -> Reading,
 ) -> Handle {
@@ -257,7 +268,7 @@ pub fn figure_10() -> Figure {
     let means = Means::new(&mut figure, case, RADIO, radio_on_a_segment);
     let best = means.of(NULLMAC, ALL);
     let better = [CCTRL, ALL]
-        .map(|variant| better(&mut figure, (NULLMAC, variant), RADIO, radio_on_a_segment));
+        .map(|variant| better(&mut figure, NULLMAC, variant, RADIO, radio_on_a_segment));
     let shares = [XMAC, CONTIKIMAC, LPP].map(|mac| {
         let at = ("all, 4 hops", mac.name);
         figure

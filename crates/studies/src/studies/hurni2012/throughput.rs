@@ -105,8 +105,8 @@ fn nullmac(figure: &mut Figure, it: &Lines) {
         .judged("cctrl-short");
     let filtered = filtered(figure, ACTIVITY);
     let shown = [it.cctrl.at(6), it.activity.at(6), filtered.at(6)];
-    with_activity(figure, it, &[2, 3], "activity-short", (FILTERED, &shown));
-    with_activity(figure, it, &[4, 5, 6], "activity-long", (FILTERED, &shown));
+    with_activity(figure, it, &[2, 3], "activity-short", FILTERED, &shown);
+    with_activity(figure, it, &[4, 5, 6], "activity-long", FILTERED, &shown);
 }
 
 fn xmac(figure: &mut Figure, it: &Lines) {
@@ -126,8 +126,8 @@ fn xmac(figure: &mut Figure, it: &Lines) {
         )
         .judged("cctrl-same")
         .cause(LINKS, &shown);
-    with_activity(figure, it, &[2, 3], "activity-short", (LINKS, &shown));
-    with_activity(figure, it, &[4, 5, 6], "activity-long", (LINKS, &shown));
+    with_activity(figure, it, &[2, 3], "activity-short", LINKS, &shown);
+    with_activity(figure, it, &[4, 5, 6], "activity-long", LINKS, &shown);
     figure
         .verdict_of_all(
             "cctrl + activity / unmodified, 5 and 6 hops",
@@ -214,7 +214,8 @@ fn with_activity(
     it: &Lines,
     hops: &'static [u32],
     id: &'static str,
-    (why, shown): (&str, &[Handle]),
+    why: &str,
+    shown: &[Handle],
 ) {
     let what = match hops.len() {
         2 => "cctrl + activity / cctrl, 2 and 3 hops",

@@ -239,7 +239,8 @@ pub fn with_full_sense(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
 fn line(
     figure: &mut Figure,
     metric: Metric,
-    (tcp, mac): (Tcp, Mac),
+    tcp: Tcp,
+    mac: Mac,
     load: Load,
     read: impl Fn(&Run) -> Reading + Clone + 'static,
 ) -> Line {
@@ -255,7 +256,7 @@ pub fn lines(
     load: Load,
     read: impl Fn(&Run) -> Reading + Clone + 'static,
 ) -> [[Line; 3]; 2] {
-    TIMERS.map(|tcp| Mac::ALL.map(|mac| line(figure, metric, (tcp, mac), load, read.clone())))
+    TIMERS.map(|tcp| Mac::ALL.map(|mac| line(figure, metric, tcp, mac, load, read.clone())))
 }
 
 pub fn segments(run: &Run) -> Reading {

@@ -161,7 +161,8 @@ fn ten_packets(case: &Case) -> Case {
 /// indices and max-min ratios without and with TAiM. Returns both rows of the runs without TAiM.
 fn compared(
     figure: &mut Figure,
-    (testbed, shown): (Testbed, &[Handle]),
+    testbed: Testbed,
+    shown: &[Handle],
     paper: [[f64; 2]; 2],
 ) -> [Handle; 2] {
     let cases = [testbed.tcp(), testbed.taim()];
@@ -228,7 +229,7 @@ pub fn figure_10() -> Figure {
         .about("As figure 4, with TAiM at the border router; its D_init is calibrated.");
     let shown = at_most_a_second(&mut figure, Testbed::One);
     let paper = [[0.947, 0.994], [3.6, 1.7]];
-    compared(&mut figure, (Testbed::One, &shown), paper);
+    compared(&mut figure, Testbed::One, &shown, paper);
     for (d_init, series) in D_INITS {
         let case = Testbed::One.taim().set("taim.initial_delay", d_init);
         beside(&mut figure, series, &case, together);
@@ -335,7 +336,7 @@ pub fn figure_14() -> Figure {
     by_node(&mut figure, WITHOUT, &case);
     let shown = at_most_a_second(&mut figure, Testbed::Two);
     let paper = [[0.989, 0.997], [1.7, 1.3]];
-    let [jain, max_min] = compared(&mut figure, (Testbed::Two, &shown), paper);
+    let [jain, max_min] = compared(&mut figure, Testbed::Two, &shown, paper);
     let series = "without, room for ten packets";
     let ten = beside(&mut figure, series, &ten_packets(&case), together);
     let case = Testbed::Two.taim();
