@@ -18,8 +18,8 @@ pub struct ReplayRules {
     pub counts_hops: bool,
     /// [`RplRules::initial_etx`]; 1 transmission in TinyRPL.
     pub initial_etx: u16,
-    /// [`RplRules::switch_threshold`].
-    pub switch_threshold: u16,
+    /// [`RplRules::switch_threshold`], whatever the number of targets; `None`: that of devices.
+    pub switch_threshold: Option<u16>,
     /// [`RplRules::dao_interval`]; some 10 s in TinyRPL.
     pub dao_interval: Option<Duration>,
     /// [`RplRules::sends_plain_rank`]; true in Contiki.
@@ -31,7 +31,7 @@ impl Default for ReplayRules {
         ReplayRules {
             counts_hops: false,
             initial_etx: StandardRules.initial_etx(),
-            switch_threshold: StandardRules.switch_threshold(),
+            switch_threshold: None,
             dao_interval: StandardRules.dao_interval(),
             sends_plain_rank: StandardRules.sends_plain_rank(),
         }
@@ -52,8 +52,13 @@ impl RplRules for ReplayRules {
         self.initial_etx
     }
 
-    fn switch_threshold(&self) -> u16 {
-        self.switch_threshold
+    fn switch_threshold(&self, targets: Option<usize>) -> u16 {
+        match self.switch_threshold {
+            Some(threshold) => threshold,
+            // TinyRPL's function has a threshold of its own, at all times.
+            None if self.counts_hops => THRESHOLD as u16,
+            None => StandardRules.switch_threshold(targets),
+        }
     }
 
     fn dao_interval(&self) -> Option<Duration> {

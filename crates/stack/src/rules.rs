@@ -28,9 +28,21 @@ pub trait RplRules: Copy {
         2 * Candidate::TRANSMISSION
     }
 
-    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5).
-    fn switch_threshold(&self) -> u16 {
-        3 * Candidate::TRANSMISSION / 2
+    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5), of a node with this number of
+    /// targets in its sub-DODAG; `None`: it has not sent a DAO since it
+    /// joined, so that no node depends on its choice. With 0, such a node also leaves its parent
+    /// for an equal neighbour.
+    ///
+    /// The default is the recommended 192. It doubles with 4 targets and again with 16, because
+    /// the DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
+    fn switch_threshold(&self, targets: Option<usize>) -> u16 {
+        let one = 3 * Candidate::TRANSMISSION / 2;
+        match targets {
+            None => 0,
+            Some(0..4) => one,
+            Some(4..16) => 2 * one,
+            Some(_) => 4 * one,
+        }
     }
 
     /// The time between two DAOs of the node's own address, to which the node adds up to a

@@ -267,7 +267,7 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
     ] {
         let rules = TestRules {
             initial_etx,
-            switch_threshold,
+            switch_threshold: Some(switch_threshold),
             ..TestRules::default()
         };
         let mut lone = lone_by(rules, RplRole::Router, |config| config.dao_ack = false);
@@ -318,28 +318,88 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     }
 }
 
-/// Before its first DAO, no route leads to a leaf. Until then any better parent replaces the one
-/// that answered first; afterwards the threshold applies, as for a router.
+/// Before its first DAO, no route leads to a node. Until then any better parent replaces the one
+/// that answered first; afterwards the threshold applies.
 #[test]
-fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
-    for (role, waits, chosen) in [
-        (RplRole::Leaf, false, 5),
-        (RplRole::Leaf, true, ROUTER),
-        (RplRole::Router, false, ROUTER),
-    ] {
-        let mut lone = lone_with(role, |config| config.dao_ack = false);
-        dio(&mut lone, ROUTER, VERSION, 384);
-        if waits {
-            // DelayDAO is a second.
+fn a_node_of_which_nobody_knows_takes_the_better_parent() {
+    for role in [RplRole::Leaf, RplRole::Router] {
+        for (waits, chosen) in [(false, 5), (true, ROUTER)] {
+            let mut lone = lone_with(role, |config| config.dao_ack = false);
+            dio(&mut lone, ROUTER, VERSION, 384);
+            if waits {
+                // DelayDAO is a second.
+                lone.run_for(Duration::from_secs(3));
+            }
+            // A hop nearer to the root: an improvement of 128, less than the threshold of 192.
+            dio(&mut lone, 5, VERSION, 256);
+            assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{role:?}");
             lone.run_for(Duration::from_secs(3));
+            let (to, _) = said(&mut lone, 2).remove(0);
+            let first = if waits { ROUTER } else { chosen };
+            assert_eq!(to, link_local(first), "{role:?}");
         }
-        // A hop nearer to the root: an improvement of 128, less than the threshold of 192.
-        dio(&mut lone, 5, VERSION, 256);
-        assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{role:?}");
+    }
+}
+
+/// RFC 6719 §3.2.2: of several neighbours with the smallest cost, any may be chosen. Not all nodes
+/// choose the first one that they hear, or the one with the lowest address. Once a DAO has left,
+/// the node stays with its choice.
+#[test]
+fn equal_neighbours_are_chosen_equally_often() {
+    let mut chosen = [0; 3];
+    for base in (10..310).step_by(3) {
+        let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = false);
+        let neighbours = [base, base + 1, base + 2];
+        for neighbour in neighbours {
+            dio(&mut lone, neighbour, VERSION, 384);
+        }
+        let Some(Address::Short(first)) = parent(&lone) else {
+            panic!("a parent");
+        };
+        chosen[usize::from(first - base)] += 1;
         lone.run_for(Duration::from_secs(3));
-        let (to, _) = said(&mut lone, 2).remove(0);
-        let first = if waits { ROUTER } else { chosen };
-        assert_eq!(to, link_local(first), "{role:?}");
+        for neighbour in neighbours {
+            dio(&mut lone, neighbour, VERSION, 384);
+        }
+        assert_eq!(parent(&lone), Some(Address::Short(first)));
+    }
+    // A hundred draws from three: 33 each, with a standard deviation of 4.7.
+    assert!(chosen.iter().all(|it| (19..=47).contains(it)), "{chosen:?}");
+}
+
+/// A router with targets changes its parent for a larger improvement only, because DAOs for all of
+/// them have to reach the root by the new path.
+#[test]
+fn a_router_with_targets_keeps_its_parent_longer() {
+    for (targets, needed) in [(0, 192), (3, 192), (4, 384), (5, 384)] {
+        for changes in [false, true] {
+            let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = false);
+            dio(&mut lone, ROUTER, VERSION, 900);
+            for target in 0..targets {
+                dao(
+                    &mut lone,
+                    CHILD,
+                    target,
+                    &[(100 + u16::from(target), 240, 30)],
+                );
+            }
+            lone.run_for(Duration::from_secs(10));
+            assert_eq!(lone.node.rpl_targets(lone.now), usize::from(targets));
+            // The cost of the present path. The first frame to the other neighbour, which has an
+            // ETX of 2 before and 1.5 after, is a probe.
+            let (cost, _) = lone.node.rpl_place().expect("it routes by RPL");
+            let rank = match changes {
+                true => cost - needed - 256,
+                false => cost - needed - 192 + 8,
+            };
+            for _ in 0..3 {
+                dio(&mut lone, 5, VERSION, rank);
+                lone.run_for(Duration::from_secs(5));
+            }
+            let chosen = if changes { 5 } else { ROUTER };
+            let what = format!("{targets} targets");
+            assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what}");
+        }
     }
 }
 

@@ -38,8 +38,9 @@ pub struct RplParams {
     pub dao_interval: Option<Duration>,
     /// ETX of an unused link, in 128ths.
     pub initial_etx: u16,
-    /// Improvement over the present parent that makes MRHOF switch, in 128ths.
-    pub switch_threshold: u16,
+    /// Improvement over the present parent that makes MRHOF switch, in 128ths; `None`: by the
+    /// number of targets.
+    pub switch_threshold: Option<u16>,
     /// Whether objective function zero counts hops.
     pub counts_hops: bool,
     /// Time between two solicitations of a node without a DODAG.

@@ -8,7 +8,8 @@ use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, St
 pub struct TestRules {
     pub by_hops: bool,
     pub initial_etx: u16,
-    pub switch_threshold: u16,
+    /// `None`: that of devices.
+    pub switch_threshold: Option<u16>,
     pub dao_interval: Option<Duration>,
     pub sends_plain_rank: bool,
 }
@@ -18,7 +19,7 @@ impl Default for TestRules {
         TestRules {
             by_hops: false,
             initial_etx: StandardRules.initial_etx(),
-            switch_threshold: StandardRules.switch_threshold(),
+            switch_threshold: None,
             dao_interval: StandardRules.dao_interval(),
             sends_plain_rank: StandardRules.sends_plain_rank(),
         }
@@ -48,8 +49,11 @@ impl RplRules for TestRules {
         self.initial_etx
     }
 
-    fn switch_threshold(&self) -> u16 {
-        self.switch_threshold
+    fn switch_threshold(&self, targets: Option<usize>) -> u16 {
+        match self.switch_threshold {
+            Some(threshold) => targets.map_or(0, |_| threshold),
+            None => StandardRules.switch_threshold(targets),
+        }
     }
 
     fn dao_interval(&self) -> Option<Duration> {

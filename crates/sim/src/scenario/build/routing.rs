@@ -62,7 +62,7 @@ pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
         probe_interval: values.duration("rpl.probe_interval"),
         dao_interval: values.time("rpl.dao_interval"),
         initial_etx: etx(values.real("rpl.initial_etx")),
-        switch_threshold: etx(values.real("rpl.switch_threshold")),
+        switch_threshold: values.number("rpl.switch_threshold").map(etx),
         counts_hops: function == "tinyrpl-of0",
         dis_interval: values.duration("rpl.dis_interval"),
         neighbours: values.small("rpl.neighbours"),

@@ -20,3 +20,9 @@ pub(super) fn link(key: ExtendedKey) -> Address {
 pub(super) fn within(key: ExtendedKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_iid(prefix, key)
 }
+
+/// The last bits of the key, at most 32.
+pub(super) fn low_bits(key: ExtendedKey) -> u32 {
+    let [.., a, b, c, d] = key;
+    u32::from_be_bytes([a, b, c, d])
+}

@@ -23,3 +23,8 @@ pub(super) fn link(key: ShortKey) -> Address {
 pub(super) fn within(key: ShortKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_short(prefix, key)
 }
+
+/// The last bits of the key, at most 32.
+pub(super) fn low_bits(key: ShortKey) -> u32 {
+    key.into()
+}

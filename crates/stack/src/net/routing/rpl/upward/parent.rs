@@ -107,11 +107,24 @@ impl<P: Profile> Upward<P> {
             false => INFINITE_RANK,
         };
         // RFC 6719 §3.2.2 (3) allows hysteresis, which serves the nodes that depend on the present
-        // parent. A leaf has no sub-DODAG, and no node knows of it before its first DAO. The first
-        // neighbour that answers may be a hop farther from the root than the second one.
-        let threshold = match self.is_leaf() && !is_known {
-            true => 0,
-            false => cx.shared.rules.switch_threshold(),
+        // parent. Before its first DAO, no node knows of this one, and it has heard some of its
+        // neighbours only: the first one may be a hop farther from the root than the second one.
+        // In non-storing mode a router has children long before its first DAO.
+        let is_new = !is_known && (dodag.is_storing() || self.is_leaf());
+        let is_eligible = parent.is_some_and(|it| dodag.objective.is_eligible(it.etx));
+        let targets = match is_eligible {
+            true => cx.table.downwards().count(),
+            false => 0,
+        };
+        let targets = (!is_new).then_some(targets);
+        let threshold = cx.shared.rules.switch_threshold(targets);
+        let own = self.own;
+        let order = |link| own.map_or(0, |own| own.order_of(link));
+        // §3.2.2: of neighbours with the smallest cost, any may be chosen.
+        let mixes = is_new && threshold == 0;
+        let is_first = |offer: Offer, present: Offer, link| {
+            let parent = self.parent.map(order);
+            mixes && offer.cost == present.cost && parent.is_some_and(|it| order(link) < it)
         };
         // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only. It
         // asks a better neighbour for a DIO, to which the neighbour has to acknowledge a frame.
@@ -124,13 +137,16 @@ impl<P: Profile> Upward<P> {
                 return None;
             }
             let mut offer = self.offer(cx, dodag, neighbour)?;
-            let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it, threshold));
+            let is_better = present.is_none_or(|it| {
+                dodag.objective.prefers(offer, it, threshold) || is_first(offer, it, link)
+            });
             // In storing mode the routes show which other nodes are in the sub-DODAG.
             let is_behind = dodag.is_storing() && cx.table.leads_down_through(cx.now, link);
             if needs_proof && !neighbour.answers() {
                 offer.cost = offer.cost.saturating_add(UNPROVEN);
             }
-            (is_better && !is_behind).then_some(((offer, link), (offer, link)))
+            let key = (offer, order(link), link);
+            (is_better && !is_behind).then_some((key, (offer, link)))
         });
         let better = match least(possible) {
             Some((offer, link)) if is_sure && offer.cost >= UNPROVEN => {
@@ -216,7 +232,7 @@ impl<P: Profile> Upward<P> {
         };
         // Neighbours that a better measurement could make the parent.
         let limit = self.present_offer(cx, dodag).map_or(u32::MAX, |offer| {
-            let interest = cx.shared.rules.switch_threshold();
+            let interest = cx.shared.rules.switch_threshold(Some(0));
             offer.cost.saturating_add(interest.into())
         });
         // First a neighbour to which no frame was sent, then the one whose link was measured
