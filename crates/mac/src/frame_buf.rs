@@ -53,6 +53,7 @@ impl FrameBuf {
 impl Deref for FrameBuf {
     type Target = [u8];
 
+    #[inline(never)] // size
     fn deref(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }

@@ -3,7 +3,6 @@
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 
-use super::sleepy::Recipient;
 use super::{Lowpan, Turn};
 use crate::counters::count;
 use crate::event::{FrameOut, FrameRoom, LossReason, LowpanEvent};
@@ -191,11 +190,10 @@ impl<M: Memory> Lowpan<M> {
             Origin::Slot(id) => {
                 let mut handle = None;
                 if M::ROUTES && datagram.indirect {
-                    handle = self.indirect_of(id).handle;
+                    (_, handle) = self.indirect_of(id);
                     self.indirect.remove(&mut self.pool, id);
                 }
-                let next_hop = datagram.next_hop;
-                self.end_slot(id, Recipient { next_hop, handle }, outcome);
+                self.end_slot(id, (datagram.next_hop, handle), outcome);
             }
             Origin::Forwarded(_) => self.end_fragment(now, &datagram, outcome),
             Origin::Recoverable(..) => {}

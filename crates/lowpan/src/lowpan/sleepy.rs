@@ -11,13 +11,6 @@ use crate::pool::State;
 use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
-/// The neighbour of a queued datagram, and the handle of a segment for a sleepy neighbour.
-#[derive(Clone, Copy)]
-pub(super) struct Recipient {
-    pub(super) next_hop: Address,
-    pub(super) handle: Option<u32>,
-}
-
 impl<M: Memory> Lowpan<M> {
     /// Queues a held slot for indirect transmission: it waits for a request of `next_hop`
     /// ([`Self::on_data_request`]), at most
@@ -56,7 +49,7 @@ impl<M: Memory> Lowpan<M> {
         } else {
             let reason = LossReason::IndirectFull;
             self.counters.lost(reason);
-            self.end_slot(slot, Recipient { next_hop, handle }, Err(reason));
+            self.end_slot(slot, (next_hop, handle), Err(reason));
         }
         self.note_occupancy(now);
     }
@@ -66,7 +59,7 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn end_slot(
         &mut self,
         id: SlotId,
-        Recipient { next_hop, handle }: Recipient,
+        (next_hop, handle): (Address, Option<u32>),
         outcome: Result<(), LossReason>,
     ) {
         if M::ROUTES
@@ -108,15 +101,10 @@ impl<M: Memory> Lowpan<M> {
         Some(event)
     }
 
-    pub(super) fn indirect_of(&self, id: SlotId) -> Recipient {
+    pub(super) fn indirect_of(&self, id: SlotId) -> (Address, Option<u32>) {
         let indirect = self.pool.slot(id).and_then(|slot| slot.indirect());
-        let absent = Recipient {
-            next_hop: Address::Absent,
-            handle: None,
-        };
-        indirect.map_or(absent, |indirect| Recipient {
-            next_hop: indirect.next_hop,
-            handle: indirect.handle,
+        indirect.map_or((Address::Absent, None), |indirect| {
+            (indirect.next_hop, indirect.handle)
         })
     }
 
@@ -250,13 +238,13 @@ impl<M: Memory> Lowpan<M> {
         }
         let in_service = self.slot_in_service();
         let id = self.indirect.expired(now, &self.pool, in_service)?;
-        let recipient = self.indirect_of(id);
+        let whose = self.indirect_of(id);
         self.indirect.remove(&mut self.pool, id);
         let reason = LossReason::Expired;
         self.counters.lost(reason);
-        self.end_slot(id, recipient, Err(reason));
+        self.end_slot(id, whose, Err(reason));
         self.note_occupancy(now);
-        Some(recipient.next_hop)
+        Some(whose.0)
     }
 
     pub(super) fn slot_in_service(&self) -> Option<SlotId> {

@@ -118,7 +118,7 @@ impl<P: Profile> Upward<P> {
         };
         let targets = (!is_new).then_some(targets);
         let threshold = cx.shared.rules.switch_threshold(targets);
-        let own = self.own;
+        let own = self.own.filter(|_| dodag.is_storing());
         let order = |link| own.map_or(0, |own| own.order_of(link));
         // §3.2.2: of neighbours with the smallest cost, any may be chosen.
         let mixes = is_new && threshold == 0;
