@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -111,6 +111,12 @@ validate: ## Validate the simulator against other simulators and formulas (docs/
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && export REDPOLL_VALIDATE=long && cargo test --release --package redpoll-sim --test validate -- --nocapture && cargo test --release --package redpoll-sim --test all -- --nocapture bound::; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+
+scale: ## Measure the cost of the simulator from 10 to 10,000 nodes; results in target/scale (docs/scale.md)
+	@scripts/setup.sh build
+	@$(CARGO) build --release --package redpoll
+	@mkdir -p target/scale
+	@. scripts/env.sh && exec target/release/redpoll bench scale --json target/scale/scale.json --page target/scale/scale.html $(SCALE)
 
 bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
 	@scripts/setup.sh bench

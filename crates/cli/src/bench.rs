@@ -20,16 +20,19 @@ pub use present::run;
 /// answered by one byte that may get lost. `fairness`: two simultaneous transfers through a short
 /// queue, and how evenly they share it. `taim`: the processor time of `redpoll taim` with 5,000
 /// flows and 20,000 packets a second. `readings`: the cost of one sensor reading if its
-/// connection stays open, is frozen, or is opened for each reading. `taim` and `readings` are in
-/// every build of the program; the others need a program built by `make bench`.
+/// connection stays open, is frozen, or is opened for each reading. `scale`: the cost of the
+/// simulator from 10 to 10,000 nodes, in four arrangements, with fixed routes and with RPL, idle
+/// and busy. `taim`, `readings` and `scale` are in every build of the program; the others need a
+/// program built by `make bench`.
 ///
 /// Exit code: 0 when everything was measured, 1 when a file could not be written, 2 when an
-/// option cannot be used or the program contains no other stacks.
+/// option cannot be used or the program contains no other stacks; `scale`: 130 after Ctrl-C
+/// (finished rows are kept).
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
-    /// Benchmark: loss, matrix, ota-ack, fairness, taim or readings
+    /// Benchmark: loss, matrix, ota-ack, fairness, taim, readings or scale
     #[arg(value_name = "BENCH", default_value = "loss",
-          value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings"])]
+          value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings", "scale"])]
     pub bench: String,
 
     /// Write a JSON object for each figure, one per line, to this file; - is standard output, in
@@ -57,6 +60,24 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: Option<u64>,
+
+    /// For scale: numbers of nodes. Default: 10,100,1000,10000
+    #[arg(long, value_name = "NODES", value_delimiter = ',',
+          value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    pub nodes: Vec<u64>,
+
+    /// For scale: seconds after which a point is ended and reported as unfinished. Default: 120
+    #[arg(long, value_name = "SECONDS",
+          value_parser = clap::value_parser!(u64).range(0..=86_400))]
+    pub limit: Option<u64>,
+
+    /// For scale: write a page with plots to this file
+    #[arg(long, value_name = "FILE")]
+    pub page: Option<PathBuf>,
+
+    /// For scale: measure only this point, in this process
+    #[arg(long, value_name = "POINT", hide = true)]
+    pub point: Option<String>,
 }
 
 #[cfg(not(feature = "bench"))]

@@ -27,6 +27,7 @@ mod reference;
 mod report;
 mod rights;
 mod run;
+mod scale;
 mod study;
 mod sweep;
 mod taim;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Why(args) => why::run(&args),
         Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),
         Command::Bench(args) if args.bench == "readings" => readings::run(args.json.as_deref()),
+        Command::Bench(args) if args.bench == scale::NAME => scale::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),

@@ -54,6 +54,99 @@ fn readings_are_dearer_the_more_is_opened_anew() {
     }
 }
 
+fn rows(text: &[u8]) -> Vec<serde_json::Value> {
+    let text = String::from_utf8_lossy(text);
+    let rows = text.lines().map(serde_json::from_str);
+    rows.map(|row| row.expect("an object a line")).collect()
+}
+
+/// The short form of `make scale`: 10 and 100 nodes.
+#[test]
+fn the_cost_by_size_is_measured_in_every_kind_of_mesh() {
+    let folder = std::env::temp_dir().join(format!("redpoll-scale-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let page = folder.join("scale.html");
+    let path = page.to_str().unwrap();
+    let output = bench(&["scale", "--nodes", "10,100", "--json", "-", "--page", path]);
+    assert!(output.status.success(), "{output:?}");
+    let rows = rows(&output.stdout);
+    assert_eq!(rows.len(), 32);
+    for row in &rows {
+        assert_eq!(row["finished"], true, "{row}");
+        let number = |key: &str| row[key].as_f64().unwrap_or_else(|| panic!("{key}: {row}"));
+        let nodes = number("nodes");
+        assert!(
+            (nodes..=1.2 * nodes).contains(&number("built_nodes")),
+            "{row}"
+        );
+        assert!(
+            number("setup_s") > 0.0 && number("simulated_s_per_s") > 0.0,
+            "{row}"
+        );
+        // A node's buffers alone take 7.5 KiB.
+        assert!(number("bytes_per_node") > 7_680.0, "{row}");
+        let is_silent = row["routing"] == "fixed" && row["load"] == "idle";
+        assert_eq!(number("events") == 0.0, is_silent, "{row}");
+        assert_eq!(row["ns_per_event"].is_null(), is_silent, "{row}");
+    }
+    let events = |load: &str| -> f64 {
+        let own = rows
+            .iter()
+            .filter(|row| row["load"] == load && row["routing"] == "rpl");
+        own.map(|row| row["events"].as_f64().unwrap() / row["simulated_s"].as_f64().unwrap())
+            .sum()
+    };
+    assert!(events("busy") > events("idle"));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert_eq!(page.matches("<svg").count(), 5);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_point_that_reaches_the_time_limit_is_unfinished() {
+    let output = bench(&["scale", "--nodes", "1000", "--limit", "0", "--json", "-"]);
+    assert!(output.status.success(), "{output:?}");
+    let rows = rows(&output.stdout);
+    assert_eq!(rows.len(), 16);
+    for row in rows {
+        assert_eq!(
+            (&row["finished"], &row["limit_s"]),
+            (&false.into(), &0.into()),
+            "{row}"
+        );
+    }
+    let output = bench(&["scale", "--nodes", "1000", "--limit", "0"]);
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(table.matches("unfinished after 0 s").count(), 16, "{table}");
+}
+
+#[test]
+fn ctrl_c_keeps_the_finished_rows() {
+    let file = std::env::temp_dir().join(format!("redpoll-scale-{}.json", std::process::id()));
+    let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
+    command.args(["bench", "scale", "--nodes", "10,10000", "--json"]);
+    command.arg(&file).stdout(std::process::Stdio::piped());
+    let child = command.spawn().expect("the program runs");
+    let finished = || std::fs::read(&file).unwrap_or_default();
+    let begun = std::time::Instant::now();
+    while finished().iter().filter(|byte| **byte == b'\n').count() < 3 {
+        assert!(begun.elapsed().as_secs() < 120, "no row is finished");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let signal = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
+    assert!(signal.unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130), "{output:?}");
+    let rows = rows(&finished());
+    assert!((3..32).contains(&rows.len()), "{}", rows.len());
+    assert!(rows.iter().all(|row| row["finished"] == true));
+    let table = String::from_utf8_lossy(&output.stdout);
+    assert!(table.lines().count() > rows.len(), "{table}");
+    std::fs::remove_file(file).unwrap();
+}
+
 #[test]
 #[cfg(feature = "bench")]
 fn figures_are_objects_or_a_table() {

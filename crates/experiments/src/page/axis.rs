@@ -1,10 +1,12 @@
-//! Axes: map numbers to pixels, with round marks.
+//! Axes: map numbers to pixels, linear or logarithmic, with round marks.
 
 /// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axis {
+    /// Ends of the axis; of a logarithmic axis, their decimal logarithms.
     low: f64,
     high: f64,
+    is_logarithmic: bool,
     from_px: f64,
     to_px: f64,
 }
@@ -32,18 +34,42 @@ impl Axis {
         Axis {
             low: if low < 0.0 { low - room } else { low },
             high: high + room,
+            is_logarithmic: false,
             from_px: px.0,
             to_px: px.1,
         }
     }
 
+    /// Covers the powers of ten from the least to the greatest of the positive `values`.
+    pub fn logarithmic(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
+        let positive = values.filter(|value| *value > 0.0);
+        let axis = Axis::over(positive.map(f64::log10), false, px);
+        // Logarithms of powers of ten have a rounding error.
+        let (low, high) = ((axis.low + 1e-9).floor(), (axis.high - 1e-9).ceil());
+        Axis {
+            low,
+            high: high.max(low + 1.0),
+            is_logarithmic: true,
+            ..axis
+        }
+    }
+
     pub fn px(&self, value: f64) -> f64 {
+        let value = if self.is_logarithmic {
+            value.log10()
+        } else {
+            value
+        };
         let share = (value - self.low) / (self.high - self.low);
         self.from_px + share * (self.to_px - self.from_px)
     }
 
-    /// Returns round numbers along the axis, at most about six.
+    /// Returns round numbers along the axis, at most about six, or powers of ten.
     pub fn marks(&self) -> Vec<f64> {
+        if self.is_logarithmic {
+            let powers = self.low as i32..=self.high as i32;
+            return powers.map(|power| 10_f64.powi(power)).collect();
+        }
         let span = self.high - self.low;
         let rough = span / 5.0;
         let power = 10_f64.powf(rough.log10().floor());
@@ -72,6 +98,21 @@ mod tests {
         let axis = Axis::over([1.0, 8.0].into_iter(), false, (0.0, 70.0));
         assert_eq!(axis.marks(), [2.0, 4.0, 6.0, 8.0]);
         assert_eq!(axis.px(8.0), 70.0);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_covers_powers_of_ten() {
+        let axis = Axis::logarithmic([10.0, 10_000.0].into_iter(), (0.0, 300.0));
+        assert_eq!(axis.marks(), [10.0, 100.0, 1_000.0, 10_000.0]);
+        assert!((axis.px(100.0) - 100.0).abs() < 1e-6);
+        let axis = Axis::logarithmic([0.3, 25.0, 0.0].into_iter(), (0.0, 1.0));
+        assert_eq!(axis.marks(), [0.1, 1.0, 10.0, 100.0]);
+        let axis = Axis::logarithmic([5.0, 6.0].into_iter(), (0.0, 1.0));
+        assert_eq!(axis.marks(), [1.0, 10.0]);
+        assert_eq!(
+            Axis::logarithmic([].into_iter(), (0.0, 1.0)).marks().len(),
+            2
+        );
     }
 
     #[test]

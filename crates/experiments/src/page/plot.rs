@@ -14,6 +14,8 @@ pub struct Plot {
     pub title: String,
     /// Label of the first axis, with its unit.
     pub x_label: String,
+    /// Whether both axes are logarithmic; numbers must then be positive.
+    pub is_logarithmic: bool,
     /// The lines.
     pub lines: Vec<Line>,
 }
@@ -50,8 +52,17 @@ impl Plot {
     pub fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let heights = points().filter_map(|(_, y)| *y);
-        let y = Axis::over(heights, true, (PLOT.3, PLOT.2));
-        let x = Axis::over(points().map(|(x, _)| *x), false, (PLOT.0, PLOT.1));
+        let (places, px) = (
+            points().map(|(x, _)| *x),
+            [(PLOT.0, PLOT.1), (PLOT.3, PLOT.2)],
+        );
+        let (x, y) = if self.is_logarithmic {
+            let x = Axis::logarithmic(places, px[0]);
+            (x, Axis::logarithmic(heights, px[1]))
+        } else {
+            let x = Axis::over(places, false, px[0]);
+            (x, Axis::over(heights, true, px[1]))
+        };
         let below = PLOT.3 + 32.0;
         let mut legend = Legend::at(below + 22.0);
         for line in &self.lines {
@@ -234,6 +245,7 @@ mod tests {
         let plot = Plot {
             title: "height (m)".to_owned(),
             x_label: "time (s)".to_owned(),
+            is_logarithmic: false,
             lines: vec![line],
         };
         let svg = plot.svg();

@@ -217,6 +217,7 @@ mod tests {
         let plot = Plot {
             title: "height (m)".to_owned(),
             x_label: "time (s)".to_owned(),
+            is_logarithmic: false,
             lines: vec![line],
         };
         let svg = standalone(&plot.svg());

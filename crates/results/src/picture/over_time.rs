@@ -287,6 +287,7 @@ impl Tracks {
         let plot = Plot {
             title: title.to_owned(),
             x_label: "virtual time (s)".to_owned(),
+            is_logarithmic: false,
             lines,
         };
         let note = self.note(name);

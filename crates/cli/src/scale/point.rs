@@ -1,0 +1,231 @@
+//! One point: a mesh, and the measurement of its simulation in this process.
+
+use std::fmt;
+use std::time::{Duration as WallDuration, Instant as WallInstant};
+
+use redpoll_base::Instant;
+use redpoll_sim::{Scenario, World};
+use serde_json::{Value, json};
+
+use super::scene::scene;
+
+/// Simulated seconds of a run.
+const SIMULATED_S: u64 = 60;
+/// Least real time of all runs of a point together; short runs are repeated with other seeds.
+const LEAST: WallDuration = WallDuration::from_millis(300);
+/// Real time after which no further run of a point begins, set-up included.
+const MOST: WallDuration = WallDuration::from_secs(3);
+/// Most runs of a point.
+const RUNS: u64 = 100;
+
+/// Declares values with names.
+macro_rules! named {
+    ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub enum $name {
+            $($(#[$doc])* $value,)*
+        }
+
+        impl $name {
+            pub const ALL: &[$name] = &[$($name::$value,)*];
+
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($name::$value => $text,)*
+                }
+            }
+
+            fn named(name: &str) -> Option<$name> {
+                Self::ALL.iter().copied().find(|it| it.name() == name)
+            }
+        }
+    };
+}
+
+named! {
+    /// Arrangement of the nodes.
+    Topology {
+        Line = "line",
+        Grid = "grid",
+        /// Random places in a square.
+        Geometric = "geometric",
+        /// Copies of a measured corridor.
+        Tiles = "tiles",
+    }
+}
+
+named! {
+    /// Source of the routes.
+    Routing {
+        Fixed = "fixed",
+        Rpl = "rpl",
+    }
+}
+
+named! {
+    /// Traffic of applications.
+    Load {
+        Idle = "idle",
+        /// Half of the nodes send a datagram every 2 s to a neighbour.
+        Busy = "busy",
+    }
+}
+
+/// A mesh to measure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Point {
+    pub topology: Topology,
+    /// Wanted number of nodes.
+    pub nodes: usize,
+    pub routing: Routing,
+    pub load: Load,
+}
+
+impl fmt::Display for Point {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{},{},{},{}",
+            self.topology.name(),
+            self.nodes,
+            self.routing.name(),
+            self.load.name()
+        )
+    }
+}
+
+impl Point {
+    /// Returns all points with these numbers of nodes, small ones first.
+    pub fn all(sizes: &[usize]) -> Vec<Point> {
+        let mut points = Vec::new();
+        for &nodes in sizes {
+            for &topology in Topology::ALL {
+                for &routing in Routing::ALL {
+                    points.extend(Load::ALL.iter().map(|&load| Point {
+                        topology,
+                        nodes,
+                        routing,
+                        load,
+                    }));
+                }
+            }
+        }
+        points
+    }
+
+    /// Reads a point as it is displayed.
+    pub fn parse(text: &str) -> Option<Point> {
+        let fields: Vec<&str> = text.split(',').collect();
+        let [topology, nodes, routing, load] = fields[..] else {
+            return None;
+        };
+        Some(Point {
+            topology: Topology::named(topology)?,
+            nodes: nodes.parse().ok().filter(|nodes| *nodes >= 2)?,
+            routing: Routing::named(routing)?,
+            load: Load::named(load)?,
+        })
+    }
+
+    /// Returns the fields that identify the point.
+    pub fn json(&self) -> Value {
+        json!({
+            "bench": "scale",
+            "topology": self.topology.name(),
+            "nodes": self.nodes,
+            "routing": self.routing.name(),
+            "load": self.load.name(),
+        })
+    }
+
+    /// Measures the point in this process, whose memory has not yet grown for another one.
+    ///
+    /// # Errors
+    /// The scenario cannot be simulated, or the oracle reports a violation.
+    pub fn measure(&self) -> Result<Value, String> {
+        let before = [memory("VmRSS:"), memory("RssFile:")];
+        let text = scene(self);
+        let begun = WallInstant::now();
+        let scenario =
+            Scenario::parse("scale.toml", &text, &[]).map_err(|error| error.to_string())?;
+        let build = |seed| World::new(&scenario, seed).map_err(|error| error.to_string());
+        let mut world = build(1)?;
+        let setup = begun.elapsed();
+        let setup_bytes = growth(before);
+        let nodes = scenario.nodes.len();
+        let begun_all = WallInstant::now();
+        let (mut events, mut wall, mut runs) = (0, WallDuration::ZERO, 0);
+        let mut bytes = 0;
+        loop {
+            let begun = WallInstant::now();
+            world.run_until(Instant::from_millis(1_000 * SIMULATED_S));
+            wall += begun.elapsed();
+            runs += 1;
+            if runs == 1 {
+                bytes = growth(before);
+            }
+            let report = world.report();
+            if let Some(violation) = report.oracle.violations.first() {
+                return Err(violation.clone());
+            }
+            events += report.events;
+            let is_enough = wall >= LEAST || runs >= RUNS || begun_all.elapsed() >= MOST;
+            if is_enough || events == 0 {
+                break;
+            }
+            drop(world);
+            world = build(1 + runs)?;
+        }
+        let wall_s = wall.as_secs_f64();
+        let per_event = (events > 0).then(|| 1e9 * wall_s / events as f64);
+        let simulated_s = (runs * SIMULATED_S) as f64;
+        let mut row = self.json();
+        row["built_nodes"] = json!(nodes);
+        row["finished"] = json!(true);
+        row["setup_s"] = json!(setup.as_secs_f64());
+        row["setup_bytes_per_node"] = json!(setup_bytes as f64 / nodes as f64);
+        row["bytes_per_node"] = json!(bytes as f64 / nodes as f64);
+        row["runs"] = json!(runs);
+        row["simulated_s"] = json!(simulated_s);
+        row["wall_s"] = json!(wall_s);
+        row["events"] = json!(events);
+        row["events_per_s"] = json!(per_event.map(|ns| 1e9 / ns));
+        row["ns_per_event"] = json!(per_event);
+        row["simulated_s_per_s"] = json!(simulated_s / wall_s.max(1e-9));
+        Ok(row)
+    }
+}
+
+/// Returns the growth of the process's peak memory in bytes, without pages of the program's file.
+/// `before` are the memory and its part of such pages at the beginning.
+fn growth([all, of_file]: [u64; 2]) -> u64 {
+    let file = memory("RssFile:").saturating_sub(of_file);
+    memory("VmHWM:").saturating_sub(all).saturating_sub(file)
+}
+
+/// Returns a figure of this process's memory from the kernel, in bytes; 0 if unknown.
+fn memory(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB"));
+    kib.and_then(|kib| kib.trim().parse::<u64>().ok())
+        .map_or(0, |kib| 1_024 * kib)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_read_as_they_are_displayed() {
+        let all = Point::all(&[10, 1_000]);
+        assert_eq!(all.len(), 32);
+        for point in all {
+            assert_eq!(Point::parse(&point.to_string()), Some(point));
+        }
+        for text in ["", "grid,10,rpl", "grid,1,rpl,idle", "grid,10,ospf,idle"] {
+            assert_eq!(Point::parse(text), None, "{text}");
+        }
+    }
+}
