@@ -326,7 +326,7 @@ pub const LIGHT: u32 = 10;
 const WINDOW: &str = "40 B";
 
 /// Returns half an hour of traffic over the mesh described by `mesh`, to or from each of `nodes`,
-/// with the sources of [`ADOPTED`]. The scene is called `name`.
+/// with the keys of [`ADOPTED`]. The scene is called `name`.
 pub fn case_over(
     name: &'static str,
     mesh: &str,
