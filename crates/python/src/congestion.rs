@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use redpoll_sim::congestion::{
-    CongestionEvent, CongestionNews, CongestionWindow, Controller,
-};
+use redpoll_sim::congestion::{CongestionEvent, CongestionNews, CongestionWindow, Controller};
 
 use crate::app::Fault;
 

@@ -257,7 +257,7 @@ pub fn tune(
     let tuned = tuned.ok_or_else(|| failed("no point was run".to_owned()))?;
     if tuned.objections > 0 {
         let line = format!(
-            "the oracle reports faults in {} of the runs",
+            "the oracle reports violations in {} of the runs",
             tuned.objections
         );
         return Err(failed(line));

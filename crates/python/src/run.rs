@@ -93,7 +93,9 @@ fn simulate(
     let classes = Classes::new(congestion, &fault);
     let options = WorldOptions {
         seed: Some(seed),
-        controllers: Some(Rc::new(move |name: &str, node: &str| classes.begin(name, node))),
+        controllers: Some(Rc::new(move |name: &str, node: &str| {
+            classes.begin(name, node)
+        })),
         ..WorldOptions::default()
     };
     let world = World::with(scenario, options);

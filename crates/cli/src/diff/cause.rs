@@ -18,7 +18,7 @@ const LONGEST: u64 = 64 << 20;
 /// Number of frames whose outcome may still follow.
 const FRAMES: usize = 10_000;
 
-/// The values of an end of a connection, in the order of a recording's rows, after its flow and
+/// The values of an endpoint of a connection, in the order of a recording's rows, after its flow and
 /// whether it is the opener's.
 const OF_ENDS: [&str; 10] = [
     "state",
@@ -252,7 +252,7 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     let whose = |row: &Value| {
         let flow = row[0].as_u64().and_then(|id| names.flows.get(&id));
         let opener = row[1].as_bool().unwrap_or(true);
-        flow.map_or("an end of a connection", |ends| {
+        flow.map_or("an endpoint of a connection", |ends| {
             if opener { &ends[0] } else { &ends[1] }
         })
         .to_owned()

@@ -77,7 +77,7 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         0 => Ok(ExitCode::SUCCESS),
         count => Err((
             FAILED,
-            format!("the oracle reports faults in {count} of the runs"),
+            format!("the oracle reports violations in {count} of the runs"),
         )),
     }
 }

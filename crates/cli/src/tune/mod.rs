@@ -162,7 +162,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
     }
     if tuned.objections > 0 {
         let line = format!(
-            "the oracle reports faults in {} of the runs",
+            "the oracle reports violations in {} of the runs",
             tuned.objections
         );
         return Err((FAILED, line).into());

@@ -74,7 +74,7 @@ pub enum Cargo {
     Nothing,
     /// The frame in service.
     Frame,
-    /// The short frame of [`Cycle::short`], which is repeated instead.
+    /// The short frame of [`Cycle::short`], in place of the whole frame.
     Short,
 }
 

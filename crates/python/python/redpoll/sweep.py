@@ -122,7 +122,7 @@ def sweep(
         _spread(scenario, kept, executor, progress)
     swept = Sweep(kept, folder)
     if swept.objections:
-        warnings.warn(f"the oracle reports faults in {swept.objections} of the runs", OracleWarning,
+        warnings.warn(f"the oracle reports violations in {swept.objections} of the runs", OracleWarning,
                       stacklevel=2)
     return swept
 

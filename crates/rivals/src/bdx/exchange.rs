@@ -176,7 +176,7 @@ impl Exchange {
         due.into_iter().chain(self.owed.map(|(_, at)| at)).min()
     }
 
-    /// Repeats, gives up, acknowledges alone.
+    /// Acknowledges without data, retransmits the pending message, or gives the exchange up.
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if self.owed.is_some_and(|(_, at)| at <= now) {
             self.acknowledge_alone();
