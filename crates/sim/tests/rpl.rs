@@ -18,6 +18,11 @@ fn run(name: &str, set: &[(&str, &str)], seed: u64, seconds: u64) -> (World, Rep
     world.run_until(Instant::from_millis(seconds * 1_000));
     let report = world.report();
     assert_eq!(report.oracle.violations, [""; 0], "{name}, seed {seed}");
+    // Redpoll's nodes accept what Redpoll's nodes send.
+    for node in &report.nodes {
+        let malformed = node.drops.get("ip.ip_malformed");
+        assert_eq!(malformed, None, "{name}, seed {seed}, {}", node.name);
+    }
     (world, report)
 }
 

@@ -99,7 +99,6 @@ impl<P: Profile> Downward<P> {
         no_path: NoPath,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
-        self.begin_dao(dodag, false, out)?;
         let most = targets_max(&cx.shared.config);
         let own = (identity.address, self.daos.path_sequence);
         let others = cx
@@ -107,7 +106,14 @@ impl<P: Profile> Downward<P> {
             .downwards()
             .filter(|(_, downward)| !downward.is_gone() && downward.left_s(cx.now) != Some(0))
             .map(|(to, downward)| (*to, downward.sequence));
-        let mut all = core::iter::once(own).chain(others).skip(no_path.withdrawn);
+        let all = core::iter::once(own).chain(others);
+        let mut all = all.skip(no_path.withdrawn).peekable();
+        // Targets may have gone since the last part. §9.4 (1): a DAO has at least one target.
+        if all.peek().is_none() {
+            self.daos.no_path = None;
+            return None;
+        }
+        self.begin_dao(dodag, false, out)?;
         for (to, sequence) in all.by_ref().take(most) {
             let gone = transit(sequence, 0);
             target(out, to, &gone)?;
