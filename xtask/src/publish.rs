@@ -89,6 +89,10 @@ fn wrong_readme(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failur
         library.contains("#![doc = include_str!(\"../README.md\")]"),
         "src/lib.rs does not include README.md",
     );
+    check(
+        library.contains("#![warn(missing_docs)]"),
+        "src/lib.rs has no #![warn(missing_docs)]",
+    );
     for feature in features(&manifest) {
         check(
             readme.contains(&format!("`{feature}`")),

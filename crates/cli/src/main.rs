@@ -1,7 +1,6 @@
 //! The `redpoll` program: simulates a mesh, runs it in real time next to this computer, reads
 //! its captures.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::match_bool)]
 
 mod args;

@@ -9,7 +9,6 @@ use redpoll_sim::{Scenario, World};
 
 use crate::failure::{Failure, cannot_write};
 
-/// The result of loading a node.
 type Loaded = Result<Box<dyn ForeignNode>, String>;
 
 /// Returns a loader of modules. It ends the program if a module hangs.

@@ -40,7 +40,6 @@ pub struct Frame {
     pub contexts: u16,
     /// Unknown contexts among these: bit n is for context n.
     pub unknown_contexts: u16,
-    /// Whether the frame is secured and was not decrypted.
     pub is_shut: bool,
 }
 

@@ -9,7 +9,6 @@ use serde_json::{Map, Value as Json};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
-    /// A bit.
     Flag(bool),
     Number(u64),
     /// An integer below zero, or one that may be.
@@ -79,7 +78,6 @@ impl Layer {
         self.fields.push(Field { name, value });
     }
 
-    /// Adds a bit.
     pub fn flag(&mut self, name: &'static str, is_set: bool) {
         self.add(name, Value::Flag(is_set));
     }

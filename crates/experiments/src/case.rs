@@ -13,12 +13,10 @@ use sha2::{Digest as _, Sha256};
 use crate::probe::{AnyProbe, Probe, SLICE};
 use crate::run::Run;
 
-/// The scenario on which cases are based.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
     /// Name in messages, and of its file on the page.
     pub name: Cow<'static, str>,
-    /// TOML text.
     pub text: String,
 }
 
@@ -42,10 +40,8 @@ pub struct Probed<P> {
 /// The reason why a case cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CaseError {
-    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The simulator cannot build the scenario.
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The result of the run has no JSON form.
@@ -65,7 +61,6 @@ impl Case {
         }
     }
 
-    /// Sets the value of a key by dotted path.
     #[must_use]
     pub fn set(mut self, key: &str, value: impl ToString) -> Case {
         self.changes.push((key.to_owned(), value.to_string()));
@@ -80,7 +75,6 @@ impl Case {
             .fold(self, |case, (key, value)| case.set(key, value))
     }
 
-    /// Removes all changes of a key.
     #[must_use]
     pub fn without(mut self, key: &str) -> Case {
         self.changes.retain(|(it, _)| it != key);
@@ -93,7 +87,6 @@ impl Case {
         Case { scene, ..self }
     }
 
-    /// Adds a probe.
     #[must_use]
     pub fn probe<P: Probe>(mut self, probe: P) -> Probed<P> {
         self.probe = Some(Arc::new(probe));
@@ -103,14 +96,12 @@ impl Case {
         }
     }
 
-    /// Limits the number of seeds, for cases that take long.
     #[must_use]
     pub fn at_most_seeds(mut self, seeds: u64) -> Case {
         self.most_seeds = seeds;
         self
     }
 
-    /// Sets the least number of seeds.
     #[must_use]
     pub fn at_least_seeds(mut self, seeds: u64) -> Case {
         self.least_seeds = seeds;
@@ -122,7 +113,6 @@ impl Case {
         asked.max(self.least_seeds).min(self.most_seeds)
     }
 
-    /// Returns the scene without the changes.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }

@@ -18,23 +18,17 @@ use crate::run::Run;
 /// Interval at which the caller decides whether to continue.
 const TICK: WallDuration = WallDuration::from_millis(100);
 
-/// A case to run with a seed.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// The case.
     pub case: Case,
-    /// The seed.
     pub seed: u64,
     /// Virtual milliseconds to simulate, for a progress bar.
     pub virtual_ms: u64,
 }
 
-/// The outcome of all jobs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All runs are complete.
     Complete,
-    /// The caller stopped the runs.
     Stopped,
     /// A run failed; the text names the run and the cause.
     Failed(String),

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CriteriaError;
 
-/// The purpose of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
@@ -25,7 +24,6 @@ pub enum Purpose {
 }
 
 impl Purpose {
-    /// All purposes.
     pub const ALL: [Purpose; 4] = [
         Purpose::Reproduces,
         Purpose::Calibrates,
@@ -77,7 +75,6 @@ impl fmt::Display for Band {
 pub struct Judgement {
     /// The row, as the figure's name, a slash, and the row's name.
     pub id: String,
-    /// The purpose of the row.
     pub kind: Purpose,
     least: Option<f64>,
     most: Option<f64>,

@@ -8,18 +8,11 @@ pub const SCHEMA: i32 = 3;
 /// Figures and criteria that do not match, which is a mistake of the study.
 #[derive(Debug, thiserror::Error)]
 pub enum CriteriaError {
-    /// The file is not valid TOML.
     #[error("criteria.toml: {0}")]
     Toml(#[from] toml::de::Error),
     /// An entry of the file is invalid.
     #[error("criteria.toml: {id}: {fault}")]
-    Fault {
-        /// The row.
-        id: String,
-        /// The mistake.
-        fault: &'static str,
-    },
-    /// The file has a row twice.
+    Fault { id: String, fault: &'static str },
     #[error("criteria.toml has {0} twice")]
     Twice(String),
     /// The file has a row that no figure declares.
@@ -33,7 +26,6 @@ pub enum CriteriaError {
 /// A results file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// The file is not a results file.
     #[error("{0} is not a results file of a study; name another file or remove this one")]
     Foreign(String),
     /// The file has tables of another version.
@@ -41,26 +33,13 @@ pub enum ResultsError {
         "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
          another file or remove this one"
     )]
-    Version {
-        /// The file.
-        path: String,
-        /// Version of the file.
-        found: i32,
-    },
-    /// The file is damaged.
+    Version { path: String, found: i32 },
     #[error("{path} is damaged ({what}); name another file or remove this one")]
-    Damaged {
-        /// The file.
-        path: String,
-        /// The damage.
-        what: String,
-    },
+    Damaged { path: String, what: String },
     /// The file cannot be opened, read or written.
     #[error("{path}: {error}")]
     Other {
-        /// The file.
         path: String,
-        /// The cause.
         error: rusqlite::Error,
     },
 }
@@ -68,23 +47,17 @@ pub enum ResultsError {
 /// A study that cannot be evaluated, because of a mistake in it or in its results file.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// The criteria do not match the figures.
     #[error(transparent)]
     Criteria(#[from] CriteriaError),
-    /// A case is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// A row reads a value that no run has.
     #[error("figure {figure}: {row}: {what}")]
     Unknown {
-        /// The figure.
         figure: &'static str,
-        /// The row.
         row: String,
-        /// The requested value.
         what: String,
     },
-    /// The results cannot be read or written.
     #[error(transparent)]
     Results(#[from] ResultsError),
 }

@@ -16,7 +16,6 @@ use crate::run::{Reading, Run};
 pub enum X {
     /// A number in the figure's unit.
     Number(f64),
-    /// A category by name.
     Name(&'static str),
     /// No position: the row is about the whole figure.
     None,
@@ -101,7 +100,6 @@ impl Line {
         }
     }
 
-    /// Returns all rows in their order.
     pub fn all(&self) -> Vec<Handle> {
         self.rows.iter().map(|(_, handle)| *handle).collect()
     }
@@ -144,15 +142,11 @@ pub(crate) struct Declared {
 /// A shaded range of the first axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shade {
-    /// Start of the range.
     pub from: f64,
-    /// End of the range.
     pub until: f64,
-    /// Label.
     pub name: &'static str,
 }
 
-/// A figure or table of a study.
 pub struct Figure {
     pub(crate) name: &'static str,
     pub(crate) title: &'static str,
@@ -200,7 +194,6 @@ impl Figure {
         Figure { about, ..self }
     }
 
-    /// Marks the figure as not contained in the paper.
     #[must_use]
     pub fn aside(self) -> Figure {
         Figure {
@@ -209,7 +202,6 @@ impl Figure {
         }
     }
 
-    /// Shades a range of the first axis.
     #[must_use]
     pub fn shade(self, shade: Shade) -> Figure {
         Figure {
@@ -218,12 +210,10 @@ impl Figure {
         }
     }
 
-    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Returns the title.
     pub fn title(&self) -> &'static str {
         self.title
     }
@@ -321,7 +311,6 @@ impl Figure {
         self.verdict(what, [one, other], |[one, other]| one - other)
     }
 
-    /// Adds the number of a row as a verdict.
     pub fn of(&mut self, what: &'static str, row: Handle) -> Entry<'_> {
         let unit = self.rows[self.index(row)].metric.unit;
         self.made(
@@ -464,7 +453,6 @@ impl Figure {
         })
     }
 
-    /// Returns the cases that the figure needs.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.rows.iter().filter_map(|row| match &row.origin {
             Origin::Runs(case, _) => Some(&**case),
@@ -484,7 +472,6 @@ impl Entry<'_> {
         &mut self.figure.rows[self.index]
     }
 
-    /// Sets the paper's number.
     pub fn paper(mut self, value: f64) -> Self {
         self.row().paper = Some(value);
         self
@@ -496,7 +483,6 @@ impl Entry<'_> {
         self
     }
 
-    /// Adds a remark.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.row().note = note.into();
         self
@@ -515,7 +501,6 @@ impl Entry<'_> {
         self
     }
 
-    /// Returns the handle of the row.
     pub fn handle(self) -> Handle {
         Handle {
             figure: self.figure.name,

@@ -29,7 +29,6 @@ pub trait Probe: fmt::Debug + Send + Sync + 'static {
     fn begin(&self, world: &mut World) -> Box<dyn Look<Self::Found>>;
 }
 
-/// A probe of one run.
 pub trait Look<F> {
     /// Records a sample after each interval of [`Probe::every`], and at the end.
     fn look(&mut self, _world: &mut World) {}

@@ -25,7 +25,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Fingerprint of the sources of this program that determine the result of a run.
 pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
 
-/// An open results file.
 #[derive(Debug)]
 pub struct Results {
     connection: Connection,
@@ -33,14 +32,11 @@ pub struct Results {
     fingerprint: String,
 }
 
-/// A stored run of a case.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StoredRun {
-    /// Seed.
     pub seed: u64,
     /// CPU time in seconds.
     pub cpu_s: f64,
-    /// Result.
     pub run: Run,
 }
 

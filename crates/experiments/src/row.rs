@@ -16,36 +16,27 @@ use crate::run::{Gap, Run, mean};
 /// A number of a figure, with the paper's number.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The study's name.
     pub study: &'static str,
-    /// The figure's name.
     pub figure: &'static str,
     /// Name in `criteria.toml`, if present.
     pub id: Option<String>,
-    /// Purpose of the row.
     pub kind: Purpose,
     /// Series: the rows of one line or of one kind of bars.
     pub series: String,
     /// Position on the first axis.
     pub x: X,
-    /// Name of the quantity.
     pub metric: &'static str,
     /// Mean over the seeds. For a computed row, the value computed from the other rows' means.
     /// `null` if no run gave a number.
     pub value: Option<f64>,
     /// Unit; empty for pure numbers.
     pub unit: &'static str,
-    /// Smallest value of all seeds.
     pub low: Option<f64>,
-    /// Greatest value of all seeds.
     pub high: Option<f64>,
     /// Number of seeds that gave a value; 0 for a number that needs no run.
     pub n: usize,
-    /// The paper's number.
     pub paper: Option<f64>,
-    /// Lower end of the band.
     pub least: Option<f64>,
-    /// Upper end of the band.
     pub most: Option<f64>,
     /// Whether the value is in the band; `null` if the row is not judged.
     pub ok: Option<bool>,
@@ -53,21 +44,17 @@ pub struct Row {
     pub violation: Option<String>,
     /// Remarks, and the cause if the criterion does not hold.
     pub note: String,
-    /// Details for the page.
     #[serde(skip)]
     pub told: RowDetails,
 }
 
-/// Details of a row in addition to its number.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RowDetails {
     /// The paper's statement, and its section.
     pub says: Option<(String, String)>,
-    /// The reason for the band.
     pub why: String,
     /// Why the criterion does not hold, and the rows of the figure that show it.
     pub cause: Option<(String, Vec<usize>)>,
-    /// Whether this is a side experiment.
     pub is_aside: bool,
     /// Index of its case among the figure's cases.
     pub case: Option<usize>,
@@ -78,7 +65,6 @@ pub struct RowDetails {
 }
 
 impl Row {
-    /// Returns the band that judges the row.
     pub fn band(&self) -> Option<Band> {
         self.ok.map(|_| Band {
             least: self.least,

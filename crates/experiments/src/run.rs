@@ -17,7 +17,6 @@ pub enum Gap {
     Unknown(String),
 }
 
-/// A number read from a run.
 pub type Reading = Result<f64, Gap>;
 
 /// A report, described in `docs/report.md`, and the result of the case's probe.
@@ -58,12 +57,10 @@ impl Run {
         }
     }
 
-    /// Returns the report.
     pub fn report(&self) -> &Value {
         &self.report
     }
 
-    /// Returns the first violation that the oracle found.
     pub fn violation(&self) -> Option<&str> {
         let first = self.report.pointer("/oracle/violations/0")?;
         first.as_str()
@@ -87,7 +84,6 @@ impl Run {
         })
     }
 
-    /// Returns the number at a JSON pointer of the report.
     pub fn number(&self, pointer: &str) -> Reading {
         number(&self.report, pointer)
     }

@@ -3,7 +3,6 @@
 use crate::figure::Figure;
 use crate::study::Study;
 
-/// An unknown name of a study or figure.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown {what} {name:?}; allowed: {allowed}")]
 pub struct Unknown {

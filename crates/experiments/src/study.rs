@@ -8,7 +8,6 @@ use crate::criteria::judgements;
 use crate::error::{CriteriaError, StudyError};
 use crate::figure::Figure;
 
-/// A published study.
 #[derive(Debug)]
 pub struct Study {
     /// Short name on the command line.
@@ -28,15 +27,12 @@ pub struct Study {
     pub over_links: Option<OverLinks>,
 }
 
-/// Returns a study's figure over measured links.
 pub type OverLinks = fn(&MeasuredLinks) -> Result<Figure, LinksError>;
 
-/// A file of measured links.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MeasuredLinks {
     /// The file, in the K7 format.
     pub file: PathBuf,
-    /// The channel of the links.
     pub channel: u8,
 }
 
@@ -57,17 +53,11 @@ pub enum LinksError {
     Build(#[from] BuildError),
     /// No two nodes of the file can reach each other.
     #[error("{}: no node reaches another one over channel {channel}", file.display())]
-    Alone {
-        /// The file.
-        file: PathBuf,
-        /// The channel.
-        channel: u8,
-    },
+    Alone { file: PathBuf, channel: u8 },
 }
 
 /// A colour of the page. Colour-blind readers can distinguish these colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Hue {
     Blue,
     Vermilion,

@@ -21,7 +21,6 @@
         clippy::arithmetic_side_effects
     )
 )]
-#![warn(missing_docs)]
 
 mod held;
 mod session;
@@ -39,12 +38,10 @@ pub use web::Status;
 
 /// The port of the echo service, by TCP and UDP (RFC 862).
 pub const ECHO_PORT: u16 = 7;
-/// The port of the web server.
 pub const WEB_PORT: u16 = 80;
 /// The memory of a node and its services: [`LeafStorage`](redpoll_stack::LeafStorage), whose
 /// [`memory`](redpoll_stack::NodeStorage::memory) is an argument of [`node`](node()).
 pub type Storage = redpoll_stack::LeafStorage;
-/// The node of this crate.
 pub type Device = Node<LeafMemory>;
 
 /// The services of the node, and the connection that they share.
@@ -56,7 +53,6 @@ pub struct Services {
     status: Status,
 }
 
-/// Returns the configuration of a node with these settings.
 pub fn config(begin: &Begin) -> NodeConfig {
     let mac = MacConfig::default().with(|it| {
         it.pan_id = begin.pan_id;
@@ -86,7 +82,6 @@ pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
 }
 
 impl Services {
-    /// Starts the services, which listen on their ports.
     pub fn start(node: &mut Device, begin: &Begin) -> Services {
         if begin.parent != Begin::NO_PARENT {
             // The table has room for it.

@@ -11,12 +11,9 @@ const FILE: u32 = 20_000;
 /// Bytes of each of its lines.
 const ROW: u32 = 8;
 
-/// The content of the page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Status {
-    /// The board.
     pub board: &'static str,
-    /// The time.
     pub now: Instant,
     /// Requests that have been answered since the node began.
     pub requests: u32,

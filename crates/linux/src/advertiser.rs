@@ -41,7 +41,6 @@ const ROUTE_LIFETIME_S: u32 = 1_800;
 /// Reason for which no prefix can be advertised.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvertiserError {
-    /// There is no interface of that name.
     #[error("there is no interface {0} (to list the interfaces: `ip link`)")]
     NoInterface(String),
     /// Router advertisements need root, or the right to open raw sockets.
@@ -50,9 +49,7 @@ pub enum AdvertiserError {
     /// Another failure, with the step that failed.
     #[error("cannot {step}: {source}")]
     Failed {
-        /// The failed step.
         step: &'static str,
-        /// The kernel's error.
         source: io::Error,
     },
 }

@@ -21,7 +21,6 @@ pub use spec::{ForwardSpec, ForwardSpecError};
 /// The border router's own TCP, as far as a forward needs it. Every
 /// [`Mesh`](crate::gateway::Mesh) has it.
 pub trait MeshTcp {
-    /// A connection into the mesh.
     type Conn;
 
     /// Opens a connection to a node; the handshake may still be in progress when this returns.
@@ -58,7 +57,6 @@ pub enum Received {
     Data(usize),
     /// No data at the moment.
     Nothing,
-    /// The peer has ended its stream.
     End,
 }
 
@@ -71,9 +69,7 @@ pub struct Broken;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot listen on port {port} of this host: {}", reason(.source))]
 pub struct ListenError {
-    /// The requested port.
     pub port: u16,
-    /// The kernel's error.
     pub source: io::Error,
 }
 
@@ -89,7 +85,6 @@ fn reason(source: &io::Error) -> String {
     }
 }
 
-/// Counters of forwarded connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     /// Connections taken from the host.
@@ -107,14 +102,12 @@ pub struct ForwardCounters {
     pub bytes_out: u64,
 }
 
-/// An event of a forwarded connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardEvent {
     /// The program on this host that opened it.
     pub from: SocketAddr,
     /// The node's socket that it leads to.
     pub to: SocketAddrV6,
-    /// What.
     pub what: Passage,
 }
 
@@ -123,21 +116,17 @@ pub struct ForwardEvent {
 pub enum Passage {
     /// The host's program has connected, and the border router has room.
     Begun,
-    /// The connection has ended.
     Ended {
-        /// How.
         how: Ending,
         /// Bytes carried into the mesh, and out of it.
         bytes: [u64; 2],
     },
 }
 
-/// Reason for the end of a forwarded connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Both sides have ended their streams.
     Closed,
-    /// Refused, reset or timed out in the mesh.
     BrokenByMesh,
     /// Reset by the host's program.
     BrokenByHost,
@@ -157,7 +146,6 @@ impl Forward {
     }
 }
 
-/// All forwards and the connections they carry.
 #[derive(Debug)]
 pub struct Forwarder<C> {
     forwards: Vec<Forward>,
@@ -184,7 +172,6 @@ impl<C> Forwarder<C> {
     /// which fills the router before the node and displaces other packets.
     pub const MAX_OPENING: usize = 2;
 
-    /// Makes a forwarder without forwards.
     pub fn new() -> Self {
         Forwarder {
             forwards: Vec::new(),
@@ -196,7 +183,6 @@ impl<C> Forwarder<C> {
         }
     }
 
-    /// Returns the next event of a connection.
     pub fn poll_event(&mut self) -> Option<ForwardEvent> {
         self.events.pop_front()
     }
@@ -229,17 +215,14 @@ impl<C> Forwarder<C> {
         Ok(chosen)
     }
 
-    /// Returns whether there are no forwards.
     pub fn is_empty(&self) -> bool {
         self.forwards.is_empty()
     }
 
-    /// Connections being carried now.
     pub fn connections(&self) -> usize {
         self.pairs.len()
     }
 
-    /// Returns the counters.
     pub fn counters(&self) -> &ForwardCounters {
         &self.counters
     }

@@ -95,25 +95,20 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Returns a clock that starts at zero.
     pub fn start() -> Self {
         Clock {
             origin: time::Instant::now(),
         }
     }
 
-    /// Returns the present time.
     pub fn now(&self) -> Instant {
         Instant::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 }
 
-/// Counters of packets between the host and the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayCounters {
-    /// Packets from the host given to the mesh.
     pub packets_in: u64,
-    /// Packets from the mesh given to the host.
     pub packets_out: u64,
     /// Packets from the mesh that the host's kernel would not take.
     pub refused_by_host: u64,
@@ -121,7 +116,6 @@ pub struct GatewayCounters {
     pub withheld: u64,
 }
 
-/// The connections between a mesh and this host.
 #[derive(Debug)]
 pub struct Gateway {
     clock: Clock,
@@ -179,7 +173,6 @@ impl Gateway {
         self.clock
     }
 
-    /// Returns the forwards.
     pub fn forwarder(&self) -> &Forwarder<Splice> {
         &self.forwarder
     }
@@ -189,12 +182,10 @@ impl Gateway {
         self.forwarder.poll_event()
     }
 
-    /// Returns the interface, if the gateway has one.
     pub fn tun(&self) -> Option<&Tun> {
         self.tun.as_ref()
     }
 
-    /// Returns the counters.
     pub fn counters(&self) -> &GatewayCounters {
         &self.counters
     }

@@ -20,7 +20,6 @@
 //!
 //! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`; each block states its
 //! reason.
-#![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![warn(clippy::match_bool)]
 

@@ -21,7 +21,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const CONNECT: Duration = Duration::from_secs(2);
 const CHUNK: usize = 4_096;
 
-/// Address of the other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineAddress {
     /// The other end connects to this file.
@@ -61,7 +60,6 @@ impl LineAddress {
 pub struct LineWatch(Arc<Epoll>);
 
 impl LineWatch {
-    /// Makes a watch without lines.
     pub fn new() -> io::Result<LineWatch> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         Ok(LineWatch(Arc::new(epoll)))
@@ -109,14 +107,11 @@ impl Drop for Listener {
     }
 }
 
-/// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrived {
     /// No byte and no event.
     Nothing,
-    /// A peer.
     Peer,
-    /// Bytes.
     Bytes,
     /// The end of the stream: the peer has closed it.
     Gone,

@@ -12,15 +12,12 @@ use nix::unistd::{ForkResult, fork, getgid, getuid};
 
 use crate::tun::{self, Tun, TunConfig};
 
-/// Reason for which there is no namespace.
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The kernel or its policy allows none to this user.
     #[error("this kernel does not allow this user a user namespace: {step}: {source}")]
     Refused {
-        /// The failed step.
         step: &'static str,
-        /// The kernel's error.
         source: io::Error,
     },
     /// There is a namespace, but no TUN interface can be made in it.

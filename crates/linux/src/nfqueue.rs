@@ -56,7 +56,6 @@ const COPIED: u32 = 256;
 /// Maximum number of verdicts in one call.
 const VERDICTS: usize = 64;
 
-/// Why the queue is not ours.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
     /// The kernel wants `CAP_NET_ADMIN`.
@@ -64,13 +63,11 @@ pub enum QueueError {
         "no permission to use NFQUEUE (needs root, or CAP_NET_ADMIN: setcap cap_net_admin+ep on the program, or AmbientCapabilities=CAP_NET_ADMIN in its systemd unit)"
     )]
     NoPermission,
-    /// Another program has it.
     #[error(
         "queue {0} is used by another program: end that program, or choose another number here \
          and in the rule (/proc/net/netfilter/nfnetlink_queue lists the queues in use)"
     )]
     Taken(u16),
-    /// The kernel has no NFQUEUE.
     #[error(
         "this kernel has no NFQUEUE: load it with `modprobe nfnetlink_queue`, or build it with CONFIG_NETFILTER_NETLINK_QUEUE"
     )]
@@ -78,9 +75,7 @@ pub enum QueueError {
     /// Another failure.
     #[error("cannot {step}: {source}")]
     Io {
-        /// The failed step.
         step: &'static str,
-        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -111,7 +106,6 @@ fn refused(errno: Errno, number: u16, may_ask: bool) -> QueueError {
     }
 }
 
-/// A packet that the kernel holds.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuedPacket<'q> {
     /// Number of the packet in the queue, for [`NfQueue::accept`].

@@ -21,12 +21,9 @@ const FLOWS_MAX: usize = 4_096;
 /// Withheld destinations that wait to be reported, and that are remembered as reported.
 const REPORTS_MAX: usize = 64;
 
-/// A transport protocol with ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Protocol {
-    /// TCP.
     Tcp,
-    /// UDP.
     Udp,
 }
 
@@ -42,11 +39,8 @@ impl fmt::Display for Protocol {
 /// A service outside the mesh that its nodes may reach. A field that is `None` matches any value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Service {
-    /// The destination address.
     pub addr: Option<Ipv6Addr>,
-    /// The transport protocol.
     pub protocol: Option<Protocol>,
-    /// The destination port.
     pub port: Option<u16>,
 }
 
@@ -148,16 +142,12 @@ enum UpperLayer {
     Malformed,
 }
 
-/// A destination that a node was not allowed to reach.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// The node's address.
     pub node: Ipv6Addr,
-    /// The service to expose.
     pub service: Service,
 }
 
-/// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Reach {
     exposed: Vec<Service>,
@@ -185,7 +175,6 @@ impl Reach {
         Reach::new(vec![Service::default()])
     }
 
-    /// Returns the services that nodes may reach.
     pub fn exposed(&self) -> &[Service] {
         &self.exposed
     }
@@ -195,7 +184,6 @@ impl Reach {
         self.withheld
     }
 
-    /// Flows from outside that are remembered.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }

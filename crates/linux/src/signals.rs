@@ -13,7 +13,6 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 pub enum Notice {
     /// The user or the system wants the process to end.
     End(Signal),
-    /// A child has changed its state.
     Child,
     /// The user wants the process to stop for a while (Ctrl-Z); with [`Signals::watch_stop`].
     Stop,
@@ -59,7 +58,6 @@ impl Signals {
         Ok(Signals { fd })
     }
 
-    /// Returns the next signal that has arrived, if any.
     pub fn next(&self) -> io::Result<Option<Notice>> {
         let Some(info) = self.fd.read_signal()? else {
             return Ok(None);

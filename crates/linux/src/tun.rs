@@ -16,12 +16,10 @@ use crate::ioctl;
 /// Device file of the kernel for TUN interfaces.
 pub const DEVICE: &str = "/dev/net/tun";
 
-/// Properties of an interface.
 #[derive(Clone, Debug)]
 pub struct TunConfig {
     /// Name of up to 15 characters; the kernel replaces one `%d` in it by a number.
     pub name: String,
-    /// The host's own address on the link.
     pub address: Ipv6Addr,
     /// The prefix that is reached through the interface, and its length, 0 to 128.
     pub route: (Ipv6Addr, u8),
@@ -29,7 +27,6 @@ pub struct TunConfig {
     pub mtu: u16,
 }
 
-/// Reason for which there is no TUN interface.
 #[derive(Debug, thiserror::Error)]
 pub enum TunError {
     /// The device node is missing: no `tun` module, or a container without it.
@@ -40,10 +37,8 @@ pub enum TunError {
     /// The device node or the interface may not be used by this user.
     #[error("no permission to {0} (needs root or CAP_NET_ADMIN)")]
     NoPermission(&'static str),
-    /// There is an interface of that name already.
     #[error("interface {0} already exists: choose another name with --name")]
     NameInUse(String),
-    /// The address is already an address of this host.
     #[error(
         "{0} is already an address of this host, perhaps of another mesh: give each mesh a \
          different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
@@ -61,9 +56,7 @@ pub enum TunError {
     /// Another failure, with the step that failed.
     #[error("cannot {step}: {source}")]
     Io {
-        /// The failed step.
         step: &'static str,
-        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -124,7 +117,6 @@ impl Tun {
         Ok(tun)
     }
 
-    /// Returns the interface's name, as the kernel chose it.
     pub fn name(&self) -> &str {
         &self.name
     }

@@ -40,7 +40,6 @@ enum Mood {
     Acknowledge,
     Ignore,
     ChannelBusy,
-    /// The radio resets instead of an answer.
     Reset,
     /// The radio does not answer until the next question, and then answers.
     Late,

@@ -14,7 +14,6 @@
 //! crashes, the program crashes. This crate is therefore separate, and the program contains it
 //! only with the feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
-#![warn(missing_docs)]
 
 mod interface;
 mod library;
@@ -31,7 +30,6 @@ use library::Library;
 use node::Module;
 use watch::Watch;
 
-/// Loads modules.
 pub struct Modules {
     watch: Arc<Watch>,
 }

@@ -60,9 +60,7 @@ impl Algorithms for InitialWindow {
 /// A packet that the node sent, in the family of its destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SentPacket {
-    /// Time of transmission.
     pub at: Instant,
-    /// The packet, from its IP header on.
     pub bytes: Vec<u8>,
 }
 
@@ -105,7 +103,6 @@ impl Host {
         }
     }
 
-    /// Returns the time.
     pub fn now(&self) -> Instant {
         self.now
     }

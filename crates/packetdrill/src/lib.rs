@@ -36,7 +36,6 @@
 //!   change a value fails with `EOPNOTSUPP` and a message on the standard error.
 //! - The backlog of `listen`: only the number of connections is limited.
 #![deny(unsafe_code)]
-#![warn(missing_docs)]
 
 #[cfg(test)]
 mod errno;

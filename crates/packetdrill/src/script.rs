@@ -43,12 +43,10 @@ mod symbols;
 
 use std::fmt;
 
-/// The reason why a script failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// Line of the script, from 1.
     pub line: usize,
-    /// Description of the failure.
     pub message: String,
 }
 

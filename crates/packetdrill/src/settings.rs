@@ -20,7 +20,6 @@ pub struct Settings {
     pub mtu: u16,
     /// Initial window in segments. Default: RFC 5681's.
     pub initial_window: Option<NonZero<u8>>,
-    /// The parameters of TCP.
     pub tcp: Config,
 }
 

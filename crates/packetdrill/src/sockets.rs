@@ -29,7 +29,6 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Returns an empty table on a host with these settings.
     pub fn new(settings: Settings) -> Sockets {
         Sockets {
             host: Host::new(settings),
@@ -40,12 +39,10 @@ impl Sockets {
 
     // Time and packets.
 
-    /// Returns the time.
     pub fn now(&self) -> Instant {
         self.host.now()
     }
 
-    /// Returns the expiry of the next timer.
     pub fn deadline(&self) -> Option<Instant> {
         self.host.deadline()
     }
@@ -214,7 +211,6 @@ impl Sockets {
         self.call(|sockets| sockets.shutdown(fd, how))
     }
 
-    /// Closes a descriptor.
     pub fn close(&mut self, fd: i32) -> Answer<()> {
         let closed = self.fd(fd)?;
         self.numbers.remove(&fd);
@@ -223,7 +219,6 @@ impl Sockets {
 
     // State.
 
-    /// Returns whether the descriptor is one of these sockets.
     pub fn exists(&self, fd: i32) -> bool {
         self.fd(fd).is_ok()
     }

@@ -12,7 +12,6 @@ use crate::peer::{Limits, Peer};
 use crate::subject::Subject;
 use crate::sweep;
 
-/// The name of the bench.
 pub const NAME: &str = "fairness";
 
 /// Queue lengths of the full bench, in packets.
@@ -29,17 +28,14 @@ pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::S
 /// - `share`: the subject's share of these bytes.
 pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 
-/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Stacks of the flows that share the link with Redpoll's flow; from [`SUBJECTS`], and not
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
-    /// Queue lengths in packets.
     pub queues: Vec<usize>,
     /// Number of seeds, from 1.
     pub seeds: u64,
-    /// Duration of the measurement of both flows.
     pub time: Duration,
 }
 
@@ -52,7 +48,6 @@ pub struct Figure {
     pub metric: &'static str,
     /// Packets in the queue.
     pub queue: usize,
-    /// The value.
     pub value: f64,
 }
 
@@ -87,7 +82,6 @@ pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
 }
 
 impl Plan {
-    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.subjects.len() * self.queues.len() * self.seeds as usize
     }
@@ -129,7 +123,6 @@ impl Plan {
 }
 
 impl Figure {
-    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let Figure {
             subject,

@@ -8,7 +8,6 @@
 //! The peers are built from their own sources, which are not part of this repository: smoltcp comes
 //! from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. A missing
 //! peer is left out, and [`Subject::missing`] returns how to get it.
-#![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod fairness;

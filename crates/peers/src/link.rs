@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Instant, Rng};
 
-/// The properties of one direction of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// Bits per second, IPv6 headers included.
@@ -49,7 +48,6 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         self.is_lossy = true;
     }
 
-    /// Sends a packet; returns whether it will arrive.
     pub fn send(&mut self, now: Instant, packet: P) -> bool {
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();
@@ -70,12 +68,10 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         !is_lost
     }
 
-    /// Returns when the next packet arrives.
     pub fn next_arrival(&self) -> Option<Instant> {
         self.arrivals.front().map(|(at, _)| *at)
     }
 
-    /// Returns the next packet that has arrived.
     pub fn receive(&mut self, now: Instant) -> Option<P> {
         if self.next_arrival()? > now {
             return None;

@@ -8,13 +8,11 @@ use crate::subject::Subject;
 use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 
-/// The name of the bench.
 pub const NAME: &str = "loss";
 
 /// Losses of the full bench, in percent.
 pub const LOSSES: [u32; 5] = [0, 1, 5, 10, 15];
 
-/// Number of seeds of the full bench.
 pub const SEEDS: u64 = 5;
 
 /// The metrics and their units, in the order of the columns.
@@ -46,7 +44,6 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
     metrics: METRICS,
 };
 
-/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
@@ -55,7 +52,6 @@ pub struct Plan {
     pub losses: Vec<u32>,
     /// Number of seeds, from 1; the figures are medians.
     pub seeds: u64,
-    /// Bytes per transfer.
     pub bytes: usize,
 }
 
@@ -90,7 +86,6 @@ pub fn transfer(loss: u32, bytes: usize) -> Transfer {
 }
 
 impl Plan {
-    /// Returns the number of transfers.
     pub fn transfers(&self) -> usize {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
@@ -144,7 +139,6 @@ pub fn table(figures: &[Figure]) -> String {
     })
 }
 
-/// Returns the rules of the bench, which precede the table.
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, segments of 462 B, buffers \

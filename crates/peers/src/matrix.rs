@@ -6,10 +6,8 @@ use crate::loss::transfer;
 use crate::subject::Subject;
 use crate::sweep::{self, median};
 
-/// The name of the bench.
 pub const NAME: &str = "matrix";
 
-/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
@@ -18,16 +16,13 @@ pub struct Plan {
     pub loss: u32,
     /// Number of seeds, from 1; the figures are medians.
     pub seeds: u64,
-    /// Bytes per transfer.
     pub bytes: usize,
 }
 
 /// The duration of a transfer: the median over the seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// The sender.
     pub sender: Subject,
-    /// The receiver.
     pub receiver: Subject,
     /// Loss in percent.
     pub loss: u32,
@@ -47,7 +42,6 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// Returns the number of transfers.
     pub fn transfers(&self) -> usize {
         self.subjects.len().pow(2) * self.seeds as usize
     }
@@ -83,7 +77,6 @@ impl Plan {
 }
 
 impl Figure {
-    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let value = self
             .completion_s

@@ -7,7 +7,6 @@ use redpoll_wire::tcp::SeqNum;
 
 use crate::packet::Summary;
 
-/// Counters of a transfer.
 #[derive(Clone, Default, Debug)]
 pub struct Meter {
     /// The sender's segments with payload.

@@ -11,7 +11,6 @@ use crate::subject::Subject;
 use crate::sweep::{self, Bench, Figure, Over, median};
 use crate::transfer::{Measured, Transfer};
 
-/// The name of the bench.
 pub const NAME: &str = "ota-ack";
 
 /// Losses of the full bench, in percent.
@@ -40,7 +39,6 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
     metrics: METRICS,
 };
 
-/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
@@ -49,7 +47,6 @@ pub struct Plan {
     pub losses: Vec<u32>,
     /// Number of seeds, from 1.
     pub seeds: u64,
-    /// Blocks per update.
     pub blocks: usize,
 }
 
@@ -73,7 +70,6 @@ pub fn update(loss: u32, blocks: usize) -> Transfer {
 }
 
 impl Plan {
-    /// Returns the number of updates.
     pub fn transfers(&self) -> usize {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }

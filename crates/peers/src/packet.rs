@@ -6,12 +6,9 @@ use redpoll_wire::tcp::{HeaderView, SeqNum};
 /// Length of the IPv6 header of every packet.
 pub const IPV6_LEN: usize = Ipv6Header::LEN;
 
-/// The fields of a packet that the meter uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Summary {
-    /// The sequence number.
     pub seq: SeqNum,
-    /// Whether SYN is set.
     pub syn: bool,
     /// Whether FIN or RST is set.
     pub ends: bool,

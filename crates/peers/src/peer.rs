@@ -6,9 +6,7 @@ use redpoll_base::Instant;
 ///
 /// Side 0 (see [`packet::address`](crate::packet::address)) opens actively, side 1 passively.
 pub trait Peer {
-    /// Handles a received packet.
     fn input(&mut self, now: Instant, packet: &[u8]);
-    /// Returns the next packet to send.
     fn output(&mut self, now: Instant) -> Option<Vec<u8>>;
     /// Returns when to call [`on_timeout`](Self::on_timeout) next.
     fn poll_at(&mut self, now: Instant) -> Option<Instant>;
@@ -18,7 +16,6 @@ pub trait Peer {
     fn send(&mut self, now: Instant, bytes: &[u8]) -> usize;
     /// Writes received bytes to `out`; returns their number.
     fn recv(&mut self, now: Instant, out: &mut [u8]) -> usize;
-    /// Returns whether the connection is established.
     fn is_established(&self) -> bool;
     /// Returns whether the stack has given up the connection.
     fn has_failed(&self) -> bool;

@@ -119,7 +119,6 @@ mod present {
             self.sockets.get_mut(self.handle)
         }
 
-        /// Polls the stack; returns whether it retransmitted data.
         fn poll(&mut self, now: Instant) -> bool {
             let before = self.device.tx.len();
             self.interface

@@ -7,26 +7,21 @@ use redpoll_base::{Duration, Instant};
 use crate::peer::{Limits, Peer};
 use crate::{lwip, redpoll, smoltcp, tcplp};
 
-/// A stack with its configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
-    /// Redpoll.
     Redpoll,
     /// Redpoll with a minimum retransmission timeout of a second (RFC 6298 §2.4's SHOULD) instead
     /// of 300 ms.
     RedpollSecond,
     /// TCPlp as OpenThread ships it.
     Tcplp,
-    /// lwIP.
     Lwip,
     /// smoltcp without congestion control, its default.
     Smoltcp,
-    /// smoltcp with Reno.
     SmoltcpReno,
 }
 
 impl Subject {
-    /// All subjects, in the order of the table.
     pub const ALL: [Subject; 6] = [
         Subject::Redpoll,
         Subject::RedpollSecond,
@@ -48,7 +43,6 @@ impl Subject {
         }
     }
 
-    /// Returns the subject with this name.
     pub fn named(name: &str) -> Option<Subject> {
         Subject::ALL.into_iter().find(|this| this.name() == name)
     }

@@ -5,12 +5,9 @@ use std::fmt::Write as _;
 use crate::subject::Subject;
 use crate::transfer::{Measured, Transfer};
 
-/// A metric of a stack at one loss.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// The bench.
     pub bench: &'static str,
-    /// The stack.
     pub subject: Subject,
     /// The metric, an element of the bench's metrics.
     pub metric: &'static str,
@@ -18,12 +15,10 @@ pub struct Figure {
     pub loss: u32,
     /// The value; `None` if half of the transfers or more did not end.
     pub value: Option<f64>,
-    /// The unit.
     pub unit: &'static str,
 }
 
 impl Figure {
-    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let Figure {
             bench,

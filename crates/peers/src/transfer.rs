@@ -14,18 +14,14 @@ use crate::subject::{Subject, open_between};
 pub struct Transfer {
     /// Parameters of the link, the same in both directions.
     pub link: Link,
-    /// The limits of both stacks.
     pub limits: Limits,
-    /// Bytes to send.
     pub bytes: usize,
-    /// Maximum duration.
     pub limit: Duration,
     /// Length of a block, after which the sender waits for a byte in answer; `None`: no answers.
     /// `bytes` is a multiple of it.
     pub block: Option<usize>,
 }
 
-/// The measurements of a transfer.
 #[derive(Clone, Debug)]
 pub struct Measured {
     /// Time from the first byte given to TCP to the last one read at the other end; `None` if the
@@ -33,9 +29,7 @@ pub struct Measured {
     pub completion: Option<Duration>,
     /// Bytes that arrived.
     pub received: usize,
-    /// The counters of the packets.
     pub meter: Meter,
-    /// The sender's retransmission timeouts.
     pub timeouts: u32,
     /// The longest time from a block's answer given to TCP to its arrival.
     pub longest_answer: Duration,

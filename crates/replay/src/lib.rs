@@ -21,7 +21,6 @@
 //! ```
 #![no_std]
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 #[cfg(test)]
 extern crate std;

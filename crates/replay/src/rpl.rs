@@ -70,10 +70,8 @@ impl RplRules for ReplayRules {
     }
 }
 
-/// An objective function of a standard, or TinyRPL's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplayObjective {
-    /// The objective function of devices.
     Standard(StandardObjective),
     /// TinyRPL's objective function zero: each hop is a step of rank, over any link, and ETX only
     /// decides between neighbours of equal rank.

@@ -14,12 +14,9 @@ pub const FRAMES: &str = "frames.pcapng";
 /// File that `redpoll run --record` writes.
 pub const RECORDING: &str = "recording.jsonl";
 
-/// The existing files of a result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
-    /// The report in JSON.
     pub report: Option<PathBuf>,
-    /// The series.
     pub series: Option<PathBuf>,
 }
 
@@ -70,7 +67,6 @@ pub fn file(path: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Creates a folder for a result.
 pub fn create(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)?;
     match path.read_dir()?.next() {

@@ -11,7 +11,6 @@
 //! ([`redpoll_experiments::page`]) |
 //! | the samples during a run | [`series`] |
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::match_bool)]
 
 pub mod compare;

@@ -15,18 +15,11 @@ const LARGEST: u64 = 1 << 30;
 /// The reason why a result file is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// The file cannot be read.
     #[error("cannot read {path}: {error}")]
-    Io {
-        /// The file.
-        path: String,
-        /// The cause.
-        error: io::Error,
-    },
+    Io { path: String, error: io::Error },
     /// The file has other contents.
     #[error("{path}: {what}")]
     Other {
-        /// The file.
         path: String,
         /// The mistake, and the allowed contents.
         what: String,
@@ -57,7 +50,6 @@ impl Problem {
     }
 }
 
-/// The report of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     value: Value,
@@ -94,33 +86,27 @@ impl Report {
         reports.ok_or_else(|| Problem::other(path, not_one))
     }
 
-    /// Returns a JSON object as a report, if it is one.
     pub fn of(value: Value) -> Option<Report> {
         let has_lists = value["flows"].is_array() && value["nodes"].is_array();
         (has_lists && value["scenario"].is_string()).then_some(Report { value })
     }
 
-    /// Returns the whole object.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// Returns the name of the scenario.
     pub fn scenario(&self) -> &str {
         self.value["scenario"].as_str().unwrap_or_default()
     }
 
-    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.value["seed"].as_u64().unwrap_or_default()
     }
 
-    /// Returns the flows.
     pub fn flows(&self) -> &[Value] {
         self.value["flows"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the nodes.
     pub fn nodes(&self) -> &[Value] {
         self.value["nodes"].as_array().map_or(&[], Vec::as_slice)
     }
@@ -135,7 +121,6 @@ impl Report {
         numbers(self.nodes(), pointer, scale)
     }
 
-    /// Returns the positions of the nodes, if the report has them.
     pub fn mesh(&self) -> Option<Mesh> {
         let place = |value: &Value| {
             let place = value["position_m"].as_array()?;

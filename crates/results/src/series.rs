@@ -15,11 +15,8 @@ use crate::table::{Cell, CellType, Column, Format, Row, WriteError, Writer};
 /// The rows that have a value in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RowsOf {
-    /// All rows.
     All,
-    /// Rows of flows.
     Flows,
-    /// Rows of nodes.
     Nodes,
 }
 
@@ -200,7 +197,6 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
     ),
 ];
 
-/// Makes the rows of a run's series.
 #[derive(Clone, Debug)]
 pub struct Sampler {
     every: Duration,
@@ -208,7 +204,6 @@ pub struct Sampler {
     before: Option<Sample>,
 }
 
-/// Writes a run's series.
 pub struct Series<W: Write + Send> {
     writer: Writer<W>,
     sampler: Sampler,
@@ -249,7 +244,6 @@ impl<W: Write + Send> Series<W> {
         self.sampler.next()
     }
 
-    /// Samples all flows and nodes if it is time.
     pub fn look(&mut self, world: &World) -> Result<(), WriteError> {
         self.sampler.look(world, &mut self.rows);
         self.write()
@@ -278,12 +272,10 @@ impl Sampler {
         }
     }
 
-    /// Returns the time of the next rows.
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// Samples all flows and nodes if it is time.
     pub fn look(&mut self, world: &World, rows: &mut Vec<Row>) {
         if world.now() >= self.next {
             while self.next <= world.now() {
@@ -293,7 +285,6 @@ impl Sampler {
         }
     }
 
-    /// Samples all flows and nodes at the end.
     pub fn end(&mut self, world: &World, rows: &mut Vec<Row>) {
         let before = self.before.as_ref();
         if before.is_none_or(|before| before.at < world.now()) {

@@ -15,7 +15,6 @@ const CLOSED: u8 = 1 << 4;
 /// See the module.
 #[derive(Debug)]
 pub struct Body<B> {
-    /// This end.
     pub local: Endpoint,
     /// Address and port of the other end.
     pub remote: Endpoint,
@@ -29,9 +28,7 @@ pub struct Body<B> {
     starved: bool,
     /// Whether the application will send no more data.
     pub closing: bool,
-    /// Whether the peer has ended its direction.
     pub ended: bool,
-    /// Error that ended the connection, if there was one.
     pub error: Option<Error>,
     /// Sequence number after the last byte, SYN or FIN that was ever sent.
     pub(crate) sent_up_to: Option<SeqNum>,
@@ -128,18 +125,15 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// Reports that the handshake is complete.
     pub fn connected(&mut self) {
         self.events |= CONNECTED;
     }
 
-    /// Reports that the peer has ended its direction.
     pub fn peer_closed(&mut self) {
         self.ended = true;
         self.events |= PEER_CLOSED;
     }
 
-    /// Reports that the connection has ended.
     pub fn closed(&mut self, error: Option<Error>) {
         self.error = error;
         self.events |= CLOSED;
@@ -176,7 +170,6 @@ impl<B: Bytes> Body<B> {
         self.by_timer = false;
     }
 
-    /// Stores a round-trip sample.
     pub fn on_sample(&mut self, rtt: redpoll_base::Duration) {
         #[cfg(feature = "stats")]
         {

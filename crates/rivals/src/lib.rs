@@ -17,7 +17,6 @@
 //! connections, and [`Rival`] is the rival that a node has.
 #![no_std]
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 #[cfg(feature = "smoltcp")]
 extern crate alloc;

@@ -18,7 +18,6 @@ pub struct Out {
 }
 
 impl Out {
-    /// Returns a segment without options or payload.
     pub fn new(flags: Flags, seq: SeqNum, ack: SeqNum, window: u16) -> Self {
         Out {
             fields: Fields {

@@ -12,10 +12,8 @@ use crate::blip::Blip;
 use crate::linux::Linux;
 use crate::uip::Uip;
 
-/// The rival of a node, or none.
 #[derive(Debug)]
 pub enum Rival<M: Memory + 'static> {
-    /// The node has its own TCP.
     None(NoStreams),
     /// uIP's TCP, with one segment at a time: see [`uip`](crate::uip).
     Uip(Table<M, Uip>),

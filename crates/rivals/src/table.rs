@@ -57,7 +57,6 @@ pub struct Table<M: Memory + 'static, P: Protocol> {
 }
 
 impl<M: Memory + 'static, P: Protocol> Table<M, P> {
-    /// Returns a table without connections.
     pub fn new(
         protocol: P,
         slots: M::Table<Slot<M::Buffer, P::Control>>,
@@ -84,7 +83,6 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         (&mut self.protocol, slots.get_mut(..end).unwrap_or_default())
     }
 
-    /// Returns the protocol.
     pub fn protocol(&self) -> &P {
         &self.protocol
     }

@@ -20,7 +20,6 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Returns the digits of a number.
     pub fn of(number: i32) -> Decimal {
         let mut decimal = Decimal {
             bytes: [0; LEN],
@@ -46,7 +45,6 @@ impl Decimal {
         self.bytes[self.begin] = byte;
     }
 
-    /// Returns the number as text.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[self.begin..]).unwrap_or_default()
     }

@@ -8,7 +8,6 @@
 //! feature `std`.
 #![no_std]
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 #[cfg(feature = "std")]
 extern crate std;

@@ -18,13 +18,10 @@ use rust_mqtt::types::{MqttString, ReasonCode, TopicName};
 /// Why readings have not been published.
 #[derive(Debug)]
 pub enum Failure<E> {
-    /// There is no connection.
     Network(E),
-    /// The connection failed.
     Lost(ErrorKind),
     /// The broker refused, and gave this reason.
     Refused(ReasonCode),
-    /// Name or topic are invalid in MQTT.
     Name,
     /// The broker violates the protocol, or its message is longer than the memory.
     Protocol,

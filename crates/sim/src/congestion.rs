@@ -17,7 +17,6 @@ pub use redpoll_replay::{CongestionEvent, CongestionNews, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, Scenario};
 
-/// Congestion control of one connection.
 pub trait Controller {
     /// Returns the window after `news`; `None` keeps the engine's.
     fn on(&mut self, news: &News) -> Option<Window>;

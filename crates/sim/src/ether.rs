@@ -74,7 +74,6 @@ impl From<Event> for Next {
     }
 }
 
-/// Event of a raw radio.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RawEvent {
     /// A frame has ended.
@@ -88,7 +87,6 @@ pub enum RawEvent {
         /// Reception quality.
         info: RxInfo,
     },
-    /// A transmission ended at this time.
     Sent(Instant),
 }
 
@@ -97,21 +95,18 @@ pub enum RawEvent {
 pub struct Reply {
     /// Time from the frame's end to the reply's first symbol.
     pub after: Duration,
-    /// Content.
     pub what: Answer,
 }
 
 /// Content of a [`Reply`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// An Imm-ACK.
     Ack {
         /// The frame-pending bit.
         pending: bool,
         /// Difference between its sequence number and the frame's.
         off_by: u8,
     },
-    /// An arbitrary frame.
     Frame(Vec<u8>),
 }
 
@@ -163,7 +158,6 @@ impl Ether {
         }
     }
 
-    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.0.borrow().now
     }
@@ -275,7 +269,6 @@ impl Station {
     }
 }
 
-/// A simulated radio.
 pub struct SimRadio {
     ether: Ether,
     station: usize,
@@ -345,7 +338,6 @@ pub struct RawRadio {
 }
 
 impl RawRadio {
-    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.ether.now()
     }
@@ -359,7 +351,6 @@ impl RawRadio {
         inner.queue.schedule(at, Next::Send { station, frame });
     }
 
-    /// Returns whether the channel is busy.
     pub fn is_busy(&mut self) -> bool {
         let inner = &mut *self.ether.0.borrow_mut();
         inner.air.is_busy(inner.now, self.station)

@@ -7,16 +7,12 @@ use std::time::Duration;
 
 use crate::scenario::NodeSpec;
 
-/// An arrival over a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// Nothing arrived in time.
     Nothing,
     /// A peer connected at the other end. Bytes of the previous peer are discarded.
     Peer,
-    /// Bytes arrived.
     Bytes,
-    /// The peer disconnected.
     Gone,
 }
 
@@ -46,14 +42,12 @@ pub enum Pace {
     Goes,
 }
 
-/// Counters of an external node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExternalFigures {
     /// Requests to the node.
     pub asked: u64,
     /// Repeated requests.
     pub repeated: u64,
-    /// Damaged frames on the line.
     pub damaged: u64,
     /// Starts of the node.
     pub begun: u64,

@@ -9,11 +9,9 @@ use redpoll_base::{Instant, Rng};
 /// A rule and the period in which it applies.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
-    /// Beginning.
     pub from: Instant,
     /// End, exclusive; [`Instant::FAR_FUTURE`] for the rest of the run.
     pub until: Instant,
-    /// The rule.
     pub rule: Rule,
 }
 
@@ -26,7 +24,6 @@ pub enum Rule {
         from: Option<usize>,
         /// Receiver; `None`: any node.
         to: Option<usize>,
-        /// Kind of frames.
         kind: FrameKind,
         /// Share of the frames, 0 to 1.
         probability: f64,
@@ -52,16 +49,10 @@ pub enum Rule {
         probability: f64,
     },
     /// A node's radio is off: it neither receives nor sends. Its processor keeps running.
-    NodeOff {
-        /// The node.
-        node: usize,
-    },
+    NodeOff { node: usize },
     /// A node is off, and restarts afterwards with only the state in flash. It runs no applications
     /// except one that fetches an image.
-    NodeRestart {
-        /// The node.
-        node: usize,
-    },
+    NodeRestart { node: usize },
     /// Packets between the host and the border router are lost, in both directions.
     DropPackets {
         /// Share of the packets, 0 to 1.
@@ -74,10 +65,8 @@ pub enum Rule {
     },
 }
 
-/// Kind of frames that a rule applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FrameKind {
-    /// All frames.
     #[default]
     Any,
     /// All frames except acknowledgments.

@@ -10,7 +10,6 @@ use std::path::Path;
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::RxInfo;
 
-/// Reason for a run of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Occasion<'a> {
     /// The requested time has come.
@@ -53,16 +52,13 @@ pub trait ForeignNode: Send {
     fn take_text(&mut self, text: &mut Vec<u8>);
 }
 
-/// The specification of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignSpec<'a> {
-    /// Name of the node in the scenario.
     pub name: &'a str,
     /// File with the firmware of the node.
     pub module: &'a Path,
     /// Number from which the node derives its addresses.
     pub number: u16,
-    /// Seed of its random numbers.
     pub seed: u64,
     /// Time between two checks of a condition that the firmware waits for.
     pub quantum: Duration,

@@ -43,7 +43,6 @@
 //! whole microseconds, every purpose has its own random numbers, mathematics
 //! goes through `libm`, and nothing iterates over a hash map.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod air;
 pub mod congestion;

@@ -53,7 +53,6 @@ impl<A: Access> Profile for SimProfile<A> {
     type Handover = Segments;
 }
 
-/// A node of the simulation.
 pub type SimNode<A = Replay> = Node<SimProfile<A>>;
 /// Replacement of TCP in a node with another implementation.
 pub type SimStreams = Rival<HeapMemory>;

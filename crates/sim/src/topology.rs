@@ -28,7 +28,6 @@ pub struct Neighbour {
     pub cost: u32,
 }
 
-/// The routes of all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
     /// Index of the node at which the default routes end.

@@ -31,7 +31,6 @@ struct Frame {
     end: u64,
     /// Length including the FCS.
     bytes: usize,
-    /// The frame-pending bit.
     pending: bool,
     is_request: bool,
     acked_by: Option<Box<Frame>>,

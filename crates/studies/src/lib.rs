@@ -17,7 +17,6 @@
 //! | samples during a run | `vocabulary/probes/`, or `probes.rs` of a study |
 //! | how studies are run, stored, judged and shown | the crate `experiments` |
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::match_bool)]
 
 mod studies;

@@ -9,7 +9,6 @@
 //!
 //! [`tune`] searches such keys for the best values within limits.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::match_bool)]
 
 mod draw;

@@ -13,7 +13,6 @@ use crate::draw::Range;
 /// Greatest number of runs of a sweep; a larger number is assumed to be a mistake.
 const RUNS_MAX: usize = 1_000_000;
 
-/// A sweep that cannot run.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{problem}")]
 pub struct PlanError {
@@ -24,7 +23,6 @@ pub struct PlanError {
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// The scenario, or one of its keys, is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Another mistake of the sweep's file.
@@ -48,21 +46,17 @@ impl PlanError {
     }
 }
 
-/// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// The varied keys in the order of the file, with their values at this point.
     pub values: Vec<(String, String)>,
-    /// The case with these values.
     pub case: Case,
 }
 
-/// The points and seeds of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Every combination; the values of the last key vary fastest.
     pub points: Vec<Point>,
-    /// The seeds of each point.
     pub seeds: Vec<u64>,
 }
 
@@ -194,7 +188,6 @@ impl Plan {
         Ok(Plan { points, seeds })
     }
 
-    /// Returns the total number of runs.
     pub fn runs(&self) -> usize {
         self.points.len() * self.seeds.len()
     }

@@ -13,7 +13,6 @@ use crate::plan::Plan;
 /// Rows with typed columns; missing values are empty.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Names of the columns.
     pub columns: Vec<String>,
     /// Rows, each with a cell for every column.
     pub rows: Vec<Row>,
@@ -34,7 +33,6 @@ impl Table {
         Table::of(plan, results, Run::flows)
     }
 
-    /// Returns a row for each run and node.
     pub fn nodes(plan: &Plan, results: &Results) -> Result<Table, StudyError> {
         Table::of(plan, results, Run::nodes)
     }
@@ -180,7 +178,6 @@ impl Table {
         writer.finish()
     }
 
-    /// Returns the columns with their types.
     pub fn schema(&self) -> Vec<Column> {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(at, name)| Column::new(name, self.kind(at)));

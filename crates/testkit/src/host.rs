@@ -121,7 +121,6 @@ impl<A: Algorithms> Host<A> {
         self.now.as_millis() - 1_000
     }
 
-    /// Returns the connection's time.
     pub fn now(&self) -> Instant {
         self.now
     }
@@ -229,17 +228,14 @@ impl<A: Algorithms> Host<A> {
         out
     }
 
-    /// Closes as the application.
     pub fn close(&mut self) {
         self.conn.close(self.now);
     }
 
-    /// Aborts as the application.
     pub fn abort(&mut self) {
         self.conn.abort(self.now);
     }
 
-    /// Returns all events, and removes them.
     pub fn events(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.conn.poll_event()).collect()
     }

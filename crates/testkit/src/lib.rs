@@ -23,7 +23,6 @@
 //! assert_eq!(t.conn.state(), State::Established);
 //! ```
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 
 mod between;
 mod host;

@@ -90,29 +90,22 @@ impl Default for Plan {
     }
 }
 
-/// Outcome of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// Both ends are in TIME-WAIT or CLOSED and have read everything.
     Done,
-    /// Time ran out.
     Late,
     /// No event is left, although the run has not ended.
     Deadlock,
 }
 
-/// The end of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Outcome of the run.
     pub outcome: Outcome,
-    /// When.
     pub at: Instant,
     /// Counters of the active opener and of the passive opener.
     pub stats: [Stats; 2],
-    /// Their states.
     pub states: [Option<State>; 2],
-    /// Bytes each has read.
     pub read: [usize; 2],
     /// Events so far: arrivals, link actions, reads, timers.
     pub events: u32,
@@ -213,12 +206,10 @@ impl Pair {
         }
     }
 
-    /// Returns a connection, once it exists.
     pub fn conn(&self, side: usize) -> Option<&Connection<Buffer>> {
         self.sides[side].conn.as_ref()
     }
 
-    /// Returns the current time.
     pub fn now(&self) -> Instant {
         self.now
     }

@@ -9,15 +9,10 @@ use redpoll_tcp::{Extra, TimestampOption, UserTimeout};
 use redpoll_wire::tcp::Flags;
 use redpoll_wire::tcp::SeqRange;
 
-/// SYN.
 pub const SYN: Flags = Flags::SYN;
-/// SYN with ACK.
 pub const SYN_ACK: Flags = Flags::SYN.with(Flags::ACK);
-/// FIN with ACK.
 pub const FIN_ACK: Flags = Flags::FIN.with(Flags::ACK);
-/// RST.
 pub const RST: Flags = Flags::RST;
-/// RST with ACK.
 pub const RST_ACK: Flags = Flags::RST.with(Flags::ACK);
 
 /// A segment with relative sequence numbers: 0 is the SYN.
@@ -99,7 +94,6 @@ impl Record {
         self
     }
 
-    /// Adds the MSS option.
     pub fn mss(mut self, mss: u16) -> Self {
         self.mss = Some(mss);
         self
@@ -131,7 +125,6 @@ impl Record {
         self
     }
 
-    /// Returns the user timeout, if the option is there.
     pub fn user_timeout(&self) -> Option<Duration> {
         self.uto.map(UserTimeout::duration)
     }
@@ -143,7 +136,6 @@ impl Record {
         self
     }
 
-    /// Returns the Fast Open option, if it is there.
     pub fn fast_open(&self) -> Option<FastOpenCookie> {
         self.fo
     }
@@ -155,12 +147,10 @@ impl Record {
         self
     }
 
-    /// Returns the ECN field.
     pub fn codepoint(&self) -> Ecn {
         self.ecn
     }
 
-    /// Sets the data.
     pub fn data(mut self, data: &[u8]) -> Self {
         self.data = data.to_vec();
         self
@@ -173,12 +163,10 @@ impl Record {
         self
     }
 
-    /// Returns the sequence number.
     pub fn seq_number(&self) -> u32 {
         self.seq
     }
 
-    /// Returns the acknowledgment number.
     pub fn ack_number(&self) -> u32 {
         self.ack
     }
@@ -188,22 +176,18 @@ impl Record {
         self.flags
     }
 
-    /// Returns the data.
     pub fn payload(&self) -> &[u8] {
         &self.data
     }
 
-    /// Returns the timestamps, if there are any.
     pub fn timestamps(&self) -> Option<(u32, u32)> {
         self.ts
     }
 
-    /// Returns the blocks of the SACK option.
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         self.sack.as_deref().unwrap_or(&[])
     }
 
-    /// Returns the window, if it is known.
     pub fn window(&self) -> Option<u16> {
         self.win
     }

@@ -24,14 +24,11 @@ pub struct Wire {
     rng: Rng,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
     sent: u64,
-    /// Counters of the packets on the wire.
     pub counters: WireCounters,
 }
 
-/// The counters of a wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireCounters {
-    /// Packets sent into it.
     pub packets: u64,
     /// Segments that never arrive.
     pub lost: u64,
@@ -57,7 +54,6 @@ impl Wire {
         }
     }
 
-    /// Sends a packet over the wire.
     pub fn send(&mut self, now: Instant, packet: &[u8]) {
         self.counters.packets += 1;
         if self.happens(self.badness.loss) {
@@ -82,7 +78,6 @@ impl Wire {
         }
     }
 
-    /// Returns the time at which the next packet arrives.
     pub fn next_at(&self) -> Option<Instant> {
         self.under_way.keys().next().map(|&(at, _)| at)
     }

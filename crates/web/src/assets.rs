@@ -5,13 +5,11 @@
 pub struct Asset {
     /// Path of the file on the server.
     pub path: &'static str,
-    /// Media type of the file.
     pub media_type: &'static str,
     /// Content of the file.
     pub bytes: &'static [u8],
 }
 
-/// All of them.
 pub const ASSETS: [Asset; 3] = [
     Asset {
         path: "/",

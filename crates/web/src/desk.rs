@@ -181,7 +181,6 @@ impl Desk {
         self.post(DeskMessage::Jumped(Box::new(story)));
     }
 
-    /// Waits for a request, for at most this time.
     pub fn wait(&mut self, most: Duration) {
         // To wait without a time to stop would be for ever, and 0 is refused.
         let most = most.max(Duration::from_millis(1));
@@ -216,7 +215,6 @@ impl Desk {
         });
     }
 
-    /// Replaces the world by a new one.
     pub fn renew(&mut self, world: &mut World) {
         let scribe = Box::new(Scribe::new(world, self.mode));
         // Messages of the previous run that wait are dropped.

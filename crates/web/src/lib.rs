@@ -22,7 +22,6 @@
 //! messages that a slow browser has not read. A browser that falls behind gets a new snapshot
 //! and delays no other.
 #![forbid(unsafe_code)]
-#![warn(missing_docs)]
 #![warn(clippy::match_bool)]
 
 pub mod assets;

@@ -6,7 +6,6 @@
 use redpoll_sim::live::Command;
 use serde::{Deserialize, Serialize};
 
-/// A message of the server.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromServer<'a> {
@@ -32,9 +31,7 @@ pub const VERSION: u32 = 1;
 pub struct Hello {
     /// [`VERSION`].
     pub version: u32,
-    /// The scenario's name.
     pub scenario: String,
-    /// The kind of run.
     pub mode: Mode,
     /// End of the run; `None` for a mesh in real time.
     pub duration_us: Option<u64>,
@@ -47,41 +44,31 @@ pub struct Hello {
     pub ranges_m: Option<[f64; 2]>,
     /// Positions shape the links: nodes can be moved.
     pub is_movable: bool,
-    /// Datagram slots of a node.
     pub slots: u16,
-    /// All nodes.
     pub nodes: Vec<NodeInfo>,
-    /// Names of the outcomes of frames, by number.
     pub outcomes: Vec<String>,
     /// Names of the types of messages, by number; empty in older recordings.
     #[serde(default)]
     pub messages: Vec<String>,
 }
 
-/// The kind of run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// In real time, joined to a computer.
     Up,
-    /// In virtual time.
     Run,
-    /// A recording.
     View,
 }
 
-/// A node.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct NodeInfo {
-    /// Name of the node.
     pub name: String,
     /// Border, router or leaf.
     pub role: String,
-    /// Whether the node sleeps.
     pub sleepy: bool,
     /// IPv6 address of the node.
     pub address: String,
-    /// Applications of the node.
     pub apps: Vec<String>,
 }
 
@@ -90,7 +77,6 @@ pub struct NodeInfo {
 pub struct Scene {
     /// Pairs of nodes that hear each other.
     pub links: Vec<[u32; 2]>,
-    /// Other transmitters.
     pub interferers: Vec<InterfererInfo>,
     /// Frames that are lost on purpose.
     pub losses: Vec<LossInfo>,
@@ -101,7 +87,6 @@ pub struct Scene {
 pub struct State<'a> {
     /// The moment.
     pub t: u64,
-    /// The nodes.
     pub nodes: &'a Nodes,
     /// Connections that have been seen.
     pub flows: Vec<&'a FlowInfo>,
@@ -128,7 +113,6 @@ pub struct Nodes {
     pub duty: Vec<f32>,
     /// Charge taken, in millicoulombs.
     pub charge: Vec<f64>,
-    /// Frames sent.
     pub sent: Vec<u32>,
     /// Retransmissions among these.
     pub retries: Vec<u32>,
@@ -138,10 +122,8 @@ pub struct Nodes {
     pub air: Vec<u64>,
 }
 
-/// An interferer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct InterfererInfo {
-    /// Its name.
     pub name: String,
     /// In metres.
     pub x: f64,
@@ -161,24 +143,20 @@ pub struct LossInfo {
     pub from: i32,
     /// At this receiver; −1: at any.
     pub to: i32,
-    /// Share of the frames.
     pub share: f64,
 }
 
 /// A TCP connection.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowInfo {
-    /// Number of the flow.
     pub id: u32,
     /// The end that opened it, as far as is known.
     pub a: EndInfo,
-    /// The other.
     pub b: EndInfo,
     /// Time at which the first segment of the flow was seen.
     pub since: u64,
 }
 
-/// An end of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct EndInfo {
     /// Index of the node; −1 outside of the mesh.
@@ -187,7 +165,6 @@ pub struct EndInfo {
     pub name: String,
 }
 
-/// The changes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Changes<'a> {
     /// Time up to which these changes happened.
@@ -195,7 +172,6 @@ pub struct Changes<'a> {
     /// Real time of `t`, in milliseconds since 1970, by which browsers compute their delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<f64>,
-    /// Frames that have begun.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub frames: &'a [FrameRow],
     /// Outcomes of frames: number, node, number of the outcome.
@@ -204,7 +180,6 @@ pub struct Changes<'a> {
     /// Segments as their senders send them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub segments: &'a [SegmentRow],
-    /// New connections.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub flows: &'a [&'a FlowInfo],
     /// States of the nodes' ends of connections that have changed.
@@ -285,11 +260,9 @@ pub struct EndRow(
 /// How the clock goes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Clock {
-    /// Whether the clock is stopped.
     pub paused: bool,
     /// Virtual seconds in a real second; `None`: as fast as possible.
     pub speed: Option<f64>,
-    /// Whether the run has ended.
     pub ended: bool,
     /// The page may set it.
     pub settable: bool,
@@ -308,7 +281,6 @@ pub struct Answer {
     pub text: String,
 }
 
-/// A message of the page.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct FromPage {
     /// Number that the answer repeats.
@@ -316,30 +288,24 @@ pub struct FromPage {
     /// Token of the run; requests without changes need none.
     #[serde(default)]
     pub token: String,
-    /// The request.
     pub ask: Ask,
 }
 
-/// A request.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
     /// Decodes the layers of a frame, given in hexadecimal. If the frame is a later fragment, the
     /// first fragment of its datagram precedes it.
     Layers(Vec<String>),
-    /// A request about the clock.
     Clock(ClockAsk),
-    /// A command for the mesh.
     Mesh(Command),
 }
 
-/// A request about the clock.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockAsk {
     /// Stand still.
     Pause,
-    /// Go on.
     Resume,
     /// Go on for the time up to the next frame, and stand still.
     Step,

@@ -23,7 +23,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct PageKind {
     /// Path of the page, such as `/metrics`.
     pub path: &'static str,
-    /// Media type of the page.
     pub media_type: &'static str,
 }
 

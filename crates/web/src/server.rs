@@ -46,9 +46,7 @@ pub enum ServerError {
     /// Cannot listen at the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
-        /// Which.
         address: SocketAddr,
-        /// Why.
         source: io::Error,
     },
     /// The operating system refuses another call.
@@ -90,7 +88,6 @@ impl Server {
         })
     }
 
-    /// Returns the address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -82,7 +82,6 @@ pub struct Story {
     pub(crate) contexts: Contexts,
 }
 
-/// An error of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum StoryError {
     /// The recording cannot be read.

@@ -176,7 +176,6 @@ impl Outputs {
         Ok(step)
     }
 
-    /// Writes the end of each output; returns the failures.
     pub(crate) fn end(self, world: &World, report: &Report) -> Vec<Failure> {
         let mut failures = Vec::new();
         if let Some(mut record) = self.record {

@@ -23,7 +23,6 @@ use crate::progress;
 use crate::{FAILED, USAGE};
 use point::Point;
 
-/// Name of the bench.
 pub const NAME: &str = "scale";
 /// Numbers of nodes by default.
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
@@ -188,7 +187,6 @@ fn attempt(
     }
 }
 
-/// Returns the row of a point that reached the time limit.
 fn unfinished(point: &Point, limit: Duration) -> Value {
     let mut row = point.json();
     row["finished"] = json!(false);
@@ -196,7 +194,6 @@ fn unfinished(point: &Point, limit: Duration) -> Value {
     row
 }
 
-/// Returns the rows as a table.
 fn table(rows: &[Value]) -> String {
     let mut text = format!(
         "{:<10} {:>6} {:<6} {:<5} {:>9} {:>9} {:>10} {:>10} {:>12}\n",

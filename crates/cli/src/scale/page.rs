@@ -90,7 +90,6 @@ struct Verdict {
 }
 
 impl Verdict {
-    /// Returns whether the bound holds.
     fn holds(&self) -> Option<bool> {
         self.worst.as_ref().map(|(value, _)| *value <= self.bound)
     }
@@ -182,7 +181,6 @@ pub fn verdicts_text(rows: &[Value]) -> String {
     text.replace("  ", " ")
 }
 
-/// Returns the page.
 pub fn page(rows: &[Value]) -> String {
     let mut page = opening("Cost of the simulator by size");
     let _ = writeln!(

@@ -44,7 +44,6 @@ macro_rules! named {
 }
 
 named! {
-    /// Arrangement of the nodes.
     Topology {
         Line = "line",
         Grid = "grid",
@@ -56,7 +55,6 @@ named! {
 }
 
 named! {
-    /// Source of the routes.
     Routing {
         Fixed = "fixed",
         Rpl = "rpl",

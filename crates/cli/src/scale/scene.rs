@@ -9,7 +9,6 @@ use super::point::{Load, Point, Routing, Topology};
 
 /// Measurements of a corridor of ten nodes, in the K7 format.
 const CORRIDOR: &str = include_str!("../../../../scenarios/k7-corridor.k7");
-/// Channel of the measurements.
 const CHANNEL: &str = "26";
 /// Nodes of the corridor.
 const TILE: usize = 10;

@@ -177,7 +177,6 @@ impl Progress {
     }
 }
 
-/// The datagrams on all links.
 pub struct Datagrams {
     contexts: Contexts,
     assembled: HashMap<Link, Assembly>,

@@ -10,7 +10,6 @@ use super::half::Half;
 
 /// The longest line of nodes among the scenarios that the program brings.
 const HOPS_MAX: u8 = 4;
-/// Simulated time of each run.
 const DURATION: &str = "300 s";
 /// Share of the losses at the edge of the range that applies to neighbours in these scenarios: the
 /// square of their distance, which is 0.8 of the range.

@@ -19,7 +19,6 @@ pub struct Tcp {
     /// Window as in the header, not scaled.
     pub window: u16,
     pub len: u32,
-    /// Maximum segment size.
     pub mss: Option<u16>,
     pub scale: Option<u8>,
     /// Timestamps (RFC 7323 §3).

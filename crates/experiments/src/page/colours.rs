@@ -22,7 +22,6 @@ const DASHES: [&str; 5] = ["", "6 3", "2 3", "9 3 2 3", "1 5"];
 /// A series' colour, dash and mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// Colour.
     pub hue: Hue,
     /// Index of the variant; 0 is the plain one.
     pub variant: usize,
@@ -53,7 +52,6 @@ impl Look {
         }
     }
 
-    /// Returns the dash of the line.
     pub fn dash(self) -> &'static str {
         DASHES[self.variant % DASHES.len()]
     }

@@ -60,7 +60,6 @@ pub fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     );
 }
 
-/// The names of the lines of a chart.
 pub struct Legend {
     svg: String,
     x: f64,

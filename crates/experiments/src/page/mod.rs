@@ -31,20 +31,13 @@ pub use topology::{Mesh, Place};
 /// Style sheet of pages and their pictures, light and dark.
 pub const STYLE: &str = include_str!("style.css");
 
-/// Contents of a page.
 #[derive(Debug)]
 pub struct Page<'a> {
-    /// The study.
     pub study: &'a Study,
-    /// The study's figures, each with its rows.
     pub told: &'a [(&'a Figure, Vec<Row>)],
-    /// Seeds of each point.
     pub seeds: u64,
-    /// The program's version.
     pub version: &'a str,
-    /// Fingerprint of the program's sources.
     pub fingerprint: &'a str,
-    /// The date of the page.
     pub date: &'a str,
 }
 
@@ -60,7 +53,6 @@ pub fn scenes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<&'a Scen
 }
 
 impl Page<'_> {
-    /// Renders the page.
     pub fn render(&self) -> String {
         let figures: Vec<&Figure> = self.told.iter().map(|(figure, _)| *figure).collect();
         let looks = Looks::of(self.study, &figures);
@@ -316,7 +308,6 @@ pub fn opening(title: &str) -> String {
     )
 }
 
-/// Formats a row's value with its unit.
 pub fn measured(row: &Row) -> String {
     let value = row.value.map_or("nothing".to_owned(), number);
     match row.unit {

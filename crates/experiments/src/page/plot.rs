@@ -16,16 +16,12 @@ pub struct Plot {
     pub x_label: String,
     /// Whether both axes are logarithmic; numbers must then be positive.
     pub is_logarithmic: bool,
-    /// The lines.
     pub lines: Vec<Line>,
 }
 
-/// A line of a plot.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Name in the legend.
     pub name: String,
-    /// Style.
     pub look: Look,
     /// Points from left to right; `None` is a gap.
     pub points: Vec<(f64, Option<f64>)>,
@@ -34,11 +30,9 @@ pub struct Line {
 /// Horizontal bars with names, one below the other.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// Title, with the unit of the numbers.
     pub title: String,
     /// Names and numbers.
     pub bars: Vec<(String, f64)>,
-    /// Style.
     pub look: Look,
 }
 

@@ -48,16 +48,13 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
 /// Positions of nodes and interferers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mesh {
-    /// The nodes.
     pub nodes: Vec<Place>,
     /// Names and positions of the interferers, in metres.
     pub interferers: Vec<(String, (f64, f64))>,
 }
 
-/// A node on the map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
-    /// Name.
     pub name: String,
     /// `border`, `router` or `leaf`.
     pub role: String,
@@ -87,7 +84,6 @@ impl Mesh {
         }
     }
 
-    /// Draws the map as SVG.
     pub fn svg(&self) -> String {
         let nodes = self.nodes.iter().map(|node| node.position_m);
         let others = self.interferers.iter().map(|it| it.1);

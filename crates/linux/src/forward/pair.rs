@@ -127,7 +127,6 @@ impl<C> Pair<C> {
         self.ends
     }
 
-    /// Returns whether the node has not yet answered.
     pub(super) fn is_opening(&self, mesh: &impl MeshTcp<Conn = C>) -> bool {
         mesh.is_opening(&self.mesh)
     }

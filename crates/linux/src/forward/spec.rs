@@ -8,7 +8,6 @@ use std::str::FromStr;
 pub struct ForwardSpec {
     /// Port on this host's loopback interface; with 0 the kernel chooses one.
     pub host_port: u16,
-    /// The node's name in the scenario.
     pub node: String,
     /// Port on the node, 1 to 65535.
     pub node_port: u16,

@@ -13,22 +13,18 @@ use nix::unistd::{
 /// Why a program cannot become a user.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
-    /// Only root can become another user.
     #[error(
         "only root can become another user; start the program as root, or as that user without this option"
     )]
     NotRoot,
-    /// There is no such user.
     #[error(
         "there is no user {0}; allowed: a name or a number that the system knows (`getent passwd` lists them), or UID:GID"
     )]
     Unknown(String),
-    /// The user namespace has no such user.
     #[error(
         "this user namespace has no user {0} (/proc/self/uid_map and gid_map list those it has)"
     )]
     Unmapped(String),
-    /// The operating system refuses.
     #[error(transparent)]
     System(#[from] io::Error),
 }
@@ -91,7 +87,6 @@ impl Account {
         })
     }
 
-    /// Returns the user's name, or the user's number if it has no name.
     pub fn name(&self) -> &str {
         &self.name
     }

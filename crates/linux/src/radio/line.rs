@@ -15,21 +15,17 @@ use nix::sys::termios::{self, BaudRate, ControlFlags, SetArg};
 use crate::child;
 use crate::privilege::Account;
 
-/// The other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineSpec {
     /// A serial port, or another terminal.
     Uart {
-        /// Path of the device.
         path: PathBuf,
         /// Bits a second.
         baud: u32,
     },
     /// A program on a separate pseudo-terminal.
     Process {
-        /// Its path.
         program: PathBuf,
-        /// Arguments of the program.
         arguments: Vec<String>,
         /// The user that it is started as; `None` for this process's own.
         account: Option<Account>,
@@ -47,7 +43,6 @@ const RATES: [(u32, BaudRate); 7] = [
 ];
 
 impl LineSpec {
-    /// Returns whether a serial port can have this rate.
     pub fn has_rate(baud: u32) -> bool {
         RATES.iter().any(|(rate, _)| *rate == baud)
     }
@@ -61,7 +56,6 @@ pub struct Line {
 }
 
 impl Line {
-    /// Opens the line.
     pub fn open(spec: &LineSpec) -> io::Result<Line> {
         match spec {
             LineSpec::Uart { path, baud } => {

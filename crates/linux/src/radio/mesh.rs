@@ -17,7 +17,6 @@ use crate::gateway::Mesh;
 /// Packets of the host's that wait while the node has no room.
 const WAITING: usize = 64;
 
-/// See the [module](self).
 pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
@@ -50,17 +49,14 @@ impl<P: Profile> RadioMesh<P> {
         }
     }
 
-    /// Returns the radio.
     pub fn radio(&self) -> &Radio {
         &self.radio
     }
 
-    /// Returns the node.
     pub fn node(&self) -> &Node<P> {
         &self.node
     }
 
-    /// Returns the next message for the user.
     pub fn notice(&mut self) -> Option<String> {
         self.notices.pop_front()
     }

@@ -34,7 +34,6 @@ const REOPEN: Duration = Duration::from_millis(1_000);
 /// Reads in a row before others get their turn.
 const BURST: usize = 64;
 
-/// An open radio.
 #[derive(Debug)]
 pub struct Radio {
     kind: Link,
@@ -138,7 +137,6 @@ impl Radio {
         }
     }
 
-    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front().or_else(|| match &mut self.kind {
             Link::Spinel(stick) => stick.rcp.poll_event(),

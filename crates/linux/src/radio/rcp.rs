@@ -36,14 +36,11 @@ const REPORTS: u32 = 8;
 const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
 const PROTOCOL: u32 = 4;
 
-/// Settings of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     /// IEEE 802.15.4 channel, 11 to 26.
     pub channel: u8,
-    /// PAN.
     pub pan_id: u16,
-    /// Short address.
     pub short: u16,
     /// EUI-64, big-endian as printed.
     pub extended: [u8; 8],
@@ -53,12 +50,10 @@ pub struct Identity {
     pub max_frame_retries: u8,
 }
 
-/// An event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// The radio is set up, for the first time or again.
     Ready {
-        /// Name and version of the firmware.
         version: String,
         /// Functions that the radio performs by itself.
         caps: RadioCaps,
@@ -72,18 +67,15 @@ pub enum Event {
     },
     /// A transmission has ended.
     Done(RadioResult),
-    /// A problem of the radio.
     Trouble(String),
 }
 
-/// Counters of a radio co-processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RcpCounters {
     /// Frames given to it.
     pub sent: u64,
     /// Frames that it has heard.
     pub received: u64,
-    /// Number of times that the radio was set up.
     pub set_up: u64,
     /// Resets of the radio that the host did not ask for.
     pub resets: u64,
@@ -200,13 +192,11 @@ impl Rcp {
         }
     }
 
-    /// There is a line to it now.
     pub fn on_connected(&mut self, now: Instant) {
         self.decoder.reset();
         self.begin(now);
     }
 
-    /// Handles the loss of the line.
     pub fn on_disconnected(&mut self) {
         self.output.clear();
         self.phase = Phase::Gone;
@@ -239,7 +229,6 @@ impl Rcp {
         &mut self.output
     }
 
-    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -290,7 +279,6 @@ impl Rcp {
         }
     }
 
-    /// Returns whether it is set up.
     pub fn is_ready(&self) -> bool {
         self.phase == Phase::Ready
     }
@@ -300,7 +288,6 @@ impl Rcp {
         self.phase == Phase::Useless
     }
 
-    /// Returns the counters.
     pub fn counters(&self) -> &RcpCounters {
         &self.counters
     }

@@ -11,7 +11,6 @@ use crate::privilege::Account;
 /// Default bit rate of a serial port.
 const BAUD: u32 = 115_200;
 
-/// A radio, by its name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RadioSpec {
     /// `spinel+hdlc+uart:///dev/ttyACM0?uart-baudrate=460800` or
@@ -35,7 +34,6 @@ impl RadioSpec {
     }
 }
 
-/// An invalid name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoRadio(String);
 

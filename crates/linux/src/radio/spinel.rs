@@ -1,7 +1,6 @@
 //! The part of Spinel that a radio co-processor needs (OpenThread's protocol between a host
 //! and its radio): a header, a command, a property and its value.
 
-#[allow(missing_docs)]
 pub mod property {
     pub const LAST_STATUS: u32 = 0;
     pub const PROTOCOL_VERSION: u32 = 1;
@@ -19,7 +18,6 @@ pub mod property {
     pub const MAC_SRC_MATCH_SHORT_ADDRESSES: u32 = 0x1304;
 }
 
-#[allow(missing_docs)]
 pub mod status {
     pub const OK: u32 = 0;
     pub const NO_ACK: u32 = 17;
@@ -29,7 +27,6 @@ pub mod status {
     pub const RESET_END: u32 = 128;
 }
 
-#[allow(missing_docs)]
 pub mod radio_caps {
     pub const ACK_TIMEOUT: u32 = 1 << 0;
     pub const TRANSMIT_RETRIES: u32 = 1 << 2;
@@ -79,16 +76,13 @@ impl Command {
     }
 }
 
-/// A message in either direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Message<'a> {
     /// Identifier of the question that the message answers; 0 if it answers none.
     pub tid: u8,
-    /// The operation.
     pub command: Command,
     /// Property that the command concerns; 0 for [`Command::Reset`].
     pub property: u32,
-    /// Value of the property.
     pub value: &'a [u8],
 }
 
@@ -120,7 +114,6 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Returns the frame of the message.
     pub fn to_frame(&self) -> Vec<u8> {
         let mut frame = vec![HEADER | self.tid & TID_MASK, self.command as u8];
         if self.command != Command::Reset {

@@ -23,16 +23,13 @@ const NTP_EPOCH_S: u64 = 2_208_988_800;
 /// the standard's 864 µs.
 const ACK_WAIT: Duration = Duration::from_millis(30);
 
-/// A datagram's frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Datagram<'a> {
     /// Channel, 11 to 26.
     pub channel: u8,
     /// Device that sent or shall receive the frame.
     pub device: u16,
-    /// Link quality.
     pub lqi: u8,
-    /// Sequence number of the datagram at that device.
     pub sequence: u32,
     /// The MPDU without its check sequence, which was right.
     pub mpdu: &'a [u8],
@@ -50,7 +47,6 @@ pub enum NotZep {
 }
 
 impl<'a> Datagram<'a> {
-    /// Parses a datagram.
     pub fn parse(bytes: &'a [u8]) -> Result<Datagram<'a>, NotZep> {
         let (header, psdu) = bytes.split_at_checked(HEADER_LEN).ok_or(NotZep::Unknown)?;
         let [b'E', b'X', 2, DATA, channel, d1, d0, _mode, lqi, rest @ ..] = header else {
@@ -94,12 +90,9 @@ impl<'a> Datagram<'a> {
     }
 }
 
-/// Counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ZepCounters {
-    /// Frames sent.
     pub sent: u64,
-    /// Frames for this node, or for all nodes.
     pub received: u64,
     /// Datagrams that are not ZEP, or have a contradictory length.
     pub nonsense: u64,
@@ -123,7 +116,6 @@ pub struct Zep {
 }
 
 impl Zep {
-    /// Returns a radio with these addresses.
     pub fn new(identity: Identity) -> Zep {
         Zep {
             identity,
@@ -194,12 +186,10 @@ impl Zep {
         };
     }
 
-    /// Returns the next datagram to send.
     pub fn poll_output(&mut self) -> Option<Vec<u8>> {
         self.output.pop_front()
     }
 
-    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -217,7 +207,6 @@ impl Zep {
         }
     }
 
-    /// Returns the counters.
     pub fn counters(&self) -> &ZepCounters {
         &self.counters
     }

@@ -38,12 +38,9 @@ impl Incoming {
     }
 }
 
-/// The headers of a datagram.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    /// Bytes of the compressed headers.
     pub(crate) compressed: u16,
-    /// Bytes of the expanded headers.
     pub(crate) expanded: u16,
 }
 

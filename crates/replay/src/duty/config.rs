@@ -4,7 +4,6 @@ use redpoll_mac::Meaning;
 
 use super::header;
 
-/// The method by which nodes save radio time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Method {
     /// NullRDC: the radio is always on, and the node transmits each frame a single time, after a
@@ -60,9 +59,7 @@ pub struct LayerConfig {
 /// `retries`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DutyConfig {
-    /// The method.
     pub method: Method,
-    /// The release.
     pub release: Release,
     /// Cycles per second, 1 to 32: a power of two in Contiki, by default 8.
     pub check_rate_hz: u8,
@@ -107,7 +104,6 @@ impl DutyConfig {
         }
     }
 
-    /// Returns the role of a data frame with this payload.
     pub fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
         header::read(self, payload)
     }

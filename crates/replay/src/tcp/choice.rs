@@ -2,7 +2,6 @@
 
 use super::given::{Given, GivenCongestion};
 
-/// The congestion control of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CongestionChoice {
     /// RFC 5681 and RFC 6582, as on devices.

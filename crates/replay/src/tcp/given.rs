@@ -3,7 +3,6 @@
 
 use core::fmt;
 
-/// Events that congestion control receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CongestionEvent {
     /// The connection is open, or continues after it was frozen.
@@ -16,7 +15,6 @@ pub enum CongestionEvent {
     },
     /// A loss was detected without a timeout; recovery begins.
     Loss,
-    /// The retransmission timer expired.
     Timeout {
         /// Whether this is the first time since SND.UNA advanced (RFC 5681 §3.1).
         first: bool,
@@ -34,16 +32,12 @@ pub enum CongestionEvent {
 /// The congestion window and its threshold, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CongestionWindow {
-    /// cwnd.
     pub cwnd: u32,
-    /// ssthresh.
     pub ssthresh: u32,
 }
 
-/// An event and the state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CongestionNews {
-    /// The event.
     pub event: CongestionEvent,
     /// Time of the event in milliseconds of the node's clock; wrapping.
     pub now_ms: u32,
@@ -55,7 +49,6 @@ pub struct CongestionNews {
     pub flight: u32,
     /// Bytes of new data that were acknowledged now.
     pub acked: u32,
-    /// The window before the event.
     pub window: CongestionWindow,
     /// The window after the event by RFC 5681.
     pub usual: CongestionWindow,
@@ -74,7 +67,6 @@ pub trait GivenCongestion: Sync {
     /// (RFC 9937) moves cwnd to ssthresh without a call.
     fn on(&self, connection: u32, news: &CongestionNews) -> Option<CongestionWindow>;
 
-    /// Ends a connection.
     fn end(&self, connection: u32);
 }
 

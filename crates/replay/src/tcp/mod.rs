@@ -16,9 +16,7 @@ pub use recovery::RecoveryChoice;
 /// The algorithms of a TCP connection, chosen when a node is made. The default is Redpoll's own.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OtherTcp {
-    /// The congestion control.
     pub congestion: CongestionChoice,
-    /// The mechanisms of loss recovery.
     pub recovery: RecoveryChoice,
 }
 

@@ -20,11 +20,8 @@ const NORMAL: f64 = 1.960;
 /// An estimate with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// The estimate.
     pub value: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 
@@ -35,7 +32,6 @@ impl Interval {
     }
 }
 
-/// The difference between the means of two samples.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
     /// Mean of the second sample minus that of the first.

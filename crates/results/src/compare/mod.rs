@@ -13,7 +13,6 @@ use crate::report::Report;
 
 const FLOWS: usize = 8;
 
-/// A figure with the values of both sides.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
     /// Name of the figure, such as `goodput (kb/s)`.
@@ -29,11 +28,9 @@ pub struct Line {
 /// A scenario that both sides ran.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// Name of the case, if there are several.
     pub case: String,
     /// Seeds of both sides.
     pub seeds: [Vec<u64>; 2],
-    /// Compared figures.
     pub lines: Vec<Line>,
 }
 

@@ -17,13 +17,10 @@ const SCALE: f32 = 3.125;
 /// The reason why a picture cannot become an image.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// The picture is not valid SVG.
     #[error("the picture cannot be drawn: {0}")]
     Svg(#[from] resvg::usvg::Error),
-    /// The picture is too large.
     #[error("the picture is too large to be an image")]
     Size,
-    /// The image cannot be encoded as PNG.
     #[error("the image cannot be encoded: {0}")]
     Encode(String),
 }

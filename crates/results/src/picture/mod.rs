@@ -17,18 +17,15 @@ use crate::folder::Files;
 use crate::report::{Problem, Report};
 use over_time::Tracks;
 
-/// A picture of a result.
 #[derive(Clone, Debug)]
 pub struct Picture {
     /// Name, such as `goodput`.
     pub name: &'static str,
     /// Omitted parts; empty if the picture is complete.
     pub note: String,
-    /// SVG for a page.
     pub svg: String,
 }
 
-/// Names of all possible pictures.
 pub const NAMES: [&str; 12] = [
     "topology",
     "goodput",

@@ -11,23 +11,17 @@ pub use write::{Part, WriteError, Writer};
 use std::fmt;
 use std::path::Path;
 
-/// A value of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// An integer.
     Whole(i64),
-    /// Any number.
     Number(f64),
-    /// A truth value.
     Truth(bool),
-    /// A text.
     Text(String),
 }
 
 /// A row; missing values are empty.
 pub type Row = Vec<Option<Cell>>;
 
-/// The type of all cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellType {
     /// [`Cell::Whole`].
@@ -43,18 +37,14 @@ pub enum CellType {
 /// A column. Its name contains the unit of its numbers, as in `srtt_ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Name.
     pub name: String,
-    /// Type.
     pub kind: CellType,
 }
 
-/// The file format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values (RFC 4180), with a line of names.
     Csv,
-    /// Parquet, not compressed.
     Parquet,
 }
 
@@ -70,7 +60,6 @@ impl Format {
 }
 
 impl Column {
-    /// Returns a column.
     pub fn new(name: &str, kind: CellType) -> Column {
         Column {
             name: name.to_owned(),
@@ -80,7 +69,6 @@ impl Column {
 }
 
 impl Cell {
-    /// Returns the type.
     pub fn kind(&self) -> CellType {
         match self {
             Cell::Whole(_) => CellType::Whole,

@@ -10,16 +10,12 @@ use parquet::record::Field;
 
 use super::{Cell, Format, Row};
 
-/// The reason why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// An error of the operating system.
     #[error("cannot read it: {0}")]
     Io(#[from] std::io::Error),
-    /// The file is not CSV.
     #[error("not a table in CSV: {0}")]
     Csv(#[from] csv::Error),
-    /// The file is not Parquet.
     #[error("not a table in Parquet: {0}")]
     Parquet(#[from] ParquetError),
     /// The name of the file has neither of the two endings.

@@ -21,13 +21,10 @@ const GROUP: usize = 8_192;
 /// The reason why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// An error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// An error of the CSV format.
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// An error of the Parquet format.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
 }
@@ -89,7 +86,6 @@ impl<W: Write + Send> Writer<W> {
         }
     }
 
-    /// Writes the remaining rows and the end of the table.
     pub fn finish(mut self) -> Result<(), WriteError> {
         self.write_group()?;
         match self.out {

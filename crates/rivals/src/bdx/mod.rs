@@ -21,7 +21,6 @@ pub use message::DATAGRAM_MAX;
 pub use provider::{Provider, Wanted};
 pub use receiver::{Piece, Receiver};
 
-/// The parameters of both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest block that a receiver requests, at most [`BLOCK_MAX`] bytes.

@@ -6,7 +6,6 @@ use super::Config;
 use super::exchange::{Exchange, Heard};
 use super::message::{Body, Message};
 
-/// A block that is to be given.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
     /// Position of the block in the image, in bytes.
@@ -98,7 +97,6 @@ impl Provider {
         });
     }
 
-    /// Sends the requested block.
     pub fn give(&mut self, now: Instant, bytes: &[u8]) {
         let Some(transfer) = &mut self.transfer else {
             return;

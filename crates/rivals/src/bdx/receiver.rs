@@ -6,14 +6,11 @@ use super::Config;
 use super::exchange::{Exchange, Heard};
 use super::message::{Body, Message};
 
-/// A block that has arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece<'a> {
     /// Position of the block in the image, in bytes.
     pub offset: u64,
-    /// Bytes of the block.
     pub bytes: &'a [u8],
-    /// Whether the block is the last one.
     pub is_last: bool,
 }
 

@@ -33,7 +33,6 @@ const PORT: u16 = 21_310;
 /// the headers.
 const LONGEST: usize = 1_220;
 
-/// The defects of BLIP that are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Corrections {
     /// The counter of timer-driven sends restarts with each acknowledgment of new data. Without
@@ -89,7 +88,6 @@ impl Corrections {
         numbers: false,
     };
 
-    /// The names of the corrections in scenarios.
     pub const NAMES: [&'static str; 12] = [
         "counter",
         "syn",
@@ -127,7 +125,6 @@ impl Corrections {
     }
 }
 
-/// The parameters of BLIP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BlipConfig {
     /// The payload of a full segment in bytes.
@@ -139,7 +136,6 @@ pub struct BlipConfig {
     /// Number of timer-driven sends in a row that end a connection: 7 in the source, 6 in the
     /// text of Kim et al. 2015.
     pub give_up: u8,
-    /// The corrections that apply.
     pub corrections: Corrections,
 }
 
@@ -155,7 +151,6 @@ impl Default for BlipConfig {
     }
 }
 
-/// See the [module](self).
 #[derive(Debug)]
 pub struct Blip {
     config: BlipConfig,
@@ -177,7 +172,6 @@ impl Blip {
         }
     }
 
-    /// Returns the parameters.
     pub fn config(&self) -> &BlipConfig {
         &self.config
     }
@@ -223,7 +217,6 @@ struct Burst {
     ack: SeqNum,
 }
 
-/// BLIP's state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub(crate) state: State,

@@ -26,14 +26,12 @@ use receive::Receiver;
 use rtt::Rtt;
 use send::Sender;
 
-/// The parameters of this TCP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinuxConfig {
     /// The maximum segment size that it announces, in bytes.
     pub mss: u16,
     /// CUBIC; otherwise Reno.
     pub cubic: bool,
-    /// The initial congestion window in segments.
     pub initial_window: u16,
     /// Minimum of the margin that the retransmission timeout adds to the mean round trip.
     pub min_rto: Duration,
@@ -71,7 +69,6 @@ const TIME_WAIT: Duration = Duration::from_secs(60);
 const PORT_FIRST: u16 = 32_768;
 const PORTS: u32 = 28_232;
 
-/// See the [module](self).
 #[derive(Debug)]
 pub struct Linux {
     config: LinuxConfig,

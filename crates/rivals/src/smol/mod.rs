@@ -28,7 +28,6 @@ use place::Place;
 const IPV6_LEN: usize = 40;
 const TCP_LEN: usize = 20;
 
-/// The parameters of smoltcp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmolConfig {
     /// The longest payload of a segment in bytes.
@@ -47,7 +46,6 @@ struct Port {
     generation: u8,
 }
 
-/// See the [module](self).
 pub struct Smol {
     config: SmolConfig,
     interface: Box<Interface>,

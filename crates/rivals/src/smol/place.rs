@@ -55,7 +55,6 @@ impl Place {
         }
     }
 
-    /// Records changes of the socket for the application.
     pub fn look(&mut self, socket: &Socket<'_>) {
         use State::{CloseWait, Closed, Closing, LastAck, Listen, SynReceived, SynSent, TimeWait};
         if !self.is_open {

@@ -15,7 +15,6 @@ const SIZE: usize = 30;
 /// Source, destination and number of a packet.
 type Known = (Addr, Addr, u32);
 
-/// The packets that a router remembers.
 #[derive(Clone, Debug)]
 pub struct Forwarded {
     known: [Known; SIZE],

@@ -43,7 +43,6 @@ pub struct UipConfig {
     pub mss: u16,
     /// The window that is announced, in bytes (UIP_RECEIVE_WINDOW).
     pub window: u16,
-    /// The retransmission timer.
     pub timing: Timing,
     /// Whether data that the application writes on a connection without outstanding data are sent
     /// at once (tcpip_poll_tcp), instead of with the next tick.
@@ -75,7 +74,6 @@ impl Default for UipConfig {
     }
 }
 
-/// See the [module](self).
 #[derive(Debug)]
 pub struct Uip {
     config: UipConfig,
@@ -101,7 +99,6 @@ impl Uip {
         }
     }
 
-    /// Returns the parameters.
     pub fn config(&self) -> &UipConfig {
         &self.config
     }
@@ -122,7 +119,6 @@ const RST: u8 = 1 << 5;
 /// A reset whose window is that of the segment that it answers: see [`Control::mss`].
 const REFUSAL: u8 = 1 << 6;
 
-/// uIP's state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub(crate) state: State,

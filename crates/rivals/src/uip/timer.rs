@@ -64,9 +64,7 @@ impl Default for Weak {
 pub struct Standard {
     /// Before there is a sample.
     pub initial: Duration,
-    /// The least.
     pub min: Duration,
-    /// The longest.
     pub max: Duration,
 }
 

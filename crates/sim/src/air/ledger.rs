@@ -2,11 +2,9 @@
 
 use serde::Serialize;
 
-/// Outcome of a frame at one addressee.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The frame arrived.
     Delivered,
     /// Other transmissions destroyed the frame at the receiver.
     Collision,
@@ -80,7 +78,6 @@ impl Outcome {
 /// Class of a frame; each class is counted separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameClass {
-    /// A frame for one node.
     Unicast,
     /// A frame for all nodes; each node within reception range is an addressee.
     Broadcast,

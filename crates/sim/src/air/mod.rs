@@ -42,59 +42,43 @@ use crate::trace::Traces;
 use flight::{Cargo, Flights};
 use message::Classifier;
 
-/// A scheduled event of a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A node's radio completes this step.
     Step {
-        /// Index of the node.
         node: u32,
         /// Number of the step; an event with another number is cancelled.
         generation: u32,
     },
-    /// A transmission ends.
     FlightEnds {
-        /// Number of the transmission.
         tx: TxId,
     },
     /// A node's radio begins to send an acknowledgment.
     AckDue {
-        /// Index of the node.
         node: u32,
     },
     /// A node's processor has read the received frame.
     ReadDone {
-        /// Index of the node.
         node: u32,
     },
     /// A fault switches a radio off or on.
     Switch {
-        /// Index of the node.
         node: u32,
     },
     /// An interferer begins or ends a burst.
     Burst {
-        /// Index of the interferer.
         interferer: u32,
     },
 }
 
-/// An indication to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
     /// The node's radio received a frame, which [`Air::received`] returns until the next event.
-    Frame {
-        /// Index of the node.
-        node: u32,
-    },
+    Frame { node: u32 },
     /// The node's raw radio begins to receive a frame.
-    Follows {
-        /// Index of the node.
-        node: u32,
-    },
+    Follows { node: u32 },
     /// The frame that its raw radio received has ended, or was abandoned.
     Heard {
-        /// Index of the node.
         node: u32,
         /// Whether the frame is intact; [`Air::received`] then returns it until the next event.
         intact: bool,
@@ -102,22 +86,15 @@ pub enum Indication {
     /// The node's radio received a frame to its end, whatever its destination and condition. Only
     /// nodes with [`overhear`](Air::overhear) get this.
     Overheard {
-        /// Index of the node.
         node: u32,
         /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.
         intact: bool,
     },
     /// The node's radio finished a work.
-    Done {
-        /// Index of the node.
-        node: u32,
-        /// Result of the work.
-        result: AirResult,
-    },
+    Done { node: u32, result: AirResult },
 }
 
 impl Indication {
-    /// Returns the index of the node.
     pub fn node(&self) -> u32 {
         match *self {
             Indication::Frame { node }
@@ -184,11 +161,8 @@ pub struct Air {
 pub struct Layout<'a> {
     /// Nodes and links of the medium.
     pub site: Site<'a>,
-    /// Chip of all nodes.
     pub radio: &'a radio::Config,
-    /// Addresses of the nodes.
     pub identities: &'a [Identity],
-    /// Faults.
     pub faults: &'a [Spec],
 }
 
@@ -260,7 +234,6 @@ impl Air {
         &self.stations[node].overheard
     }
 
-    /// Returns the next indication.
     pub fn poll_indication(&mut self) -> Option<Indication> {
         self.indications.pop_front()
     }
@@ -305,7 +278,6 @@ impl Air {
         self.stations[node].ready_at = ready_at;
     }
 
-    /// Handles a scheduled event.
     pub fn on_event<E: From<Event>>(&mut self, now: Instant, event: Event, queue: &mut Queue<E>) {
         match event {
             Event::Step { node, generation } => {
@@ -328,7 +300,6 @@ impl Air {
         }
     }
 
-    /// Returns the frame ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
@@ -389,17 +360,14 @@ impl Air {
         size_of::<Station>() + self.medium.memory_bytes(node)
     }
 
-    /// Returns all radios, by node.
     pub fn stations(&self) -> &[Station] {
         &self.stations
     }
 
-    /// Returns the medium.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
 
-    /// Returns the faults.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
@@ -413,7 +381,6 @@ impl Air {
         &mut self.traces
     }
 
-    /// Returns the number of transmissions.
     pub fn transmissions(&self) -> u64 {
         self.sent
     }

@@ -13,7 +13,6 @@ pub struct Tape {
 /// Events since the previous [`World::live_changes`](crate::World::live_changes).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Changes {
-    /// End of the interval.
     pub until: Instant,
     /// Frames that began, in order.
     pub frames: Vec<Frame>,
@@ -25,7 +24,6 @@ pub struct Changes {
     pub skipped: u64,
 }
 
-/// A transmission.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frame {
     /// Number of the frame in the run.
@@ -36,42 +34,31 @@ pub struct Frame {
     pub end: Instant,
     /// Index of the sending node.
     pub from: u32,
-    /// Destination.
     pub to: Addressee,
-    /// Class.
     pub kind: FrameClass,
     /// The frame without its frame check sequence.
     pub mpdu: Box<[u8]>,
 }
 
-/// Destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Addressee {
-    /// The node with this index.
     Node(u32),
-    /// All nodes.
     All,
-    /// No node within range.
     Nobody,
 }
 
-/// Outcome of a frame at one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fate {
-    /// Number of the frame.
     pub id: u64,
     /// Index of the addressee, or of the sender without an addressee.
     pub at: u32,
-    /// Outcome.
     pub outcome: Outcome,
 }
 
 /// An IPv6 packet between the border router and its host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostPacket {
-    /// Time of the packet.
     pub at: Instant,
-    /// Whether the packet enters the mesh.
     pub into_mesh: bool,
     /// Beginning of the packet, at most 160 bytes: headers with all options.
     pub bytes: Box<[u8]>,

@@ -128,7 +128,6 @@ const fn from_air(
     }
 }
 
-/// Every attack of the drill.
 pub const ATTACKS: [Attack; 39] = [
     from_host(
         AttackKind::SynFlood,

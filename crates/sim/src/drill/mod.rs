@@ -40,7 +40,6 @@ pub struct Plan {
     pub only: Vec<String>,
     /// Runs of each row, with seeds from 1.
     pub seeds: u64,
-    /// Duration of an attack.
     pub duration: Duration,
 }
 
@@ -54,7 +53,6 @@ impl Default for Plan {
     }
 }
 
-/// Verdict on a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -69,14 +67,10 @@ pub enum Outcome {
     LeftBehind,
 }
 
-/// Result of one attack on one node.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// Name of the attack.
     pub attack: &'static str,
-    /// Name of the target.
     pub target: &'static str,
-    /// Origin of the attack.
     pub side: Side,
     /// Configured packets or frames per second.
     pub per_s: u32,
@@ -107,7 +101,6 @@ pub struct Row {
     pub rest_s: Option<u64>,
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,
-    /// Verdict on the row.
     pub outcome: Outcome,
     /// Reason why the flow keeps less.
     pub reason: Option<&'static str>,

@@ -60,13 +60,11 @@ pub struct Figures {
     pub spi_s: f64,
     /// Processor running.
     pub cpu_s: f64,
-    /// Number of wake-ups of the processor.
     pub wake_ups: u64,
     /// Executed instructions, without waits for frames to move.
     pub instructions: f64,
     /// Share of the time in which the processor ran.
     pub cpu_duty_cycle: f64,
-    /// Charge that the radio took.
     pub radio_charge_mc: f64,
     /// Charge that the processor took.
     pub cpu_charge_mc: f64,

@@ -19,7 +19,6 @@ use redpoll_base::Rng;
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// Returns the stream for one purpose.
     pub fn stream(self, purpose: &str) -> Rng {
         Rng::named(self.0, purpose)
     }

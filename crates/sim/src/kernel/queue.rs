@@ -86,7 +86,6 @@ impl<E> Queue<E> {
         }
     }
 
-    /// Returns the time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         let first = self.next.as_ref().or_else(|| self.heap.peek());
         first.map(|first| first.at)
@@ -105,7 +104,6 @@ impl<E> Queue<E> {
         self.heap.len() + usize::from(self.next.is_some())
     }
 
-    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

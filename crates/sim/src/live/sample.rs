@@ -11,9 +11,7 @@ use crate::world::World;
 /// State of a world at one instant.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sample {
-    /// Time of the sample.
     pub at: Instant,
-    /// Nodes by index.
     pub nodes: Vec<NodeSample>,
     /// Connections of Redpoll's TCP, in the order of their nodes.
     pub connections: Vec<ConnectionSample>,
@@ -27,7 +25,6 @@ pub struct Sample {
 /// State of a node. Counters start at the beginning of the run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NodeSample {
-    /// State of its radio.
     pub radio: State,
     /// Position in metres.
     pub position_m: (f64, f64),
@@ -44,9 +41,7 @@ pub struct NodeSample {
     pub charge_mc: f64,
     /// Sent frames, including retries.
     pub sent: u32,
-    /// Retries.
     pub retries: u32,
-    /// Frames for it that collisions destroyed.
     pub collisions: u32,
 }
 
@@ -57,10 +52,8 @@ impl NodeSample {
     }
 }
 
-/// An end of a connection.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionSample {
-    /// Index of the node.
     pub node: u32,
     /// Address and port of this end.
     pub local: Endpoint,

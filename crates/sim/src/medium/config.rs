@@ -97,7 +97,6 @@ pub struct Sinr {
     pub power_noise_correlation: f64,
     /// Variation of a link's loss with time.
     pub fading: Fading,
-    /// Variation of noise with time.
     pub noise: NoiseModel,
 }
 
@@ -175,15 +174,11 @@ pub struct ListedLink {
     pub success_ratio: f64,
 }
 
-/// Source of the links between nodes.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum LinkSource {
-    /// Positions and the medium.
     #[default]
     Positions,
-    /// A list.
     Listed(Vec<ListedLink>),
-    /// Measurements over time.
     Measured(Arc<Measured>),
 }
 
@@ -203,18 +198,14 @@ pub struct RadioSpec {
     pub noise_floor_dbm: Option<f64>,
 }
 
-/// Nodes, radios and links of a medium.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// The model of propagation.
     pub config: &'a Config,
     /// Positions of the nodes, in metres.
     pub positions_m: &'a [(f64, f64)],
-    /// Source of the links.
     pub links: &'a LinkSource,
     /// Deviations of the nodes' radios; empty if there are none.
     pub radios: &'a [RadioSpec],
-    /// Interferers.
     pub interferers: &'a [Interferer],
     /// Trace for replayed or modelled noise.
     pub noise: Option<&'a NoiseSource>,

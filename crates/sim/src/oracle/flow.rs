@@ -14,12 +14,9 @@ use super::requests::{RequestFigures, Requests};
 use super::tally::{Observation, Tally, under_way};
 use super::{FlowId, Oracle};
 
-/// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Source of the payload.
     Sender,
-    /// Destination of the payload.
     Receiver,
 }
 
@@ -55,11 +52,8 @@ pub(super) struct Flow {
 /// The figures of a flow, as reports give them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowFigures {
-    /// The flow's name.
     pub name: String,
-    /// Name of the sending node.
     pub from: String,
-    /// Name of the receiving node.
     pub to: String,
     /// Payload bytes that arrived.
     pub delivered_bytes: u64,
@@ -79,13 +73,10 @@ pub struct FlowFigures {
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
     pub rtt_ms: RttMs,
-    /// Readings, if the flow has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReadingFigures>,
-    /// Requests, if the flow has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestFigures>,
-    /// Image transfer, if the flow is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageFigures>,
 }

@@ -40,7 +40,6 @@ use redpoll_tcp::Stats;
 /// Number of violations that are kept as text; others are only counted.
 const KEPT: usize = 100;
 
-/// A flow known to the oracle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 pub struct FlowId(u32);
 
@@ -66,7 +65,6 @@ pub(crate) struct Watch {
     pub(crate) seen: Stats,
 }
 
-/// See the [module](self).
 #[derive(Debug, Default)]
 pub struct Oracle {
     flows: Vec<Flow>,

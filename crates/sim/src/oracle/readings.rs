@@ -42,14 +42,10 @@ pub enum Layout {
 /// Bytes of the offset at the beginning of a part.
 pub const PLACE: usize = 4;
 
-/// The figures of a flow's readings.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ReadingFigures {
-    /// Created readings.
     pub made: u64,
-    /// Readings that arrived.
     pub delivered: u64,
-    /// Readings that will not arrive.
     pub lost: u64,
     /// Readings in a queue or in transit.
     pub under_way: u64,
@@ -68,15 +64,11 @@ pub struct ReadingFigures {
 pub struct LatencyMs {
     /// The minimum, accurate to one percent.
     pub min: Option<f64>,
-    /// The lower quartile.
     pub p25: Option<f64>,
-    /// The median.
     pub p50: Option<f64>,
-    /// The upper quartile.
     pub p75: Option<f64>,
     /// The 95th percentile.
     pub p95: Option<f64>,
-    /// The maximum.
     pub max: Option<f64>,
 }
 

@@ -108,7 +108,6 @@ impl Tally {
         &self.now
     }
 
-    /// Returns the sums of all connections.
     pub(super) fn total(&self) -> Sums {
         let (a, b) = (&self.past, &self.now);
         Sums {

@@ -4,10 +4,8 @@ use serde::Serialize;
 
 use super::State;
 
-/// Radio chip of all nodes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Config {
-    /// Model.
     pub model: Model,
     /// Time to move one byte of a frame between processor and radio, in microseconds; `None`: the
     /// model's.
@@ -69,7 +67,6 @@ impl Currents {
     }
 }
 
-/// A radio chip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {

@@ -5,12 +5,9 @@ use redpoll_mac::{Channel, FrameBuf, RxInfo};
 use redpoll_replay::Strobe;
 use redpoll_wire::ieee802154::Address;
 
-/// Addresses that a radio accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
-    /// PAN identifier.
     pub pan_id: u16,
-    /// Short address.
     pub short: u16,
     /// EUI-64, in printed order.
     pub extended: [u8; 8],
@@ -32,12 +29,10 @@ impl Identity {
     }
 }
 
-/// State of the analogue part of a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Switched off by a fault.
     Off,
-    /// Asleep.
     Sleep,
     /// Receiver off, ready to work at once.
     Idle,
@@ -220,7 +215,6 @@ impl Train {
     }
 }
 
-/// State of a radio between works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RestState {
     Listen,

@@ -18,7 +18,6 @@ pub struct AirTimeFigures {
 
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct MessageAirTime {
-    /// Name of the type in texts for people.
     #[serde(skip)]
     pub title: &'static str,
     /// Transmitted frames, including retries and the frames on the air at the end.

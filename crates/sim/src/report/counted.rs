@@ -82,7 +82,6 @@ figures! {
     TaimFigures of(it: &redpoll_assist::taim::Counters, delay_ns: u64, waiting: u64) {
         /// Time between two departures of packets, at the end of the run.
         delay_ms: f64 = delay_ns as f64 / 1e6,
-        /// Completed periods.
         periods,
         /// Flows with traffic in both directions.
         flows = it.confirmed,
@@ -92,11 +91,9 @@ figures! {
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
         /// Longest waiting time of these packets.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
-        /// Packets that passed at once.
         passed = it.foreign + it.malformed + it.on_probation + it.untracked,
         /// Packets that left before their turn, for lack of room or by the limit of waiting.
         hurried = it.overdue + it.pushed_out,
-        /// Packets that still wait.
         waiting = waiting,
     }
 }
@@ -107,15 +104,10 @@ figures! {
     FairQueueFigures of(it: &FairQueueCounters, waiting: u64) {
         /// Mean waiting time of these packets.
         released,
-        /// Their mean waiting time.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
-        /// Their longest waiting time.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
-        /// Packets dropped.
         dropped,
-        /// Packets marked.
         marked,
-        /// Packets that still wait.
         waiting = waiting,
     }
 }
@@ -149,13 +141,10 @@ figures! {
     RplFigures of(it: &RplCounters, place: RplPlace) {
         /// Rank; `None` without a path to the root.
         rank: Option<u16> = place.rank,
-        /// Name of its preferred parent.
         parent: Option<String> = place.parent,
         /// Hops to the root along preferred parents; `None` without a path.
         hops: Option<usize> = place.hops,
-        /// Targets with a downward route.
         targets: usize = place.targets,
-        /// Messages sent.
         sent: RplMessages = RplMessages {
             dio: it.dios_sent,
             dis: it.diss_sent,
@@ -169,7 +158,6 @@ figures! {
             dao: it.daos_received,
             dao_ack: it.dao_acks_received,
         },
-        /// Changes of the preferred parent.
         parent_changes: u32 = it.parent_changes,
         /// Local repairs: the last parent was lost, and the sub-DODAG poisoned.
         local_repairs: u32 = it.detached,
@@ -178,7 +166,6 @@ figures! {
         /// Detected loops: packets whose direction contradicted the ranks, packets that returned
         /// from a removed route, and DAOs from the node's own parent.
         loops: u32 = it.rank_errors + it.returned + it.loops,
-        /// Resets of Trickle by an inconsistency.
         trickle_resets: u32 = it.trickle_resets,
         /// DAOs that were abandoned or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
@@ -216,13 +203,9 @@ figures! {
     /// Recovery of a node's fragments (RFC 8931 §7.2).
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     RecoveryFigures of(it: &RecoveryCounters) {
-        /// Datagrams sent in recoverable fragments.
         datagrams,
-        /// Fragments retransmitted.
         repeated,
-        /// Datagrams restarted.
         restarted,
-        /// Acknowledgments sent or forwarded.
         acknowledgments,
         /// Fragments of unknown datagrams.
         refused,
@@ -232,12 +215,10 @@ figures! {
         congested,
         /// Mean round trip at the end of the run; `None` without a measurement.
         round_trip_ms: Option<f64> = measured_ms(it.round_trip_us),
-        /// Longest round trip.
         longest_round_trip_ms: Option<f64> = measured_ms(it.longest_round_trip_us),
     }
 }
 
-/// RPL's messages by kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct RplMessages {
     /// DODAG Information Objects.
@@ -246,7 +227,6 @@ pub struct RplMessages {
     pub dis: u32,
     /// Destination Advertisement Objects, including repeated ones and No-Paths.
     pub dao: u32,
-    /// Acknowledgments of DAOs.
     pub dao_ack: u32,
 }
 

@@ -24,14 +24,10 @@ use crate::{energy, medium};
 /// Version of the object's format. New fields do not change it.
 pub const VERSION: u32 = 1;
 
-/// Result of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// Version of this object's format.
     pub version: u32,
-    /// Name of the scenario.
     pub scenario: String,
-    /// The seed.
     pub seed: u64,
     /// Overrides of the scenario's keys as given, without the key of the link's security.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -42,13 +38,11 @@ pub struct Report {
     pub simulated_s: f64,
     /// Real time of the run in seconds.
     pub wall_s: f64,
-    /// Events simulated.
     pub events: u64,
     /// Peak memory of the process in bytes; 0 if unknown.
     pub peak_memory_bytes: u64,
     /// The oracle's verdict.
     pub oracle: OracleReport,
-    /// All flows, in the order of the scenario.
     pub flows: Vec<FlowFigures>,
     /// TAiM at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -67,14 +61,12 @@ pub struct Report {
     pub interferers: Vec<InterfererFigures>,
 }
 
-/// The medium of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Medium {
     /// Whether the scenario lists the links; positions and ranges are then unused.
     pub listed_links: bool,
     /// Whether links are measured; positions and ranges are then unused.
     pub measured_links: bool,
-    /// The medium's parameters.
     #[serde(flatten)]
     pub config: medium::Config,
 }
@@ -85,10 +77,8 @@ pub struct OracleReport {
     pub violations: Vec<String>,
 }
 
-/// The figures of a node.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct NodeFigures {
-    /// Name of the node.
     pub name: String,
     /// Role of the node in the mesh: `border`, `router` or `leaf`.
     pub role: &'static str,
@@ -110,9 +100,7 @@ pub struct NodeFigures {
     pub radio_duty_cycle: f64,
     /// Times and charges.
     pub energy: energy::Figures,
-    /// Data requests that it sent.
     pub data_requests: u64,
-    /// Number of parent changes.
     pub parent_changes: u64,
     /// Times that a router refused its address as a duplicate (RFC 6775 §8.2.4).
     pub addresses_refused: u64,

@@ -1,12 +1,10 @@
 //! The scenarios of the repository's `scenarios/` folder, built into the program so that it finds
 //! them in whatever folder it is started.
 
-/// A scenario that is part of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct BuiltIn {
     /// Name of the scenario: the file's name without `.toml`.
     pub name: &'static str,
-    /// The file's content.
     pub text: &'static str,
 }
 
@@ -19,7 +17,6 @@ macro_rules! built_in {
     };
 }
 
-/// All built-in scenarios, in the recommended order.
 pub const BUILT_IN: &[BuiltIn] = built_in![
     "pair",
     "line-1",

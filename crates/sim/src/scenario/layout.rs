@@ -17,7 +17,6 @@ pub fn line(nodes: usize, spacing_m: f64) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// Nodes of a tree, generation by generation from the root.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tree {
     /// Positions: children below their parent, generations `spacing_m` metres apart, siblings side

@@ -8,10 +8,8 @@ pub use pcapng::{Notes, PcapngFile};
 
 use redpoll_base::Instant;
 
-/// A frame on the air.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedFrame<'a> {
-    /// Index of the sending node.
     pub from: usize,
     /// Beginning of its first bit.
     pub start: Instant,
@@ -24,17 +22,13 @@ pub struct TracedFrame<'a> {
     pub rssi_dbm: Option<i8>,
 }
 
-/// Failure of a trace.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}")]
 pub struct TraceError {
-    /// Path of the file.
     pub path: String,
-    /// Cause.
     pub source: std::io::Error,
 }
 
-/// Recorder of frames.
 pub trait FrameTrace {
     /// Records the beginning of a frame.
     ///

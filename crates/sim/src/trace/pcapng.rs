@@ -45,7 +45,6 @@ mod tlv {
     pub const END_OF_FRAME: u16 = 6;
 }
 
-/// Description of a capture.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Notes {
     /// Comment for the reader of the capture, such as a hint for decoding.

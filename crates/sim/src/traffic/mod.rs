@@ -43,25 +43,20 @@ pub struct Context<'a> {
     pub now: Instant,
     /// Time of the world, for measurements.
     pub world_time: Instant,
-    /// Node of the app.
     pub node: &'a mut SimNode,
     /// Observer of all bytes.
     pub oracle: &'a mut Oracle,
     pub(crate) labour: &'a mut Labour,
 }
 
-/// An application on a node.
 pub trait App {
-    /// Starts the app.
     fn start(&mut self, cx: &mut Context<'_>);
 
     /// Handles an event of the node, which may concern a socket of another app.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent);
 
-    /// Handles the timer that it requested.
     fn on_timer(&mut self, cx: &mut Context<'_>);
 
-    /// Returns the time of its next timer.
     fn next_timer(&self) -> Option<Instant>;
 
     /// Returns whether it waits for an acknowledgment, for which there is no event.

@@ -32,35 +32,19 @@ pub enum BuildError {
     /// A fault names a node that does not exist.
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
-        /// Index of the fault.
         fault: usize,
         /// The number in the fault.
         node: usize,
     },
     /// A node's firmware could not be loaded.
     #[error("nodes.{node}.module: {problem}")]
-    Module {
-        /// Name of the node.
-        node: String,
-        /// The problem, in a line.
-        problem: String,
-    },
+    Module { node: String, problem: String },
     /// A node that runs outside the simulator could not be reached.
     #[error("nodes.{node}.line: {problem}")]
-    Line {
-        /// The name of the node.
-        node: String,
-        /// The problem, in a line.
-        problem: String,
-    },
+    Line { node: String, problem: String },
     /// A node's congestion control was not added to the run.
     #[error("nodes.{node}.congestion: no congestion control named {name} was added to this run")]
-    Congestion {
-        /// The name of the node.
-        node: String,
-        /// The name of the congestion control.
-        name: String,
-    },
+    Congestion { node: String, name: String },
     /// The scenario has no node to simulate.
     #[error("the scenario has no nodes")]
     Empty,

@@ -8,17 +8,14 @@ use serde::Deserialize;
 pub enum Command {
     /// Switches off the node's radio; its processor continues.
     Kill {
-        /// Index of the node.
         node: u32,
     },
     /// Switches the node's radio on again.
     Revive {
-        /// Index of the node.
         node: u32,
     },
     /// Moves a node. Fixed routes stay as they are.
     Move {
-        /// Index of the node.
         node: u32,
         /// New position in metres.
         x_m: f64,
@@ -34,7 +31,6 @@ pub enum Command {
         /// Share of the frames, 0 to 1; 0 ends the losses.
         share: f64,
     },
-    /// Adds an interferer.
     Interfere {
         /// Position in metres.
         x_m: f64,
@@ -45,16 +41,12 @@ pub enum Command {
         /// Share of the time in which it transmits, 0.01 to 0.99.
         busy: f64,
     },
-    /// Silences an interferer.
     Silence {
-        /// Index of the interferer.
         interferer: u32,
     },
     /// Sends bytes from one node to another over TCP.
     Transfer {
-        /// Index of the sender.
         from: u32,
-        /// Index of the receiver.
         to: u32,
         /// Number of bytes, at least 1.
         bytes: u64,
@@ -64,19 +56,14 @@ pub enum Command {
 /// Reason why a command is refused.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The node does not exist.
     #[error("there is no node number {0}")]
     NoNode(u32),
-    /// The interferer does not exist.
     #[error("there is no interferer number {0}")]
     NoInterferer(u32),
-    /// The node is off.
     #[error("{0} is already off")]
     IsOff(String),
-    /// The node is on.
     #[error("{0} is already on")]
     IsOn(String),
-    /// Links do not depend on positions in this scenario.
     #[error(
         "the links of this scenario are listed or measured, so they do not depend on positions"
     )]
@@ -96,7 +83,6 @@ pub enum Refusal {
     /// The transfer has no bytes or too many bytes, or both its ends are the same node.
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
-    /// The node has no free connection.
     #[error("{0} has no free connection for the transfer")]
     NoRoom(String),
     /// A thousand interferers or transfers exist already.

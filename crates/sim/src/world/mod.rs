@@ -203,7 +203,6 @@ impl World {
         &self.plan.unconnected
     }
 
-    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.env.now
     }
@@ -272,12 +271,10 @@ impl World {
         self.native(index).map(|native| &native.node)
     }
 
-    /// Returns the scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.env.scenario
     }
 
-    /// Returns the oracle.
     pub fn oracle(&self) -> &Oracle {
         &self.env.oracle
     }

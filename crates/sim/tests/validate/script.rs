@@ -2,7 +2,6 @@
 
 use std::process::Command;
 
-/// Folder of the programs.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/validate/");
 
 /// Returns the output of a Python program; `None` if Python is missing, which is recorded.

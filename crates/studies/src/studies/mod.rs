@@ -10,7 +10,6 @@ pub mod park2019;
 
 use redpoll_experiments::Study;
 
-/// All studies.
 pub const STUDIES: &[Study] = &[
     kumar2020::STUDY,
     kim2015::STUDY,

@@ -251,7 +251,6 @@ impl Figure {
         (number > 0.0).then_some(number * size).ok_or_else(allowed)
     }
 
-    /// Returns whether a greater value is better.
     pub fn more_is_better(&self) -> bool {
         self.more_is_better
     }
@@ -264,7 +263,6 @@ impl Figure {
         )
     }
 
-    /// Returns the figure's name in a goal.
     pub fn name(&self) -> String {
         match &self.of {
             Some(of) => format!("{} of {of}", self.name),
@@ -277,7 +275,6 @@ impl Figure {
         format!("{} {}", digits(value), self.units[0].0)
     }
 
-    /// Returns the unit of the values.
     pub fn unit(&self) -> &'static str {
         self.units[0].0
     }

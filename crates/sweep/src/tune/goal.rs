@@ -16,15 +16,11 @@ use crate::plan::{PlanError, Problem, scene, walk, written};
 /// The space of a search and its aims.
 #[derive(Clone, Debug)]
 pub struct Goal {
-    /// The free parameters.
     pub space: Space,
-    /// The optimised figure and the limits.
     pub aims: Aims,
-    /// The number of runs to spend.
     pub effort: Effort,
     /// The seeds that judge the result; the search does not use them.
     pub held_out: Vec<u64>,
-    /// The unchanged scenario.
     pub case: Case,
 }
 
@@ -128,7 +124,6 @@ impl Goal {
         Ok(goal)
     }
 
-    /// Returns the case of a point.
     pub fn case(&self, point: &Point) -> Case {
         let each = self.space.parameters.iter().zip(&point.values);
         each.fold(self.case.clone(), |case, (parameter, value)| {

@@ -7,7 +7,6 @@ use super::goal::Goal;
 use super::runs::Tuned;
 use super::verdict::{Bound, Judged};
 
-/// Returns all verdicts about the result as JSON.
 pub fn json(goal: &Goal, tuned: &Tuned) -> Value {
     let Tuned {
         found, verdicts, ..

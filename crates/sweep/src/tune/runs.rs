@@ -18,11 +18,9 @@ pub struct Runs<'a> {
 /// Runs and stores missing jobs. The text describes their purpose.
 pub type Conduct<'a, E> = dyn FnMut(&str, &[Job]) -> Result<(), E> + 'a;
 
-/// The result of a search with its verdicts.
 pub struct Tuned {
     /// The result of the search.
     pub found: Found,
-    /// The verdicts of the held-out seeds.
     pub verdicts: Verdicts,
     /// Number of runs in which the oracle found a violation.
     pub objections: usize,

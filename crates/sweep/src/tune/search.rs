@@ -25,30 +25,24 @@ const FIRST: u64 = 2;
 /// Minimum number of points that remain after each halving.
 const LEFT: usize = 3;
 
-/// A part of the search.
 #[derive(Clone, Debug)]
 pub struct Stage {
     /// Name.
     pub name: String,
-    /// Number of points.
     pub points: usize,
     /// Seeds of each point, including those of earlier stages.
     pub seeds: u64,
 }
 
-/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// All points that ran with all seeds, the best first.
     pub ranked: Vec<(Point, Standing)>,
-    /// Number of points that were run.
     pub tried: usize,
-    /// The stages in their order.
     pub stages: Vec<Stage>,
 }
 
 impl Found {
-    /// Returns the best point.
     pub fn best(&self) -> Option<&Point> {
         self.ranked.first().map(|(point, _)| point)
     }

@@ -14,18 +14,15 @@ pub struct Parameter {
     pub name: String,
     /// The keys by dotted path.
     pub keys: Vec<String>,
-    /// Allowed values.
     pub values: Values,
 }
 
-/// Allowed values of a parameter.
 #[derive(Clone, Debug)]
 pub enum Values {
     /// A list in which neighbours are similar.
     List(Vec<String>),
     /// Any value between two ends.
     Range {
-        /// The ends.
         ends: Ends,
         /// Number of values in the first look, at least two.
         steps: usize,
@@ -75,7 +72,6 @@ fn index(at: f64, list: &[String]) -> usize {
     (at.round().max(0.0) as usize).min(list.len() - 1)
 }
 
-/// A combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
     at: Vec<f64>,
@@ -225,7 +221,6 @@ impl Space {
         self.point(at)
     }
 
-    /// Returns the end of a parameter's values at which a point is.
     pub fn end(&self, point: &Point, along: usize) -> Option<Side> {
         let values = &self.parameters[along].values;
         match values.written(point.at[along]) {

@@ -10,12 +10,9 @@ use super::figure::Figure;
 /// that the run does not have.
 pub type Sample = Vec<Option<f64>>;
 
-/// The aims of a goal.
 #[derive(Clone, Debug)]
 pub struct Aims {
-    /// The figure to optimise.
     pub best: Figure,
-    /// The limited figures with their limits.
     pub limits: Vec<(Figure, f64)>,
 }
 
@@ -140,7 +137,6 @@ impl Verdict {
         }
     }
 
-    /// Returns the verdict in words.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",

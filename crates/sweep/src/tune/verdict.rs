@@ -14,20 +14,16 @@ use super::standing::{Sample, Verdict, values};
 /// A figure of a point with the held-out seeds.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Name of the figure.
     pub name: String,
     /// Mean with its 95 % interval; `None` if fewer than two runs have a value.
     pub mean: Option<Interval>,
-    /// Number of runs without a value.
     pub without: usize,
     /// Whether the limit holds, for a limited figure.
     pub verdict: Option<Verdict>,
 }
 
-/// A judged point.
 #[derive(Clone, Debug)]
 pub struct Judged {
-    /// A value for each parameter.
     pub values: Vec<String>,
     /// A line for each figure, the optimised one first.
     pub lines: Vec<Line>,
@@ -53,7 +49,6 @@ impl Judged {
         }
     }
 
-    /// Returns the worst verdict of all limits.
     pub fn verdict(&self) -> Verdict {
         let verdicts = || self.lines.iter().filter_map(|line| line.verdict);
         match () {
@@ -73,15 +68,10 @@ impl Judged {
 /// A neighbour of the best point, which differs in one parameter.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
-    /// Index of the parameter.
     pub along: usize,
-    /// Value of the parameter at this point.
     pub value: String,
-    /// The judged point.
     pub judged: Judged,
-    /// Difference of each figure to that of the best point.
     pub differences: Vec<Option<Difference>>,
-    /// Whether the mean of the optimised figure is better.
     pub is_better: bool,
 }
 
@@ -90,30 +80,22 @@ pub struct Neighbour {
 pub enum Bound {
     /// A limit: this neighbour would be better, and violates it.
     Limit {
-        /// Names of the violated limits.
         limits: Vec<String>,
-        /// Index of the neighbour.
         neighbour: usize,
     },
     /// A parameter is at an end of its values, towards which the figure improves.
     End {
-        /// Index of the parameter.
         along: usize,
         /// The end in question.
         side: Side,
     },
     /// This neighbour is within the limits in the mean, and any disadvantage is within the spread
     /// of the seeds. The search could not distinguish both points, or its margin excluded this one.
-    Alike {
-        /// Index of the neighbour.
-        neighbour: usize,
-    },
+    Alike { neighbour: usize },
 }
 
-/// All verdicts.
 #[derive(Clone, Debug)]
 pub struct Verdicts {
-    /// The best point.
     pub best: Judged,
     /// The runner-up, if the search had more than one point.
     pub second: Option<Judged>,

@@ -24,20 +24,16 @@ pub struct Opened<'a> {
 /// The 6LoWPAN content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lowpan {
-    /// A whole datagram.
     Whole,
     /// The first fragment of a datagram (RFC 4944 §5.3).
     First {
-        /// Tag of the datagram.
         tag: u16,
         /// Size of the datagram in bytes.
         size: u16,
     },
     /// Another fragment.
     Next {
-        /// Which datagram.
         tag: u16,
-        /// Its size.
         size: u16,
         /// Position of the fragment in the datagram, in bytes.
         offset: u16,
@@ -46,18 +42,14 @@ pub enum Lowpan {
     },
     /// A recoverable fragment (RFC 8931 §5.1).
     Recoverable {
-        /// Which datagram.
         tag: u8,
-        /// Sequence number of the fragment.
         sequence: u8,
-        /// Its length.
         len: usize,
         /// Offset of the fragment; in a first fragment the size of the datagram.
         offset: u16,
     },
     /// An acknowledgement of recoverable fragments (RFC 8931 §5.2).
     RecoverableAck {
-        /// Which datagram.
         tag: u8,
         /// Bits of the acknowledged fragments.
         bitmap: u32,

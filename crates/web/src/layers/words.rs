@@ -11,23 +11,18 @@ use serde::Serialize;
 use super::Tcp;
 use super::open::{Lowpan, Opened, Packet};
 
-/// A frame in one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
     /// The innermost protocol that shows.
     pub protocol: &'static str,
-    /// The description.
     pub info: String,
 }
 
-/// A layer of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Layer {
-    /// Name of the layer.
     pub name: String,
     /// Name of the layer with its most important values.
     pub title: String,
-    /// Fields of the layer, by name.
     pub fields: Vec<(&'static str, String)>,
 }
 

@@ -23,7 +23,6 @@ const TITLE: &str = "frame counter";
 /// Why a file cannot hold a frame counter.
 #[derive(Debug, thiserror::Error)]
 pub enum CounterFileError {
-    /// Another process has the lock.
     #[error(
         "another process uses it, and two processes that use the same counter expose the data that they encrypt; allowed: one process and one file for each key"
     )]
@@ -37,12 +36,10 @@ pub enum CounterFileError {
     /// The path names a folder, a device or a pipe.
     #[error("it is not a regular file")]
     NotAFile,
-    /// The operating system refuses.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// An open, locked file with a frame counter.
 #[derive(Debug)]
 pub struct CounterFile {
     file: Flock<File>,

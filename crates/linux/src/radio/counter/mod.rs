@@ -17,12 +17,9 @@ pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// Counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KeeperCounters {
-    /// Counters written.
     pub stored: u64,
-    /// Attempts that failed.
     pub failed: u64,
 }
 
@@ -89,7 +86,6 @@ impl Keeper {
         self.failing.map(|it| it.retry_at)
     }
 
-    /// Returns the counters of written and failed records.
     pub fn counters(&self) -> KeeperCounters {
         self.counters
     }

@@ -41,7 +41,6 @@ pub enum Start {
     Lost(Reception),
 }
 
-/// Receivers of all nodes, by the kind of medium.
 #[derive(Clone, Debug)]
 pub enum Ears {
     /// Ranges, or listed links: any disturbance destroys a frame.

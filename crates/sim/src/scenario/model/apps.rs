@@ -2,7 +2,6 @@
 
 use redpoll_base::{Addr, Duration};
 
-/// An application on a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AppSpec {
     /// Name of its flow in results: the app's name in the scenario, with a slash and the node's
@@ -14,11 +13,9 @@ pub struct AppSpec {
     pub start_spread: Duration,
     /// Commands under which the application runs.
     pub when: When,
-    /// Kind of the application, with parameters.
     pub kind: AppKind,
 }
 
-/// Commands under which an app runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// `redpoll run` and `redpoll up`.
@@ -31,7 +28,6 @@ pub enum When {
     Never,
 }
 
-/// Kind of an application, with its parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppKind {
     /// Serves a page at `/` and a file at `/file` over HTTP/1.1.
@@ -43,7 +39,6 @@ pub enum AppKind {
     },
     /// Serves a page at `/`, a file at `/file` and a writable resource at `/store` over CoAP.
     CoapServer {
-        /// UDP port.
         port: u16,
         /// Bytes of `/file`.
         file_bytes: u64,
@@ -57,7 +52,6 @@ pub enum AppKind {
     },
     /// Connects and sends as fast as TCP allows.
     BulkSender {
-        /// Destination.
         to: Target,
         /// Number of bytes before the app closes the connection; with `None` it sends until the run
         /// ends.
@@ -79,15 +73,12 @@ pub enum AppKind {
     Client(ClientSpec),
     /// Publishes readings to an MQTT 3.1.1 broker, in batches.
     MqttSensor {
-        /// The broker.
         to: Target,
         /// Topic, in which `{node}` is replaced by the node's name.
         topic: String,
         /// Quality of service, 0 or 1.
         qos: u8,
-        /// Bytes of a reading.
         bytes: u16,
-        /// Time between readings.
         interval: Duration,
         /// Readings sent together.
         batch: u16,
@@ -119,12 +110,10 @@ pub enum ImageProtocol {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageSourceSpec {
-    /// Port to listen on, of TCP or UDP.
     pub port: u16,
     pub protocol: ImageProtocol,
     pub bytes: u64,
     pub block: u16,
-    /// Parameters of Q-Block.
     pub quick: QuickSpec,
     /// MRP's retransmission interval (SAI).
     pub interval: Duration,
@@ -140,7 +129,6 @@ pub struct ImageLeafSpec {
     /// Time without an arriving block or byte after which the leaf requests again.
     pub patience: Duration,
     pub block: u16,
-    /// Parameters of Q-Block.
     pub quick: QuickSpec,
     /// MRP's retransmission interval (SAI).
     pub interval: Duration,
@@ -179,10 +167,8 @@ pub enum ClientProtocol {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SensorSpec {
     pub to: Target,
-    /// Protocol that carries the readings.
     pub transport: SensorTransport,
     pub bytes: u16,
-    /// Time between readings.
     pub interval: Duration,
     /// Number of readings that are collected before one message is sent.
     pub batch: u16,
@@ -196,7 +182,6 @@ pub struct SensorSpec {
     pub blockwise: bool,
     /// Time between messages that are not acknowledged.
     pub spacing: Duration,
-    /// Reading of CoCoA's specification.
     pub cocoa: CocoaReading,
 }
 
@@ -228,7 +213,6 @@ impl SensorTransport {
     }
 }
 
-/// Reading of CoCoA's specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CocoaReading {
     /// The text of draft-ietf-core-cocoa-03.
@@ -237,18 +221,13 @@ pub enum CocoaReading {
     Contiki,
 }
 
-/// Destination of an app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// Node or host at the far end.
     pub host: TargetHost,
-    /// Address.
     pub addr: Addr,
-    /// Port.
     pub port: u16,
 }
 
-/// Far end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetHost {
     /// A node: index into [`Scenario::nodes`](super::Scenario::nodes).

@@ -34,7 +34,6 @@ pub struct MacParams {
     pub duty: Option<DutyParams>,
 }
 
-/// Link-layer security, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SecurityParams {
     /// Level of sent frames, and lowest level of accepted frames.

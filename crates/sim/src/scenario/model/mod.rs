@@ -43,23 +43,16 @@ pub struct Scenario {
     pub set: BTreeMap<String, String>,
     /// Virtual time to simulate; `redpoll up` ignores it.
     pub duration: Duration,
-    /// Seed of every random stream.
     pub seed: u64,
-    /// Propagation of radio waves.
     pub medium: medium::Config,
-    /// The radio chip, the same in every node.
     pub radio: radio::Config,
     /// IEEE 802.15.4 MAC parameters.
     pub mac: MacParams,
-    /// Parameters of sleepy nodes and their parents.
     pub sleepy: SleepyParams,
-    /// Energy model of processors and batteries.
     pub energy: energy::Params,
     /// 6LoWPAN parameters.
     pub lowpan: LowpanParams,
-    /// Transport parameters.
     pub tcp: TcpParams,
-    /// Source of routes.
     pub routing: Routing,
     /// Whether routers drop packets that they have already forwarded, as uIP does.
     pub uip_forwarding: bool,
@@ -85,9 +78,7 @@ pub struct Scenario {
     /// Largest clock drift in millionths. Each node's drift is drawn evenly between minus and plus
     /// this.
     pub clock_drift_ppm: f64,
-    /// Interferers.
     pub interferers: Vec<medium::Interferer>,
-    /// Faults with their times.
     pub faults: Vec<fault::Spec>,
     /// Files on disk that the scenario was read from, its own first.
     pub files: Vec<PathBuf>,
@@ -167,7 +158,6 @@ impl Scenario {
         self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)
     }
 
-    /// Returns the border router, if the scenario has one.
     pub fn border_router(&self) -> Option<usize> {
         self.nodes.iter().position(|node| node.role == Role::Border)
     }

@@ -16,7 +16,6 @@ pub struct BorderParams {
     pub host_delay: Duration,
     /// Maximum number of packets from the host that wait until the border router has room.
     pub queue: usize,
-    /// TAiM between mesh and host.
     pub taim: Option<TaimParams>,
     /// Fair queueing between mesh and host, as an alternative to TAiM.
     pub fair_queue: Option<FairQueueParams>,
@@ -35,7 +34,6 @@ pub struct SerialParams {
     pub turn: Duration,
 }
 
-/// TAiM at the border router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaimParams {
     pub params: redpoll_assist::taim::Params,

@@ -14,14 +14,11 @@ pub const CONNECTIONS_MAX: u16 = 254;
 /// First six bytes of every Redpoll node's EUI-64; the short address follows.
 pub const EUI64_PREFIX: [u8; 6] = [0x02, 0x72, 0x70, 0, 0, 0];
 
-/// Role of a node in the mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
     /// Connects the mesh to the host, and forwards.
     Border,
-    /// Forwards packets of other nodes.
     Router,
-    /// Does not forward.
     Leaf,
 }
 
@@ -41,7 +38,6 @@ impl Role {
     }
 }
 
-/// A node of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
     /// Unique name, also used in results.
@@ -52,7 +48,6 @@ pub struct NodeSpec {
     pub eui64: [u8; 8],
     /// Position in metres.
     pub position_m: (f64, f64),
-    /// Role.
     pub role: Role,
     /// Whether the node sleeps between its frames; only leaves do.
     pub sleepy: bool,
@@ -64,17 +59,13 @@ pub struct NodeSpec {
     pub radio: RadioSpec,
     /// Clock drift in millionths, positive if fast; `None`: drawn at random.
     pub drift_ppm: Option<f64>,
-    /// Link-layer key.
     pub key: NodeKey,
-    /// TCP implementation.
     pub transport: TransportSpec,
     /// Congestion control, if the TCP is Redpoll's.
     pub congestion: CongestionSpec,
-    /// Number of connections for which the node has memory.
     pub connections: u16,
     /// Number of additional connections, reserved for host ports that are forwarded through the
     /// node.
     pub forwards: u16,
-    /// Applications of the node.
     pub apps: Vec<AppSpec>,
 }

@@ -102,7 +102,6 @@ impl Default for CongestionSpec {
 pub struct Keepalive {
     /// Silence before the first probe.
     pub idle: Duration,
-    /// Time between probes.
     pub interval: Duration,
     /// Unanswered probes before the connection fails.
     pub count: u8,

@@ -191,7 +191,6 @@ pub(super) struct Source {
 struct LeafTransfer {
     to: Endpoint,
     flow: FlowId,
-    /// Offset of the body in the image.
     begin: u64,
     sender: QuickSender,
 }

@@ -50,7 +50,6 @@ pub(in crate::world) struct External {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::world) enum Presence {
-    /// No node is connected.
     Absent,
     /// The node has not answered the request to begin.
     Begins,

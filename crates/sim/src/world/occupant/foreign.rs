@@ -27,7 +27,6 @@ pub(in crate::world) struct Foreign {
 pub struct PrintedLine {
     /// Time at which the line ended.
     pub at: Instant,
-    /// Index of the node.
     pub node: usize,
     /// The line without its end; bytes that are not UTF-8 are replaced.
     pub text: String,

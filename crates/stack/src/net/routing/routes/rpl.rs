@@ -9,7 +9,6 @@ use crate::Error;
 use crate::net::routing::Peer;
 use crate::net::routing::rpl::UnackedHop;
 
-/// The route to a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DownwardRoute {
     /// In storing mode the next hop, in non-storing mode the parent of the target.
@@ -25,7 +24,6 @@ pub(crate) struct DownwardRoute {
     until_s: [u8; 4],
 }
 
-/// The kind of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// A node of the DODAG.
@@ -96,7 +94,6 @@ impl DownwardRoute {
         }
     }
 
-    /// The next hop.
     pub(super) fn next_hop(self) -> Address {
         self.link.link()
     }

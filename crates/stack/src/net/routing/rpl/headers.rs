@@ -226,7 +226,6 @@ impl<P: Profile> RplParts<P> {
     }
 }
 
-/// The headers that this node inserts.
 #[derive(Clone, Copy, Debug)]
 struct Tunnel<'i> {
     identity: &'i Identity,

@@ -52,10 +52,8 @@ struct Envelope {
     dst: Addr,
 }
 
-/// The sender of a DAO or a DAO-ACK.
 #[derive(Clone, Copy, Debug)]
 struct DaoSender {
-    /// Its address.
     src: Addr,
     /// The neighbour that has sent the message itself, if one has.
     near: Option<Peer>,

@@ -21,7 +21,6 @@ use crate::rules::RplRules;
 /// The interval at which expired state is removed.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-/// The three parts of RPL.
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct RplParts<P: Profile> {
     pub(super) upward: Upward<P>,

@@ -28,7 +28,6 @@ impl Peer {
         Peer::of(addr::link_address(addr))
     }
 
-    /// Its link-layer address.
     pub(crate) fn link(self) -> Address {
         key::link(self.0)
     }
@@ -46,7 +45,6 @@ impl Peer {
         ((both ^ (both >> 15)).wrapping_mul(0xC2B2_AE35) >> 16) as u16
     }
 
-    /// Its link-local address.
     pub(crate) fn link_local(self) -> Addr {
         self.within(&addr::LINK_LOCAL_PREFIX)
     }

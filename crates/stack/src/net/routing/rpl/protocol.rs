@@ -76,7 +76,6 @@ impl<P: Profile> Routing<P> {
         Some((parts.upward.rank(), parts.parent()))
     }
 
-    /// Targets in the table.
     pub(crate) fn targets(&self, now: Instant) -> usize {
         let targets = self.table.downwards();
         targets

@@ -23,11 +23,9 @@ const TIMEOUT_DOUBLINGS: u8 = 6;
 /// Pause after which a node tries a parent again that has rejected a DAO.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// The DAOs of this node.
 #[derive(Debug)]
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Daos {
-    /// Path Sequence of the address of this node.
     pub(super) path_sequence: Sequence,
     /// The last DAOSequence.
     pub(super) sequence: u8,

@@ -14,7 +14,6 @@ use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::rpl::timing::jittered;
 use crate::profile::Profile;
 
-/// The outcome of a DAO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum DaoOutcome {
     /// Its targets have been processed.

@@ -26,7 +26,6 @@ use crate::profile::Profile;
 
 /// Whether hosts that do not know RPL may register.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = true;
-/// The hosts that have registered with this router.
 pub(super) type Hosts<M> = Option<Registered<M>>;
 
 /// The sender of a registration.

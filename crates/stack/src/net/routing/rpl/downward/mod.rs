@@ -51,7 +51,6 @@ const FOR_EVER: u8 = 255;
 const TRIGGER_PAUSE: Duration = Duration::from_secs(15);
 const TRIGGER_PAUSE_MAX: Duration = Duration::from_secs(3600);
 
-/// The downward part of RPL.
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Downward<P: Profile> {
     /// The DTSN of this node (§9.6).
@@ -63,7 +62,6 @@ pub(super) struct Downward<P: Profile> {
     acks: [Option<Ack>; 4],
     trigger: TriggerLimit,
     inquiries: Inquiries,
-    /// Hosts that have registered with this router.
     hosts: Hosts<P::Memory>,
 }
 
@@ -72,7 +70,6 @@ pub(super) struct Downward<P: Profile> {
 struct TriggerLimit {
     /// The earliest time of the next request.
     at: Option<Instant>,
-    /// The pause before it.
     pause: Duration,
 }
 

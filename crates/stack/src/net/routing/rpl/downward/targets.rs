@@ -177,7 +177,6 @@ impl<P: Profile> Downward<P> {
         self.enter(cx, dodag, downward, target)
     }
 
-    /// Enters a target in the table.
     fn enter(
         &mut self,
         cx: &mut Context<'_, P>,

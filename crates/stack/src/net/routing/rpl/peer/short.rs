@@ -4,7 +4,6 @@ use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-/// The short address.
 pub(super) type ShortKey = u16;
 pub(super) use ShortKey as Key;
 

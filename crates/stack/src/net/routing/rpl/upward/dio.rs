@@ -17,7 +17,6 @@ use crate::rules::{Objective, RplRules};
 /// makes it a candidate again.
 const GONE_S: u16 = 60;
 
-/// The outcome of a DIO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum DioOutcome {
     /// The DIO changes no neighbour.
@@ -28,7 +27,6 @@ pub(in crate::net::routing::rpl) enum DioOutcome {
     Member,
 }
 
-/// The state of this node before a DIO.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net::routing::rpl) struct BeforeDio {
     parent: Option<Peer>,
@@ -38,7 +36,6 @@ pub(in crate::net::routing::rpl) struct BeforeDio {
     is_parent: bool,
     /// The sender has incremented its DTSN.
     triggers: bool,
-    /// The node has joined the version in the DIO.
     pub(in crate::net::routing::rpl) joins: bool,
 }
 

@@ -45,12 +45,9 @@ pub(super) const STORES: bool = cfg!(feature = "rpl-storing");
 /// Time for which a node counts as overloaded after it has dropped a datagram for lack of room.
 const OVERLOADED: Duration = Duration::from_secs(60);
 
-/// The objective function of a node with this profile.
 type ObjectiveOf<P> = <<P as Profile>::Rules as RplRules>::Objective;
-/// The DODAG of a node with this profile.
 pub(super) type DodagOf<P> = Dodag<ObjectiveOf<P>>;
 
-/// The DODAG that a node is a member of.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Dodag<O> {
@@ -83,7 +80,6 @@ impl<O> Dodag<O> {
     }
 }
 
-/// The upward part of RPL.
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Upward<P: Profile> {
     /// A multicast DIO is due.
@@ -102,7 +98,6 @@ pub(super) struct Upward<P: Profile> {
     advertised: u16,
     /// This node, if it has an address by which other nodes know it.
     own: Option<Peer>,
-    /// The preferred parent.
     parent: Option<Peer>,
     /// Neighbours that have asked for a DIO. A request without room is lost; its sender repeats it.
     askers: [Option<Peer>; 2],
@@ -173,12 +168,10 @@ impl<P: Profile> Upward<P> {
         self.role == Role::Leaf
     }
 
-    /// Whether the node has a route to the root.
     pub(super) fn is_joined(&self) -> bool {
         self.rank != INFINITE_RANK
     }
 
-    /// Whether the DODAG is one of storing mode.
     pub(super) fn is_storing(&self) -> bool {
         STORES && self.dodag.as_ref().is_some_and(Dodag::is_storing)
     }
@@ -200,7 +193,6 @@ impl<P: Profile> Upward<P> {
         self.dodag.as_ref()
     }
 
-    /// The DODAG, if the node has a route to its root.
     pub(super) fn joined(&self) -> Option<&DodagOf<P>> {
         self.dodag.as_ref().filter(|_| self.is_joined())
     }

@@ -151,7 +151,6 @@ pub(super) struct Admission {
     /// The ETX of a link before the first frame.
     pub(super) initial_etx: u16,
     pub(super) link: Peer,
-    /// The rank in its DIO.
     pub(super) rank: u16,
     /// The version in which a neighbour can be a parent.
     pub(super) version: Sequence,

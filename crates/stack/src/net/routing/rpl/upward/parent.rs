@@ -29,14 +29,12 @@ const UNPROVEN: u32 = 1 << 24;
 /// seconds, which has 16 bits.
 const NEVER_MEASURED: u32 = 1 << 16;
 
-/// A change of the preferred parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum Change {
     /// The parent is the same.
     None,
     /// The node has another parent than before, or one again.
     Parent {
-        /// The parent before.
         former: Option<Peer>,
         /// The node had no rank before.
         joins: bool,

@@ -91,7 +91,6 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Begins a new version when it is time.
     pub(in crate::net::routing::rpl) fn run_versions(&mut self, cx: &mut Context<'_, P>) {
         if has_come(&self.root.begin_at, cx.now) {
             self.begin_version(cx);

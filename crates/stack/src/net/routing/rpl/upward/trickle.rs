@@ -18,7 +18,6 @@ pub(super) struct Trickle {
     longest: Duration,
     /// I; zero while the timer is stopped.
     interval: Duration,
-    /// The end of the interval.
     ends: Instant,
     /// t, until it has passed.
     fires: Option<Instant>,

@@ -48,7 +48,6 @@ impl Path {
         self.len.saturating_sub(1)
     }
 
-    /// The address of the first stop.
     pub(crate) fn first_stop(&self) -> Addr {
         match self.len {
             1 => self.to,
