@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_goes_on_elsewhere() {
+    fn a_random_stream_resumes_from_its_state() {
         let mut here = Rng::named(3, "here");
         here.next_u64();
         let mut there = Rng::resume(here.state());

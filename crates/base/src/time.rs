@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn the_joined_wake_serves_both() {
+    fn a_joined_wake_lies_within_both_tolerances() {
         let a = Wake::within(Instant::from_millis(10), Duration::from_millis(50));
         let b = Wake::within(Instant::from_millis(20), Duration::from_millis(5));
         let joined = earliest(Some(a), Some(b)).unwrap();

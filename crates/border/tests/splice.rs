@@ -245,7 +245,7 @@ fn the_mesh_ends_first_and_still_gets_all() {
 
 /// Checks that from neither side more bytes are read than the other side accepts.
 #[test]
-fn who_does_not_read_is_not_sent_to() {
+fn a_side_that_does_not_read_stops_the_other() {
     let mut pair = Pair::new();
     let (mut splice, conn) = pair.opened();
     let data = pattern(9_000);
@@ -291,7 +291,7 @@ fn a_refused_connection_fails() {
 }
 
 #[test]
-fn a_reset_from_the_mesh_and_a_dead_mesh_fail() {
+fn a_mesh_that_resets_or_is_silent_ends_the_splice() {
     for dead in [false, true] {
         let mut pair = Pair::new();
         let (mut splice, conn) = pair.opened();

@@ -10,7 +10,7 @@ fn bench(arguments: &[&str]) -> Output {
 
 #[test]
 #[cfg(not(feature = "bench"))]
-fn without_them_it_says_how_to_get_them() {
+fn without_peers_bench_names_make_bench() {
     let output = bench(&["--json", "-"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
@@ -20,7 +20,7 @@ fn without_them_it_says_how_to_get_them() {
 
 /// Checks the saving by a kept connection, in any build.
 #[test]
-fn readings_are_dearer_the_more_is_opened_anew() {
+fn a_kept_connection_makes_readings_cheaper() {
     let output = bench(&["readings", "--json", "-"]);
     assert!(output.status.success(), "{output:?}");
     let text = String::from_utf8_lossy(&output.stdout);

@@ -384,7 +384,7 @@ fn a_capture_and_a_json_object_have_places_of_their_own() {
 }
 
 #[test]
-fn a_flow_without_a_path_is_said() {
+fn a_flow_without_a_path_is_reported() {
     let output = redpoll(&[
         "run",
         "line-3",
@@ -443,7 +443,7 @@ fn an_endless_scenario_is_refused() {
 }
 
 #[test]
-fn what_a_full_disk_left_of_a_capture_stays_readable() {
+fn a_capture_cut_off_by_a_full_disk_is_readable() {
     let folder = Folder::new("full");
     let (file, json) = (folder.file("run.pcapng"), folder.file("run.json"));
     // A limit of the file's size replaces the full disk. The signal that the limit would cause is
@@ -473,7 +473,7 @@ fn what_a_full_disk_left_of_a_capture_stays_readable() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_pipe_closed_by_the_reader_of_dissect_is_no_failure() {
     let folder = Folder::new("pipe");
     let file = folder.file("run.pcapng");
     redpoll(&["run", "pair", "--duration", "20 s", "--pcap", &file]);

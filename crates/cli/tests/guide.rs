@@ -62,7 +62,7 @@ fn completions_and_pages_know_commands_and_options() {
 
 /// A flow whose only relay dies half-way delivers half of the bytes, and the output says so.
 #[test]
-fn the_table_says_who_died_and_since_when_nothing_comes() {
+fn the_table_names_a_dead_node_and_the_time_of_the_last_delivery() {
     let whole = redpoll(&["run", "line-2", "--duration", "20 s"]);
     let run = [
         "run",

@@ -198,8 +198,8 @@ fn users_that_cannot_be_had_are_refused() {
 }
 
 #[test]
-fn who_stays_root_is_told() {
-    if !is_root("who_stays_root_is_told") {
+fn running_as_root_is_reported() {
+    if !is_root("running_as_root_is_reported") {
         return;
     }
     for (more, is_told) in [

@@ -186,7 +186,7 @@ fn up(args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_radios_keys_and_programs_are_named() {
     let stick = "spinel+hdlc+uart:///dev/no-such-stick";
     let rpl = ["--set", "routing=rpl"];
     let secured = ["--set", "security.level=enc-mic-32", "--set"];

@@ -47,7 +47,7 @@ fn the_documentation_has_every_key_of_a_report() {
 }
 
 #[test]
-fn what_was_set_is_told_but_for_the_key() {
+fn the_report_contains_the_settings_without_the_key() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
     command.args([
         "run",

@@ -285,8 +285,8 @@ fn sweeps_are_compared_point_by_point() {
 }
 
 #[test]
-fn bars_are_there_on_a_terminal_alone() {
-    if !redpoll_testkit::has_terminals("bars_are_there_on_a_terminal_alone") {
+fn progress_bars_appear_only_on_a_terminal() {
+    if !redpoll_testkit::has_terminals("progress_bars_appear_only_on_a_terminal") {
         return;
     }
     let folder = Folder::new("bars");

@@ -117,7 +117,7 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
 }
 
 #[test]
-fn what_is_unknown_ends_with_2_and_what_there_is() {
+fn unknown_names_end_with_2_and_the_allowed_names() {
     let folder = Folder::new("unknown");
     let line = complaint(&study(&folder.0, &["kumar2021"]));
     assert_eq!(

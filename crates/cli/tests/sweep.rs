@@ -199,7 +199,7 @@ fn parquet_has_what_csv_has() {
 }
 
 #[test]
-fn what_is_wrong_is_said_before_the_first_run() {
+fn mistakes_in_a_sweep_are_reported_before_the_first_run() {
     let folder = Folder::new("sweep-wrong");
     for (text, problem) in [
         ("scenario = \"nothing\"", "a name that `redpoll list` has"),

@@ -179,7 +179,7 @@ fn compiles(folder: &Folder) {
 }
 
 #[test]
-fn what_cannot_be_met_is_said_and_no_constants_are_written() {
+fn a_goal_that_cannot_be_met_is_reported_and_writes_no_constants() {
     let folder = folder("tune-missed");
     let goal = GOAL.replace("\"2 s\"", "\"5 ms\"");
     folder.write("goal.toml", &goal);

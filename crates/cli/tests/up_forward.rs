@@ -359,7 +359,7 @@ fn refused(args: &[&str], code: i32, words: &[&str]) {
 }
 
 #[test]
-fn what_cannot_be_used_is_said_in_one_line() {
+fn an_unusable_argument_is_reported_in_one_line() {
     let forward = |spec| ["up", "office", "--join", "forward", "--forward", spec];
     refused(&forward("80:leaf-99:80"), 2, &["leaf-99", "leaf-12"]);
     refused(&forward("leaf-12:80"), 2, &["leaf-12:80", "PORT:NODE:PORT"]);
@@ -383,7 +383,7 @@ fn what_cannot_be_used_is_said_in_one_line() {
 }
 
 #[test]
-fn what_is_in_the_way_is_said_in_one_line() {
+fn used_ports_and_failing_files_are_reported_in_one_line() {
     let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let port = taken.local_addr().unwrap().port();
     let spec = format!("{port}:leaf-12:80");

@@ -421,7 +421,7 @@ fn any_bytes_are_read() {
 }
 
 #[test]
-fn a_reader_that_has_had_enough_is_no_error() {
+fn a_pipe_closed_by_the_reader_of_why_is_no_error() {
     let folder = Folder::new("why-pipe");
     let capture = folder.file("line.pcapng");
     redpoll(&["run", "line-1", "--duration", "5 s", "--pcap", &capture]);
@@ -461,7 +461,7 @@ fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, V
 /// With the network's key, the result for a capture of protected frames equals that for unprotected
 /// frames.
 #[test]
-fn whoever_has_the_key_reads_protected_frames() {
+fn why_reads_protected_frames_with_the_key() {
     const KEY: &str = "000102030405060708090a0b0c0d0e0f";
     let folder = Folder::new("keys");
     let file = folder.file("key");

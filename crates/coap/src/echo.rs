@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_remembered() {
+    fn sixteen_peers_are_remembered() {
         let mut verified = Verified::new(&Rng::new(1));
         let now = Instant::from_millis(5);
         for n in 0..=16 {

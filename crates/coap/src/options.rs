@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn critical_options_that_mean_nothing_here_are_named() {
+    fn unknown_critical_options_are_named() {
         assert_eq!(check(&mut packet(&[(11, b"a"), (11, b"b")])), Ok(()));
         assert_eq!(check(&mut packet(&[(9, b"")])), Err(9));
         assert_eq!(check(&mut packet(&[(65_001, b"x")])), Err(65_001));
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn elective_options_that_mean_nothing_here_are_ignored() {
+    fn unknown_elective_options_are_ignored() {
         let mut packet = packet(&[(6, b""), (28, b"12345"), (12, b"")]);
         assert_eq!(check(&mut packet), Ok(()));
         assert!(packet.get_first_option(CoapOption::Observe).is_none());

@@ -138,7 +138,7 @@ fn a_byte_a_second_is_always_allowed() {
 /// The message that was made confirmable is retransmitted, and given up without an event; then
 /// the others continue.
 #[test]
-fn what_is_made_confirmable_is_repeated_and_nobody_hears_of_its_end() {
+fn a_message_made_confirmable_is_retransmitted_and_fails_without_an_event() {
     let mut pair = pair(RtoPolicy::CocoaDraft);
     for _ in 0..9 {
         pair.client.request(pair.now, SERVER, note(50)).unwrap();
@@ -152,7 +152,7 @@ fn what_is_made_confirmable_is_repeated_and_nobody_hears_of_its_end() {
 }
 
 #[test]
-fn resets_and_responses_end_it_in_silence() {
+fn resets_and_responses_end_a_confirmable_message_without_an_event() {
     for answer in ["reset", "response"] {
         let mut pair = pair(RtoPolicy::CocoaDraft);
         for _ in 0..8 {

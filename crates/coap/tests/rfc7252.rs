@@ -65,7 +65,7 @@ fn s4_2_a_reset_fails_the_request() {
 
 /// §4.2, §4.3: a meaningless message is reset if it is confirmable, otherwise ignored.
 #[test]
-fn s4_2_what_makes_no_sense_is_rejected() {
+fn s4_2_meaningless_messages_are_reset_or_ignored() {
     let mut pair = pair();
     // A CoAP ping.
     pair.server.input(pair.now, CLIENT, &[0x40, 0, 1, 2]);
@@ -120,7 +120,7 @@ fn s4_5_duplicates_are_answered_and_not_processed() {
 
 /// §4.7: one interaction with a peer at a time.
 #[test]
-fn s4_7_nstart_bounds_what_is_outstanding() {
+fn s4_7_nstart_bounds_the_outstanding_interactions() {
     for nstart in [1, 2] {
         let transmission = Transmission {
             nstart,
@@ -231,7 +231,7 @@ fn s5_2_2_a_response_serves_as_acknowledgement() {
 
 /// §5.2.2: the client does not wait for a missing response forever.
 #[test]
-fn s5_2_2_patience_ends() {
+fn s5_2_2_a_missing_separate_response_ends_the_request() {
     let mut pair = pair();
     pair.get("a");
     let request = pair.sent();
@@ -365,7 +365,7 @@ fn a_server_without_room_says_so() {
 }
 
 #[test]
-fn expectations_have_a_beginning() {
+fn expects_since_is_the_time_of_the_request() {
     let mut pair = pair();
     assert_eq!(pair.client.expects_since(), None);
     pair.wait(secs(5));

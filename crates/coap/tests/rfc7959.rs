@@ -138,7 +138,7 @@ fn s2_3_the_size_goes_down() {
 
 /// §2.7: blocks up, then blocks down; the request is made once.
 #[test]
-fn s2_7_both_ways() {
+fn s2_7_blocks_in_both_directions() {
     let mut pair = pair(64, 64);
     let request = Request::new(Method::Post, "f").with_payload(body(150));
     pair.client.request(pair.now, SERVER, request).unwrap();
@@ -197,7 +197,7 @@ fn s2_9_2_incomplete() {
 
 /// §2.5: after EXCHANGE_LIFETIME the beginning is forgotten.
 #[test]
-fn s2_5_a_beginning_is_not_kept_for_ever() {
+fn s2_5_an_unfinished_upload_expires() {
     let mut pair = pair(64, 64);
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 1)), "2.31");
     pair.now = at(246_000);

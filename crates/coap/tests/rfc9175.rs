@@ -24,7 +24,7 @@ fn answered(server: &mut Endpoint, now: Instant, from: Peer, datagram: &[u8]) ->
 /// §2.4, item 3: with headers of 48 bytes no answer is longer than three times its request,
 /// whatever the peer, the number of requests and the block.
 #[test]
-fn what_forged_requests_earn() {
+fn answers_to_forged_requests_are_at_most_three_times_as_long() {
     let mut server = Endpoint::new(Config::default(), Rng::new(2));
     for n in 0..500_u16 {
         let from = Peer {
@@ -54,7 +54,7 @@ fn what_forged_requests_earn() {
 /// §2.3: a peer at its true address repeats the request once with the option and gets the whole
 /// answer; the next request is answered at once.
 #[test]
-fn who_shows_the_option_has_it_all() {
+fn a_client_with_the_echo_option_gets_the_whole_answer() {
     let mut pair = Pair::new(Config::default(), Config::default());
     pair.get("f");
     pair.settle(file(3_000));
@@ -90,7 +90,7 @@ fn without_echo(datagram: &[u8]) -> Vec<u8> {
 /// A client that does not implement the option gets the file, whatever block size it requests: in
 /// smaller blocks (RFC 7959 §2.4), each at most three times as long as its request.
 #[test]
-fn who_does_not_know_the_option_has_it_in_small_blocks() {
+fn a_client_without_the_echo_option_gets_small_blocks() {
     for (early, block) in [false, true].into_iter().flat_map(|early| {
         [16, 32, 64, 128, 256, 512, 1_024].map(|block| (early, BlockSize::at_most(block)))
     }) {

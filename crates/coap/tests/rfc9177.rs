@@ -126,7 +126,7 @@ impl Pair {
 
 /// §10.1.1: sets follow one another at once while the server answers 2.31.
 #[test]
-fn without_loss_nobody_waits() {
+fn without_loss_sets_of_blocks_follow_at_once() {
     let mut pair = Pair::new(10 * SIZE - 3);
     pair.settle(|_| false);
     assert_eq!(pair.log(), "0 1 2 3 2.31 4 5 6 7 2.31 8 9 2.04");
@@ -216,7 +216,7 @@ fn a_block_twice() {
 
 /// §7.2: NON_RECEIVE_TIMEOUT is at least a second longer than the longest pause.
 #[test]
-fn times_keep_their_distance() {
+fn non_receive_timeout_exceeds_the_longest_pause_by_a_second() {
     let of = |ms| {
         let non_timeout = Duration::from_millis(ms);
         let config = QuickConfig {
@@ -239,7 +239,7 @@ fn bodies_of_no_size_and_of_too_many_blocks() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn malformed_and_inconsistent_datagrams_are_refused() {
     let mut sender = QuickSender::new(config(), Rng::new(1), ("a", ""), 40).unwrap();
     let mut receiver = QuickReceiver::new(config(), 7);
     let good = sender.message(0, &[1; SIZE]);

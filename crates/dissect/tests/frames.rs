@@ -105,7 +105,7 @@ fn shown(mpdu: &[u8]) -> String {
 }
 
 #[test]
-fn an_acknowledgement_names_what_it_acknowledges() {
+fn an_acknowledgement_shows_its_sequence_number() {
     assert_eq!(shown(&imm_ack(9, false)).trim(), "ack seq 9 [3 B]");
     assert_eq!(shown(&imm_ack(9, true)).trim(), "ack seq 9 [3 B] pending");
 }
@@ -216,7 +216,7 @@ fn recoverable_fragments_and_their_acknowledgments_are_shown() {
 }
 
 #[test]
-fn what_is_malformed_is_said_to_be() {
+fn malformed_frames_are_shown_as_malformed() {
     assert!(shown(&[]).starts_with("malformed frame"));
     assert!(shown(&[0xff; 20]).contains("frame type 7, which is not decoded"));
     assert!(shown(&[0x41, 0x88, 1]).starts_with("malformed frame"));

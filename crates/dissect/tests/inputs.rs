@@ -191,7 +191,7 @@ fn secured_frames_without_a_key_show_their_auxiliary_header() {
 }
 
 #[test]
-fn elided_udp_checksums_are_said() {
+fn elided_udp_checksums_are_shown() {
     let frames = frames("udp-elided.pcap");
     for (frame, ports) in frames.iter().zip([
         "21863 > 49841",

@@ -69,7 +69,7 @@ mod tests {
     use super::plain;
 
     #[test]
-    fn what_people_write_around_a_name_does_not_count() {
+    fn spellings_of_a_figure_name_are_equal() {
         for name in ["5b", "5B", "fig5b", "Fig. 5b", "figure-5b", "FIGURE 5B"] {
             assert_eq!(plain(name), "5b", "{name}");
         }

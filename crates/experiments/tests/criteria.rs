@@ -27,7 +27,7 @@ fn a_row_that_no_figure_declares_is_an_error() {
 }
 
 #[test]
-fn what_a_kind_needs_is_there() {
+fn each_kind_of_row_requires_its_fields() {
     let fault = |from: &str, to: &str| error(&CRITERIA.replace(from, to));
     assert_eq!(
         fault("least = 1000\n", ""),

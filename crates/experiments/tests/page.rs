@@ -30,7 +30,7 @@ fn page(figures: &[Figure], rows: &[Vec<Row>]) -> String {
 }
 
 #[test]
-fn a_page_says_what_a_reader_asks_first() {
+fn a_page_shows_verdicts_authors_versions_and_commands() {
     let file = Temporary::new("page");
     let results = file.open();
     let mut figures = bound();
@@ -69,7 +69,7 @@ fn a_page_says_what_a_reader_asks_first() {
 }
 
 #[test]
-fn a_violation_is_told() {
+fn a_page_shows_a_violation() {
     let file = Temporary::new("page-violation");
     let results = file.open();
     let figures = bound();

@@ -31,7 +31,7 @@ fn a_study_goes_on_where_it_stopped_and_gives_the_same() {
 }
 
 #[test]
-fn who_stops_a_study_keeps_what_is_done() {
+fn a_stopped_study_keeps_its_finished_runs() {
     let file = Temporary::new("stop");
     let results = file.open();
     let all = jobs(&[figure()], 5, &results).unwrap();

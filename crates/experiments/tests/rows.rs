@@ -69,7 +69,7 @@ fn rows_made_of_others_pair_them_by_seed() {
 
 /// A quotient by zero is not a number, and does not appear as `null`.
 #[test]
-fn what_is_no_number_is_not_counted() {
+fn a_quotient_by_zero_is_a_missing_number() {
     let mut figure = Figure::new("f", "Zero");
     let zero = figure.known(("zero", X::None), GOODPUT, 0.0).handle();
     let all = figure
@@ -127,7 +127,7 @@ fn a_name_that_no_run_has_is_an_error() {
 
 #[test]
 #[should_panic(expected = "f: a, goodput has nothing at Number(5.0)")]
-fn a_place_that_a_line_has_not_is_told_when_the_figure_is_made() {
+fn a_missing_position_of_a_line_panics_in_the_figure() {
     let mut figure = Figure::new("f", "Wrong");
     let line = figure.line("a", GOODPUT, [(0_u32, at(0))], goodput);
     line.at(5_u32);

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn three_leave_soon_and_then_one_every_few_minutes() {
+    fn three_advertisements_leave_soon_and_then_one_every_few_minutes() {
         let mut timetable = Timetable::new(Rng::new(1));
         assert_eq!(timetable.next, Instant::ZERO);
         let mut times = vec![];
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_is_answered_soon_but_not_more_often_than_every_three_seconds() {
+    fn solicitations_are_answered_at_most_every_three_seconds() {
         let mut timetable = Timetable::new(Rng::new(1));
         for _ in 0..3 {
             timetable.on_sent(timetable.next);

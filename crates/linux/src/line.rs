@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_say_who_waits() {
+    fn line_addresses_are_parsed() {
         let folder = Path::new("/here");
         let parse = |text| LineAddress::parse(text, folder);
         let there = PathBuf::from("/here/leaf.sock");
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn peers_come_and_go() {
+    fn a_line_serves_one_peer_after_another() {
         let folder = scratch("line");
         let path = folder.join("peers.sock");
         let watch = LineWatch::new().unwrap();
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_looks_for_its_peer() {
+    fn a_line_connects_to_its_peer_again() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap().to_string();
         let watch = LineWatch::new().unwrap();

@@ -41,7 +41,7 @@ fn run(script: &str) -> Duration {
 }
 
 #[test]
-fn what_a_companion_started_ends_with_it() {
+fn processes_started_by_a_companion_end_with_it() {
     // These signals are blocked in this process, as in the program, and must not be blocked in the
     // companion.
     let _signals = Signals::watch().unwrap();

@@ -303,8 +303,8 @@ fn a_radio_is_set_up_and_sends() {
 }
 
 #[test]
-fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
-    if !has_terminals("a_radio_that_misbehaves_is_told_of_and_set_up_again") {
+fn a_misbehaving_radio_is_reported_and_set_up_again() {
+    if !has_terminals("a_misbehaving_radio_is_reported_and_set_up_again") {
         return;
     }
     let link = link("misbehaves");
@@ -367,8 +367,8 @@ impl Bench {
 
 /// Checks a program that is not a radio, and a program that ends at once.
 #[test]
-fn a_process_that_is_no_radio_is_told_of() {
-    if !has_terminals("a_process_that_is_no_radio_is_told_of") {
+fn a_process_without_the_radio_protocol_is_reported() {
+    if !has_terminals("a_process_without_the_radio_protocol_is_reported") {
         return;
     }
     for program in ["/bin/cat", "/bin/true"] {

@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_gives_way() {
+    fn the_oldest_entry_is_evicted() {
         let mut ring = Finished::new();
         let later = Instant::from_millis(100);
         for tag in 0..=ENTRIES as u16 {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn remembering_again_takes_no_second_place() {
+    fn an_entry_remembered_again_takes_no_second_slot() {
         let mut ring = Finished::new();
         let later = Instant::from_millis(100);
         ring.remember(key(0), DatagramEnd::GivenUp, later);

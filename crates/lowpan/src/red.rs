@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn below_the_lower_threshold_nothing_and_above_the_upper_all() {
+    fn no_datagram_below_the_lower_and_every_one_above_the_upper_threshold() {
         assert_eq!(strikes_in_10_000(after(0, 9)), 0);
         assert_eq!(strikes_in_10_000(after(0, 90)), 0, "it stays there");
         assert_eq!(strikes_in_10_000(after(4, 90)), 10_000);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn who_cannot_be_told_loses_the_datagram() {
+    fn datagrams_without_ecn_are_dropped_instead_of_marked() {
         let mut red = after(6, 90);
         assert_eq!(red.judge(Ecn::Ect0, pair(1), LEN), RedAction::Mark);
         assert_eq!(red.judge(Ecn::Ce, pair(1), LEN), RedAction::Mark);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn it_pauses_only_while_several_wait() {
+    fn red_pauses_only_while_several_conversations_wait() {
         let mut red = after(2, 90);
         red.judge(Ecn::Ect0, pair(1), LEN);
         assert_eq!(red.pause(), Duration::ZERO, "one alone");

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_had_more_is_above_the_fair_share() {
+    fn the_conversation_with_more_bytes_exceeds_the_fair_share() {
         let mut shares = Shares::default();
         assert_eq!((shares.of(pair(1)), shares.fair()), (0, 0));
         for _ in 0..10 {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_for_little_does_not_make_others_look_greedy() {
+    fn a_small_conversation_does_not_lower_the_fair_share() {
         let mut shares = Shares::default();
         for _ in 0..9 {
             shares.note(pair(1), 300);
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_long_ago_counts_no_more() {
+    fn old_bytes_do_not_count_for_the_share() {
         let mut shares = Shares::default();
         (0..40).for_each(|_| shares.note(pair(1), 400));
         (0..80).for_each(|_| shares.note(pair(2), 400));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ninth_conversation_displaces_the_least() {
+    fn a_ninth_conversation_replaces_the_smallest() {
         let mut shares = Shares::default();
         (1..=8).for_each(|n| shares.note(pair(n), 100 * usize::from(n)));
         shares.note(pair(9), 500);

@@ -172,7 +172,7 @@ fn tags_count_fragmented_datagrams_and_wrap() {
 }
 
 #[test]
-fn what_no_frame_can_carry_is_dropped_by_name() {
+fn oversized_datagrams_are_dropped_with_their_reason() {
     let lost = |reason| {
         Some(LowpanEvent::DatagramDropped {
             next_hop: B,

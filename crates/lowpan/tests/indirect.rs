@@ -23,7 +23,7 @@ fn next(node: &mut Node, now: Instant) -> Option<(FrameOut, Vec<u8>)> {
 }
 
 #[test]
-fn nothing_leaves_before_it_is_asked_for_and_then_all_at_once() {
+fn indirect_frames_leave_in_one_burst_after_a_data_request() {
     let mut node = node(4);
     assert!(!node.has_indirect(S));
     wait(&mut node, 1, 300);
@@ -109,7 +109,7 @@ fn the_first_frame_keeps_its_tag_when_it_is_repeated() {
 }
 
 #[test]
-fn a_node_that_asks_in_vain_too_often_loses_the_datagram() {
+fn a_datagram_is_dropped_after_too_many_failed_requests() {
     let mut node = node(2);
     wait(&mut node, 1, 20);
     for _ in 0..4 {
@@ -128,7 +128,7 @@ fn a_node_that_asks_in_vain_too_often_loses_the_datagram() {
 }
 
 #[test]
-fn what_nobody_asks_for_expires() {
+fn an_indirect_datagram_without_a_request_expires() {
     let mut node = node(3);
     wait(&mut node, 1, 20);
     let at = node.poll_at().expect("an expiry").at;
@@ -142,7 +142,7 @@ fn what_nobody_asks_for_expires() {
 }
 
 #[test]
-fn so_many_wait_for_one_node_and_no_more() {
+fn the_datagrams_that_wait_for_a_node_are_limited() {
     let mut node = node(6);
     for seed in 0..5 {
         wait(&mut node, seed, 20);
@@ -153,7 +153,7 @@ fn so_many_wait_for_one_node_and_no_more() {
 }
 
 #[test]
-fn a_node_that_listens_goes_before_a_datagram_between_its_frames() {
+fn frames_for_a_listening_node_interrupt_another_datagram() {
     let mut node = node(3);
     let slot = hold(&mut node, &packet(ip(6), 1, 300));
     node.queue(T0, slot, C);
@@ -242,7 +242,7 @@ fn the_outcome_of_a_segment_is_reported_once() {
 }
 
 #[test]
-fn a_segment_too_many_is_told_at_once() {
+fn a_segment_beyond_the_indirect_limit_is_reported_at_once() {
     let config = LowpanConfig::default().with(|it| it.indirect_limit = 1);
     let mut node = node_with(config, 4, 1280);
     for handle in [1, 2] {

@@ -133,7 +133,7 @@ proptest! {
     /// Random bytes, and frames with random changes, cause no panic and keep no slot, and each
     /// delivered packet is IPv6 with a correct length.
     #[test]
-    fn garbage_is_survived(
+    fn random_frames_cause_no_panic_and_keep_no_slot(
         seed: u64,
         slot_size in 0usize..1400,
         frames in prop::collection::vec(

@@ -166,7 +166,7 @@ fn fragments_outside_their_datagram_are_malformed() {
 }
 
 #[test]
-fn what_is_not_understood_is_named() {
+fn unknown_dispatches_have_their_drop_reason() {
     let mut node = node(1);
     for wrong in [
         &[][..],
@@ -338,7 +338,7 @@ fn with_slots_to_spare_nothing_is_evicted() {
 }
 
 #[test]
-fn the_one_stalled_longest_gives_way() {
+fn the_reassembly_stalled_longest_is_evicted() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     let mut node = node(2);
     assert_eq!(node.input(ms(0), SOURCES[0], B, &frames[0]), Ok(None));
@@ -364,7 +364,7 @@ fn the_one_stalled_longest_gives_way() {
 /// If several reassemblies have stalled, the source's own is evicted first, then the one whose
 /// last progress is the oldest.
 #[test]
-fn the_most_likely_dead_gives_way() {
+fn the_source_s_own_stalled_reassembly_is_evicted_first() {
     let begin = || {
         let frames = frames_of(&packet(ip(6), 1, 494), 1);
         let mut node = node(2);
@@ -392,7 +392,7 @@ fn the_most_likely_dead_gives_way() {
 }
 
 #[test]
-fn a_stray_fragment_evicts_nobody() {
+fn a_later_fragment_evicts_no_reassembly() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     let mut node = node(1);
     assert_eq!(node.input(ms(0), SOURCES[0], B, &frames[0]), Ok(None));

@@ -85,7 +85,7 @@ fn a_segment_has_been_sent_when_it_has_arrived() {
 /// §6: "lost fragments MUST be retried in sequence, oldest first". Only the lost fragments are
 /// retransmitted.
 #[test]
-fn what_is_lost_is_sent_again_alone() {
+fn only_lost_fragments_are_retransmitted() {
     let (mut a, mut b) = pair();
     let (packet, first) = begin(&mut a, START, 6);
     assert_eq!(first.len(), 5);
@@ -404,7 +404,7 @@ fn fragments_under_other_numbers_fill_the_gap() {
 /// Checks that no arriving fragment begins a reassembly that could not succeed, or reaches beyond
 /// its slot.
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_fragments_begin_no_reassembly() {
     let (mut a, mut b) = pair();
     let (_, first) = begin(&mut a, START, 6);
     assert_eq!(
@@ -474,7 +474,7 @@ fn refused(fragments: u8, delivered: bool) -> usize {
 /// fragment was lost. Few refusals to missing neighbours leave, because each occupies the radio
 /// for all its retries.
 #[test]
-fn refusals_are_scarce_for_those_who_do_not_take_them() {
+fn few_refusals_are_sent_to_neighbours_that_do_not_acknowledge() {
     assert_eq!(refused(60, true), 60);
     assert!((1..=8).contains(&refused(60, false)));
 }

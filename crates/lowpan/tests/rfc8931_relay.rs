@@ -424,7 +424,7 @@ fn made_up(n: u16) -> (Address, Vec<u8>) {
 
 /// RFC 8931 §6.3: a stalled datagram is evicted, because a first fragment is easy to forge.
 #[test]
-fn first_fragments_from_anywhere_keep_nobody_out() {
+fn forged_first_fragments_do_not_block_a_datagram() {
     let mut c = recovering(RecoveryConfig::default());
     let (mut a, mut now) = (recovering(RecoveryConfig::default()), START);
     for n in 0..100 {
@@ -459,7 +459,7 @@ fn first_fragments_from_anywhere_keep_nobody_out() {
 
 /// A relay also refuses such first fragments, because its paths have the same limit as slots.
 #[test]
-fn first_fragments_from_anywhere_take_no_path_for_long() {
+fn forged_first_fragments_hold_a_path_for_a_limited_time() {
     let (mut a, mut relay) = pair();
     for n in 0..100 {
         let now = ms(u64::from(n) * 100);

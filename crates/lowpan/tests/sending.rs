@@ -11,7 +11,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 const T0: Instant = Instant::ZERO;
 
 #[test]
-fn gone_between_any_two_fragments_drops_the_rest() {
+fn a_segment_withdrawn_between_two_fragments_drops_the_rest() {
     for frames_before in 0..5 {
         let mut node = node(1);
         let (pulled, _) = segment(7, ip(6), 462);
@@ -259,7 +259,7 @@ fn a_held_packet_changes_its_length_within_its_slot() {
 }
 
 #[test]
-fn stray_calls_are_harmless() {
+fn calls_without_an_operation_change_nothing() {
     let mut node = node(2);
     node.on_frame_done(T0, true);
     node.on_frame_done(T0, false);

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repetition_is_told_from_the_next_frame() {
+    fn a_retransmitted_frame_is_distinguished_from_the_next_one() {
         let mut d = Duplicates::new();
         assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
         assert!(d.on_frame(at(10), TIMEOUT, A, 7, b"one"));

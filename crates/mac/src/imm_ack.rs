@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn late_when_it_could_not_be_complete_within_the_wait() {
+    fn an_ack_is_late_if_it_would_end_after_the_wait() {
         assert_eq!(ACK_WAIT, Duration::from_micros(864));
         let ack = ImmAck::owed(Instant::from_micros(1_000), 3, false);
         assert!(!ack.is_late(Instant::from_micros(1_192)));

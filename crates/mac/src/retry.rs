@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_radio_that_retries_is_believed() {
+    fn the_result_of_a_radio_with_retries_is_final() {
         let config = MacConfig {
             caps: RadioCaps {
                 retries: true,

@@ -34,7 +34,7 @@ fn end(b: &mut Bench, result: RadioResult) {
 }
 
 #[test]
-fn the_frame_that_was_promised_goes_out_without_a_backoff() {
+fn the_second_frame_of_a_burst_has_no_backoff() {
     let mut b = Bench::new(slow());
     submit(&mut b, PEER, true);
     assert_eq!(b.poll(), None, "the first has one");
@@ -107,7 +107,7 @@ fn the_standards_backoff_is_every_frames_own() {
 }
 
 #[test]
-fn whoever_was_promised_a_frame_holds_its_own_back() {
+fn a_frame_with_the_pending_bit_delays_the_receiver_s_own_frame() {
     let no_backoff = config().with(|it| {
         it.min_be = 0;
         it.max_be = 0;
@@ -131,7 +131,7 @@ fn whoever_was_promised_a_frame_holds_its_own_back() {
 }
 
 #[test]
-fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
+fn a_delayed_frame_does_not_wait_for_a_second_neighbour() {
     let no_backoff = config().with(|it| {
         it.min_be = 0;
         it.max_be = 0;

@@ -77,7 +77,7 @@ fn loading_and_csma_begin_behind_the_space_if_so_asked() {
 }
 
 #[test]
-fn time_that_passes_anyway_is_not_waited_for_again() {
+fn time_already_passed_counts_towards_the_interframe_space() {
     for ifs in [Ifs::Minimum, Ifs::Sequential] {
         let mut b = spaced(ifs);
         send(&mut b, PEER, 80, ACKED);
@@ -87,7 +87,7 @@ fn time_that_passes_anyway_is_not_waited_for_again() {
 }
 
 #[test]
-fn without_a_space_nothing_is_waited_for() {
+fn without_an_interframe_space_there_is_no_wait() {
     let mut b = spaced(Ifs::Off);
     send(&mut b, PEER, 80, ACKED);
     assert_eq!(waits(&mut b), (0, 0));

@@ -7,7 +7,7 @@ use redpoll_mac::{MacCounters, RadioResult, TxStatus};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 #[test]
-fn data_for_this_node_goes_up() {
+fn data_frames_for_this_node_are_delivered() {
     let mut b = Bench::new(config());
     let frame = data(PEER, ME, 5, b"hello");
     assert_eq!(b.hear(&frame), Some((PEER, b"hello".to_vec())));

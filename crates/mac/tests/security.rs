@@ -124,7 +124,7 @@ fn a_repetition_is_a_duplicate_and_later_the_same_bytes_are_a_replay() {
 }
 
 #[test]
-fn what_is_refused_is_acknowledged_all_the_same() {
+fn frames_refused_by_security_are_acknowledged() {
     let mut b = Node::new(2, SecurityLevel::EncMic32, false);
     assert_eq!(b.hear(&data(ME, PEER, 9, b"plain")), None);
     assert_eq!(b.refused(Refusal::Unsecured), 1);
@@ -138,7 +138,7 @@ fn what_is_refused_is_acknowledged_all_the_same() {
 }
 
 #[test]
-fn frames_for_others_and_acknowledgements_are_not_looked_into() {
+fn frames_for_others_and_acknowledgements_are_not_decrypted() {
     let mut b = Node::new(2, SecurityLevel::EncMic32, true);
     assert_eq!(b.hear(&data(ME, Address::Short(3), 9, b"plain")), None);
     assert_eq!(b.hear(&[0x02, 0, 9]), None);
@@ -223,7 +223,7 @@ proptest! {
     /// Frames in any order, some of them more than once: no frame is accepted twice, and no frame
     /// that is older than an accepted frame.
     #[test]
-    fn nothing_is_taken_twice(order in prop::collection::vec(0..8_usize, 1..60)) {
+    fn no_frame_is_accepted_twice(order in prop::collection::vec(0..8_usize, 1..60)) {
         let mut a = Node::new(1, SecurityLevel::EncMic32, true);
         let mut b = Node::new(2, SecurityLevel::EncMic32, true);
         let frames: Vec<_> = (0..8).map(|i| a.send(PEER, &[i])).collect();

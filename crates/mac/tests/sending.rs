@@ -88,7 +88,7 @@ fn a_broadcast_asks_for_nothing_and_is_done_when_sent() {
 }
 
 #[test]
-fn nothing_goes_to_an_absent_address_and_nothing_is_cut_short_unasked() {
+fn the_absent_address_has_no_frame_and_submit_needs_one() {
     let mut b = Bench::new(config());
     assert_eq!(b.mac.payload_capacity(Address::Absent), 0);
     assert_eq!(b.mac.frame_mut(Address::Absent), None);
@@ -183,7 +183,7 @@ fn no_delay_when_d_is_zero() {
 }
 
 #[test]
-fn gives_up_after_the_last_retry_and_says_why() {
+fn a_frame_fails_with_its_reason_after_the_last_retry() {
     for (result, status) in [
         (RadioResult::NoAck, TxStatus::NoAck),
         (RadioResult::ChannelBusy, TxStatus::ChannelAccessFailure),
@@ -219,7 +219,7 @@ fn the_defaults_make_ten_attempts() {
 }
 
 #[test]
-fn a_radio_with_csma_and_retries_gets_the_frame_at_once_and_has_the_last_word() {
+fn a_radio_with_csma_and_retries_decides_the_result() {
     let caps = RadioCaps {
         auto_ack: true,
         csma: true,
@@ -259,7 +259,7 @@ fn a_radio_with_csma_alone_leaves_the_retries_to_the_mac() {
 }
 
 #[test]
-fn results_that_fit_no_work_are_counted_and_do_no_harm() {
+fn results_without_an_operation_are_counted_and_ignored() {
     let mut b = Bench::new(config());
     for result in [ACKED, RadioResult::Loaded, RadioResult::NoAck] {
         b.done(result);

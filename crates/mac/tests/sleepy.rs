@@ -99,7 +99,7 @@ fn the_ack_of_a_data_request_says_whether_something_waits() {
 }
 
 #[test]
-fn a_radio_that_acknowledges_is_told_for_whom_something_waits() {
+fn the_source_match_table_follows_the_waiting_frames() {
     let mut b = Bench::new(config().with(|it| {
         it.caps = RadioCaps {
             auto_ack: true,
@@ -225,7 +225,7 @@ fn deaf_listening_is_a_switch() {
 }
 
 #[test]
-fn a_frame_given_back_goes_on_where_it_stopped() {
+fn a_preempted_frame_continues_with_its_retries() {
     let mut b = Bench::new(config().with(|it| {
         it.max_frame_retries = 3;
         it.link_retry_delay = Duration::from_millis(40);

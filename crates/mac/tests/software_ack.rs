@@ -85,7 +85,7 @@ fn acknowledges_only_what_is_for_this_node_and_asks_for_it() {
 }
 
 #[test]
-fn an_ack_goes_first_and_the_waiting_frame_is_loaded_again() {
+fn an_ack_precedes_the_waiting_frame_which_is_loaded_again() {
     let mut b = Bench::new(bare());
     b.submit(PEER, b"mine");
     assert_eq!(b.poll(), LOAD);

@@ -152,7 +152,7 @@ mod tests {
     use std::format;
 
     #[test]
-    fn a_head_says_what_matters() {
+    fn the_needed_header_fields_are_read() {
         let head = Head::parse(
             b"HTTP/1.1 206 Partial Content\r\nServer: a\r\ncontent-RANGE:  bytes 5-9/10 \r\n\
               ETag: \"x\"\r\nContent-Length: 5\r\nContent-Length: 5",
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_may_send_is_refused() {
+    fn invalid_response_heads_are_refused() {
         for line in [
             "",
             "HTTP/2 200",

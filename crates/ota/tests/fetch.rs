@@ -48,7 +48,7 @@ fn what_is_written_is_not_asked_for_again() {
 }
 
 #[test]
-fn the_whole_or_the_part_that_was_asked_for() {
+fn a_response_is_the_whole_image_or_the_requested_part() {
     let whole = "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\nETag: \"v2\"\r\n\r\n";
     assert_eq!(begins(Have::default(), whole), Ok((0, true)));
     // The server has another version by now, so the whole image arrives.
@@ -63,7 +63,7 @@ fn the_whole_or_the_part_that_was_asked_for() {
 }
 
 #[test]
-fn no_half_of_another_image() {
+fn a_part_of_another_image_is_refused() {
     for fields in [
         "Content-Range: bytes 512-999/1000",
         "Content-Range: bytes 512-999/1000\r\nETag: \"v2\"",
@@ -88,7 +88,7 @@ fn no_half_of_another_image() {
 }
 
 #[test]
-fn answers_of_no_use() {
+fn unusable_answers_are_refused() {
     let refused = |answer: &str, why| assert_eq!(begins(half(), answer), Err(why), "{answer}");
     refused("HTTP/1.1 503 Later\r\n\r\n", Refused::Status(503));
     refused(
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn almost_an_answer(
+    fn random_responses_are_accepted_only_if_consistent(
         status in "HTTP/1\\.[01] (1|2|4)[0-9]{2}( OK)?",
         first in any::<u64>(),
         last in any::<u64>(),

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_keys_win_and_strange_ones_are_passed_over() {
+    fn later_keys_override_and_unknown_keys_are_ignored() {
         let settings = Settings::parse("rcvbuf=1000,what=1,,local=::1,ts=0,rcvbuf=2000,sndbuf=x");
         assert_eq!((settings.rcvbuf, settings.sndbuf), (2000, 32_768));
         assert_eq!(settings.local, Some("::1".parse().unwrap()));

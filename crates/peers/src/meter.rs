@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn needless_is_what_had_arrived() {
+    fn bytes_sent_after_their_arrival_are_needless() {
         let mut meter = Meter::default();
         // The sequence numbers wrap within the stream.
         let isn = u32::MAX - 99;

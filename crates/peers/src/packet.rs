@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrapped_can_be_read() {
+    fn a_wrapped_packet_is_parsed_back() {
         let mut header = [0; 20];
         header[4..8].copy_from_slice(&7u32.to_be_bytes());
         header[12] = 5 << 4;

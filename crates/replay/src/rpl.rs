@@ -191,7 +191,7 @@ mod tests {
     /// A hop is a step of rank over any link. The router with the good link is better only for the
     /// standard's function, or once the bad link is worn.
     #[test]
-    fn the_root_is_better_over_any_link_that_is_not_worn() {
+    fn by_hops_the_root_is_preferred_until_its_link_is_worn() {
         let of0 = ReplayObjective::Standard(StandardObjective::Zero);
         for (objective, etx, rank, changes) in [
             (of0, 128, 256, false),

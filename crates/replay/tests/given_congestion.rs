@@ -70,7 +70,7 @@ fn busy(congestion: CongestionChoice) -> Host<OtherTcp> {
 }
 
 #[test]
-fn what_it_says_is_in_force_at_once_until_the_connection_ends() {
+fn a_given_window_applies_at_once_until_the_connection_ends() {
     static TWO: Says = Says::new(Some(CongestionWindow {
         cwnd: 2 * MSS,
         ssthresh: 3 * MSS,

@@ -185,7 +185,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn anything_may_come(steps in vec(step(), 1..60), active: bool) {
+    fn arbitrary_segments_cause_no_panic(steps in vec(step(), 1..60), active: bool) {
         for timing in [
             Timing::Original,
             Timing::Weak(Weak::default()),

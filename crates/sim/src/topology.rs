@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_reaches_everybody_by_the_tree() {
+    fn tree_routes_connect_every_pair_of_nodes() {
         let neighbours = graph();
         let forwards = [true; 6];
         let routes = tree_routes(

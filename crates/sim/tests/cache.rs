@@ -25,7 +25,7 @@ fn lossy<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
 }
 
 #[test]
-fn uip_carries_more_with_it() {
+fn a_cache_raises_the_goodput_of_uip() {
     let without = run("line-4", &lossy(&[]), 1, 120);
     assert_eq!(caches(&without).count(), 0);
     let with = run("line-4", &lossy(&[ON]), 1, 120);
@@ -47,7 +47,7 @@ fn uip_carries_more_with_it() {
 }
 
 #[test]
-fn what_is_heard_decides_when_it_is_sent_again() {
+fn overheard_traffic_decides_the_time_of_a_retransmission() {
     let early = |report: &Report| -> u64 { caches(report).map(|it| it.repeated_early).sum() };
     let plain = run("line-4", &lossy(&[ON]), 1, 60);
     let listening = run(
@@ -63,7 +63,7 @@ fn what_is_heard_decides_when_it_is_sent_again() {
 /// Checks that uIP's routers drop packets that they have already forwarded, including copies from a
 /// cache.
 #[test]
-fn routers_of_uip_drop_what_they_know() {
+fn uip_routers_drop_packets_that_they_have_forwarded() {
     let kept = |more: &[(&str, &str)]| {
         let report = run("line-4", &lossy(more), 1, 60);
         let flow = &report.flows[0];

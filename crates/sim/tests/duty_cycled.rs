@@ -528,7 +528,7 @@ fn tcp_over_every_method() {
 /// Checks that csma.c of 2.6 to 3.0 has queues for two neighbours at a time and drops frames for a
 /// third. 2.5 has one queue for all.
 #[test]
-fn a_third_neighbour_finds_no_queue() {
+fn frames_for_a_third_neighbour_are_dropped() {
     let run = |release: &str, limit: Option<&str>| {
         let own = ("mac.release", release);
         let limit = limit.map(|limit| ("mac.neighbour_queues", limit));

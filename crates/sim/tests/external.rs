@@ -254,7 +254,7 @@ fn a_leaf_that_is_reset_or_goes_begins_anew() {
 }
 
 #[test]
-fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
+fn a_silent_leaf_is_reported_and_readmitted() {
     let trouble = Trouble {
         after: Some((20, Event::Silence(3))),
         ..Trouble::default()
@@ -277,7 +277,7 @@ fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
 }
 
 #[test]
-fn a_line_at_which_nobody_is_ends_in_words() {
+fn a_line_without_a_node_ends_the_run_with_a_message() {
     struct Nobody;
     impl Line for Nobody {
         fn send(&mut self, _: &[u8]) {}

@@ -80,7 +80,7 @@ fn a_scenario_names_it_for_all_nodes_or_for_one() {
 }
 
 #[test]
-fn who_has_not_brought_it_along_is_told() {
+fn an_unknown_congestion_control_is_a_build_error() {
     let built = World::new(&scenario(&[("tcp.congestion", "one")]), 1);
     let Err(BuildError::Congestion { node, name }) = built else {
         panic!("nobody knows it");

@@ -93,7 +93,7 @@ fn what_does_not_belong_into_the_mesh_is_counted() {
 /// Checks that a packet to an unused address of the mesh does not loop between border router and
 /// host.
 #[test]
-fn an_address_that_no_node_has_is_a_dead_end() {
+fn a_packet_to_an_unused_address_does_not_loop() {
     let scenario = office();
     let mut world = World::new(&scenario, 1).unwrap();
     let mut packet = echo_request(&scenario, "leaf-14", 0);

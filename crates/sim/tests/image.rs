@@ -151,7 +151,7 @@ fn a_lost_parent_and_a_lost_link_end_no_transfer() {
 }
 
 #[test]
-fn what_cannot_be_is_refused() {
+fn impossible_image_transfers_are_refused() {
     let refusal = |changes: &[(&str, &str)]| {
         let changes = changes
             .iter()
@@ -192,7 +192,7 @@ fn what_cannot_be_is_refused() {
 /// Checks a server whose answer to the leaf's FIN is lost, and which resets the connection after
 /// the whole image: the leaf does not reconnect, and time advances.
 #[test]
-fn an_image_over_http_ends_whatever_becomes_of_the_connection() {
+fn an_image_over_http_ends_after_a_reset_of_the_connection() {
     let text = r#"
         duration = "300 s"
         [topology]

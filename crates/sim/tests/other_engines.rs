@@ -22,7 +22,7 @@ const LOSSY: (&str, &str) = ("mac.link_retry_delay", "0 ms");
 /// Checks collisions, after which the link gives segments up. With link feedback TCP retransmits
 /// them at once, and otherwise after acknowledgments or the timer.
 #[test]
-fn a_tcp_that_hears_nothing_of_its_link_finds_losses_by_itself() {
+fn tcp_without_link_feedback_finds_losses_by_acknowledgments() {
     for mute in [("tcp.link_feedback", "false"), ("tcp.queue_window", "true")] {
         let (told, alone) = (flow("line-3", &[LOSSY]), flow("line-3", &[LOSSY, mute]));
         assert!(told.retransmissions.link_lost > 10, "{told:?}");

@@ -56,7 +56,7 @@ const EVERYTHING: RadioCaps = RadioCaps {
 };
 
 #[test]
-fn the_simulators_radio_is_as_it_says() {
+fn the_simulated_radio_passes_the_radio_test() {
     for model in [RadioModel::Ideal, RadioModel::Cc2420, RadioModel::At86rf233] {
         let ether = Ether::new(STATIONS, &RadioConfig::from(model));
         let report = examined(&ether, &mut ether.radio(SUBJECT));
@@ -66,7 +66,7 @@ fn the_simulators_radio_is_as_it_says() {
 }
 
 #[test]
-fn so_is_a_radio_that_is_all_software() {
+fn a_software_radio_passes_the_radio_test() {
     for (caps, asked) in [(NOTHING, 16), (ACKS, 22), (MATCHES, 23), (EVERYTHING, 24)] {
         let report = soft(caps, None);
         assert_eq!(report.failures(), [""; 0], "{caps:?}:\n{report}");
@@ -99,7 +99,7 @@ impl Port for FarEnd {
 }
 
 #[test]
-fn so_is_the_simulators_at_the_end_of_a_line() {
+fn the_simulated_radio_over_a_line_passes_the_radio_test() {
     let ether = Ether::new(STATIONS, &RadioConfig::from(RadioModel::At86rf233));
     let begin = Begin {
         pan_id: IDENTITY.pan_id,
@@ -130,7 +130,7 @@ fn over_a_driver() -> (Ether, Nrf, Halves) {
 }
 
 #[test]
-fn so_is_one_over_a_driver_that_only_receives_and_sends() {
+fn a_driver_without_acknowledgments_passes_the_radio_test() {
     let (ether, _, mut radio) = over_a_driver();
     let report = examined(&ether, &mut radio);
     assert_eq!(report.failures(), [""; 0], "{report}");
@@ -151,7 +151,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
 /// Checks that a sleeping chip is off: neither a stopped receiver nor a transmission leaves it
 /// ramped up.
 #[test]
-fn over_such_a_driver_sleep_switches_the_chip_off() {
+fn sleep_switches_a_chip_without_acknowledgments_off() {
     let (ether, nrf, mut radio) = over_a_driver();
     let us = Duration::from_micros;
     let on = |radio: &mut Halves, time: Duration| {

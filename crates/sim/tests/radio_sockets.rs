@@ -85,7 +85,7 @@ fn three_thousand_bytes_come_back() {
 /// creates the acknowledgments. The other node waits for them as the standard specifies, gets each
 /// of them, and repeats nothing.
 #[test]
-fn so_they_do_over_a_driver_that_only_receives_and_sends() {
+fn three_thousand_bytes_come_back_over_a_driver_without_acknowledgments() {
     let ether = Ether::new(2, &RadioConfig::default());
     let clock = || ether.now();
     let (mut here, mut there) = (Halves::new(Nrf::new(ether.raw(0))), ether.radio(1));

@@ -138,7 +138,7 @@ fn a_key_is_in_no_report_message_or_debug_output() {
 }
 
 #[test]
-fn what_does_not_go_together_is_said() {
+fn inconsistent_security_keys_are_refused() {
     for (overrides, expected) in [
         (
             &[("security.level", "mic-32")][..],

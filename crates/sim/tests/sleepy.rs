@@ -90,7 +90,7 @@ fn a_leaf_turns_to_another_parent_and_is_found_there() {
 /// Checks that downstream packets find the leaf through its new parent, even if the host sends
 /// first after the change.
 #[test]
-fn what_comes_down_takes_the_new_way() {
+fn downstream_packets_take_the_new_parent() {
     let download = [
         ("apps.readings.when", "never"),
         ("apps.page.type", "bulk-sink"),

@@ -56,7 +56,7 @@ fn both_ways(node: &str, host: &str, more: &str) -> Report {
 /// Checks every TCP that sends one segment at a time, with every host, over links and a wire that
 /// lose and duplicate.
 #[test]
-fn the_oracle_finds_nothing_whoever_is_spared() {
+fn the_oracle_finds_no_violation_with_any_assisted_tcp() {
     let faults = r#"
         faults.frames = { type = "drop-frames", share = "5 %" }
         faults.packets = { type = "drop-packets", share = "3 %" }
@@ -85,7 +85,7 @@ fn the_oracle_finds_nothing_whoever_is_spared() {
 
 /// Checks that a TCP with a window of several segments is not affected.
 #[test]
-fn who_has_a_whole_window_is_left_alone() {
+fn a_tcp_with_a_large_window_is_not_assisted() {
     let report = both_ways("redpoll", "redpoll", "");
     let spare = report.spare.expect("it was there");
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
@@ -93,7 +93,7 @@ fn who_has_a_whole_window_is_left_alone() {
 
 /// Checks a window of 40 bytes, and writes of 48: without help Linux sends 40 and 8, 200 ms apart.
 #[test]
-fn nobody_cuts_small_segments_for_a_small_window() {
+fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     let down = |spares: bool| {
         let text = format!(
             r#"
@@ -142,7 +142,7 @@ fn nobody_cuts_small_segments_for_a_small_window() {
 
 /// Checks a peer that delays acknowledgments: a sender of one segment at a time waits for each.
 #[test]
-fn nobody_waits_for_an_acknowledgment_that_is_delayed() {
+fn an_assisted_sender_does_not_wait_for_delayed_acknowledgments() {
     let up = |host: &str, spares: bool| {
         let text = format!(
             r#"

@@ -71,7 +71,7 @@ fn a_stream_there_and_back_over_devices_with_little_room() {
 }
 
 #[test]
-fn what_the_devices_lose_is_sent_again_when_the_timer_says() {
+fn packets_lost_by_the_device_are_retransmitted_by_the_timer() {
     echo(9);
 }
 

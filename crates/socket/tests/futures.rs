@@ -172,7 +172,7 @@ fn a_stream_there_and_back_by_the_traits() {
 }
 
 #[test]
-fn what_fails_says_so_and_leaves_nothing() {
+fn failed_operations_return_errors_and_free_their_slots() {
     let time = Cell::new(0);
     let (client, server) = (net(1, &time), net(2, &time));
     let nets = [&client, &server];

@@ -144,7 +144,7 @@ fn any(port: u16) -> Endpoint {
 }
 
 #[test]
-fn connections_are_accepted_in_their_order_and_as_many_wait_as_may() {
+fn connections_are_accepted_in_order_up_to_the_backlog() {
     let mut world = World::new();
     let listener = world.listen(1, 80, 2);
     assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
@@ -179,7 +179,7 @@ fn connections_are_accepted_in_their_order_and_as_many_wait_as_may() {
 }
 
 #[test]
-fn calls_that_wait_go_on_when_they_can() {
+fn blocking_calls_continue_when_they_can() {
     let mut world = World::new();
     let listener = world.listen(1, 80, 1);
     let second = Instant::from_millis(1_000);
@@ -243,7 +243,7 @@ fn connect_waits_for_its_result() {
 }
 
 #[test]
-fn poll_says_what_there_is_and_waits_no_longer_than_told() {
+fn poll_reports_events_and_respects_its_timeout() {
     let mut world = World::new();
     let (here, there) = world.pair();
     let poll = |fd: i32, events| Poll {

@@ -73,7 +73,7 @@ fn a_connection_survives_a_reboot() {
 }
 
 #[test]
-fn what_cannot_go_on_is_refused_and_leaves_nothing() {
+fn an_unusable_frozen_connection_is_refused_and_takes_no_slot() {
     let now = Instant::from_millis(1_000);
     let (mut sensor, mut server) = (node(1), node(2));
     let [here, _] = connected(&mut sensor, &mut server, now);

@@ -63,7 +63,7 @@ fn destinations_that_cannot_be_are_dropped() {
 
 /// All neighbours receive a broadcast. If each forwarded the packet, it would multiply at each hop.
 #[test]
-fn a_packet_for_one_in_a_link_broadcast_goes_no_further() {
+fn a_unicast_packet_in_a_link_broadcast_is_not_forwarded() {
     let mut lone = lone();
     for dst in [address(7), HOST, address(1)] {
         let packet = udp(address(5), dst, (1, 2), b"x");
@@ -234,7 +234,7 @@ fn errors_are_limited_in_rate_and_free_their_slots() {
 
 /// RFC 8200 §4: the errors of a destination about extension headers.
 #[test]
-fn extension_headers_are_passed_over_or_objected_to() {
+fn extension_headers_are_skipped_or_answered_with_errors() {
     let mut lone = lone();
     let inner = udp(address(5), address(1), (1, 2), b"x");
     let with = |first: u8, header: [u8; 8]| {
@@ -309,7 +309,7 @@ fn bytes_behind_the_payload_are_cut_off() {
 }
 
 #[test]
-fn too_big_is_told_with_the_mtu() {
+fn packet_too_big_contains_the_mtu() {
     let mut lone = lone();
     let big = udp(HOST, address(5), (1, 2), &[0; 1_300]);
     assert_eq!(lone.host_sends(&big), Err(DropReason::TooBig));
@@ -400,7 +400,7 @@ fn sockets_refuse_what_has_no_address_or_no_way() {
 }
 
 #[test]
-fn a_closed_udp_socket_is_silent_and_its_handle_dead() {
+fn a_closed_udp_socket_has_no_events_and_its_handle_is_invalid() {
     let mut lone = lone();
     let first = lone.node.udp_bind(9).unwrap();
     lone.link_sends(5, &udp(address(5), address(1), (1, 9), b"x"));

@@ -25,7 +25,7 @@ fn segment(data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_counter_sees_what_is_passed_on_and_nothing_else() {
+fn an_assistant_sees_only_forwarded_packets() {
     let mut lone = Lone::border_with(|_| {}, Counter::default());
     let through = [segment(&[7; 300]), udp(CLOUD, address(7), (5, 6), &[1; 20])];
     for packet in &through {

@@ -116,7 +116,7 @@ fn what_is_for_a_child_waits_until_it_asks() {
 /// One forged frame of ten bytes must not cut the route to the border router or to another
 /// neighbour.
 #[test]
-fn a_data_request_makes_nobody_a_child() {
+fn a_data_request_alone_makes_no_child() {
     let mut lone = router(4);
     for _ in 0..3 {
         ask_as(&mut lone, 4, Address::Short(1), false);
@@ -135,7 +135,7 @@ fn a_data_request_makes_nobody_a_child() {
 /// A host that registers and never sleeps: after a forged data request, its packets must not wait
 /// for requests that it never sends.
 #[test]
-fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
+fn forged_data_requests_do_not_cut_off_a_registered_host() {
     let mut lone = router(1);
     register_as(&mut lone, LEAF, LEAF, 60);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "the answer");
@@ -160,7 +160,7 @@ fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
 
 /// A sensor that sends without polling may count as awake, until it does not acknowledge a frame.
 #[test]
-fn who_does_not_answer_sleeps_after_all() {
+fn a_sensor_that_does_not_acknowledge_counts_as_asleep() {
     let mut lone = router(1);
     assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
     packet_to(&mut lone, LEAF);
@@ -182,7 +182,7 @@ fn who_does_not_answer_sleeps_after_all() {
 /// A sensor that polls every few minutes and sends in between: after its waiting packet was given
 /// up, the next request must not be acknowledged with the frame pending bit.
 #[test]
-fn nobody_is_promised_what_was_given_up() {
+fn the_pending_bit_is_clear_after_the_packet_was_dropped() {
     let mut lone = router(1);
     assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
     packet_to(&mut lone, LEAF);
@@ -209,7 +209,7 @@ fn a_router_that_routes_lead_through_is_no_child() {
 }
 
 #[test]
-fn nobody_registers_for_a_neighbour() {
+fn a_registration_for_another_neighbour_is_ignored() {
     let mut lone = router(1);
     ask_as(&mut lone, LEAF, Address::Short(1), false);
     register_as(&mut lone, 8, LEAF, 60);
@@ -232,7 +232,7 @@ fn a_child_is_one_until_its_registration_ends() {
 }
 
 #[test]
-fn a_ninth_child_is_refused_and_evicts_nobody() {
+fn a_ninth_child_is_refused_and_evicts_no_other() {
     let mut lone = router(1);
     for leaf in 11..=14 {
         assert_eq!(adopt(&mut lone, leaf, 60), SUCCESS);
@@ -301,7 +301,7 @@ fn a_segment_is_sent_when_the_child_has_it() {
 
 /// RFC 9293 §3.9.2: a segment that was never sent is retransmitted.
 #[test]
-fn tcp_hears_of_a_segment_that_nobody_fetches() {
+fn tcp_retransmits_a_segment_that_was_never_polled() {
     let mut lone = router(1);
     let (conn, una) = connected(&mut lone);
     // A neighbour that polled after its last data frame sleeps.

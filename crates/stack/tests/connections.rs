@@ -39,7 +39,7 @@ fn releasing_an_open_connection_resets_it() {
 }
 
 #[test]
-fn a_released_handle_takes_no_calls_and_tells_no_events() {
+fn a_released_handle_has_no_calls_and_no_events() {
     let mut lone = Lone::border(|_| {});
     let (mut peer, conn) = accepted(&mut lone);
     let now = lone.now;
@@ -69,7 +69,7 @@ fn a_released_handle_takes_no_calls_and_tells_no_events() {
 /// A peer that keeps sending must not hold the slot for ever (RFC 9293 §3.6.1): after the node's
 /// own data, it gets a reset.
 #[test]
-fn a_peer_that_never_stops_is_reset_after_our_last_word() {
+fn a_peer_that_keeps_sending_is_reset_after_the_node_s_data() {
     let mut lone = Lone::border(|_| {});
     let (mut peer, conn) = accepted(&mut lone);
     peer.give(&mut lone, ACK, &[1; 900]);
@@ -184,7 +184,7 @@ fn a_connection_reset_in_the_backlog_leaves_no_trace() {
 }
 
 #[test]
-fn what_came_before_accept_can_be_read_after_it() {
+fn data_received_before_accept_can_be_read_after_it() {
     let mut lone = Lone::border(|_| {});
     let listener = lone.node.tcp_listen(80).unwrap();
     let mut peer = Peer::open(&mut lone, 5_000);
@@ -301,7 +301,7 @@ fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
 
 /// RFC 9293 §3.6.1, MAY-2: TIME-WAIT gives way only to a new connection.
 #[test]
-fn time_wait_gives_way_only_where_somebody_listens() {
+fn time_wait_is_replaced_only_where_a_listener_exists() {
     let mut lone = Lone::border(|_| {});
     let now = lone.now;
     let remote = Endpoint {
@@ -466,7 +466,7 @@ fn packet_too_big_makes_smaller_segments() {
 /// A registered neighbour is reached by radio, also where the default route leads to the host,
 /// until its registration ends.
 #[test]
-fn a_registered_neighbour_is_near_until_its_registration_ends() {
+fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     let advertised =
         Advertised::new(common::prefix(), address(1)).with(|it| it.context_lifetime_min = 600);
     let mut lone = Lone::border(|config| {
@@ -576,7 +576,7 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
 /// A peer that keeps sending in FIN-WAIT-2, or keeps its window closed, occupies a released slot
 /// for a limited time.
 #[test]
-fn a_peer_that_answers_without_end_gives_the_slot_back() {
+fn a_peer_that_keeps_answering_holds_a_released_slot_for_a_limited_time() {
     // In FIN-WAIT-2, and with unacknowledged data of the node.
     for taken in [8, 0] {
         let limit_s = 180;

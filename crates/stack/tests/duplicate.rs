@@ -76,7 +76,7 @@ fn a_duplicate_address_is_an_event_and_is_counted() {
 }
 
 #[test]
-fn other_answers_are_none() {
+fn other_statuses_report_no_duplicate() {
     for status in [0, 2] {
         let (mut lone, tid) = registering();
         assert_eq!(answer(&mut lone, tid, status), []);

@@ -185,7 +185,7 @@ fn it_joins_through_a_router_like_it() {
 /// RFC 6550 §9.4: with one target per DAO, its own address and three others need four DAOs; by
 /// default they need one.
 #[test]
-fn targets_go_one_by_one_if_that_is_how_it_is() {
+fn with_one_target_per_dao_each_target_has_its_dao() {
     for (dao_targets, expected) in [(4, 1), (1, 4)] {
         let mut lone = lone(RplRole::Router, |config| config.dao_targets = dao_targets);
         dio(&mut lone, mode::STORING);
@@ -283,7 +283,7 @@ fn a_source_route_names_every_stop_in_full() {
 
 /// RFC 6550 §11.2: packet information has DAGRank, unless the rules request the rank itself.
 #[test]
-fn the_senders_rank_is_what_was_asked_for() {
+fn packet_information_has_dagrank_or_the_plain_rank() {
     for (plain, expected) in [(false, 2), (true, 256)] {
         let rules = TestRules {
             sends_plain_rank: plain,

@@ -76,7 +76,7 @@ fn a_listener_takes_no_data_unless_told() {
 
 /// RFC 7413 §4.1.3.1: after a refusal, the client connects without data.
 #[test]
-fn a_server_that_refuses_is_left_in_peace() {
+fn after_a_refusal_the_client_sends_no_data_with_its_syn() {
     let mut line = Line::new(2, 1_848);
     let fast = line.nodes[1].tcp_listen_with(80, FAST).unwrap();
     open(&mut line, fast);
@@ -98,7 +98,7 @@ fn a_server_that_refuses_is_left_in_peace() {
 /// RFC 7413 §4.1.2: a restarted server has another key; the client's cookie is invalid, and the
 /// client gets a new one.
 #[test]
-fn a_cookie_that_is_no_longer_good_is_replaced() {
+fn an_invalid_cookie_is_replaced() {
     let mut line = Line::new(2, 1_848);
     let listener = line.nodes[1].tcp_listen_with(80, FAST).unwrap();
     open(&mut line, listener);

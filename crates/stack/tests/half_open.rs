@@ -130,7 +130,7 @@ fn a_wrong_acknowledgment_is_reset_and_changes_nothing() {
 
 /// A segment that a full backlog or table refuses is repeated by the peer.
 #[test]
-fn without_room_the_request_waits_for_its_peer_to_speak_again() {
+fn without_room_the_handshake_ends_with_the_peer_s_retransmission() {
     for backlog in [1, u8::MAX] {
         let mut lone = Lone::border(|_| {});
         let how = Listen {
@@ -197,7 +197,7 @@ fn connections_are_accepted_in_their_order() {
 
 /// RFC 9293 §3.10.4.
 #[test]
-fn a_listener_that_ends_takes_with_it_what_nobody_has_accepted() {
+fn closing_a_listener_resets_connections_not_accepted() {
     let (mut lone, listener) = listening();
     Peer::open(&mut lone, 5_000);
     let taken = lone.node.tcp_accept(listener).unwrap();
@@ -230,7 +230,7 @@ fn a_listener_that_ends_takes_with_it_what_nobody_has_accepted() {
 }
 
 #[test]
-fn requests_that_nobody_completes_leave_nothing_behind() {
+fn incomplete_requests_leave_no_state() {
     let (mut lone, listener) = listening();
     for port in 0..50 {
         let mut peer = Peer::half_open(&mut lone, 5_000 + port);
@@ -254,7 +254,7 @@ fn requests_that_nobody_completes_leave_nothing_behind() {
 /// 10,000 requests a second for 10 s from addresses without a host, and every 100 ms a client whose
 /// answers take 200 ms.
 #[test]
-fn a_flood_keeps_nobody_out() {
+fn honest_clients_connect_during_a_syn_flood() {
     const CLIENTS: u16 = 90;
     let (mut lone, listener) = listening();
     let mut rng = Rng::new(4987);
@@ -318,7 +318,7 @@ fn a_flood_keeps_nobody_out() {
 }
 
 #[test]
-fn what_has_failed_is_not_accepted() {
+fn a_failed_connection_is_not_accepted() {
     let (mut lone, listener) = listening();
     let mut peer = Peer::open(&mut lone, 5_000);
     peer.give(&mut lone, RST, b"");

@@ -142,7 +142,7 @@ fn error(lone: &mut Lone) -> ((u8, u8), u32, Vec<u8>) {
 }
 
 #[test]
-fn the_sender_of_half_a_packet_hears_of_it_after_a_minute() {
+fn an_incomplete_packet_causes_an_icmp_error_after_a_minute() {
     let (mut lone, socket) = lone();
     let whole = datagram(1_000);
     let first = cut(&whole, 1, 0, 512);

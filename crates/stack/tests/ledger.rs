@@ -33,7 +33,7 @@ fn state(lone: &Lone, conn: ConnId) -> Option<State> {
 
 /// RFC 9293 §3.9.1.1, MUST-41 and MUST-42.
 #[test]
-fn listening_disturbs_nobody_and_nobody_disturbs_it() {
+fn listeners_and_connections_do_not_affect_each_other() {
     let mut lone = Lone::border(|_| {});
     let (conn, port, _) = connecting(&mut lone);
     assert!(lone.node.tcp_listen(port).is_ok());

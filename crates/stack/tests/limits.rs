@@ -30,7 +30,7 @@ fn node(places: usize) -> TestNode {
 
 /// Tags are visible on the air; the random marks of early detection must not follow from them.
 #[test]
-fn tags_and_early_detection_do_not_draw_alike() {
+fn datagram_tags_do_not_reveal_the_red_seed() {
     let seed = |tag, secret| {
         let mac = redpoll_mac::MacConfig::default();
         let config = redpoll_stack::NodeConfig::leaf(mac, common::prefix(), tag, [secret; 16]);

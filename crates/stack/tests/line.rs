@@ -170,7 +170,7 @@ fn a_ping_comes_back_and_a_short_hop_limit_is_reported() {
 }
 
 #[test]
-fn a_full_house_of_slots_is_a_named_drop_and_never_a_stall() {
+fn without_a_free_slot_packets_are_dropped_with_their_reason() {
     let mut line = Line::new(3, 600);
     let from = line.nodes[0].udp_bind(1).unwrap();
     line.nodes[2].udp_bind(7).unwrap();
@@ -190,7 +190,7 @@ fn a_full_house_of_slots_is_a_named_drop_and_never_a_stall() {
 /// RFC 6775: a host without configuration learns prefix, context and router, registers there, and
 /// is reachable by its new address.
 #[test]
-fn a_host_that_knows_nothing_joins_by_neighbour_discovery() {
+fn an_unconfigured_host_joins_by_neighbour_discovery() {
     let mut line = Line::new(2, 600);
     let nd = NdConfig::default().with(|it| {
         it.advertise = Some(

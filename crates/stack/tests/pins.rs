@@ -291,7 +291,7 @@ fn a_segment_that_disappears_does_not_hold_up_the_others() {
 /// The acknowledgment of a part arrives before the link's report. The report frees buffer space,
 /// and the application must be informed.
 #[test]
-fn room_that_comes_with_the_links_report_is_told() {
+fn buffer_space_freed_by_a_link_report_is_an_event() {
     let mut scene = Scene::new();
     let now = scene.lone.now;
     let node = &mut scene.lone.node;

@@ -128,7 +128,7 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
 
 /// RFC 8505 §5.6: the state in the previous location is cleaned up.
 #[test]
-fn a_later_registration_takes_over_and_the_former_way_is_told() {
+fn a_later_registration_replaces_the_route_and_the_former_router_is_informed() {
     let mut lone = router();
     report(&mut lone, 3, Some(255));
     answers(&mut lone);
@@ -150,7 +150,7 @@ fn a_later_registration_takes_over_and_the_former_way_is_told() {
 
 /// RFC 8505 §6: a node or router that implements only RFC 6775 has no numbers.
 #[test]
-fn without_a_number_the_last_to_come_counts() {
+fn without_a_transaction_id_the_latest_registration_counts() {
     let mut lone = router();
     report(&mut lone, 3, Some(241));
     report(&mut lone, 2, None);
@@ -202,7 +202,7 @@ fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
 }
 
 #[test]
-fn who_hears_that_it_was_late_forgets_what_it_left_behind() {
+fn a_router_with_an_outdated_registration_removes_its_route() {
     let (up, down) = (Address::Short(4), Address::Short(7));
     let to_leaf = packets::echo_request(address(8), address(LEAF));
     let mut lone = relay();
@@ -225,7 +225,7 @@ fn who_hears_that_it_was_late_forgets_what_it_left_behind() {
 
 /// RFC 8505 §5.1: a node that does not set R manages its routes itself.
 #[test]
-fn a_registration_without_r_stays_here() {
+fn a_registration_without_the_r_flag_is_not_reported() {
     let mut lone = relay();
     register(&mut lone, 240, false);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 240)]);
@@ -418,7 +418,7 @@ fn addresses_of_others_are_not_registered() {
 /// A forged report has no lasting effect at a border router or a router on the path, because its
 /// sender acknowledges no frame. It costs few frames, takes no room, and is not reported further.
 #[test]
-fn a_report_of_nobody_leaves_nothing_behind() {
+fn a_forged_registration_report_leaves_no_route() {
     for border in [true, false] {
         let mut lone = if border { router() } else { relay() };
         let empty = lone.node.tables(lone.now).routes;

@@ -20,7 +20,7 @@ use redpoll_wire::rpl::{
 /// RFC 6550 §8.2, §9.8: a router makes the root its parent, announces that in DIOs, and sends DAOs
 /// for itself and for targets behind it.
 #[test]
-fn a_router_joins_and_tells_its_parent_whom_it_reaches() {
+fn a_router_joins_and_sends_its_targets_to_its_parent() {
     let mut lone = joined();
     assert_eq!(
         lone.node.rpl_place(),
@@ -86,7 +86,7 @@ fn malformed_messages_change_nothing() {
 
 /// A message that claims to come from a neighbour other than its sender.
 #[test]
-fn nobody_speaks_for_another() {
+fn a_message_in_another_neighbour_s_name_is_ignored() {
     let mut lone = joined();
     let options = dio_options(ROOT);
     let message = dio_of(&options, ROOT, VERSION.next(), 128);
@@ -151,7 +151,7 @@ fn a_flood_of_versions_is_ignored() {
 
 /// A root begins a new version when others advertise a later one, but at most once a minute.
 #[test]
-fn a_root_follows_others_into_few_versions() {
+fn a_root_follows_later_versions_at_most_once_a_minute() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(10));
@@ -271,7 +271,7 @@ fn a_dao_of_the_parent_ends_a_loop() {
 /// and are acknowledged; otherwise the child would repeat the DAO for ever, and the nodes behind it
 /// would be unreachable.
 #[test]
-fn one_target_that_cannot_be_does_not_cost_the_others() {
+fn an_invalid_target_does_not_invalidate_the_others() {
     let mut lone = joined();
     dao(
         &mut lone,
@@ -286,7 +286,7 @@ fn one_target_that_cannot_be_does_not_cost_the_others() {
 
 /// A new parent is above the node, so the node does not advertise its old route to that parent.
 #[test]
-fn a_parent_is_not_told_of_itself() {
+fn a_node_does_not_advertise_its_parent_to_that_parent() {
     let mut lone = lone(RplRole::Router);
     dio(&mut lone, ROUTER, VERSION, 700);
     lone.run_for(Duration::from_secs(3));
@@ -307,7 +307,7 @@ fn a_parent_is_not_told_of_itself() {
 /// RFC 6550 §8.2.2.1: in a new version of the DODAG, targets of the previous version are not
 /// advertised, because they may now be above the node.
 #[test]
-fn what_was_behind_a_router_in_one_version_is_not_told_in_the_next() {
+fn targets_of_the_previous_version_are_not_advertised() {
     let mut lone = joined();
     dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30), (8, 240, 30)]);
     lone.run_for(Duration::from_secs(3));
@@ -527,7 +527,7 @@ fn packet_information_stays_within_the_dodag() {
 /// A node that has lost its last parent poisons its children's routes and joins again. Repeated
 /// solicitations are not all answered.
 #[test]
-fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
+fn a_lost_parent_poisons_the_routes_and_solicitations_are_bounded() {
     let mut lone = joined();
     let before = lone.node.rpl_counters().dios_sent;
     for _ in 0..100 {
@@ -555,7 +555,7 @@ fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
 /// again as a new node, but only after a solicitation. It follows the neighbour once that has
 /// acknowledged a frame.
 #[test]
-fn a_version_that_somebody_invented_strands_nobody() {
+fn a_node_in_a_forged_version_joins_again() {
     let mut lone = joined();
     dio(&mut lone, ROOT, VERSION, INFINITE_RANK);
     lone.run_for(Duration::from_secs(6));

@@ -87,7 +87,7 @@ fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
 /// In non-storing mode the intervals between DAOs to the root grow, also when the parent changes.
 /// Where DAOs are lost, links look bad, and each new parent would otherwise cause more DAOs.
 #[test]
-fn another_parent_does_not_make_a_node_insist_on_being_heard() {
+fn a_change_of_parent_does_not_shorten_dao_intervals() {
     let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
     let mut came = 0;
     for second in 0..600 {
@@ -108,7 +108,7 @@ fn another_parent_does_not_make_a_node_insist_on_being_heard() {
 /// In non-storing mode the root can answer a node only when it knows the nodes between. A node
 /// therefore waits before its first DAO, a DelayDAO for each hop.
 #[test]
-fn who_is_far_from_the_root_tells_it_later() {
+fn the_first_dao_is_delayed_by_a_delay_per_hop() {
     let mean_ms = |rank: u16| {
         let waits = (0..20).map(|seed| {
             let mut lone = lone_with(RplRole::Router, |config| config.seed = seed);

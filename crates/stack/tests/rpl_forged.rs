@@ -215,7 +215,7 @@ fn lifetimes_are_capped() {
 /// RFC 9010 §9.2.2, RFC 6550 §9.7: in non-storing mode a node sends the root DAOs for itself, and
 /// for hosts whose parent it is.
 #[test]
-fn nobody_tells_the_root_of_others() {
+fn the_root_ignores_daos_for_other_nodes() {
     let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
     tell(&mut lone, CHILD, CHILD, CHILD, 1, |_| {});
     tell(&mut lone, CHILD, VICTIM, VICTIM, CHILD, |_| {});

@@ -148,7 +148,7 @@ fn targets(packets: &[(Address, Vec<u8>)]) -> Vec<Told> {
 /// RFC 9010 §9.2.2: E is set, and the Path Sequence and lifetime are those of the registration. In
 /// non-storing mode the router is the parent, and the DAO goes to the root.
 #[test]
-fn a_registration_is_told_of_as_an_external_target() {
+fn a_registration_is_advertised_as_an_external_target() {
     for mode in [mode::STORING, mode::NON_STORING] {
         let mut lone = joined_in(mode);
         let (status, mut first) = ask(&mut lone, ASKED);
@@ -182,7 +182,7 @@ fn a_registration_is_told_of_as_an_external_target() {
 
 /// A registration that its host ends, or that expires, causes a No-Path.
 #[test]
-fn what_has_ended_cannot_be_reached_any_more() {
+fn an_ended_registration_causes_a_no_path() {
     for mode in [mode::STORING, mode::NON_STORING] {
         for ends in [true, false] {
             let mut lone = joined_in(mode);

@@ -285,7 +285,7 @@ fn a_guessed_answer_confirms_nothing() {
 
 /// A root in storing mode sends no inquiries, nor does a root whose targets are all its children.
 #[test]
-fn others_ask_nobody() {
+fn a_root_without_need_sends_no_inquiries() {
     let storing = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(storing));
     lone.run_for(secs(10));

@@ -56,7 +56,7 @@ fn only_dios_from_nearer_the_root_suppress_ones_own() {
 /// A rank that differs from the last advertised one is not suppressed, however many others send
 /// DIOs.
 #[test]
-fn news_of_the_own_rank_are_not_suppressed() {
+fn a_changed_rank_is_not_suppressed() {
     let mut lone = joined();
     lone.run_for(Duration::from_secs(8));
     lose_frames(&mut lone, 1);
@@ -187,7 +187,7 @@ fn possible_parents_are_probed() {
 
 /// A full table of neighbours keeps those nearest to the root, and the parent.
 #[test]
-fn a_flood_of_neighbours_displaces_nobody_who_matters() {
+fn a_flood_of_neighbours_keeps_the_parent_and_the_nearest_ones() {
     let mut lone = lone(RplRole::Router);
     dio(&mut lone, ROUTER, VERSION, 256);
     lone.run_for(Duration::from_secs(3));
@@ -232,7 +232,7 @@ fn a_parent_without_room_is_left() {
 /// RFC 6551 §3.1: with load awareness an overloaded neighbour counts as two transmissions farther
 /// away; without, it does not.
 #[test]
-fn who_says_that_it_is_overloaded_is_avoided() {
+fn an_overloaded_neighbour_is_avoided() {
     for (aware, chosen) in [(false, ROUTER), (true, 5)] {
         let mut lone = lone_with(RplRole::Router, |config| {
             config.dao_ack = false;
@@ -256,7 +256,7 @@ fn who_says_that_it_is_overloaded_is_avoided() {
 
 /// RFC 6719 §3.2.2 (3): the switch threshold and the ETX of an unused link are parameters.
 #[test]
-fn who_is_better_by_the_threshold_becomes_the_parent() {
+fn a_neighbour_better_by_the_threshold_becomes_the_parent() {
     for (initial_etx, switch_threshold, rank, chosen) in [
         (256, 192, 318, ROUTER),
         (128, 192, 318, ROUTER),
@@ -321,7 +321,7 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
 /// Before its first DAO, no route leads to a node. Until then any better parent replaces the one
 /// that answered first; afterwards the threshold applies.
 #[test]
-fn a_node_of_which_nobody_knows_takes_the_better_parent() {
+fn before_its_first_dao_a_node_takes_any_better_parent() {
     for role in [RplRole::Leaf, RplRole::Router] {
         for (waits, chosen) in [(false, 5), (true, ROUTER)] {
             let mut lone = lone_with(role, |config| config.dao_ack = false);

@@ -93,7 +93,7 @@ fn the_configuration_says_which_option_packets_carry() {
 /// RFC 9008 §6: if the header contains other options, it stays; the rank of the last router does
 /// not leave the DODAG.
 #[test]
-fn what_leaves_beside_other_options_says_no_rank() {
+fn packet_information_beside_other_options_leaves_without_a_rank() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
     let header = [17, 1, 1, 2, 0, 0, 0x23, 4, 0, 0, 0, 3, 1, 2, 0, 0];
@@ -164,7 +164,7 @@ fn joined_non_storing() -> Lone {
 /// one packet is answered to the root by code 7, with the stop as the packet's destination. The
 /// next packet is tried again.
 #[test]
-fn a_stop_that_does_not_answer_is_told_to_the_root() {
+fn an_unreachable_stop_of_a_source_route_is_reported_to_the_root() {
     for stops in [&[CHILD][..], &[CHILD, 9]] {
         let mut lone = joined_non_storing();
         lone.deaf = true;

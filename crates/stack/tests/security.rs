@@ -107,7 +107,7 @@ fn no_byte_of_the_payload_is_in_the_air() {
 }
 
 #[test]
-fn who_has_no_key_is_not_heard_and_hears_nothing() {
+fn a_node_without_the_key_sends_and_receives_no_data() {
     let mut other = line();
     other.nodes[0] = Line::new(1, 2_000).nodes.remove(0);
     let mut wrong = line();
@@ -147,7 +147,7 @@ fn frames_wait_until_the_counter_is_stored() {
 /// The application gets an error as with any broken path; nothing is sent, and the node comes to
 /// rest.
 #[test]
-fn a_node_whose_counters_are_used_up_falls_silent() {
+fn a_node_without_frame_counters_sends_nothing() {
     let mut line = line();
     secure(&mut line.nodes[0], KEY, u32::MAX - 1);
     store(&mut line.nodes[0]);

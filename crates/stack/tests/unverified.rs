@@ -58,7 +58,7 @@ fn an_address_scan_of_an_on_link_prefix_is_a_few_frames_and_its_sender_is_told()
 }
 
 #[test]
-fn who_has_acknowledged_is_reached_amid_a_scan() {
+fn a_proven_neighbour_is_reached_during_a_scan() {
     let mut lone = lone();
     lone.host_sends(&echo_request(HOST, address(7))).unwrap();
     assert_eq!(lone.link_packets().len(), 1);
@@ -72,7 +72,7 @@ fn who_has_acknowledged_is_reached_amid_a_scan() {
 }
 
 #[test]
-fn who_is_named_by_a_route_is_tried_however_silent() {
+fn the_next_hop_of_a_route_is_tried_even_if_silent() {
     let mut lone = lone();
     let via = Via::Neighbour(Address::Short(7));
     let (prefix, len) = (address(8), 128);
@@ -86,7 +86,7 @@ fn who_is_named_by_a_route_is_tried_however_silent() {
 }
 
 #[test]
-fn who_did_not_answer_is_not_tried_again_for_half_a_minute() {
+fn a_silent_address_is_not_tried_again_for_half_a_minute() {
     let mut lone = lone();
     lone.deaf = true;
     lone.host_sends(&echo_request(HOST, address(7))).unwrap();

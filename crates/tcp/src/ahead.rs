@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_passed_is_not_ahead() {
+    fn an_acknowledged_distance_is_zero() {
         let mut end = Ahead::by(100);
         end.on_advance(60);
         assert_eq!(end, Ahead::by(40));
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_window_is_told_apart() {
+    fn a_distance_saturates_at_65535_bytes() {
         let mut end = Ahead::by(65_536);
         assert_eq!(end.bytes(), 65_535);
         end.on_advance(65_534);

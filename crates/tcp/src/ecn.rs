@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_must_want_it() {
+    fn ecn_needs_both_ends() {
         for (flags, is_answer, agreed) in [
             (SETUP, false, true),
             (Flags::ECE, false, false),

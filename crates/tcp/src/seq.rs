@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_half_finds_its_number_on_either_side() {
+    fn the_lower_half_restores_the_number_on_either_side() {
         for number in [0, 7, 0xffff, 0x1_0000, 0xffff_fff0] {
             let seq = SeqNum(number);
             for way in [0, 1, 300, 0xffff] {

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_graph_is_as_written_down() {
+    fn the_state_graph_is_that_of_state_graph_txt() {
         let mut graph = String::new();
         for (from, cause, to) in TRANSITIONS {
             let to = to.map_or(State::Closed, State::from);

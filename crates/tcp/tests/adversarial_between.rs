@@ -11,7 +11,7 @@ fn play(seed: u64, len: usize) -> bool {
 }
 
 #[test]
-fn bytes_are_right_and_nothing_stalls() {
+fn a_changing_path_delivers_correct_bytes_without_a_stall() {
     let mut damaged = 0;
     for seed in 0..1_500 {
         let result = std::panic::catch_unwind(|| play(seed, 40 + (seed as usize % 16) * 100));

@@ -138,7 +138,7 @@ fn a_peer_that_reneges_gets_it_again() {
 
 /// Blocks of data that the peer never received; it may be wrong about the first segment, too.
 #[test]
-fn data_reported_and_not_there_is_sent_in_the_end() {
+fn falsely_sacked_data_is_retransmitted() {
     for block in [(1, 101), (101, 201), (1, 401), (301, 401)] {
         let mut t = with_sack();
         t.write(&[1; 400]);
@@ -154,7 +154,7 @@ fn data_reported_and_not_there_is_sent_in_the_end() {
 /// False reports of duplicates: the window grows at most back to its previous size, and no data are
 /// lost.
 #[test]
-fn lies_about_duplicates_open_no_window() {
+fn false_reports_of_duplicates_do_not_enlarge_the_window() {
     let mut t = with_sack();
     t.write(&[1; 400]);
     t.sent();
@@ -228,7 +228,7 @@ fn a_forged_window_of_the_future_does_not_last() {
 
 /// The same before the connection is established, with the final ACK.
 #[test]
-fn nor_does_one_that_completes_the_handshake() {
+fn a_forged_window_in_the_final_ack_does_not_last() {
     let syn = Record::new().flags(SYN).mss(MSS);
     let mut t = Host::accept(&plain(), 1_000, 1_000, syn);
     t.sent();
@@ -239,7 +239,7 @@ fn nor_does_one_that_completes_the_handshake() {
 }
 
 #[test]
-fn silly_windows_make_no_flood() {
+fn silly_windows_cause_few_segments() {
     let mut t = established();
     t.write(&[1; 2_000]);
     let mut acked = 1;
@@ -259,7 +259,7 @@ fn silly_windows_make_no_flood() {
 
 /// Echoes from the future, of zero, of long ago: the timeout stays within its limits.
 #[test]
-fn lies_in_the_echo_do_not_break_the_timeout() {
+fn false_timestamp_echoes_keep_the_timeout_within_limits() {
     for echo in [0, 1, u32::MAX, 1 << 31, 999, 100_000] {
         let mut t = with_timestamps();
         for n in 0..20u32 {
@@ -389,7 +389,7 @@ fn blind_segments_over_the_whole_space_do_nothing() {
 
 /// A second FIN elsewhere, text after the FIN, a FIN below received data.
 #[test]
-fn one_fin_counts_and_it_stays_where_it_is() {
+fn only_the_first_fin_counts() {
     let mut t = established();
     send!(t, flags FIN_ACK, seq 11, ack 1);
     send!(t, flags FIN_ACK, seq 6, ack 1);
@@ -426,7 +426,7 @@ fn a_fin_must_leave_before_it_is_acknowledged() {
 // ---- urgent data ----
 
 #[test]
-fn urgent_segments_are_segments() {
+fn urgent_data_is_delivered_in_order() {
     let mut t = established();
     let urgent = Flags::URG.with(Flags::ACK);
     send!(t, flags urgent, seq 1, ack 1, data b"now");

@@ -248,7 +248,7 @@ fn damaged_short_and_foreign_bytes_are_refused() {
 }
 
 #[test]
-fn what_the_peer_may_have_given_up_is_refused() {
+fn data_frozen_beyond_the_user_timeout_is_refused() {
     let config = Config {
         user_timeout: Some(Duration::from_secs(300)),
         ..Config::default()
@@ -283,7 +283,7 @@ fn smaller_buffers_are_refused() {
 }
 
 #[test]
-fn only_what_lives_is_frozen() {
+fn only_synchronised_connections_are_frozen() {
     let (config, now) = (Config::default(), Instant::ZERO);
     let mut out = [0; 300];
     let iss = SeqNum(1);
@@ -310,7 +310,7 @@ fn only_what_lives_is_frozen() {
 /// RFC 7323 §5.5: a TS.Recent older than 24 days is invalid, however many times 24 days the
 /// connection was frozen.
 #[test]
-fn what_the_peer_said_last_grows_old_in_the_cold() {
+fn ts_recent_expires_while_frozen() {
     let config = Config::default();
     for (awake, asleep) in [(25, 0), (2, 23), (0, 25), (23, 30), (1, 1)] {
         let mut two = Two::new(&config);
@@ -432,7 +432,7 @@ fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
 
 /// The challenge ACK of RFC 5961 §5.2 applies again after a segment of the peer.
 #[test]
-fn once_the_peer_was_heard_such_an_acknowledgment_is_challenged() {
+fn after_a_received_segment_an_invalid_ack_is_challenged() {
     let config = Config::default();
     let mut two = Two::new(&config);
     let frozen = two.freeze();

@@ -97,7 +97,7 @@ fn reserved_bits_are_zero_and_ignored() {
 
 /// RFC 9293 §3.4, MUST-66.
 #[test]
-fn a_reset_is_heard_through_a_closed_window() {
+fn a_reset_is_accepted_at_a_closed_window() {
     let mut t = Host::established_with(&plain(), 100, 4096, 64, 100);
     send!(t, seq 1, ack 1, len 100);
     recv!(t, at 200, seq 1, ack 101, win 0);
@@ -193,7 +193,7 @@ fn time_wait_yields_by_timestamp() {
 
 /// RFC 9293 §3.8.3: R2 also applies to the states at the end of a connection.
 #[test]
-fn closing_and_last_ack_end_when_nobody_answers() {
+fn closing_states_end_without_an_answer() {
     for (state, mut t, ..) in synchronised() {
         if matches!(state, State::FinWait1 | State::Closing | State::LastAck) {
             t.run_until(1_000_000);
@@ -510,7 +510,7 @@ fn a_syn_is_challenged_whatever_its_timestamp() {
 /// RFC 7323 §5.3, R3, and RFC 5961: a challenged segment does not change TS.Recent. Otherwise, one
 /// segment of a blind attacker would make those of the peer look old.
 #[test]
-fn what_is_challenged_does_not_move_the_timestamp() {
+fn a_challenged_segment_does_not_change_ts_recent() {
     for (flags, ack) in [(SYN, 1), (Flags::ACK, 2), (Flags::NONE, 1)] {
         let mut t = with_timestamps();
         send!(t, flags flags, seq 1, ack ack, ts (1 << 30, 1_000), data b"evil");

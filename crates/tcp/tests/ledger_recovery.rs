@@ -71,7 +71,7 @@ fn syns_are_not_ect() {
 /// RFC 3168 §6.1.2: the retransmission that comes first after the reduction does not carry CWR. The
 /// first new data do, and nothing after them.
 #[test]
-fn cwr_is_told_by_new_data_only() {
+fn only_new_data_carry_cwr() {
     let mut t = capable();
     assert_eq!(starts(&mut t), [1, 101, 201, 301]);
     t.wait(100);
@@ -110,7 +110,7 @@ fn a_mark_on_a_window_probe_counts() {
 
 /// RFC 8985 §9.2: with SACK, duplicates are not counted.
 #[test]
-fn bare_duplicates_mean_nothing_with_sack() {
+fn with_sack_duplicates_without_blocks_are_not_counted() {
     let mut t = with_sack(400);
     assert_eq!(starts(&mut t), [1, 101, 201, 301]);
     t.wait(100);
@@ -142,7 +142,7 @@ fn a_retransmission_that_is_lost_reduces_again() {
 /// RFC 8985 §6.3: a segment sent just before a timeout is not marked as lost.
 #[test]
 #[cfg(feature = "rack-tlp")]
-fn a_timeout_leaves_alone_what_was_sent_just_now() {
+fn a_segment_sent_just_before_a_timeout_is_not_lost() {
     let mut t = with_sack(100);
     assert_eq!(starts(&mut t), [1]);
     while t.conn.stats().tail_probes == 0 {

@@ -82,7 +82,7 @@ fn closing_behind_a_peer_that_never_acknowledges_the_fin_ends() {
 
 /// A peer that accepts a byte per minute makes progress, but has limited time.
 #[test]
-fn a_trickle_does_not_prolong_it() {
+fn an_orphan_with_slow_progress_has_a_time_limit() {
     let mut t = Host::established(&plain(), 462, 1);
     t.write(&[1; 900]);
     t.close();
@@ -100,7 +100,7 @@ fn a_trickle_does_not_prolong_it() {
 
 /// FIN-WAIT-2 and a peer that never stops sending.
 #[test]
-fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
+fn a_peer_that_keeps_sending_does_not_hold_an_orphan_in_fin_wait_2() {
     let talk = |t: &mut Host| send!(t, seq 1, ack 2);
     // Without orphaning, the connection receives without a limit.
     let mut t = Host::established(&plain(), 462, 4096);

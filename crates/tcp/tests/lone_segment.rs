@@ -83,7 +83,7 @@ fn a_tiny_window_is_not_divided() {
 /// The last of an odd number of segments is sent in two halves if the Nagle algorithm, which avoids
 /// small segments, is off.
 #[test]
-fn the_odd_one_at_the_end_is_split() {
+fn the_last_of_an_odd_number_of_segments_is_split() {
     for (segments, with_nagle) in [(1, 1), (2, 2), (3, 3), (4, 4)] {
         let bytes = segments * 462;
         let odd = segments % 2;

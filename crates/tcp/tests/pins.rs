@@ -319,7 +319,7 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
 /// A link that gives up: a retransmission at once, then with the backoff of the timer, and finally
 /// the connection fails.
 #[test]
-fn a_dead_link_is_tried_at_once_then_by_timer_then_given_up() {
+fn a_failing_link_is_retried_at_once_then_by_timer_then_given_up() {
     let config = Config {
         timestamps: false,
         min_rto: Duration::from_secs(1),

@@ -437,7 +437,7 @@ impl World {
 
 /// The connection never sends a segment that the RFCs forbid, and every byte arrives.
 #[test]
-fn nothing_forbidden_leaves() {
+fn no_forbidden_segment_is_sent() {
     for seed in 0..400 {
         let result = std::panic::catch_unwind(|| {
             let mut world = World::new(seed);

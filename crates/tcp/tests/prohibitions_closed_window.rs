@@ -152,7 +152,7 @@ impl World {
 
 /// A closed window does not block a reset, and no other segment ends the connection.
 #[test]
-fn a_closed_window_hides_no_reset() {
+fn a_closed_window_does_not_block_a_reset() {
     let (mut shut, mut resets) = (0, 0);
     for seed in 0..600 {
         let result = std::panic::catch_unwind(|| {

@@ -19,7 +19,7 @@ fn with_sack() -> Host {
 
 /// RFC 2018 §2: offered in every SYN, and in the answer only if the peer offered it.
 #[test]
-fn it_is_negotiated() {
+fn sack_permitted_is_negotiated() {
     let mut t = Host::connect(&plain(), 64, 64);
     recv!(t, flags SYN, seq 0, mss 462, sack_ok true);
     let offer = Record::new().flags(SYN).sack_ok(true);
@@ -32,7 +32,7 @@ fn it_is_negotiated() {
 
 /// RFC 2018 §2: "It MUST NOT be sent on non-SYN segments"; no blocks without it.
 #[test]
-fn nothing_is_told_to_a_peer_that_did_not_ask() {
+fn no_sack_blocks_are_sent_without_sack_permitted() {
     let mut t = Host::established(&plain(), 100, 4096);
     send!(t, seq 11, ack 1, data b"gap");
     recv!(t, seq 1, ack 1, sack []);
@@ -41,7 +41,7 @@ fn nothing_is_told_to_a_peer_that_did_not_ask() {
 /// RFC 2018 §4: the first block covers the latest segment, and the other blocks are the most recent
 /// ones.
 #[test]
-fn blocks_are_told_the_latest_first() {
+fn sack_blocks_begin_with_the_latest() {
     let mut t = with_sack();
     send!(t, seq 11, ack 1, len 10);
     recv!(t, seq 1, ack 1, sack [(11, 21)]);
@@ -148,7 +148,7 @@ fn a_peer_may_renege() {
 /// Invalid blocks: data that were never sent, below SND.UNA, inverted, everything. None of them may
 /// prevent a retransmission.
 #[test]
-fn lies_neither_stall_nor_panic() {
+fn invalid_sack_blocks_cause_no_stall_or_panic() {
     for lie in [
         [(101, 402), (1, 2)],
         [(401, 501), (500_000, 600_000)],
@@ -194,7 +194,7 @@ fn an_ack_of_unsent_data_is_not_believed() {
 /// RFC 2018 §4 and §8: "the first SACK block MUST reflect the newest segment. Even if the newest
 /// segment is going to be discarded". Discarded text is reported once.
 #[test]
-fn a_discarded_segment_is_told_of_first() {
+fn a_discarded_segment_is_in_the_first_sack_block() {
     let mut t = with_sack();
     let room = if cfg!(feature = "large-windows") {
         5

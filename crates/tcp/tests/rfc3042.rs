@@ -68,7 +68,7 @@ fn no_more_than_two_segments_beyond_cwnd() {
 
 /// RFC 3042 §2 and RFC 5681 §3.2, step 2: segments of limited transmit do not count for ssthresh.
 #[test]
-fn it_is_left_out_of_the_flight() {
+fn limited_transmit_is_not_counted_in_ssthresh() {
     let mut t = four_out(60_000);
     for _ in 0..3 {
         send!(t, seq 1, ack 1, win 60_000);

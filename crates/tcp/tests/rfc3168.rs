@@ -56,7 +56,7 @@ fn negotiation() {
 }
 
 #[test]
-fn it_can_be_left_out() {
+fn ecn_can_be_switched_off() {
     let config = Config {
         ecn: EcnUse::Off,
         ..plain()
@@ -71,7 +71,7 @@ fn it_can_be_left_out() {
 
 /// ECN is accepted if the peer requests it, and not requested.
 #[test]
-fn it_can_be_left_to_the_peer_to_ask() {
+fn ecn_can_be_accepted_without_being_requested() {
     let config = Config {
         ecn: EcnUse::Agreed,
         ..plain()
@@ -243,7 +243,7 @@ fn only_new_data_is_capable() {
 
 /// A loss is found to be spurious after the response to a mark: that response remains.
 #[test]
-fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
+fn undoing_a_spurious_recovery_keeps_the_response_to_a_mark() {
     let mut t = capable();
     assert_eq!(t.sent().len(), 4);
     t.wait(100);
@@ -265,7 +265,7 @@ fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
 /// A segment must still fit in cwnd, otherwise the connection would stall.
 #[test]
 #[cfg(all(feature = "gentle-recovery", feature = "rack-tlp"))]
-fn a_segment_fits_though_nothing_is_restored() {
+fn after_an_undo_without_restoration_a_segment_fits_in_cwnd() {
     let mut t = capable();
     let mut acked = 1;
     while acked < 2_001 {

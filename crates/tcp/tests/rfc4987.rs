@@ -202,7 +202,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
 }
 
 #[test]
-fn both_must_offer() {
+fn options_of_a_cookie_connection_need_both_ends() {
     let plain = Record::new().flags(SYN).mss(1_000);
     for (syn, sack, all) in [
         (rich(), true, true),
@@ -256,7 +256,7 @@ fn a_cookie_cannot_be_made_up() {
 /// RFC 9293 §3.10.7.2: a reset answers an ACK in LISTEN. While cookies are in use, the ACK may come
 /// from a peer whose first segment was lost.
 #[test]
-fn strays_are_reset_unless_cookies_are_about() {
+fn unexpected_acks_are_reset_unless_cookies_are_in_use() {
     let mut node = Node::new(0);
     let stray = Record::new().seq(5).ack(9);
     assert!(matches!(node.input(&stray), Answer::Reset(header) if is_reset(&header)));
@@ -315,7 +315,7 @@ impl Overflow for NoCookies {
 /// Without cookies, a request that finds the table full is not answered until an entry is free. A
 /// segment with a cookie belongs to no connection.
 #[test]
-fn without_cookies_a_full_table_answers_nobody() {
+fn without_cookies_a_full_table_answers_no_request() {
     let mut node = Node::<NoCookies>::of(1);
     assert!(matches!(node.another_from(1), Answer::Reply(_)));
     assert!(matches!(node.another_from(2), Answer::Drop));

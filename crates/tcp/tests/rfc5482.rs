@@ -32,7 +32,7 @@ fn established(config: &Config, theirs: Option<Duration>) -> Host {
 
 /// RFC 5482 §3: off by default, for sending and for adopting.
 #[test]
-fn by_default_it_is_neither_sent_nor_heeded() {
+fn by_default_the_user_timeout_option_is_neither_sent_nor_used() {
     let config = Config::default();
     let mut t = Host::connect(&config, 1024, 1024);
     assert_eq!(t.sent()[0].user_timeout(), None);
@@ -72,7 +72,7 @@ fn it_is_on_the_syn_and_on_the_first_segment_after() {
 
 /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))`.
 #[test]
-fn the_longer_counts_within_the_limits() {
+fn the_longer_user_timeout_applies_within_the_limits() {
     for (theirs, adopted) in [(1, 300), (299, 300), (1_000, 1_000), (9_999, 3_600)] {
         let t = established(&with_option(), Some(s(theirs)));
         assert_eq!(t.conn.user_timeout(), Some(s(adopted)), "{theirs}");

@@ -53,7 +53,7 @@ fn resent(t: &Host) -> u32 {
 /// RFC 5682 §2.1, steps 2b and 3b: two consecutive ACKs of data without a retransmission. Only the
 /// first segment is retransmitted, and cwnd is restored.
 #[test]
-fn two_advances_tell_that_it_was_spurious() {
+fn two_advancing_acks_reveal_a_spurious_timeout() {
     let mut t = timed_out(false, 4096, 60_000);
     send!(t, seq 1, ack 101, win 60_000);
     assert_eq!(starts(&mut t), [401, 501], "new data, two segments");
@@ -72,7 +72,7 @@ fn two_advances_tell_that_it_was_spurious() {
 
 /// RFC 5682 §2.1, step 3a: the second ACK is a duplicate: the rest was lost.
 #[test]
-fn a_duplicate_as_the_second_answer_tells_of_loss() {
+fn a_duplicate_as_the_second_ack_confirms_the_loss() {
     let mut t = timed_out(false, 4096, 60_000);
     let ssthresh = t.conn.info().ssthresh;
     send!(t, seq 1, ack 101, win 60_000);
@@ -89,7 +89,7 @@ fn a_duplicate_as_the_second_answer_tells_of_loss() {
 /// RFC 5682 §2.1, step 2a: conventional recovery if the first ACK is a duplicate, covers all data,
 /// or covers only a part of the retransmission.
 #[test]
-fn some_first_answers_settle_it() {
+fn some_first_acks_confirm_the_loss() {
     let mut t = timed_out(false, 4096, 60_000);
     send!(t, seq 1, ack 1, win 60_000);
     assert_eq!(starts(&mut t), [101], "conservation: one for one");
@@ -191,7 +191,7 @@ fn not_in_fast_recovery() {
 /// the timeout that arrive beyond a gap reveal a spurious timeout, too.
 #[test]
 #[cfg(feature = "rack-tlp")]
-fn sack_tells_beyond_a_gap() {
+fn sack_blocks_beyond_a_gap_reveal_a_spurious_timeout() {
     let mut t = timed_out(true, 4096, 60_000);
     send!(t, seq 1, ack 1, win 60_000);
     recv_nothing!(t);
@@ -249,7 +249,7 @@ fn a_marked_answer_restores_nothing() {
 /// RFC 4015 §3.1, step 11: the next sample makes the timer more conservative: SRTT is at least the
 /// sample, instead of an eighth of the difference.
 #[test]
-fn the_timer_becomes_more_patient() {
+fn a_spurious_timeout_raises_srtt_to_the_sample() {
     let mut t = timed_out(false, 4096, 60_000);
     send!(t, seq 1, ack 101, win 60_000);
     t.sent();

@@ -113,7 +113,7 @@ fn an_attempt_to_connect_ends_by_hard_errors_only() {
 }
 
 #[test]
-fn an_idle_connection_hears_nothing() {
+fn an_idle_connection_ignores_icmp_errors() {
     for kind in KINDS {
         let mut t = Host::established(&plain(), 1400, 4096);
         for offset in 0..3 {

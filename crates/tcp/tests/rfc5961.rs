@@ -51,7 +51,7 @@ fn a_reset_elsewhere_in_the_window_is_challenged() {
 }
 
 #[test]
-fn a_resets_data_does_not_help_it_into_the_window() {
+fn data_of_a_reset_does_not_make_it_acceptable() {
     let mut t = established();
     send!(t, flags RST, seq 0, len 100);
     recv_nothing!(t);

@@ -103,7 +103,7 @@ fn one_reduction_up_to_the_recovery_point() {
 /// RFC 6675 §5, step 3, and RFC 5681 §3.2: an arrived segment releases a new segment; a duplicate
 /// without new information releases no segment.
 #[test]
-fn limited_transmit_needs_news() {
+fn limited_transmit_needs_new_sack_information() {
     let mut t = with_sack(2000);
     assert_eq!(starts(&mut t), [1, 101, 201, 301]);
     t.wait(100);
@@ -145,7 +145,7 @@ fn sacks_after_a_timeout_are_used() {
 /// RFC 6675 §5.1: a loss of data outstanding at the timeout starts no further recovery.
 #[test]
 #[cfg(feature = "rack-tlp")]
-fn a_loss_found_after_a_timeout_is_no_other() {
+fn a_loss_found_after_a_timeout_starts_no_recovery() {
     let mut t = with_sack(0);
     let mut una = 1;
     while t.conn.info().cwnd < 1_200 {

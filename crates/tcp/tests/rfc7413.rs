@@ -60,7 +60,7 @@ mod client {
     }
 
     #[test]
-    fn does_nothing_of_the_kind_unless_told() {
+    fn sends_no_fast_open_option_by_default() {
         let mut t = Host::connect(&config(), 4096, 4096);
         t.write(b"data");
         expect_syn(&mut t, None, 0);
@@ -122,7 +122,7 @@ mod client {
 
     /// RFC 7413 §4.2.2: data that the answer does not acknowledge are sent with the first ACK.
     #[test]
-    fn sends_at_once_again_what_was_not_taken() {
+    fn resends_unacknowledged_syn_data_with_the_first_ack() {
         for taken in [0, 3, 10] {
             let mut t = client(COOKIE, Some(MSS), b"0123456789");
             expect_syn(&mut t, Some(COOKIE), 10);
@@ -337,7 +337,7 @@ mod servers {
 
     /// The answer to the first SYN was late and not lost.
     #[test]
-    fn forgive_who_was_only_slow() {
+    fn forget_the_failure_of_a_slow_server() {
         let mut known = servers(1);
         let mut t = open(&known, START).unwrap();
         t.skip_to(999);
@@ -491,7 +491,7 @@ mod server {
 
     /// RFC 7413 §4.1.2: the cookie is valid for one address, one server, and a limited time.
     #[test]
-    fn knows_whom_a_cookie_was_for() {
+    fn accepts_a_cookie_only_from_its_address() {
         let mut node = Node::new(2);
         let mine = node.ask(&request()).unwrap();
         let other = IpMeta {

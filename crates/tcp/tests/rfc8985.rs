@@ -196,7 +196,7 @@ fn a_lost_fin_is_probed() {
 /// RFC 8985 §6.3: a segment sent just before a timeout is not marked as lost, and not retransmitted
 /// when the window opens.
 #[test]
-fn a_timeout_spares_what_was_sent_just_now() {
+fn a_recent_segment_is_not_retransmitted_after_a_timeout() {
     let mut t = measured(100);
     recv!(t, seq 2, ack 1, len 100);
     let probe = t.ms() + 2 * RTT + 200;

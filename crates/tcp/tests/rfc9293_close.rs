@@ -383,7 +383,7 @@ fn after_a_reset_nothing_is_left() {
 
 /// RFC 9293 §3.10.5.
 #[test]
-fn abort_tells_the_peer_where_there_is_one_to_tell() {
+fn abort_sends_a_reset_in_synchronised_states() {
     for state in ALL {
         let mut t = host_in(state);
         t.abort();
@@ -443,7 +443,7 @@ fn closing_twice_sends_one_fin() {
 /// reports the owed ACK, and its slot must not be reused; otherwise, the peer would stay in
 /// LAST-ACK.
 #[test]
-fn in_time_wait_the_last_acknowledgment_is_owed_until_it_leaves() {
+fn time_wait_reports_the_owed_ack_until_it_is_sent() {
     let config = Config {
         timestamps: false,
         ..Config::default()

@@ -242,7 +242,7 @@ fn half_a_small_window_is_used() {
 
 /// RFC 9293 §3.8.6.2.1, rule 4: after a timeout a silly window is used nevertheless.
 #[test]
-fn a_silly_window_is_used_in_the_end() {
+fn a_silly_window_is_used_after_the_override_timeout() {
     let mut t = Host::established(&plain(), 100, 250);
     t.write(&[b'x'; 300]);
     t.sent();
@@ -276,7 +276,7 @@ fn a_closed_window_is_probed_for_ever_if_the_peer_answers() {
 }
 
 #[test]
-fn a_probe_that_is_taken_moves_on() {
+fn an_acknowledged_window_probe_advances_snd_nxt() {
     let mut t = Host::established(&plain(), 100, 200);
     t.write(&[b'x'; 300]);
     t.sent();

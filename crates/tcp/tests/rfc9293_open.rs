@@ -368,7 +368,7 @@ fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
 
 /// RFC 9293 §3.9.2.3, MUST-57 and MUST-63.
 #[test]
-fn nothing_answers_groups() {
+fn segments_to_or_from_multicast_are_not_answered() {
     let group = redpoll_base::Addr([0xff; 16]);
     for (src, dst) in [(inward().src, group), (group, inward().dst)] {
         let meta = IpMeta {

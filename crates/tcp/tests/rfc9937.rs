@@ -100,7 +100,7 @@ fn heavy_losses_are_repaired_one_for_one() {
 /// detected later must wait.
 #[test]
 #[cfg(feature = "rack-tlp")]
-fn losses_found_later_wait_for_their_turn() {
+fn later_retransmissions_stay_within_cwnd() {
     let (mut t, una) = out(16);
     t.wait(RTT);
     let at = |n: u32| una + n * MSS;

@@ -285,7 +285,7 @@ impl World {
 const WERE_STUCK: [u64; 2] = [82_034, 247_574];
 
 #[test]
-fn silence_is_noticed() {
+fn a_silent_peer_ends_the_connection() {
     for seed in WERE_STUCK.into_iter().chain(0..3_000) {
         let result = std::panic::catch_unwind(|| {
             let mut world = World::new(seed);

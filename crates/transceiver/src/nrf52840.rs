@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_lqi_is_a_power_as_well() {
+    fn the_lqi_gives_the_received_power() {
         let of = |lqi| {
             let info = rx_info(lqi);
             (info.rssi_dbm, info.lqi)

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_the_whole_of_it() {
+    fn only_the_complete_token_is_accepted() {
         let token = token(&[0, 1, 0xfe]);
         assert_eq!(token, "0001fe");
         assert!(is_token("0001fe", &token));

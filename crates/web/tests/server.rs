@@ -153,7 +153,7 @@ fn a_name_that_was_rebound_to_this_computer_gets_nothing() {
 }
 
 #[test]
-fn another_sites_page_cannot_look() {
+fn a_page_of_another_origin_is_refused() {
     let show = Show::new("pair");
     let port = show.address.port();
     let try_from = |origin: &str| {
@@ -240,7 +240,7 @@ fn layers_of_a_frame_are_told_and_nonsense_is_refused() {
 }
 
 #[test]
-fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
+fn a_slow_browser_gets_a_snapshot_and_delays_no_other() {
     let mut show = Show::new("line-3");
     let mut slow = show.connect();
     show.until("somebody looks", Desk::is_watched);
@@ -270,7 +270,7 @@ fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
 /// Opens more connections than allowed, all without a request. The page is available once the first
 /// of them are closed, all of them are closed in the end, and an open page continues.
 #[test]
-fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
+fn silent_connections_are_closed_and_viewers_stay() {
     let mut show = Show::new("pair");
     let mut browser = show.connect();
     show.until("somebody looks", Desk::is_watched);

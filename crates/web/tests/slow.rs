@@ -173,7 +173,7 @@ fn a_page_of_text_is_there_beside_slow_clients() {
 }
 
 #[test]
-fn a_page_of_text_that_nobody_writes_is_refused_after_a_while() {
+fn a_page_without_content_is_refused_after_a_timeout() {
     let kind = PageKind {
         path: "/",
         media_type: "text/plain",

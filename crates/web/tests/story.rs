@@ -55,7 +55,7 @@ fn a_recording_that_breaks_off_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn what_is_no_recording_is_said_to_be_none() {
+fn other_files_are_not_recordings() {
     let bytes = recording("pair", 1);
     let text = String::from_utf8(bytes).unwrap();
     for other in [

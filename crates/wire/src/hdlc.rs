@@ -322,7 +322,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_message_comes_through_garbage(
+        fn a_message_between_random_bytes_is_received(
             garbage in prop::collection::vec(any::<u8>(), 0..2 * ROOM),
             message in prop::collection::vec(any::<u8>(), 1..ROOM - 4),
             behind in prop::collection::vec(any::<u8>(), 0..2 * ROOM),
@@ -337,7 +337,7 @@ mod tests {
         }
 
         #[test]
-        fn a_damaged_message_is_none(
+        fn a_damaged_message_is_discarded(
             message in prop::collection::vec(any::<u8>(), 1..ROOM - 4),
             at in any::<prop::sample::Index>(),
             bit in 0u8..8,

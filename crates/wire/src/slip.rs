@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_special_is_escaped() {
+    fn special_bytes_are_escaped() {
         let line: Vec<u8> = encode(&[1, 0xc0, 0xdb, 2]).collect();
         assert_eq!(line, [0xc0, 1, 0xdb, 0xdc, 0xdb, 0xdd, 2, 0xc0]);
         assert_eq!(

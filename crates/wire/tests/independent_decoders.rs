@@ -157,7 +157,7 @@ proptest! {
     }
 
     #[test]
-    fn both_read_echoes(ident: u16, seq: u16, data in bytes(60), reply: bool) {
+    fn etherparse_and_smoltcp_read_echoes(ident: u16, seq: u16, data in bytes(60), reply: bool) {
         let (src, dst) = (PREFIX, ipv6::addr::from_prefix_and_short(&PREFIX, 2));
         let message = if reply {
             Message::EchoReply { ident, seq, data: &data }

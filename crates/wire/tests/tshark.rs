@@ -245,7 +245,7 @@ fn compressed_packets_of_every_form() {
 }
 
 #[test]
-fn a_marked_packet_still_stands() {
+fn a_marked_packet_keeps_a_valid_checksum() {
     let (ip, udp) = packets()
         .into_iter()
         .find(|(ip, _)| ip.ecn == Ecn::Ect0)

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_from_its_floor() {
+    fn the_delay_rises_again_from_its_minimum() {
         let params = Params::default();
         let mut delay = DelayTime::new(&params);
         for _ in 0..1_000 {

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_goes_ahead_by_the_slack_and_on_with_the_others() {
+    fn a_flow_runs_ahead_by_at_most_the_slack() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn alone_it_is_never_in_the_lead() {
+    fn a_lone_flow_is_never_ahead() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 1);
         let mut a = begin(&time);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_nothing_to_send_saves_the_slack_and_no_more() {
+    fn an_idle_flow_falls_behind_by_at_most_the_slack() {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 1);
         let mut a = begin(&time);

@@ -34,7 +34,7 @@ fn an_acknowledgment_releases_the_copy_and_tells_the_round_trip_time() {
 }
 
 #[test]
-fn what_has_been_sent_twice_measures_nothing() {
+fn a_retransmitted_segment_gives_no_rtt_sample() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     let first = data(100, 1, 16).packet();
     pass(&mut cache, 0, &first);
@@ -98,7 +98,7 @@ fn without_regeneration_it_passes() {
 }
 
 #[test]
-fn early_if_nothing_was_heard_else_in_the_last_third() {
+fn the_timeout_is_early_on_a_quiet_channel_and_late_on_a_busy_one() {
     let params = Params {
         by_activity: true,
         ..Params::default()
@@ -142,7 +142,7 @@ fn of_several_under_way_the_oldest_is_kept() {
 }
 
 #[test]
-fn no_copy_of_what_comes_behind_a_gap_or_again() {
+fn segments_beyond_a_gap_and_retransmissions_are_not_cached() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     pass(&mut cache, 0, &data(100, 1, 16).packet());
     pass(&mut cache, 10, &ack(1, 116).packet());

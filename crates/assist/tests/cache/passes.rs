@@ -19,7 +19,7 @@ fn again(change: impl FnOnce(&mut Tcp)) -> Disposition {
 }
 
 #[test]
-fn news_beside_acknowledged_data_passes() {
+fn a_retransmission_with_new_header_fields_is_forwarded() {
     assert_eq!(again(|_| {}), Disposition::Keep);
     assert_eq!(
         again(|it| it.ack = 9),
@@ -41,7 +41,7 @@ fn news_beside_acknowledged_data_passes() {
 }
 
 #[test]
-fn a_question_whether_the_peer_lives_passes() {
+fn keepalive_probes_are_forwarded() {
     let probe = |len: usize| {
         move |it: &mut Tcp| {
             it.seq = 115;
@@ -55,7 +55,7 @@ fn a_question_whether_the_peer_lives_passes() {
 /// An acknowledgment of data that did not pass here may be forged, and so may an acknowledgment
 /// whose SEQ its receiver does not accept. An acknowledgment with a wrong checksum is ignored.
 #[test]
-fn only_what_can_be_counts() {
+fn forged_or_damaged_acknowledgments_release_no_copy() {
     let lies = [(132, 1, false), (116, 1, true)];
     // Before the data that its receiver waits for, and beyond its window of 48 bytes.
     let misplaced = [0, 50, 90_000, 0x8000_0000].map(|seq| (116, seq, false));
@@ -130,7 +130,7 @@ fn a_forged_reset_or_request_ends_nothing() {
 /// accepted. With an observed handshake that scales the window, exactly the scaled range is
 /// accepted.
 #[test]
-fn a_scaled_window_counts_as_what_it_is() {
+fn the_window_scale_option_is_applied_to_the_accepted_range() {
     let reach = |scale: Option<u8>, seq: u32| {
         let mut cache = cache(Params::default(), 4, 4, 128);
         let mut syn = data(99, 0, 0);

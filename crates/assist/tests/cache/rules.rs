@@ -113,7 +113,7 @@ fn dtc_locks_a_copy_until_the_next_hop_passes_it_on() {
 }
 
 #[test]
-fn dtc_answers_a_duplicate_by_its_copy_and_not_by_a_word_to_the_sender() {
+fn dtc_answers_a_duplicate_acknowledgment_with_its_copy() {
     let mut cache = cache(Params::dtc(), 4, 4, 128);
     open(&mut cache);
     let first = data(100, 1, 16).packet();
@@ -135,7 +135,7 @@ fn dtc_answers_a_duplicate_by_its_copy_and_not_by_a_word_to_the_sender() {
 }
 
 #[test]
-fn dtc_passes_on_what_says_more_than_a_duplicate() {
+fn dtc_forwards_acknowledgments_that_are_not_pure_duplicates() {
     let asks = ack(1, 100);
     let more = |change: fn(&mut Tcp)| {
         let mut it = asks.clone();
@@ -199,7 +199,7 @@ fn tss_lets_a_segment_pass_when_the_one_before_it_is_at_the_next_hop() {
 }
 
 #[test]
-fn tss_hears_the_last_fragment_as_well() {
+fn tss_overhears_the_last_fragment() {
     let mut cache = cache(Params::tss(), 4, 4, 400);
     open(&mut cache);
     let long = data(100, 1, 200);
@@ -262,7 +262,7 @@ fn tss_sends_its_copy_in_the_place_of_a_retransmission() {
 }
 
 #[test]
-fn tss_repeats_an_acknowledgment_that_nothing_comes_of_once() {
+fn tss_repeats_an_acknowledgment_without_effect_once() {
     let params = Params {
         holds_back: false,
         ..Params::tss()

@@ -111,7 +111,7 @@ impl Known {
 
 proptest! {
     #[test]
-    fn nothing_is_invented(
+    fn every_sent_packet_was_received_before(
         course in prop::collection::vec(happens(), 1..120),
         params in rules(),
     ) {
@@ -184,7 +184,7 @@ proptest! {
     /// The packets of a direction leave in the order of their arrival, except for copies. The
     /// packets of the test differ, so the test can recognise each one.
     #[test]
-    fn nothing_is_overtaken(
+    fn packets_of_a_direction_keep_their_order(
         course in prop::collection::vec(happens(), 1..120),
         params in rules(),
     ) {

@@ -38,7 +38,7 @@ fn bytes(from: u8, count: u8) -> Vec<u8> {
 }
 
 #[test]
-fn what_is_longer_than_the_window_waits_and_goes_on_in_full_pieces() {
+fn data_beyond_the_window_leaves_later_in_full_pieces() {
     let mut engine = engine(2, 160);
     open(&mut engine);
     let data = down((DOWN, UP), ACK | PSH).payload(&bytes(0, 100));
@@ -67,7 +67,7 @@ fn what_is_longer_than_the_window_waits_and_goes_on_in_full_pieces() {
 }
 
 #[test]
-fn what_is_sent_again_goes_on_again_and_its_fin_with_it() {
+fn a_retransmission_is_forwarded_again_with_its_fin() {
     let mut engine = engine(1, 160);
     open(&mut engine);
     let data = down((DOWN, UP), FIN | ACK).payload(&bytes(0, 50));
@@ -87,7 +87,7 @@ fn what_is_sent_again_goes_on_again_and_its_fin_with_it() {
 }
 
 #[test]
-fn a_closed_window_is_told_and_probed() {
+fn a_closed_window_is_reported_and_probed() {
     let mut engine = engine(1, 160);
     open(&mut engine);
     let data = down((DOWN, UP), ACK).payload(&bytes(0, 100));
@@ -132,7 +132,7 @@ fn an_acknowledgment_does_not_wait_with_data() {
 }
 
 #[test]
-fn a_segment_that_is_alone_goes_on_in_halves_and_is_acknowledged_once() {
+fn a_lone_segment_is_split_in_halves_and_acknowledged_once() {
     let mut engine = engine(1, 160);
     open(&mut engine);
     let data = up((UP, DOWN), ACK | PSH).payload(&bytes(0, 39));
@@ -154,7 +154,7 @@ fn a_segment_that_is_alone_goes_on_in_halves_and_is_acknowledged_once() {
 }
 
 #[test]
-fn a_connection_that_the_node_opens_is_spared_as_well() {
+fn connections_opened_by_the_node_are_assisted() {
     let mut engine = engine(1, 160);
     let syn = up((UP - 1, 0), SYN);
     assert_eq!(crosses(&mut engine, NOW, &syn), [syn.clone().window(160)]);
@@ -175,7 +175,7 @@ fn a_connection_that_the_node_opens_is_spared_as_well() {
 }
 
 #[test]
-fn who_offers_more_is_left_alone() {
+fn nodes_with_larger_windows_or_options_are_not_assisted() {
     let stamps = [8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
     for syn in [
         up((7, 0), SYN).window(1_848).options(&[2, 4, 1, 206]),
@@ -199,7 +199,7 @@ fn who_offers_more_is_left_alone() {
 }
 
 #[test]
-fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
+fn unknown_segments_end_the_assistance_and_damaged_ones_are_dropped() {
     for odd in [
         down((DOWN, UP), ACK).payload(b"a").options(&[1, 1, 1, 1]),
         down((DOWN, UP), ACK | URG).payload(b"a"),
@@ -234,13 +234,13 @@ fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
 }
 
 #[test]
-fn a_connection_takes_little_beside_its_room() {
+fn a_flow_slot_takes_at_most_112_bytes() {
     let bytes = size_of::<redpoll_assist::spare::FlowSlot>();
     assert!(bytes <= 112, "{bytes}");
 }
 
 #[test]
-fn the_connection_that_was_idle_for_longest_goes() {
+fn the_longest_idle_connection_is_evicted() {
     let mut engine = engine(3, 160);
     for (node, second) in [(1, 1), (2, 2), (3, 3)] {
         let syn = Tcp::new(node, Mesh, (7, 0), SYN);

@@ -219,7 +219,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// The second half of a segment is lost, and the node's retransmission, together with the
 /// segment before, ends at its middle: its acknowledgment is not that of a first half.
 #[test]
-fn what_is_sent_again_may_end_where_a_segment_was_cut() {
+fn a_retransmission_may_end_at_the_middle_of_a_split_segment() {
     let mut net = Net::open(1, 200, vec![2, 2, 2, 0, 2, 1, 0, 0, 0]);
     net.write(Mesh, 20);
     net.write(Mesh, 37);
@@ -268,7 +268,7 @@ proptest! {
     /// Arbitrary fields in any order: only data that an end acknowledged are acknowledged, and
     /// no more bytes leave than came.
     #[test]
-    fn ends_that_lie_harm_nobody_else(
+    fn false_fields_acknowledge_no_undelivered_data(
         lies in prop::collection::vec(
             (any::<bool>(), 1u8..4, any::<u32>(), 0u32..600, 0u8..64, any::<u16>(), 0usize..300, any::<bool>()),
             1..300,
@@ -295,7 +295,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_do_no_harm(packets in prop::collection::vec(
+    fn arbitrary_bytes_pass_unchanged_or_are_dropped(packets in prop::collection::vec(
         (any::<bool>(), prop::collection::vec(any::<u8>(), 0..200)), 1..50,
     )) {
         let mut engine = engine(1, 160);

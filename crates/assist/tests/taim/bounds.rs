@@ -94,7 +94,7 @@ fn too_many_packets_of_a_flow_push_its_own_first_one_out() {
 }
 
 #[test]
-fn too_many_packets_in_all_push_out_the_one_whose_turn_it_is() {
+fn a_full_queue_releases_the_next_packet_at_once() {
     let mut engine = engine(Params::default(), 8, 2);
     let mut conns = [Conn::of(1), Conn::of(2), Conn::of(3)];
     for conn in &mut conns {
@@ -107,7 +107,7 @@ fn too_many_packets_in_all_push_out_the_one_whose_turn_it_is() {
 }
 
 #[test]
-fn nothing_waits_longer_than_it_is_allowed_to() {
+fn no_packet_waits_longer_than_max_wait() {
     let params = Params {
         initial_delay: Duration::from_secs(5),
         max_wait: Some(Duration::from_millis(200)),

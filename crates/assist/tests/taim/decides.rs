@@ -27,7 +27,7 @@ fn after(minutes: u64, lens: [usize; 2]) -> u64 {
 }
 
 #[test]
-fn it_grows_while_one_flow_has_more_than_twice_as_much_and_else_falls() {
+fn the_delay_grows_while_one_flow_has_more_than_twice_the_throughput() {
     assert_eq!(after(1, [100, 10]), 51_000);
     assert_eq!(after(2, [100, 10]), 52_020);
     assert_eq!(after(1, [100, 60]), 47_500);
@@ -35,7 +35,7 @@ fn it_grows_while_one_flow_has_more_than_twice_as_much_and_else_falls() {
 }
 
 #[test]
-fn a_flow_that_has_said_nothing_for_three_minutes_does_not_count() {
+fn flows_idle_for_three_minutes_are_not_counted() {
     let mut engine = engine(Params::default(), 16, 64);
     let mut conns = [Conn::of(1), Conn::of(2), Conn::of(3)];
     for conn in &mut conns {

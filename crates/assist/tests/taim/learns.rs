@@ -34,7 +34,7 @@ fn the_round_trip_is_both_ways_from_the_border_together() {
 }
 
 #[test]
-fn one_segment_at_a_time_upwards_tells_the_way_to_the_node() {
+fn single_upstream_segments_measure_the_round_trip_to_the_node() {
     let mut engine = engine(Params::default(), 16, 16);
     let mut conn = Conn::of(1);
     conn.open(&mut engine, ms(0));
@@ -98,7 +98,7 @@ fn throughput_is_new_bytes_a_second_of_whole_periods_smoothed() {
 }
 
 #[test]
-fn numbers_that_lie_teach_nothing_and_the_true_ones_go_on() {
+fn false_sequence_numbers_do_not_change_the_estimates() {
     let mut engine = engine(Params::default(), 16, 16);
     let mut conn = Conn::of(1);
     conn.open(&mut engine, ms(0));
@@ -127,7 +127,7 @@ fn numbers_that_lie_teach_nothing_and_the_true_ones_go_on() {
 }
 
 #[test]
-fn a_gap_in_what_was_seen_is_believed_once_it_goes_on() {
+fn a_jump_of_sequence_numbers_is_accepted_once_it_persists() {
     let mut engine = engine(Params::default(), 16, 16);
     let mut conn = Conn::of(1);
     conn.open(&mut engine, ms(0));

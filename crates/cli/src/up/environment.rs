@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_can_be_read() {
+    fn a_written_environment_is_parsed_back() {
         let told = Environment {
             way: Way::Namespace,
             host: "fd00::1".parse().unwrap(),

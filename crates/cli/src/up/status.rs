@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_says_how_long_and_how_much() {
+    fn the_status_line_shows_time_connections_and_packets() {
         let mut facts = Facts {
             now: Instant::from_millis(3_723_456),
             connections: 2,

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn other_sequences_are_none() {
+    fn malformed_lists_of_missing_blocks_are_refused() {
         for bytes in [
             &[][..],
             &[5, 4],

@@ -213,7 +213,7 @@ mod tests {
     use crate::page::colours::Look;
 
     #[test]
-    fn what_lies_in_one_pixel_keeps_its_extremes_and_gaps() {
+    fn points_of_one_pixel_keep_their_extremes_and_gaps() {
         let heights = (0..1_000).map(|n| (f64::from(n) / 10_000.0, Some(f64::from(n % 7))));
         let mut points: Vec<_> = heights.collect();
         points.push((0.1, None));

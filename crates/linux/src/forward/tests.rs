@@ -296,7 +296,7 @@ fn without_room_in_the_border_router_the_host_waits() {
 
 /// Five connections to a node that does not answer, and one to another node that answers.
 #[test]
-fn handshakes_with_a_silent_node_wait_for_one_another_and_for_nobody_else() {
+fn handshakes_with_a_silent_node_delay_no_other_node() {
     let (mut forwarder, first) = start();
     let port = first.peer_addr().unwrap().port();
     let silent: Vec<TcpStream> = (0..4)

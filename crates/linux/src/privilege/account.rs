@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_root_nobody_is_found() {
+    fn account_find_requires_root() {
         if !geteuid().is_root() {
             let error = Account::find("nobody").unwrap_err();
             assert!(matches!(error, AccountError::NotRoot), "{error}");

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_received_frame_may_say_little_of_itself() {
+    fn metadata_of_a_received_frame_may_be_missing() {
         let whole = [
             5, 0, 1, 2, 3, 0xaa, 0xbb, 0xc4, 0x80, 0x10, 0, 10, 0, 26, 200, 0, 0, 0, 0, 0, 0, 0, 0,
         ];

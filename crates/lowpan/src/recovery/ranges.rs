@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn one_too_many_changes_nothing() {
+    fn a_range_beyond_the_table_is_refused_without_a_change() {
         let mut seen = Ranges::default();
         for i in 0..RANGES as u16 {
             assert!(seen.insert(20 * i, 20 * i + 10));

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_parameters_are_tamed() {
+    fn extreme_csma_parameters_are_limited() {
         let config = MacConfig {
             min_be: 200,
             max_be: 200,

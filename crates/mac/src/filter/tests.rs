@@ -106,7 +106,7 @@ fn a_node_without_a_short_address_still_hears_broadcasts() {
 }
 
 #[test]
-fn what_arrives_and_is_no_use() {
+fn useless_frames_have_their_reason() {
     let useless = |why| FilterResult::Useless {
         why,
         acknowledge: true,

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_used_before_it_is_stored() {
+    fn no_counter_is_used_before_it_is_stored() {
         let mut counter = FrameCounter::new(0, 100);
         assert_eq!(counter.take(), Err(NoCounter::NotStored));
         assert!(counter.waits());

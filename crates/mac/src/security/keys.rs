@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_come_and_go_beside_the_one_in_use() {
+    fn keys_are_added_and_removed_beside_the_one_in_use() {
         let mut keys = Keys::new(Key::new(1, [1; 16]));
         assert_eq!(keys.add(Key::new(1, [1; 16])), Ok(()));
         assert_eq!(keys.add(Key::new(1, [9; 16])), Err(KeyError::Taken));
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_printed_has_no_key() {
+    fn the_debug_output_of_keys_omits_the_key() {
         let text = std::format!("{:?}", Keys::new(Key::new(7, [0xab; 16])));
         assert!(text.contains("Key(7)"), "{text}");
         assert!(!text.contains("171") && !text.contains("ab"), "{text}");

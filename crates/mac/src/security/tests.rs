@@ -252,7 +252,7 @@ fn frames_are_refused_by_name() {
 
 /// A rejected frame does not change the counter, so an attacker cannot block a neighbour.
 #[test]
-fn what_is_not_authentic_leaves_no_trace() {
+fn a_frame_without_authentication_changes_no_counter() {
     let key = Key::new(1, KEY);
     let level = SecurityLevel::EncMic32;
     let mut receiver = node(level, key, eui64(0x22), 0);

@@ -88,7 +88,7 @@ fn what_is_left_at_the_end_is_an_error() {
 }
 
 #[test]
-fn calls_that_wait_must_say_so_and_return_in_time() {
+fn blocking_calls_need_a_range_and_return_within_it() {
     let read = "+.1...+.1 read(4, ..., 100) = 50";
     spoiled(read, "+.1...+.2 read(4, ..., 100) = 50", 14, "returns at");
     spoiled(

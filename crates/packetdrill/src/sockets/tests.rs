@@ -139,7 +139,7 @@ fn options_before_the_node_begins() {
 }
 
 #[test]
-fn to_close_while_connecting_is_silent() {
+fn close_while_connecting_sends_no_segment() {
     let mut sockets = sockets(1);
     assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
     assert!(sockets.next_packet().is_some());

@@ -24,7 +24,7 @@ fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
 /// cxmac.c, send_packet: the processor waits for the neighbour's wake-up with the radio off, and
 /// switches the radio on for the first strobe.
 #[test]
-fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
+fn cx_mac_waits_for_a_wake_up_with_the_radio_off() {
     let config = DutyConfig::of(Method::CxMac, Release::Contiki25);
     let mut duty = Duty::new(config, &mut Rng::new(1));
     let target = Target {

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_that_was_none_leaves_no_trace() {
+    fn an_undone_loss_restores_the_curve() {
         let mut cc = chosen(CongestionChoice::Cubic);
         cc.on_loss(&flow(10 * MSS));
         cc.on_undone(10 * MSS, 0, &flow(10 * MSS));

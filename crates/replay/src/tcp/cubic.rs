@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gets_less_leaves_room() {
+    fn fast_convergence_lowers_w_max() {
         let mut cubic = Cubic::default();
         cubic.on_loss(100 * MSS, 100 * MSS);
         cubic.on_loss(80 * MSS, 80 * MSS);

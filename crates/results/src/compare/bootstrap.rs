@@ -139,14 +139,14 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_differ_is_rarely_said_to() {
+    fn equal_samples_rarely_count_as_different() {
         for n in [3, 5, 20] {
             assert!(wrong(n) <= 11, "{n}: {}", wrong(n));
         }
     }
 
     #[test]
-    fn what_differs_is_found() {
+    fn different_samples_are_found_different() {
         let mut rng = Rng::named(7, "samples");
         let a = sample(&mut rng, 10);
         let b: Vec<f64> = sample(&mut rng, 10).iter().map(|it| 1.5 * it).collect();
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn one_value_tells_nothing_and_zeros_have_no_ratio() {
+    fn one_value_has_no_difference_and_zeros_have_no_ratio() {
         assert_eq!(difference(&[1.0], &[2.0, 3.0]), None);
         let found = difference(&[0.0, 0.0], &[2.0, 3.0]).unwrap();
         assert_eq!(found.ratio, None);

@@ -205,7 +205,7 @@ mod tests {
     use super::{png, standalone};
 
     #[test]
-    fn what_stands_alone_has_no_letters_and_no_names_of_colours_left_and_is_an_image() {
+    fn a_standalone_picture_has_no_fonts_or_colour_names_and_renders() {
         let line = Line {
             name: "µ & <ö>".to_owned(),
             look: Look::nth(1, 0),

@@ -197,7 +197,7 @@ fn data_of_the_peer_count_as_duplicates() {
 }
 
 #[test]
-fn what_was_never_sent_can_be_acknowledged() {
+fn stock_blip_accepts_acknowledgments_of_unsent_data() {
     for (corrections, left) in [
         (Corrections::NONE, 0),
         (only(|c| c.acknowledgments = true), 10),
@@ -211,7 +211,7 @@ fn what_was_never_sent_can_be_acknowledged() {
 }
 
 #[test]
-fn what_is_far_away_is_reset() {
+fn stock_blip_resets_segments_outside_the_window() {
     let reset = Flags::RST.with(Flags::ACK);
     for (corrections, flags) in [
         (Corrections::NONE, reset),
@@ -358,7 +358,7 @@ mod beside_the_original {
     }
 
     #[test]
-    fn nothing_is_said_to_the_first_acknowledgment() {
+    fn the_first_acknowledgment_is_not_answered() {
         let mut peer = Peer::connected(Corrections::NONE);
         peer.write(10);
         peer.tick();

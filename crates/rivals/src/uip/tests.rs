@@ -174,7 +174,7 @@ fn a_window_that_the_application_does_not_read_closes_and_opens_again() {
 }
 
 #[test]
-fn a_reset_is_believed_wherever_it_is() {
+fn a_reset_with_any_sequence_number_closes_the_connection() {
     let mut peer = Peer::accepted();
     let base = peer.base;
     peer.input(&segment(Flags::RST, 5_000_000, base, &[]));
@@ -182,7 +182,7 @@ fn a_reset_is_believed_wherever_it_is() {
 }
 
 #[test]
-fn nobody_answers_for_122_and_a_half_seconds_and_the_connection_is_reset() {
+fn without_an_answer_the_connection_is_reset_after_122_5_s() {
     let mut peer = Peer::accepted();
     peer.write(10);
     assert_eq!(peer.said(), [(100, 0, 10)]);

@@ -330,7 +330,7 @@ fn hidden_terminals_collide() {
 /// Checks that overhearing nodes get indications of frames for other nodes and of damaged frames,
 /// without acknowledgments. Other nodes get none.
 #[test]
-fn who_wants_to_know_is_told_of_every_frame() {
+fn overhearing_nodes_get_every_frame() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
         config.max_frame_retries = 0;
     });

@@ -12,7 +12,7 @@ fn world(name: &str) -> World {
 }
 
 #[test]
-fn to_look_changes_nothing() {
+fn observing_a_run_does_not_change_it() {
     let run = |looks: bool| {
         let mut world = world("line-2");
         for second in 1..=5 {
@@ -31,7 +31,7 @@ fn to_look_changes_nothing() {
 }
 
 #[test]
-fn each_frame_is_written_down_with_what_became_of_it() {
+fn each_frame_is_recorded_with_its_outcome() {
     let mut world = world("line-3");
     world.set_live(true);
     world.run_until(Instant::from_millis(3_000));
@@ -58,7 +58,7 @@ fn each_frame_is_written_down_with_what_became_of_it() {
 }
 
 #[test]
-fn what_nobody_takes_has_a_bound() {
+fn unread_recordings_are_bounded() {
     let mut world = world("grid-30");
     world.set_live(true);
     world.run_until(Instant::from_millis(60_000));
@@ -120,7 +120,7 @@ mod commands {
     }
 
     #[test]
-    fn a_node_that_is_moved_away_hears_nobody_and_again_when_it_is_back() {
+    fn a_node_moved_out_of_range_loses_and_regains_its_links() {
         for (scenario, sender) in [("line-3", 3), ("testbed-3", 7)] {
             let mut world = world(scenario);
             until(&mut world, 5);

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_long_settled_is_only_counted() {
+    fn old_datagrams_are_only_counted() {
         let at = |seq: u32| Instant::from_millis(seq.into());
         let mut datagrams = Datagrams::default();
         for seq in 0..200_000 {

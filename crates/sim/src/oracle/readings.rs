@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_tells_is_lost_once_it_is_older_than_any_was() {
+    fn a_reading_is_lost_once_older_than_any_delivered_one() {
         let mut readings = readings(false);
         let message = [&[0, 0][..], &reading(1)].concat();
         readings.message(at(3), &message, content).unwrap();
@@ -405,7 +405,7 @@ mod tests {
 
     /// Checks that a sensor needs no more memory for weeks than for a day.
     #[test]
-    fn what_is_long_settled_is_only_counted() {
+    fn old_readings_are_only_counted() {
         let mut readings = readings(true);
         for number in 4..200_000 {
             assert_eq!(readings.made(at(number.into())), number);

@@ -28,7 +28,7 @@ fn bytes_in_order_satisfy_it() {
 }
 
 #[test]
-fn what_must_not_happen_is_named() {
+fn violations_are_named_with_time_and_flow() {
     let (mut oracle, id) = oracle();
     oracle.sent(id, at(1), b"hello");
     oracle.received(id, at(10), b"hexlo");
@@ -197,7 +197,7 @@ fn segments_under_way_are_not_lost() {
 /// Checks that repeated statistics are ignored: a receiver that has not noticed its peer's failure
 /// repeats them.
 #[test]
-fn what_earlier_connections_say_is_not_heard() {
+fn statistics_of_earlier_connections_are_ignored() {
     let (mut oracle, sender, receiver) = watched(10_000);
     oracle.observe(&receiver, at(1), &received(6));
     oracle.observe(&sender, at(1), &sent(10));
@@ -207,7 +207,7 @@ fn what_earlier_connections_say_is_not_heard() {
 }
 
 #[test]
-fn a_restart_forgives_what_was_on_its_way() {
+fn a_restart_excuses_data_in_transit() {
     let (mut oracle, id) = oracle();
     oracle.sent(id, at(1), b"lost");
     oracle.restart(id);

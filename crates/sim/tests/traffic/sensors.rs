@@ -102,7 +102,7 @@ fn batches_wait_until_they_are_full() {
 /// Checks a far end that is off for a minute: a reliable transport loses the readings that the
 /// queue cannot hold, an unreliable one loses all.
 #[test]
-fn queues_bridge_an_outage_as_long_as_they_last() {
+fn a_queue_keeps_as_many_readings_of_an_outage_as_it_holds() {
     let outage = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\
                   from = \"100 s\"\nuntil = \"160 s\"";
     for transport in ["tcp", "coap", "cocoa", "ideal"] {
@@ -143,7 +143,7 @@ fn the_message_under_way_is_not_in_the_queue() {
 /// Checks that once there is a batch, the queue is emptied, including the readings created
 /// meanwhile.
 #[test]
-fn a_batch_takes_with_it_what_is_made_meanwhile() {
+fn a_batch_includes_readings_created_meanwhile() {
     // One message with a reading is sent each second, and one reading is created every two seconds.
     let slow = "batch = 10\nmessage = \"50 B\"\nspacing = \"1 s\"";
     let figures = readings("unreliable", slow, 400);

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn who_asks_and_is_registered_is_a_child_until_the_registration_ends() {
+    fn a_registered_node_that_polls_is_a_child_until_its_registration_ends() {
         let mut children = Children::default();
         let nine = Address::Short(9);
         children.on_tenure(at(1), tenure(9, at(1) + HOUR));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_request_counts_no_more_and_impossible_addresses_never() {
+    fn old_requests_and_invalid_addresses_make_no_child() {
         let mut children = Children::default();
         children.on_request(at(0), Address::Short(9));
         children.on_tenure(at(60), tenure(9, at(60) + HOUR));
@@ -234,7 +234,7 @@ mod tests {
 
     /// Requests in the names of hosts that never sleep leave room for leaves.
     #[test]
-    fn who_is_awake_makes_way() {
+    fn awake_hosts_are_replaced_by_leaves() {
         let mut children = Children::default();
         for short in 1..=8 {
             let link = Address::Short(short);
@@ -253,7 +253,7 @@ mod tests {
 
     /// A ninth child must not replace another, which would then miss its frames.
     #[test]
-    fn with_all_places_taken_one_more_is_refused() {
+    fn a_ninth_child_is_refused() {
         let mut children = Children::default();
         for short in 1..=9 {
             let link = Address::Short(short);

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn the_base_policy_sleeps_through() {
+    fn the_base_policy_polls_only_at_the_base_interval() {
         assert_eq!(
             requests(&mut poll(PollPolicy::Base), 10_000, 250),
             [239_000]
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn learned_polls_come_when_the_answer_does() {
+    fn learned_polls_match_the_time_of_the_answer() {
         let mut poll = poll(PollPolicy::Learned);
         let mut last = std::vec::Vec::new();
         for round in 1..40 {
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longer_the_answer_is_overdue_the_rarer_the_requests() {
+    fn data_requests_become_rarer_while_the_answer_is_overdue() {
         let mut poll = poll(PollPolicy::Learned);
         for round in 1..20 {
             requests(&mut poll, round * 10_000, 150);
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_met_something_is_made_again_soon_if_an_answer_is_expected() {
+    fn a_successful_poll_is_repeated_soon_if_an_answer_is_expected() {
         let interval = Duration::from_millis(100);
         for (policy, pauses_ms) in [
             (PollPolicy::Fixed { interval }, [100, 1_000]),
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_promises_are_followed_up_five_times() {
+    fn a_pending_bit_without_a_frame_is_followed_by_five_polls() {
         let mut poll = poll(PollPolicy::Learned);
         for _ in 0..5 {
             poll.on_answer(at(1_000), true);
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_that_only_promises_is_asked_less_and_less() {
+    fn a_parent_with_empty_pending_bits_is_polled_ever_less() {
         let mut poll = poll(PollPolicy::Learned);
         let mut pauses = std::vec::Vec::new();
         let mut now = at(0);

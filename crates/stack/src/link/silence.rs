@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_end_of_a_handshake_is_in_doubt_for_a_while() {
+    fn the_last_segment_of_a_handshake_is_unconfirmed_for_a_limited_time() {
         let mut doubt = Doubt::default();
         let at = |s: u64| Instant::from_millis(s * 1_000);
         assert!(!doubt.expects(at(1), false));
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_silence_calls_for_a_registration_now_and_then() {
+    fn a_long_silence_triggers_registrations_at_intervals() {
         let mut silence = Silence::default();
         let at = Instant::from_millis;
         let mut called = std::vec::Vec::new();

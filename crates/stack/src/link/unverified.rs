@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn who_acknowledges_is_proven_and_the_oldest_is_forgotten() {
+    fn a_neighbour_that_acknowledges_is_proven_and_the_oldest_is_evicted() {
         let mut unverified = Unverified::new();
         for short in 0..8 {
             unverified.on_frame(at(0), Address::Short(short), true);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn who_did_not_answer_is_not_tried_again_for_a_while() {
+    fn a_silent_neighbour_is_not_tried_again_for_a_limited_time() {
         let mut unverified = Unverified::new();
         let nine = Address::Short(9);
         assert!(unverified.admit(at(0), nine));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn that_somebody_did_not_answer_is_said_once() {
+    fn the_silence_of_a_neighbour_is_reported_once() {
         let mut unverified = Unverified::new();
         let nine = Address::Short(9);
         for from in [0, 10, 100_000] {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn packets_to_strangers_are_a_burst_and_then_one_in_two_seconds() {
+    fn packets_to_unverified_neighbours_are_a_burst_and_then_one_in_two_seconds() {
         let mut unverified = Unverified::new();
         let admitted = |unverified: &mut Unverified, from: u64| {
             let asked = (from..from + 20_000).step_by(10);

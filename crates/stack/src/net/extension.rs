@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_nothing_that_we_have() {
+    fn the_walk_stops_at_a_fragment_header() {
         let upper = walk(44, &[6, 0, 0, 1, 0, 0, 0, 7], false).unwrap();
         assert_eq!((upper.protocol, upper.pointer), (44, 6));
     }

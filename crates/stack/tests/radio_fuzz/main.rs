@@ -37,7 +37,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn whatever_the_radio_does() {
+fn arbitrary_radio_events_keep_the_invariants() {
     let steps = number("REDPOLL_FUZZ_STEPS", 200_000);
     let first = number("REDPOLL_FUZZ_SEED", 1);
     let rounds = steps.div_ceil(ROUND);

@@ -46,7 +46,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[test]
-fn two_nodes_for_years() {
+fn connections_over_years_leave_no_state() {
     let cycles = number("REDPOLL_SOAK_CYCLES", 20_000);
     let seed = number("REDPOLL_SOAK_SEED", 1);
     let again = format!(

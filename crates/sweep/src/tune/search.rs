@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_is_missed_by_as_little_as_possible() {
+    fn an_unreachable_limit_is_missed_by_the_least() {
         let (found, _) = searched(0.5, &EFFORT);
         let (best, standing) = &found.ranked[0];
         assert_eq!(best.values[0], "1 s");
@@ -342,7 +342,7 @@ mod tests {
     /// The current is halved for intervals of 12 to 12.8 s. These are between 10 s, a point of the
     /// grid, and 17.8 s, half a step away, which is otherwise best.
     #[test]
-    fn a_dent_between_neighbours_is_found() {
+    fn a_minimum_between_grid_points_is_found() {
         fn interval(point: &Point) -> f64 {
             point.values[0].split(' ').next().unwrap().parse().unwrap()
         }

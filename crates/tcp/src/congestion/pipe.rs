@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_counts_up_to_the_last_byte_of_it() {
+    fn the_largest_flight_counts_until_its_last_byte() {
         let mut pipe = Pipe::default();
         for left in [300, 200, 100, 0] {
             assert_eq!(pipe.on_ack(100, left + 100, left), 400);

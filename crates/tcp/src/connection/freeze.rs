@@ -350,7 +350,7 @@ mod tests {
     /// Restores random bytes with a valid checksum: no panic, no overflow, no endless stream of
     /// segments.
     #[test]
-    fn whatever_is_thawed_does_no_harm() {
+    fn arbitrary_frozen_bytes_cause_no_panic() {
         let mut rng = Rng::new(9);
         let mut thawed = 0;
         for _ in 0..20_000 {

@@ -227,7 +227,7 @@ mod tests {
 
     /// RFC 6582 §6: `recover` must not fall behind by half the sequence space.
     #[test]
-    fn gigabytes_later_a_loss_is_still_news() {
+    fn a_loss_after_gigabytes_starts_a_recovery() {
         let mut episode = Episode::default();
         for _ in 0..10 {
             episode.on_advance(1 << 29);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn acknowledgments_explain_duplicates() {
+    fn acknowledged_bytes_are_subtracted_from_duplicates() {
         let mut episode = Episode::default();
         for _ in 0..4 {
             episode.on_dup_ack();

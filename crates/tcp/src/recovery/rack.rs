@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn in_recovery_there_is_no_patience_unless_reordering_was_seen() {
+    fn in_recovery_the_reordering_window_is_zero_without_reordering() {
         let mut rig = Rig::new(3);
         rig.sack(2, 120);
         assert_eq!(rig.detect(120, true).bytes, 200);

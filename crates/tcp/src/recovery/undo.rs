@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_echo_of_an_earlier_segment_tells() {
+    fn an_earlier_timestamp_echo_reveals_a_spurious_retransmission() {
         let sent = 1 << 20;
         let later = sent + 120_000;
         for (echo, spurious) in [
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_new_report_of_one_segment_does_not_count() {
+    fn only_new_reports_of_one_segment_count_for_undo() {
         let mut undo = Undo::begin(UNA, 1000, 5000);
         undo.on_retransmission(200, 0);
         assert!(!undo.on_dsack(block(0, 100), 100));

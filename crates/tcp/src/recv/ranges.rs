@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn absorbing_reaches_over_ranges_that_follow() {
+    fn absorbing_includes_the_adjacent_ranges() {
         let mut ranges = of(&[(10, 20), (30, 40)]);
         assert_eq!(ranges.absorb(5), 5);
         assert_eq!(listed(&ranges), [(25, 35), (5, 15)]);

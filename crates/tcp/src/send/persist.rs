@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_silence_ends_it() {
+    fn only_unanswered_probes_end_the_connection() {
         let mut persist = Persist::default();
         for _ in 0..3 {
             assert!(persist.on_timeout(3));

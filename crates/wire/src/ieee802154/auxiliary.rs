@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_thread_sends_has_six_bytes() {
+    fn the_auxiliary_header_of_thread_has_six_bytes() {
         let header = AuxiliaryHeader {
             level: SecurityLevel::EncMic32,
             key: KeyIdentifier::Index(1),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn what_authenticates_nothing_is_refused() {
+    fn levels_without_authentication_are_refused() {
         let parse = |control| AuxiliaryHeader::parse(&[control, 0, 0, 0, 0, 0]).map(|_| ());
         for level in [0, 4] {
             assert_eq!(parse(0x08 | level), Err(Error::Unsupported));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_satisfies_what_has_no_more() {
+    fn a_level_satisfies_equal_and_weaker_levels() {
         use SecurityLevel::*;
         assert!(EncMic64.satisfies(EncMic32) && EncMic32.satisfies(Mic32));
         assert!(!Mic128.satisfies(EncMic32) && !EncMic32.satisfies(EncMic64));

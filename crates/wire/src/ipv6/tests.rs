@@ -25,7 +25,7 @@ fn the_first_word_is_version_class_and_flow() {
 }
 
 #[test]
-fn parse_cuts_at_the_payload_length_and_wants_all_of_it() {
+fn parse_uses_the_payload_length_and_needs_all_bytes() {
     let bytes = packet();
     let mut longer = bytes.to_vec();
     longer.extend([0xee; 3]);

@@ -86,7 +86,7 @@ mod tests {
 
     /// A subscriber that is silent is not sent away for it (OASIS MQTT 3.1.1, section 3.1.2.10).
     #[test]
-    fn the_broker_is_promised_no_signs_of_life() {
+    fn the_subscriber_connects_without_keep_alive() {
         let listener = TcpListener::bind("[::1]:0").unwrap();
         let SocketAddr::V6(address) = listener.local_addr().unwrap() else {
             panic!("it listens on an address of IPv6");

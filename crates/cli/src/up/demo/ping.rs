@@ -56,7 +56,7 @@ fn least_mean_most(figures: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_deviation_is_left_out() {
+    fn the_ping_deviation_is_omitted() {
         assert_eq!(
             super::least_mean_most("71.2/80.0/90.1/7.0 ms"),
             "71.2/80.0/90.1 ms"

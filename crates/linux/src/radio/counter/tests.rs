@@ -61,7 +61,7 @@ fn run(
 }
 
 #[test]
-fn a_disk_that_was_full_once_silences_nobody_for_ever() {
+fn a_node_sends_again_once_a_full_disk_has_room() {
     let (store, is_full, held) = disk();
     let (mut keeper, mut security) = (Keeper::new(store), security());
     is_full.set(true);
@@ -81,7 +81,7 @@ fn a_disk_that_was_full_once_silences_nobody_for_ever() {
 }
 
 #[test]
-fn what_is_never_stored_is_never_used() {
+fn counters_that_were_not_stored_are_not_used() {
     let (store, is_full, _) = disk();
     let (mut keeper, mut security) = (Keeper::new(store), security());
     is_full.set(true);
@@ -91,7 +91,7 @@ fn what_is_never_stored_is_never_used() {
 }
 
 #[test]
-fn without_failures_nothing_is_said() {
+fn without_failures_the_keeper_prints_no_message() {
     let (store, _, held) = disk();
     let (mut keeper, mut security) = (Keeper::new(store), security());
     assert_eq!(run(&mut keeper, &mut security, 0..10), "");

@@ -149,7 +149,7 @@ fn a_promised_frame_follows_at_once_from_2_6_on() {
 /// Checks a neighbour that has disappeared: after STROBE_TIME of copies and the layer's
 /// transmissions, the frame is dropped.
 #[test]
-fn nobody_there_is_told_after_five_transmissions() {
+fn a_missing_neighbour_fails_after_five_transmissions() {
     for (method, release) in METHODS {
         let (mut bench, _) = Bench::cycled(2, DutyConfig::of(method, release), 2);
         bench.run_until(Instant::from_millis(500));

@@ -70,7 +70,7 @@ fn a_link_that_comes_or_goes_is_silent_before_and_after() {
 
 /// Checks each error's line, column, and a part of its message.
 #[test]
-fn of_a_node_too_many_the_rarest_is_named() {
+fn a_wrong_node_count_names_the_rarest_node() {
     let rows = [
         "2018-01-11T16:00:00.0,1,2,26,-60,1.0,100",
         "2018-01-11T16:00:00.0,1,2x,26,-60,1.0,100",

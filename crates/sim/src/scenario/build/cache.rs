@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn inconsistent_cache_keys_are_refused() {
         let refused = |set: &[(&str, &str)]| cache(set).unwrap_err();
         let error = refused(&[("cache.segments", "2")]);
         assert!(error.contains("has no meaning without a cache"), "{error}");

@@ -25,7 +25,7 @@ fn load(text: &str, overrides: &[(&str, &str)]) -> Result<Scenario, ScenarioErro
 }
 
 #[test]
-fn what_is_not_said_has_its_default() {
+fn missing_keys_have_their_defaults() {
     let scenario = load(SMALL, &[]).unwrap();
     assert_eq!(scenario.name, "t");
     assert_eq!(scenario.duration, Duration::from_secs(60));

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn malformed_http_requests_are_refused() {
         let wrong = |bytes: &[u8], status| {
             let parsed = parse(bytes).map(|(parsed, _)| parsed);
             assert_eq!(parsed, Some(Parsed::Wrong(status)));

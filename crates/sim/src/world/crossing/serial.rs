@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_on_the_heels_of_another_is_lost() {
+    fn a_packet_directly_after_another_is_lost() {
         let mut serial = serial();
         assert!(serial.down(AT(0), vec![0; 60]).is_some());
         // The packet begins when the line is free, 5 ms before the mote is.

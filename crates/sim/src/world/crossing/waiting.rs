@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_wait_is_not_taken() {
+    fn packets_without_room_or_address_are_refused() {
         assert!(!Waiting::new(0).push(&packet(1, 9, 1)));
         assert!(!Waiting::new(5).push(&[0x45; 60]));
     }

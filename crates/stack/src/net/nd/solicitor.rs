@@ -322,7 +322,7 @@ mod tests {
 
     /// A node that has restarted while the network has its previous registration.
     #[test]
-    fn who_is_told_that_it_is_stale_goes_on_with_a_greater_number() {
+    fn after_a_stale_status_the_node_registers_with_a_greater_number() {
         let mut cache = Neighbours::new([None; 1]);
         let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
         let (addr, eui64) = (Addr([1; 16]), [7; 8]);
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_alone_solicits_ever_more_slowly() {
+    fn a_host_without_a_router_solicits_at_growing_intervals() {
         let mut solicitor = Solicitor::new(Some(Instant::ZERO));
         let times: std::vec::Vec<u64> = run(&mut solicitor, 0, 300)
             .into_iter()
@@ -367,7 +367,7 @@ mod tests {
 
     /// RFC 7048: during an outage of one day, registrations become ever less frequent.
     #[test]
-    fn an_outage_is_met_ever_more_slowly() {
+    fn registrations_become_rarer_during_an_outage() {
         let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
         let (mut asked, mut last) = (0, 0);
         let mut longest = 0;
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_router_is_given_up_and_a_good_one_kept() {
+    fn a_silent_router_is_given_up_and_a_responding_one_kept() {
         let mut solicitor = Solicitor::new(Some(Instant::ZERO));
         run(&mut solicitor, 0, 1);
         assert!(solicitor.on_advertisement(ROUTER, Instant::from_millis(1_000)));

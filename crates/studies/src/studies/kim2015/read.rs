@@ -195,7 +195,7 @@ mod tests {
     use super::correlation;
 
     #[test]
-    fn what_goes_together_correlates() {
+    fn proportional_values_have_a_correlation_of_one() {
         let up = correlation(&[(1.0, 2.0), (2.0, 4.0), (3.0, 6.0)]).unwrap();
         let down = correlation(&[(1.0, 6.0), (2.0, 4.0), (3.0, 2.0)]).unwrap();
         assert!((up - 1.0).abs() < 1e-12 && (down + 1.0).abs() < 1e-12);

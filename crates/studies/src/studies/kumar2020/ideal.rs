@@ -25,7 +25,7 @@ mod tests {
 
     /// The range 0.63 to 0.70 % is from figure 10c and the caption of table 7.
     #[test]
-    fn it_is_the_papers() {
+    fn the_ideal_duty_cycle_is_that_of_the_paper() {
         assert!((0.63..0.65).contains(&duty_cycle(5, 0.0)));
         assert!((0.69..0.71).contains(&duty_cycle(5, 9.0)));
     }

@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "firmware/size.txt has no redpoll_tcp::Nothing")]
-    fn what_it_has_not_is_said() {
+    fn an_unknown_type_panics() {
         super::bytes("redpoll_tcp::Nothing");
     }
 }

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn minutes_count_while_none_is_done() {
+    fn minutes_are_counted_until_the_first_node_is_done() {
         let mut progress = Progress::default();
         // Ten minutes without data, then a third of the bytes each minute.
         for minute in 1..=14_u64 {

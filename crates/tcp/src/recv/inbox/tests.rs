@@ -69,7 +69,7 @@ fn text_outside_the_window_is_cut_off() {
 }
 
 #[test]
-fn nothing_comes_behind_a_fin() {
+fn text_after_the_fin_is_ignored() {
     let mut rig = Rig::new();
     rig.inbox.on_fin(rig.nxt, IRS + 3);
     rig.inbox.on_fin(rig.nxt, IRS + 9);

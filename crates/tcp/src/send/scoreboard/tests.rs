@@ -58,7 +58,7 @@ fn blocks_split_and_join() {
 }
 
 #[test]
-fn lies_change_nothing() {
+fn invalid_sack_blocks_change_nothing() {
     let mut board = sent(3);
     let before = listed(&board);
     for lie in [span(0, 301), span(400, 500), span(400, u32::MAX)] {
@@ -71,7 +71,7 @@ fn lies_change_nothing() {
 }
 
 #[test]
-fn lost_is_lost_until_it_is_sent_again() {
+fn a_lost_run_stays_lost_until_it_is_retransmitted() {
     let mut board = sent(4);
     assert_eq!(board.lose(span(100, 300)), 200);
     assert_eq!(board.lose(span(100, 300)), 0);

@@ -232,7 +232,7 @@ fn udp_is_compressed_and_its_lengths_come_back() {
 }
 
 #[test]
-fn a_udp_header_that_would_not_come_back_stays() {
+fn a_udp_header_that_is_not_reproducible_stays_uncompressed() {
     let contexts = Contexts::with_prefix(PREFIX);
     let udp = UdpHeader {
         length: 19,
@@ -287,7 +287,7 @@ fn ecn_is_read_and_marked_in_compressed_packets() {
 }
 
 #[test]
-fn what_cannot_be_expanded_says_why() {
+fn headers_that_cannot_be_expanded_return_their_error() {
     let contexts = Contexts::with_prefix(PREFIX);
     let refused = |bytes: &[u8], len| expand(bytes, &contexts, len).unwrap_err();
     assert_eq!(refused(&[0x41, 0x60], None), Error::Unsupported);

@@ -70,7 +70,7 @@ fn nodes_hang_below_their_parents_and_connections_have_their_figures() {
 }
 
 #[test]
-fn no_screen_is_too_small() {
+fn the_view_is_drawn_at_every_screen_size() {
     let (mut world, mut view) = (world(), View::of(&world()));
     seen(&mut world, &mut view, 2);
     for width in [1, 2, 10, 40, 155, 156, 300] {

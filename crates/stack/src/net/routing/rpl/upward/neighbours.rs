@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_table_keeps_who_is_near_the_root() {
+    fn a_full_table_keeps_the_neighbours_nearest_to_the_root() {
         let mut table = Candidates::new([None; 2]);
         for (link, rank) in [(1, 500), (2, 900)] {
             admit(&mut table, link, rank, None).unwrap();
@@ -339,7 +339,7 @@ mod tests {
     /// A neighbour keeps no place from others, whatever it advertises, if it has never acknowledged
     /// a frame and cannot be the parent: it is gone, has no rank, or is in another version.
     #[test]
-    fn a_neighbour_of_no_use_is_replaced_by_any_other() {
+    fn an_unusable_neighbour_is_replaced_by_any_other() {
         let spoil: [fn(&mut RplNeighbour); 3] = [
             |it| it.failures = FAILURES_MAX,
             |it| it.rank = INFINITE_RANK,
@@ -358,7 +358,7 @@ mod tests {
     /// A neighbour that acknowledges frames keeps its place as long as there is one that has never
     /// acknowledged any, however near to the root that one says it is.
     #[test]
-    fn a_neighbour_that_answers_is_replaced_last() {
+    fn a_neighbour_that_acknowledges_is_replaced_last() {
         let mut table = Candidates::new([None; 2]);
         admit(&mut table, 1, 900, None)
             .unwrap()
