@@ -83,7 +83,7 @@ impl Pair {
                 self.log.push(code(&datagram));
                 if !loses(&code(&datagram)) {
                     let answer = self.sender.input(&datagram);
-                    assert!(matches!(answer, QuickAnswer::GoesOn | QuickAnswer::Done));
+                    assert!(matches!(answer, QuickAnswer::Continue | QuickAnswer::Done));
                 }
             }
             if idle {
@@ -273,10 +273,10 @@ fn malformed_and_inconsistent_datagrams_are_refused() {
     assert!(receiver.input(at(0), CLIENT, &good).is_some());
     assert!(receiver.input(at(0), SERVER, &good).is_some());
     // Answers of strangers.
-    assert_eq!(sender.input(&good), QuickAnswer::Stranger);
+    assert_eq!(sender.input(&good), QuickAnswer::Unrelated);
     assert_eq!(
         sender.input(&[0x52, 0x44, 0, 1, 0, 0]),
-        QuickAnswer::Stranger
+        QuickAnswer::Unrelated
     );
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use redpoll_sim::congestion::{CongestionEvent, CongestionNews, CongestionWindow, Controller};
+use redpoll_sim::congestion::{CongestionEvent, CongestionUpdate, CongestionWindow, Controller};
 
 use crate::app::Fault;
 
@@ -49,14 +49,15 @@ enum Of {
 }
 
 impl Controller for Connection {
-    fn on(&mut self, news: &CongestionNews) -> Option<CongestionWindow> {
+    fn on(&mut self, update: &CongestionUpdate) -> Option<CongestionWindow> {
         if self.fault.is_there() {
             return None;
         }
         Python::attach(|py| {
-            let asked = self.ask(py, news);
+            let asked = self.ask(py, update);
             asked.unwrap_or_else(|error| {
-                self.fault.put(raised(py, error, &self.node, seconds(news)));
+                self.fault
+                    .put(raised(py, error, &self.node, seconds(update)));
                 None
             })
         })
@@ -64,18 +65,22 @@ impl Controller for Connection {
 }
 
 impl Connection {
-    fn ask(&mut self, py: Python<'_>, news: &CongestionNews) -> PyResult<Option<CongestionWindow>> {
+    fn ask(
+        &mut self,
+        py: Python<'_>,
+        update: &CongestionUpdate,
+    ) -> PyResult<Option<CongestionWindow>> {
         if let Of::Class(class) = &self.of {
             self.of = Of::Object(class.call0(py)?);
         }
         let (Of::Object(object) | Of::Class(object)) = &self.of;
-        let (method, object) = (method(news.event), object.bind(py));
+        let (method, object) = (method(update.event), object.bind(py));
         if !object.hasattr(method)? {
             return Ok(None);
         }
-        let told = News {
+        let told = Update {
             node: self.node.clone(),
-            news: *news,
+            update: *update,
         };
         let answer = object.call_method1(method, (told,))?;
         if answer.is_none() {
@@ -90,8 +95,8 @@ impl Connection {
             ))
         })?;
         Ok(Some(CongestionWindow {
-            cwnd: bytes(method, "cwnd", window.0)?.unwrap_or(news.usual.cwnd),
-            ssthresh: bytes(method, "ssthresh", window.1)?.unwrap_or(news.usual.ssthresh),
+            cwnd: bytes(method, "cwnd", window.0)?.unwrap_or(update.usual.cwnd),
+            ssthresh: bytes(method, "ssthresh", window.1)?.unwrap_or(update.usual.ssthresh),
         }))
     }
 }
@@ -120,8 +125,8 @@ fn bytes(method: &str, what: &str, value: Option<f64>) -> PyResult<Option<u32>> 
     }
 }
 
-fn seconds(news: &CongestionNews) -> f64 {
-    f64::from(news.now_ms) / 1e3
+fn seconds(update: &CongestionUpdate) -> f64 {
+    f64::from(update.now_ms) / 1e3
 }
 
 /// Returns a `redpoll.CongestionError` with the raised exception as its cause; exceptions such
@@ -146,14 +151,14 @@ fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
 }
 
 /// An event of a connection, and the state of the connection.
-#[pyclass(frozen, module = "redpoll", name = "CongestionNews")]
-pub struct News {
+#[pyclass(frozen, module = "redpoll", name = "CongestionUpdate")]
+pub struct Update {
     node: String,
-    news: CongestionNews,
+    update: CongestionUpdate,
 }
 
 #[pymethods]
-impl News {
+impl Update {
     /// The name of the node that sends.
     #[getter]
     fn node(&self) -> &str {
@@ -163,71 +168,71 @@ impl News {
     /// The time in seconds, by the node's clock.
     #[getter]
     fn now(&self) -> f64 {
-        seconds(&self.news)
+        seconds(&self.update)
     }
 
     /// Payload of a full segment in bytes.
     #[getter]
     fn mss(&self) -> u32 {
-        self.news.mss
+        self.update.mss
     }
 
     /// The congestion window before the event, in bytes.
     #[getter]
     fn cwnd(&self) -> u32 {
-        self.news.window.cwnd
+        self.update.window.cwnd
     }
 
     /// The slow start threshold before the event, in bytes.
     #[getter]
     fn ssthresh(&self) -> u32 {
-        self.news.window.ssthresh
+        self.update.window.ssthresh
     }
 
     /// Congestion window and slow start threshold that RFC 5681 would set, in bytes.
     #[getter]
     fn usual(&self) -> (u32, u32) {
-        (self.news.usual.cwnd, self.news.usual.ssthresh)
+        (self.update.usual.cwnd, self.update.usual.ssthresh)
     }
 
     /// Bytes in flight.
     #[getter]
     fn flight(&self) -> u32 {
-        self.news.flight
+        self.update.flight
     }
 
     /// Bytes of new data that this acknowledgement covers.
     #[getter]
     fn acked(&self) -> u32 {
-        self.news.acked
+        self.update.acked
     }
 
     /// The smoothed round-trip time, if one was measured.
     #[getter]
     fn srtt_ms(&self) -> Option<u16> {
-        self.news.srtt_ms
+        self.update.srtt_ms
     }
 
     /// For an acknowledgement: whether the application fills at least half of the window.
     #[getter]
     fn is_filled(&self) -> bool {
-        self.news.event == CongestionEvent::Acked { filled: true }
+        self.update.event == CongestionEvent::Acked { filled: true }
     }
 
     /// Returns, for a timeout, whether it is the first timeout since new data were acknowledged.
     #[getter]
     fn is_first(&self) -> bool {
-        self.news.event == CongestionEvent::Timeout { first: true }
+        self.update.event == CongestionEvent::Timeout { first: true }
     }
 
     fn __repr__(&self) -> String {
         format!(
-            "<redpoll.CongestionNews of {} at {:.3} s: {}, cwnd {}, ssthresh {}>",
+            "<redpoll.CongestionUpdate of {} at {:.3} s: {}, cwnd {}, ssthresh {}>",
             self.node,
-            seconds(&self.news),
-            &method(self.news.event)[3..],
-            self.news.window.cwnd,
-            self.news.window.ssthresh
+            seconds(&self.update),
+            &method(self.update.event)[3..],
+            self.update.window.cwnd,
+            self.update.window.ssthresh
         )
     }
 }

@@ -29,7 +29,7 @@ mod _native {
     #[pymodule_export]
     use super::app::Node;
     #[pymodule_export]
-    use super::congestion::News;
+    use super::congestion::Update;
     #[pymodule_export]
     use super::keep::{Kept, Tuned, tune};
     #[pymodule_export]

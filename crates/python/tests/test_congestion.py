@@ -13,8 +13,8 @@ from redpoll import Congestion, CongestionError, Scenario, ScenarioError, Window
 class OneSegment(Congestion):
     """Never more than a segment is out."""
 
-    def on_start(self, news):
-        return Window(cwnd=news.mss)
+    def on_start(self, update):
+        return Window(cwnd=update.mss)
 
     on_ack = on_loss = on_rto = on_ecn = on_recovered = on_undo = on_idle = on_start
 
@@ -22,8 +22,8 @@ class OneSegment(Congestion):
 class Gentle(Congestion):
     """Of the window three quarters are left by a loss."""
 
-    def on_loss(self, news):
-        return Window(ssthresh=news.cwnd * 0.75)
+    def on_loss(self, update):
+        return Window(ssthresh=update.cwnd * 0.75)
 
 
 def line(congestion, name="mine", **changes):
@@ -64,8 +64,8 @@ def test_what_it_hears():
             if not name.startswith("on_"):
                 raise AttributeError(name)
 
-            def hear(news):
-                heard.append((name, news))
+            def hear(update):
+                heard.append((name, update))
 
             return hear
 
@@ -73,19 +73,19 @@ def test_what_it_hears():
     names = [name for name, _ in heard]
     assert names.count("on_start") == 2
     assert {"on_ack", "on_loss", "on_rto", "on_recovered"} <= set(names), set(names)
-    sender = [(name, news) for name, news in heard if news.node == "node-3"]
-    times = [news.now for _, news in sender]
+    sender = [(name, update) for name, update in heard if update.node == "node-3"]
+    times = [update.now for _, update in sender]
     assert times == sorted(times) and 0 <= times[0] and times[-1] <= 60.1
-    for name, news in sender:
-        assert 0 < news.mss <= 1_220 and 0 <= news.flight < 65_536
-        assert news.usual[0] >= news.mss and news.cwnd > 0 and news.ssthresh > 0
-        assert news.acked == 0 or name in ("on_ack", "on_undo")
-        assert news.srtt_ms is None or news.srtt_ms > 0
-    assert any(news.is_first for name, news in heard if name == "on_rto")
+    for name, update in sender:
+        assert 0 < update.mss <= 1_220 and 0 <= update.flight < 65_536
+        assert update.usual[0] >= update.mss and update.cwnd > 0 and update.ssthresh > 0
+        assert update.acked == 0 or name in ("on_ack", "on_undo")
+        assert update.srtt_ms is None or update.srtt_ms > 0
+    assert any(update.is_first for name, update in heard if name == "on_rto")
     # Without losses the window grows until the send buffer no longer fills it.
     heard.clear()
     redpoll.run(line({"mine": Hears}), seed=1)
-    filled = [news.is_filled for name, news in heard if name == "on_ack"]
+    filled = [update.is_filled for name, update in heard if name == "on_ack"]
     assert filled[0] and not filled[-1]
     assert "node-" in repr(heard[0][1]) and "start" in repr(heard[0][1])
 
@@ -94,12 +94,12 @@ def test_a_loss_leaves_what_it_says():
     after = []
 
     class Tells(Gentle):
-        def on_loss(self, news):
-            self.expected = max(int(news.cwnd * 0.75), news.mss)
-            return super().on_loss(news)
+        def on_loss(self, update):
+            self.expected = max(int(update.cwnd * 0.75), update.mss)
+            return super().on_loss(update)
 
-        def on_recovered(self, news):
-            after.append((news.ssthresh, self.expected))
+        def on_recovered(self, update):
+            after.append((update.ssthresh, self.expected))
 
     redpoll.run(line({"mine": Tells}, **BAD), seed=1)
     assert after and all(got == expected for got, expected in after)
@@ -107,8 +107,8 @@ def test_a_loss_leaves_what_it_says():
 
 def test_what_it_raises_ends_the_run_with_node_and_time():
     class Broken(Congestion):
-        def on_ack(self, news):
-            if news.now > 5:
+        def on_ack(self, update):
+            if update.now > 5:
                 raise KeyError("mine")
 
     with pytest.raises(CongestionError, match=r"node-3 at 5\.\d+ s: KeyError: 'mine'") as raised:
@@ -123,7 +123,7 @@ def test_what_it_raises_ends_the_run_with_node_and_time():
 @pytest.mark.parametrize("answer", ["much", 1_000, (1, 2, 3), Window(cwnd=-1), (float("nan"), 1)])
 def test_what_is_no_window_is_refused(answer):
     class Says(Congestion):
-        def on_start(self, news):
+        def on_start(self, update):
             return answer
 
     with pytest.raises(CongestionError, match="on_start: .*allowed"):
@@ -139,7 +139,7 @@ def test_a_class_that_cannot_be_made_is_said_to_be():
         redpoll.run(line({"mine": Wants}), seed=1)
 
     class Stops(Congestion):
-        def on_start(self, news):
+        def on_start(self, update):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -150,11 +150,11 @@ def test_any_window_is_held_within_what_the_engine_can_have():
     seen = []
 
     class Huge(Congestion):
-        def on_start(self, news):
+        def on_start(self, update):
             return Window(float("inf"), float("inf"))
 
-        def on_ack(self, news):
-            seen.append(news.cwnd)
+        def on_ack(self, update):
+            seen.append(update.cwnd)
             return Window(0, 0)
 
     assert redpoll.run(line({"mine": Huge}), seed=1).ok

@@ -39,7 +39,7 @@ pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 pub use rpl::{ReplayObjective, ReplayRules};
 pub use segments::Segments;
 pub use tcp::{
-    Chosen, CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, Given,
+    Chosen, CongestionChoice, CongestionEvent, CongestionUpdate, CongestionWindow, Given,
     GivenCongestion, OtherTcp, RecoveryChoice,
 };
 

@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use redpoll_replay::{
-    CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion, OtherTcp,
+    CongestionChoice, CongestionEvent, CongestionUpdate, CongestionWindow, GivenCongestion,
+    OtherTcp,
 };
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, send};
@@ -13,7 +14,7 @@ const MSS: u32 = 100;
 /// A controller that always returns the same window, and records all events.
 struct Says {
     answer: Option<CongestionWindow>,
-    heard: Mutex<Vec<CongestionNews>>,
+    heard: Mutex<Vec<CongestionUpdate>>,
     begun: Mutex<Vec<u32>>,
     ended: Mutex<Vec<u32>>,
 }
@@ -30,7 +31,7 @@ impl Says {
 
     fn events(&self) -> Vec<CongestionEvent> {
         let heard = self.heard.lock().unwrap();
-        heard.iter().map(|news| news.event).collect()
+        heard.iter().map(|update| update.event).collect()
     }
 }
 
@@ -40,9 +41,9 @@ impl GivenCongestion for Says {
         7
     }
 
-    fn on(&self, connection: u32, news: &CongestionNews) -> Option<CongestionWindow> {
+    fn on(&self, connection: u32, update: &CongestionUpdate) -> Option<CongestionWindow> {
         assert_eq!(connection, 7);
-        self.heard.lock().unwrap().push(*news);
+        self.heard.lock().unwrap().push(*update);
         self.answer
     }
 
@@ -83,19 +84,19 @@ fn a_given_window_applies_at_once_until_the_connection_ends() {
     t.wait(100);
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!((t.sent().len(), t.conn.info().cwnd), (2, 200));
-    let news = *TWO.heard.lock().unwrap().last().unwrap();
+    let update = *TWO.heard.lock().unwrap().last().unwrap();
     assert_eq!(
-        (news.event, news.acked),
+        (update.event, update.acked),
         (CongestionEvent::Acked { filled: true }, 200)
     );
     let usual = CongestionWindow {
         cwnd: 400,
         ssthresh: 300,
     };
-    assert_eq!((news.usual, news.mss, news.flight), (usual, 100, 0));
+    assert_eq!((update.usual, update.mss, update.flight), (usual, 100, 0));
     assert!(
-        news.srtt_ms.is_some_and(|ms| (95..=110).contains(&ms)),
-        "{news:?}"
+        update.srtt_ms.is_some_and(|ms| (95..=110).contains(&ms)),
+        "{update:?}"
     );
     drop(t);
     assert_eq!(*TWO.ended.lock().unwrap(), [7]);

@@ -11,15 +11,15 @@ use std::fmt;
 use std::rc::Rc;
 
 use redpoll_replay::{
-    CongestionChoice, CongestionNews as News, CongestionWindow as Window, GivenCongestion,
+    CongestionChoice, CongestionUpdate as Update, CongestionWindow as Window, GivenCongestion,
 };
-pub use redpoll_replay::{CongestionEvent, CongestionNews, CongestionWindow};
+pub use redpoll_replay::{CongestionEvent, CongestionUpdate, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, Scenario};
 
 pub trait Controller {
-    /// Returns the window after `news`; `None` keeps the engine's.
-    fn on(&mut self, news: &News) -> Option<Window>;
+    /// Returns the window after `update`; `None` keeps the engine's.
+    fn on(&mut self, update: &Update) -> Option<Window>;
 }
 
 /// Makes controllers: [`WorldOptions::controllers`](crate::WorldOptions::controllers).
@@ -72,9 +72,9 @@ impl GivenCongestion for ToDesk {
         connection
     }
 
-    fn on(&self, connection: u32, news: &News) -> Option<Window> {
+    fn on(&self, connection: u32, update: &Update) -> Option<Window> {
         let mut controller = desk(|desk| desk.connections.remove(&connection))??;
-        let answer = controller.on(news);
+        let answer = controller.on(update);
         desk(|desk| desk.connections.insert(connection, controller));
         answer
     }

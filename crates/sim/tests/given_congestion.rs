@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::congestion::{CongestionNews, CongestionWindow, Controller};
+use redpoll_sim::congestion::{CongestionUpdate, CongestionWindow, Controller};
 use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 /// Keeps every connection's window at a number of segments, by the name in the scenario.
@@ -28,11 +28,11 @@ impl Fixed {
 }
 
 impl Controller for Segments {
-    fn on(&mut self, news: &CongestionNews) -> Option<CongestionWindow> {
+    fn on(&mut self, update: &CongestionUpdate) -> Option<CongestionWindow> {
         *self.calls.borrow_mut().entry(self.key.clone()).or_default() += 1;
         Some(CongestionWindow {
-            cwnd: self.count * news.mss,
-            ssthresh: self.count * news.mss,
+            cwnd: self.count * update.mss,
+            ssthresh: self.count * update.mss,
         })
     }
 }

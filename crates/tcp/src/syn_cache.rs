@@ -117,7 +117,7 @@ pub(crate) struct How {
 
 /// Response to a segment from which a request was parsed.
 #[derive(Debug)]
-enum Verdict {
+enum Decision {
     Drop,
     Reset,
     Open,
@@ -235,10 +235,10 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         let mut request = Request::new(meta, seg);
         let entry = self.find(local, &request);
         match self.judge(terms, incoming, entry, &mut request) {
-            Verdict::Drop => Answer::Drop,
-            Verdict::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reset),
-            Verdict::Open => Answer::Open(request),
-            Verdict::Answer(syn_ack) => {
+            Decision::Drop => Answer::Drop,
+            Decision::Reset => reset_between(&request, seg).map_or(Answer::Drop, Answer::Reset),
+            Decision::Open => Answer::Open(request),
+            Decision::Answer(syn_ack) => {
                 let header = syn_ack.header(now, terms, &request);
                 if syn_ack.is_cookie {
                     Answer::Cookie(header)
@@ -246,7 +246,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
                     Answer::Reply(header)
                 }
             }
-            Verdict::Complete(how) => Answer::Complete(Handshake {
+            Decision::Complete(how) => Answer::Complete(Handshake {
                 timestamp_offset: terms.isn.timestamp_offset(&request.local, &request.remote),
                 request,
                 how,
@@ -262,7 +262,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         incoming: &Incoming<'_>,
         entry: Option<u8>,
         request: &mut Request,
-    ) -> Verdict {
+    ) -> Decision {
         let &Incoming { now, seg, .. } = incoming;
         if let Some(half_open) = self.entry_mut(entry)
             && let Some(verdict) = half_open.input(now, terms, request, seg)
@@ -272,7 +272,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         match in_listen(&request.remote.addr, &request.local.addr, seg) {
             Demand::Connection => self.admit(terms, incoming, entry, request),
             Demand::Reset if O::COOKIES && self.cookies.check(now, terms, request, seg) => {
-                Verdict::Complete(How {
+                Decision::Complete(How {
                     iss: seg.ack - 1,
                     // An upper limit of the age.
                     age: syn_cookie::LONGEST_AGE,
@@ -280,8 +280,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
                     by_cookie: true,
                 })
             }
-            Demand::Reset if !self.may_be_late(now, seg) => Verdict::Reset,
-            Demand::Reset | Demand::Nothing => Verdict::Drop,
+            Demand::Reset if !self.may_be_late(now, seg) => Decision::Reset,
+            Demand::Reset | Demand::Nothing => Decision::Drop,
         }
     }
 
@@ -300,7 +300,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         incoming: &Incoming<'_>,
         entry: Option<u8>,
         request: &Request,
-    ) -> Verdict {
+    ) -> Decision {
         let &Incoming {
             now, local, seg, ..
         } = incoming;
@@ -317,7 +317,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             if let Some(half_open) = free {
                 half_open.free();
             }
-            return Verdict::Open;
+            return Decision::Open;
         }
         let mut syn_ack = Reply {
             iss: SeqNum(0),
@@ -346,9 +346,9 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             syn_ack.iss = self.cookies.make(now, terms, request);
             syn_ack.is_cookie = true;
         } else {
-            return Verdict::Drop;
+            return Decision::Drop;
         }
-        Verdict::Answer(syn_ack)
+        Decision::Answer(syn_ack)
     }
 
     /// Removes a handshake from which a connection was made, so that the handshake cannot complete
@@ -471,7 +471,7 @@ impl HalfOpen {
         terms: &Terms<'_, A>,
         request: &mut Request,
         seg: &Segment<'_>,
-    ) -> Option<Verdict> {
+    ) -> Option<Decision> {
         let config = terms.config;
         if seg.flags.rst() {
             return Some(self.on_reset(terms, request, seg));
@@ -481,7 +481,7 @@ impl HalfOpen {
                 return None;
             }
             request.syn = self.syn;
-            return Some(Verdict::Complete(How {
+            return Some(Decision::Complete(How {
                 iss: self.iss,
                 age: self.age(now, config),
                 again: self.tries > 1,
@@ -496,7 +496,7 @@ impl HalfOpen {
         self.due = false;
         self.syn.offer.on_syn_again(seg.flags);
         request.syn = self.syn;
-        Some(Verdict::Answer(self.our_syn()))
+        Some(Decision::Answer(self.our_syn()))
     }
 
     /// Processes a reset (RFC 5961 §3.2): accepts it exactly at RCV.NXT, challenges it elsewhere in
@@ -506,18 +506,18 @@ impl HalfOpen {
         terms: &Terms<'_, A>,
         request: &mut Request,
         seg: &Segment<'_>,
-    ) -> Verdict {
+    ) -> Decision {
         let ahead = seg.seq.since(self.syn.irs + 1);
         if ahead == 0 {
             self.free();
-            return Verdict::Drop;
+            return Decision::Drop;
         }
         if ahead >= u32::from(terms.window) || self.challenges >= MOST_CHALLENGES {
-            return Verdict::Drop;
+            return Decision::Drop;
         }
         self.challenges = self.challenges.wrapping_add(1);
         request.syn = self.syn;
-        Verdict::Answer(Reply {
+        Decision::Answer(Reply {
             is_challenge: true,
             ..self.our_syn()
         })

@@ -18,9 +18,9 @@ use crate::request::Request;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QuickAnswer {
     /// The answer does not belong to this body.
-    Stranger,
+    Unrelated,
     /// The transfer continues.
-    GoesOn,
+    Continue,
     /// The server has the whole body.
     Done,
     /// The server refuses the body.
@@ -129,10 +129,10 @@ impl QuickSender {
     /// Handles a datagram of the server.
     pub fn input(&mut self, datagram: &[u8]) -> QuickAnswer {
         let Ok((mut packet, Class::Response)) = decode(datagram) else {
-            return QuickAnswer::Stranger;
+            return QuickAnswer::Unrelated;
         };
         if !packet.get_token().starts_with(&self.tag.to_be_bytes()) || check(&mut packet).is_err() {
-            return QuickAnswer::Stranger;
+            return QuickAnswer::Unrelated;
         }
         let format = read_uint(&packet, CoapOption::ContentFormat);
         match packet.header.code {
@@ -143,7 +143,7 @@ impl QuickSender {
                 if num.is_some_and(|end| end >= self.next) && self.queue.is_empty() {
                     self.next_set();
                 }
-                QuickAnswer::GoesOn
+                QuickAnswer::Continue
             }
             MessageClass::Response(ResponseType::RequestEntityIncomplete)
                 if format == Some(MISSING_BLOCKS.into()) =>
@@ -166,7 +166,7 @@ impl QuickSender {
                 if !self.queue.is_empty() {
                     self.pause = None;
                 }
-                QuickAnswer::GoesOn
+                QuickAnswer::Continue
             }
             MessageClass::Response(status) if !status.is_error() => QuickAnswer::Done,
             _ => QuickAnswer::Refused,

@@ -6,7 +6,7 @@
 True
 """
 
-from ._native import CongestionNews, Node, Table
+from ._native import CongestionUpdate, Node, Table
 from .app import App
 from .congestion import Congestion, Window
 from .errors import (
@@ -27,7 +27,7 @@ __all__ = [
     "App",
     "Congestion",
     "CongestionError",
-    "CongestionNews",
+    "CongestionUpdate",
     "Error",
     "Interval",
     "Node",

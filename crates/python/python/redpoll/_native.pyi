@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any, final
 
 __all__ = [
-    "CongestionNews",
+    "CongestionUpdate",
     "Kept",
     "Node",
     "Ran",
@@ -92,7 +92,7 @@ class Node:
     def close(self, conn: int) -> None: ...
 
 @final
-class CongestionNews:
+class CongestionUpdate:
     """An event of a connection, and the state of the connection. Windows are in bytes."""
 
     @property

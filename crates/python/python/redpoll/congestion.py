@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ._native import CongestionNews
+from ._native import CongestionUpdate
 
 
 class Window(NamedTuple):
@@ -24,28 +24,28 @@ class Congestion:
     proportional rate reduction (RFC 9937) moves cwnd to ssthresh, and `on_ack` is not called.
     """
 
-    def on_start(self, news: CongestionNews) -> Window | None:
+    def on_start(self, update: CongestionUpdate) -> Window | None:
         """The connection is open."""
 
-    def on_ack(self, news: CongestionNews) -> Window | None:
-        """New data was acknowledged, `news.acked` bytes, while no loss is being repaired and
-        without a mark. Usually leave the window unchanged unless `news.is_filled`: an
+    def on_ack(self, update: CongestionUpdate) -> Window | None:
+        """New data was acknowledged, `update.acked` bytes, while no loss is being repaired and
+        without a mark. Usually leave the window unchanged unless `update.is_filled`: an
         unused window gives no information about the path (RFC 7661)."""
 
-    def on_loss(self, news: CongestionNews) -> Window | None:
+    def on_loss(self, update: CongestionUpdate) -> Window | None:
         """A loss was detected without a timeout. Recovery ends at `ssthresh`."""
 
-    def on_rto(self, news: CongestionNews) -> Window | None:
-        """The retransmission timer ran out, for the first time if `news.is_first`."""
+    def on_rto(self, update: CongestionUpdate) -> Window | None:
+        """The retransmission timer ran out, for the first time if `update.is_first`."""
 
-    def on_ecn(self, news: CongestionNews) -> Window | None:
+    def on_ecn(self, update: CongestionUpdate) -> Window | None:
         """A router has marked a packet; at most once for each window."""
 
-    def on_recovered(self, news: CongestionNews) -> Window | None:
+    def on_recovered(self, update: CongestionUpdate) -> Window | None:
         """The data lost without a timeout have arrived."""
 
-    def on_undo(self, news: CongestionNews) -> Window | None:
+    def on_undo(self, update: CongestionUpdate) -> Window | None:
         """The last loss was spurious: packets were late, or out of order."""
 
-    def on_idle(self, news: CongestionNews) -> Window | None:
+    def on_idle(self, update: CongestionUpdate) -> Window | None:
         """Data is sent after a pause longer than a retransmission timeout."""

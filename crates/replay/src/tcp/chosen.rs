@@ -4,7 +4,7 @@ use redpoll_tcp::{Congestion, FlowState, NewReno};
 
 use super::choice::CongestionChoice;
 use super::cubic::{Acked, Cubic};
-use super::given::{CongestionEvent, CongestionNews, CongestionWindow, Controlled};
+use super::given::{CongestionEvent, CongestionUpdate, CongestionWindow, Controlled};
 
 /// The congestion control of a [`CongestionChoice`], on top of [`NewReno`].
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Chosen {
             return;
         };
         let mss = flow.mss;
-        let answer = controlled.on(&CongestionNews {
+        let answer = controlled.on(&CongestionUpdate {
             event,
             now_ms: flow.now_ms,
             srtt_ms: flow.srtt_ms,

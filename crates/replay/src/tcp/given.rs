@@ -37,7 +37,7 @@ pub struct CongestionWindow {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct CongestionNews {
+pub struct CongestionUpdate {
     pub event: CongestionEvent,
     /// Time of the event in milliseconds of the node's clock; wrapping.
     pub now_ms: u32,
@@ -62,10 +62,10 @@ pub trait GivenCongestion: Sync {
     /// of the connection in later calls.
     fn begin(&self, place: u32) -> u32;
 
-    /// Returns the window after `news`, which applies at once: at least a segment, at most 65,535
-    /// bytes. `None` keeps [`CongestionNews::usual`]. During recovery, proportional rate reduction
+    /// Returns the window after `update`, which applies at once: at least a segment, at most 65,535
+    /// bytes. `None` keeps [`CongestionUpdate::usual`]. During recovery, proportional rate reduction
     /// (RFC 9937) moves cwnd to ssthresh without a call.
-    fn on(&self, connection: u32, news: &CongestionNews) -> Option<CongestionWindow>;
+    fn on(&self, connection: u32, update: &CongestionUpdate) -> Option<CongestionWindow>;
 
     fn end(&self, connection: u32);
 }
@@ -111,8 +111,8 @@ pub(super) struct Controlled {
 }
 
 impl Controlled {
-    pub(super) fn on(&self, news: &CongestionNews) -> Option<CongestionWindow> {
-        self.by.on(self.connection, news)
+    pub(super) fn on(&self, update: &CongestionUpdate) -> Option<CongestionWindow> {
+        self.by.on(self.connection, update)
     }
 }
 

@@ -10,7 +10,7 @@ use redpoll_tcp::Algorithms;
 
 pub use choice::CongestionChoice;
 pub use chosen::Chosen;
-pub use given::{CongestionEvent, CongestionNews, CongestionWindow, Given, GivenCongestion};
+pub use given::{CongestionEvent, CongestionUpdate, CongestionWindow, Given, GivenCongestion};
 pub use recovery::RecoveryChoice;
 
 /// The algorithms of a TCP connection, chosen when a node is made. The default is Redpoll's own.

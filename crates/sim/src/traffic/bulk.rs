@@ -123,12 +123,12 @@ impl App for Sender {
 }
 
 /// Time without data after which a peer that is not a sender of the scenario is reset.
-pub(super) const STRANGER_TIME: Duration = Duration::from_secs(60);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Accepts connections and reads as fast as possible.
 ///
 /// The scenario's own senders may be silent without limit. Other peers from outside are reset after
-/// [`STRANGER_TIME`], or when there is no room for another connection.
+/// [`IDLE_TIMEOUT`], or when there is no room for another connection.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,
@@ -247,7 +247,7 @@ impl App for Sink {
         let peers = &self.peers;
         self.sessions.open().retain(|upload| {
             let idle = upload.idle_since(peers);
-            let late = idle.is_some_and(|since| since + STRANGER_TIME <= cx.now);
+            let late = idle.is_some_and(|since| since + IDLE_TIMEOUT <= cx.now);
             if late {
                 upload.end(cx);
             }
@@ -258,6 +258,6 @@ impl App for Sink {
     fn next_timer(&self) -> Option<Instant> {
         let idle = self.sessions.iter();
         let idle = idle.filter_map(|upload| upload.idle_since(&self.peers));
-        idle.min().map(|since| since + STRANGER_TIME)
+        idle.min().map(|since| since + IDLE_TIMEOUT)
     }
 }

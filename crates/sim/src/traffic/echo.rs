@@ -3,7 +3,7 @@
 use redpoll_base::Instant;
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 
-use super::bulk::STRANGER_TIME;
+use super::bulk::IDLE_TIMEOUT;
 use super::sessions::{Session, Sessions};
 use super::{App, Context};
 
@@ -11,7 +11,7 @@ use super::{App, Context};
 /// stay in the receive buffer, and the peer's window shrinks.
 const HELD: usize = 512;
 
-/// Accepts connections and returns their data. A connection without progress for [`STRANGER_TIME`]
+/// Accepts connections and returns their data. A connection without progress for [`IDLE_TIMEOUT`]
 /// is reset, or earlier if there is no room for another.
 pub(super) struct Echo {
     sessions: Sessions<Conversation>,
@@ -103,7 +103,7 @@ impl App for Echo {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         self.sessions.open().retain(|talk| {
-            let is_late = talk.moved + STRANGER_TIME <= cx.now;
+            let is_late = talk.moved + IDLE_TIMEOUT <= cx.now;
             if is_late {
                 talk.abort(cx);
             }
@@ -113,6 +113,6 @@ impl App for Echo {
 
     fn next_timer(&self) -> Option<Instant> {
         let moved = self.sessions.iter().map(|talk| talk.moved);
-        moved.min().map(|since| since + STRANGER_TIME)
+        moved.min().map(|since| since + IDLE_TIMEOUT)
     }
 }

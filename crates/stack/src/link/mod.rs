@@ -77,7 +77,7 @@ pub(crate) enum LinkEvent {
     },
 }
 
-pub(crate) struct Heard {
+pub(crate) struct LinkFrame {
     pub(crate) packet: Result<Option<Packet>, DropReason>,
     from: Address,
     /// The sender announces further frames for this node (frame pending bit).
@@ -123,7 +123,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         frame: &[u8],
         info: &RxInfo,
         onward: impl FnOnce(&Ipv6Header, Address) -> Option<Address>,
-    ) -> Option<Heard> {
+    ) -> Option<LinkFrame> {
         let mut clear = Clear::new();
         let mac = &mut self.mac;
         let heard = self.guard.input(now, mac, frame, info, &mut clear)?;
@@ -147,7 +147,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
             // A fragment that completes no packet, or a drop that 6LoWPAN has counted.
             Ok(None) | Err(_) => Ok(None),
         };
-        Some(Heard {
+        Some(LinkFrame {
             packet,
             from,
             more: heard.frame_pending,
@@ -155,12 +155,12 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     }
 
     /// Updates the state of the sender after the packet of a frame has been processed.
-    pub(crate) fn on_heard(&mut self, now: Instant, heard: &Heard) {
+    pub(crate) fn on_frame_processed(&mut self, now: Instant, frame: &LinkFrame) {
         if M::ROUTES {
-            self.children.on_data(heard.from);
+            self.children.on_data(frame.from);
         }
         if let Some(sleep) = &mut self.sleep {
-            sleep.on_received(now, heard.from, heard.more);
+            sleep.on_received(now, frame.from, frame.more);
         }
     }
 

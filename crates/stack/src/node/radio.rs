@@ -30,16 +30,16 @@ impl<P: Profile> Node<P> {
     #[inline(never)] // stack: below the driver's there is nothing of timers and sockets
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
-        let heard = self.link.input_frame(now, frame, &info, |header, from| {
+        let received = self.link.input_frame(now, frame, &info, |header, from| {
             net.passes_through(now, header, from)
         });
-        if let Some(heard) = heard {
-            match &heard.packet {
+        if let Some(received) = received {
+            match &received.packet {
                 Ok(Some(packet)) => self.input(now, packet),
                 Ok(None) => {}
                 Err(reason) => self.counters.drop(*reason),
             }
-            self.link.on_heard(now, &heard);
+            self.link.on_frame_processed(now, &received);
         }
         // An acknowledgment of fragments may end a segment.
         self.drain_link(now);

@@ -17,7 +17,7 @@ use crate::timers::Timer;
 use crate::{Algorithms, Segment, SeqNum, SeqRange};
 
 #[derive(Clone, Copy, Default, Debug)]
-pub(super) struct News {
+pub(super) struct AckInfo {
     /// Advance of SND.UNA, in bytes.
     pub(super) advance: u32,
     /// DeliveredData of RFC 9937 as far as SACK shows it, in bytes.
@@ -48,9 +48,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             // Nothing is outstanding, so only the window may be new.
             self.snd.update(seg, self.rcv.nxt);
         } else if self.snd.una <= seg.ack {
-            let news = self.take_news(seg);
+            let info = self.read_ack(seg);
             self.snd.update(seg, self.rcv.nxt);
-            self.respond(&news);
+            self.respond(&info);
         }
         if self.marks.has(Marks::CLOSING) && self.snd.una > self.outbox.end() {
             self.transition(Cause::FinAcked);
@@ -62,20 +62,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    fn take_news(&mut self, seg: &Segment<'_>) -> News {
+    fn read_ack(&mut self, seg: &Segment<'_>) -> AckInfo {
         let sack = seg.options.sack().filter(|_| self.has_sack());
         let is_duplicate = self.is_duplicate_ack(seg);
-        let mut news = News {
+        let mut info = AckInfo {
             is_duplicate,
             is_bare: is_duplicate && sack.is_none(),
             dsack: sack.and_then(|sack| sack.duplicate(seg.ack)),
             echo: self.ts.echo(seg),
             is_marked: self.ecn.is_echo(seg.flags),
             mode: self.episode.mode(),
-            ..News::default()
+            ..AckInfo::default()
         };
         if self.snd.is_new_ack(seg.ack) {
-            self.on_new_ack(seg, &mut news);
+            self.on_new_ack(seg, &mut info);
         }
         if let Some(sack) = sack {
             let fack = self.rack.fack();
@@ -88,11 +88,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                     let bytes = self
                         .rack
                         .on_delivered(&mut self.board, block, fack, tick, None);
-                    news.delivered = news.delivered.wrapping_add(bytes);
+                    info.delivered = info.delivered.wrapping_add(bytes);
                 }
             }
         }
-        news
+        info
     }
 
     /// Returns whether the segment is a duplicate acknowledgment (RFC 5681 §2, (a) to (e)).
@@ -103,24 +103,24 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && u32::from(seg.window) == self.snd.wnd()
     }
 
-    fn on_new_ack(&mut self, seg: &Segment<'_>, news: &mut News) {
+    fn on_new_ack(&mut self, seg: &Segment<'_>, info: &mut AckInfo) {
         // Without the FIN.
         let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
         self.stats.add(|stats| &mut stats.bytes_acked, bytes);
-        news.advance = seg.ack.since(self.snd.una);
+        info.advance = seg.ack.since(self.snd.una);
         if !self.has_sack() {
             let mss = self.eff_snd_mss();
-            news.told = self.episode.explain_dup_acks(news.advance, mss);
+            info.told = self.episode.explain_dup_acks(info.advance, mss);
         }
-        self.measure_rtt(seg.ack, news.echo);
+        self.measure_rtt(seg.ack, info.echo);
         // Before the scoreboard removes the acknowledged ranges, computes how much of them is new.
-        let (tick, acked) = (self.tick(), Span::new(0, news.advance));
-        let (fack, echo) = (self.rack.fack(), news.echo.map(Tick::of_ms));
-        news.delivered = self
+        let (tick, acked) = (self.tick(), Span::new(0, info.advance));
+        let (fack, echo) = (self.rack.fack(), info.echo.map(Tick::of_ms));
+        info.delivered = self
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
-        news.is_over = self.advance(seg.ack);
-        self.note_segment_size(news.advance);
+        info.is_over = self.advance(seg.ack);
+        self.note_segment_size(info.advance);
         self.rto.on_progress();
         self.link.on_sent();
         self.timers.cancel(Timer::User);

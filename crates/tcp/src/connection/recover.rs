@@ -4,7 +4,7 @@
 use redpoll_base::Bytes;
 
 use super::Connection;
-use super::acknowledge::News;
+use super::acknowledge::AckInfo;
 use crate::Algorithms;
 use crate::ahead::Span;
 use crate::congestion::Congestion;
@@ -18,28 +18,28 @@ const LEAST_DOUBT_MS: u32 = 10;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Processes an acknowledgment at or above SND.UNA.
-    pub(super) fn respond(&mut self, news: &News) {
-        if news.is_duplicate {
+    pub(super) fn respond(&mut self, info: &AckInfo) {
+        if info.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
-        let (mode, delivered) = (news.mode, self.delivered(news));
-        let pipe = self.use_of_window(news.advance);
-        let is_undone = self.undo_if_spurious(news);
-        if news.is_over && !is_undone {
+        let (mode, delivered) = (info.mode, self.delivered(info));
+        let pipe = self.use_of_window(info.advance);
+        let is_undone = self.undo_if_spurious(info);
+        if info.is_over && !is_undone {
             self.on_recovered(mode);
         }
-        let lost = self.find_losses(news);
-        self.check_probe(news);
-        self.heed_echo(news);
+        let lost = self.find_losses(info);
+        self.check_probe(info);
+        self.heed_echo(info);
         match self.episode.mode() {
             // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the value of cwnd must
             // not be changed any further for that ACK".
-            Mode::Open | Mode::Timeout if news.is_marked || is_undone => {}
+            Mode::Open | Mode::Timeout if info.is_marked || is_undone => {}
             // Growth depends on the mode in which the data were sent.
-            Mode::Open | Mode::Timeout => self.grow(mode, news.advance, pipe),
-            Mode::Fast => self.reduce_proportionally(delivered, news.advance > 0 && lost == 0),
+            Mode::Open | Mode::Timeout => self.grow(mode, info.advance, pipe),
+            Mode::Fast => self.reduce_proportionally(delivered, info.advance > 0 && lost == 0),
         }
-        if news.advance > 0 {
+        if info.advance > 0 {
             self.restart_retransmission_timer();
         }
         if delivered > 0 {
@@ -48,13 +48,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns DeliveredData (RFC 9937 §6.2).
-    fn delivered(&self, news: &News) -> u32 {
+    fn delivered(&self, info: &AckInfo) -> u32 {
         if self.has_sack() {
-            news.delivered
-        } else if news.is_duplicate {
+            info.delivered
+        } else if info.is_duplicate {
             self.eff_snd_mss()
         } else {
-            news.advance.wrapping_sub(news.told)
+            info.advance.wrapping_sub(info.told)
         }
     }
 
@@ -77,25 +77,25 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Marks data as lost if this acknowledgment proves the loss. Returns the number of these
     /// bytes.
-    fn find_losses(&mut self, news: &News) -> u32 {
+    fn find_losses(&mut self, info: &AckInfo) -> u32 {
         if self.has_sack() {
             // RFC 8985 §6.2, step 4. Retransmissions after a timeout and probes do not depend on
             // the reordering window: such a segment arrives twice if ACKs are lost.
-            let by_time = news.mode != Mode::Timeout && !self.tlp.is_repeat();
-            if by_time && news.dsack.is_some() {
+            let by_time = info.mode != Mode::Timeout && !self.tlp.is_repeat();
+            if by_time && info.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());
             }
-            return self.detect_by_time(news.delivered);
+            return self.detect_by_time(info.delivered);
         }
-        let is_hole = if news.advance > 0 {
+        let is_hole = if info.advance > 0 {
             // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged segment", unless a report
             // of the link has caused that already.
             self.episode.mode() == Mode::Fast && !self.board.front_was_sent_again()
         } else {
-            news.is_duplicate && self.episode.on_dup_ack()
+            info.is_duplicate && self.episode.on_dup_ack()
         };
         let bytes = if is_hole { self.lose_first() } else { 0 };
-        self.on_found(bytes, false, news.delivered)
+        self.on_found(bytes, false, info.delivered)
     }
 
     /// Detects losses by time and sets the timer (RFC 8985 §6.2, step 5). `delivered` is the number
@@ -243,14 +243,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Undoes the response to a spurious loss or timeout (RFC 3522, RFC 2883, RFC 5682; RFC 4015
     /// §3). Returns whether this ACK revealed one.
-    fn undo_if_spurious(&mut self, news: &News) -> bool {
+    fn undo_if_spurious(&mut self, info: &AckInfo) -> bool {
         // RFC 3522 §3.2, step 5: if all ACKs were lost, the timeout was justified.
-        let is_first = news.advance > 0 && self.undo.on_first_ack(news.echo);
-        let by_echo = is_first && news.dsack.is_none() && self.snd.una < self.snd.nxt;
-        let by_dsack = news
+        let is_first = info.advance > 0 && self.undo.on_first_ack(info.echo);
+        let by_echo = is_first && info.dsack.is_none() && self.snd.una < self.snd.nxt;
+        let by_dsack = info
             .dsack
             .is_some_and(|block| self.undo.on_dsack(block, self.eff_snd_mss()));
-        let by_order = self.episode.is_in_doubt() && self.was_timeout_spurious(news);
+        let by_order = self.episode.is_in_doubt() && self.was_timeout_spurious(info);
         if by_order {
             self.rtt.on_hasty_timeout();
         }
@@ -263,8 +263,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.stats.count(|stats| &mut stats.undone_reductions);
         let mss = self.eff_snd_mss();
         // RFC 4015 §3.1, step 9: not if the ACK reports congestion.
-        if !news.is_marked {
-            self.cc.on_undone(pipe_prev, news.advance, &self.flow());
+        if !info.is_marked {
+            self.cc.on_undone(pipe_prev, info.advance, &self.flow());
         }
         // PRR may have left a cwnd smaller than a segment.
         self.cc.set_cwnd(self.cc.cwnd().max(mss));
@@ -274,14 +274,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Evaluates an acknowledgment after a timeout (RFC 5682).
-    fn was_timeout_spurious(&mut self, news: &News) -> bool {
+    fn was_timeout_spurious(&mut self, info: &AckInfo) -> bool {
         // A known hole excludes a spurious timeout.
         let is_repaired = self.board.arrived() == 0 && !self.board.front_was_sent_again();
         self.episode.judge(Evidence {
-            is_news: news.delivered > 0,
-            is_advance: news.advance > 0,
-            is_duplicate: news.is_duplicate,
-            is_partial: news.advance > 0 && self.episode.is_partial() && is_repaired,
+            is_news: info.delivered > 0,
+            is_advance: info.advance > 0,
+            is_duplicate: info.is_duplicate,
+            is_partial: info.advance > 0 && self.episode.is_partial() && is_repaired,
             has_sack: self.has_sack(),
             is_beyond: self.episode.is_beyond(self.rack.fack()),
         })
@@ -290,8 +290,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Responds to an echo of a mark (RFC 3168 §6.1.2, RFC 8511): a queue on the path is filling
     /// up. The response is milder than to a loss, because the queue has not dropped a packet yet.
     /// There is one response per window, to losses or marks.
-    fn heed_echo(&mut self, news: &News) {
-        if news.is_marked && self.ecn.is_news() {
+    fn heed_echo(&mut self, info: &AckInfo) {
+        if info.is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(&self.flow());
@@ -303,11 +303,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Evaluates a tail loss probe (RFC 8985 §7.4.2).
-    fn check_probe(&mut self, news: &News) {
-        let (una, advance) = (self.snd.una - news.advance, news.advance);
-        let is_repaired = self.tlp.on_ack(una, advance, news.dsack, news.is_bare);
+    fn check_probe(&mut self, info: &AckInfo) {
+        let (una, advance) = (self.snd.una - info.advance, info.advance);
+        let is_repaired = self.tlp.on_ack(una, advance, info.dsack, info.is_bare);
         if is_repaired && self.episode.is_open() {
-            self.enter_recovery(news.delivered);
+            self.enter_recovery(info.delivered);
             self.episode.cancel();
             self.cc.on_recovered(&self.flow());
         }

@@ -275,10 +275,10 @@ impl App for Source {
             let push = self.pushes.iter_mut().find(|push| push.to == from);
             let answer = push.map(|push| push.sender.input(&datagram));
             match answer {
-                None | Some(QuickAnswer::Stranger) => {
+                None | Some(QuickAnswer::Unrelated) => {
                     self.coap.input(cx.now, peer(from), &datagram);
                 }
-                Some(QuickAnswer::GoesOn) => {}
+                Some(QuickAnswer::Continue) => {}
                 Some(QuickAnswer::Done | QuickAnswer::Refused) => {
                     self.pushes.retain(|push| push.to != from);
                 }
