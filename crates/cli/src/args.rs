@@ -33,7 +33,7 @@ pub struct CompletionsArgs {
 /// Example: redpoll man up | man -l -
 #[derive(Debug, ClapArgs)]
 pub struct ManArgs {
-    /// Name of the command
+    /// Name of the command, such as taim, or taim-install for `redpoll taim install`
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 }

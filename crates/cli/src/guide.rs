@@ -63,7 +63,7 @@ pub fn man(args: &ManArgs) -> ExitCode {
     program.build();
     let command = match &args.command {
         None => program,
-        Some(name) => match program.find_subcommand(name) {
+        Some(name) => match find(&program, name) {
             Some(command) => command.clone().display_name(format!("redpoll-{name}")),
             None => {
                 let names: Vec<&str> = program.get_subcommands().map(|it| it.get_name()).collect();
@@ -80,6 +80,14 @@ pub fn man(args: &ManArgs) -> ExitCode {
         Ok(()) => tell(&String::from_utf8_lossy(&text)),
         Err(error) => fail(FAILED, format!("cannot create the page: {error}")),
     }
+}
+
+/// Returns the command `name`, such as `taim`, or `taim-install` for `redpoll taim install`.
+fn find<'c>(program: &'c clap::Command, name: &str) -> Option<&'c clap::Command> {
+    program.find_subcommand(name).or_else(|| {
+        let (outer, inner) = name.split_once('-')?;
+        program.find_subcommand(outer)?.find_subcommand(inner)
+    })
 }
 
 fn tell(text: &str) -> ExitCode {

@@ -38,7 +38,15 @@ fn page() -> String {
         let about = cell(&about.unwrap_or_default());
         let _ = writeln!(out, "| [`redpoll {name}`](#redpoll-{name}) | {about} |");
     }
-    commands.iter().for_each(|it| out += &section(it));
+    for command in &commands {
+        out += &section(command, "##", "redpoll");
+        let name = format!("redpoll {}", command.get_name());
+        for inner in command.get_subcommands() {
+            if inner.get_name() != "help" {
+                out += &section(inner, "###", &name);
+            }
+        }
+    }
     out += "\n## Built-in scenarios\n\nA scenario is a TOML file with nodes, radios, traffic and faults. Those of the \
         folder\n[`scenarios/`](../../scenarios) are built in, so `redpoll run line-3` works in any folder. `--set` \
         overrides any\nkey ([scenarios](../scenario.md)).\n\n| scenario | contents |\n| --- | --- |\n";
@@ -73,8 +81,9 @@ fn root() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-fn section(command: &Command) -> String {
-    let mut out = format!("\n## redpoll {}\n", command.get_name());
+/// Returns the section of a command below `program`.
+fn section(command: &Command, heading: &str, program: &str) -> String {
+    let mut out = format!("\n{heading} {program} {}\n", command.get_name());
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let paragraphs: Vec<&str> = about.split("\n\n").collect();

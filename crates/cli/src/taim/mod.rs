@@ -3,11 +3,13 @@
 //! - `notify`: reports to a service manager that the program is alive;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `tell`: the reports: status line, JSON and Prometheus;
+//! - `rules`: the firewall rules that fill the queue;
 //! - `bench`: the cost of the engine.
 
 pub mod bench;
 mod daemon;
 mod notify;
+pub mod rules;
 mod tell;
 
 use std::fs::File;
@@ -30,17 +32,14 @@ use crate::rights::{Rights, RightsArgs};
 use crate::{FAILED, USAGE};
 use daemon::Daemon;
 use notify::Supervisor;
+use rules::RulesCommand;
 
 /// Share the bandwidth fairly between the TCP flows that this Linux border router forwards, by
 /// scheduling their packets.
 ///
-/// Reads forwarded packets from an NFQUEUE. This rule, and the same with -i instead of -o, sends
-/// the packets to the queue:
-///
-///   ip6tables -t mangle -I FORWARD -o wpan0 -p tcp -j NFQUEUE --queue-num 0 --queue-bypass
-///
-/// Use the table mangle: in the table filter, such a rule accepts packets that later firewall
-/// rules would drop. The program delays packets; it never changes or drops them. It forwards
+/// Reads forwarded packets from an NFQUEUE, to which firewall rules send them: `redpoll taim
+/// install` adds these rules, `redpoll taim check` checks them, and `redpoll taim uninstall`
+/// removes them. The program delays packets; it never changes or drops them. It forwards
 /// packets other than TCP over IPv6 at once. If the program does not run or is too slow, the
 /// kernel forwards all packets. Ctrl-C releases all held packets and ends the program. Ctrl-Z
 /// releases them and suspends the program. If the program is killed, the packets it holds are
@@ -49,9 +48,13 @@ use notify::Supervisor;
 /// Exit code: 0 after Ctrl-C, 1 when the queue cannot be opened or a file cannot be written, 2
 /// when an option cannot be used.
 #[derive(Debug, ClapArgs)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct TaimArgs {
-    /// Number of the NFQUEUE queue, the same as in the rule of ip6tables or nft
-    #[arg(long, value_name = "N")]
+    #[command(subcommand)]
+    pub rules: Option<RulesCommand>,
+
+    /// Number of the NFQUEUE queue, the same as in the firewall's rules
+    #[arg(long, value_name = "N", default_value_t = 0)]
     pub queue: u16,
 
     /// Scheduling policy
@@ -161,6 +164,9 @@ pub fn engine(params: Params, secret: [u32; 2], flows: u32, packets: u32) -> Tai
 }
 
 pub fn run(args: &TaimArgs) -> ExitCode {
+    if let Some(command) = &args.rules {
+        return rules::run(command);
+    }
     match live(args) {
         Ok(()) => ExitCode::SUCCESS,
         Err((code, line)) => fail(code, line),

@@ -8,6 +8,7 @@ mod given_up;
 mod net;
 #[path = "../support/rights.rs"]
 mod rights;
+mod rules;
 mod sudden;
 #[path = "../support/mod.rs"]
 mod support;
@@ -88,12 +89,54 @@ fn main() -> ExitCode {
                 "the_firewall_keeps_deciding_with_nftables_rules",
                 || firewall_decides("ip6tables-nft", 22),
             ),
+            Case::with(
+                "ip6tables-legacy",
+                "rules_are_installed_checked_and_removed_with_legacy_ip6tables",
+                || rules::installed(rules::Firewall::Ip6tables("ip6tables-legacy"), 31),
+            ),
+            Case::with(
+                "ip6tables-nft",
+                "rules_are_installed_checked_and_removed_with_nftables_ip6tables",
+                || rules::installed(rules::Firewall::Ip6tables("ip6tables-nft"), 32),
+            ),
+            Case::unless(
+                rules::no_nft_queue,
+                "rules_are_installed_checked_and_removed_with_nft",
+                || rules::installed(rules::Firewall::Nft, 33),
+            )
+            .needing("nft"),
+            Case::with(
+                "ip6tables-legacy",
+                "dangerous_rules_are_found_with_legacy_ip6tables",
+                || rules::dangers(rules::Firewall::Ip6tables("ip6tables-legacy"), 34),
+            ),
+            Case::with(
+                "ip6tables-nft",
+                "dangerous_rules_are_found_with_nftables_ip6tables",
+                || rules::dangers(rules::Firewall::Ip6tables("ip6tables-nft"), 35),
+            ),
+            Case::unless(
+                rules::no_nft_queue,
+                "dangerous_rules_are_found_with_nft",
+                || rules::dangers(rules::Firewall::Nft, 36),
+            )
+            .needing("nft"),
+            Case::with(
+                "ip6tables-legacy",
+                "a_failure_leaves_no_half_of_the_rules_with_legacy_ip6tables",
+                || rules::failures("ip6tables-legacy", 37),
+            ),
+            Case::with(
+                "ip6tables-nft",
+                "a_failure_leaves_no_half_of_the_rules_with_nftables_ip6tables",
+                || rules::failures("ip6tables-nft", 38),
+            ),
         ],
         1,
     )
 }
 
-/// Sends the forwarded TCP packets through the queue, by the rules of docs/taim.md.
+/// Sends the forwarded TCP packets through the queue, in the table mangle.
 fn rules(queue: &str) {
     rules_of(IP6TABLES, queue);
 }
