@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
         addr: Addr::UNSPECIFIED,
         port: 5_683,
     };
-    let Some(mut sender) = QuickSender::new(config, Rng::new(1), ("a", "b=1"), BODY) else {
+    let Some(mut sender) = QuickSender::new(config, Rng::new(1), "a", "b=1", BODY) else {
         return;
     };
     let mut receiver = QuickReceiver::new(config, 1);

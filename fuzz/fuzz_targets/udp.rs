@@ -10,7 +10,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(bytes.starts_with(&header.to_bytes()));
         let addr = Addr::UNSPECIFIED;
         let ports = (header.src_port, header.dst_port);
-        let ours = UdpHeader::for_payload((&addr, ports.0), (&addr, ports.1), payload);
+        let ours = UdpHeader::for_payload(&addr, ports.0, &addr, ports.1, payload);
         let ours = ours.expect("its length came from a length field");
         assert_eq!(header.verify(&addr, &addr, payload), ours == header);
     }

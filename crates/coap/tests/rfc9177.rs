@@ -36,10 +36,10 @@ struct Pair {
 
 impl Pair {
     fn new(len: usize) -> Pair {
-        let target = ("image", "from=0");
+        let (path, query) = ("image", "from=0");
         Pair {
             now: at(0),
-            sender: QuickSender::new(config(), Rng::new(1), target, len as u64).unwrap(),
+            sender: QuickSender::new(config(), Rng::new(1), path, query, len as u64).unwrap(),
             receiver: QuickReceiver::new(config(), 7),
             whole: body(len),
             got: vec![None; len],
@@ -185,8 +185,8 @@ fn over_a_bad_wire() {
 /// §4.3: two bodies whose Request-Tags alternate are both continued.
 #[test]
 fn two_bodies_at_a_time() {
-    let target = ("image", "");
-    let new = |seed| QuickSender::new(config(), Rng::new(seed), target, 3 * SIZE as u64).unwrap();
+    let new =
+        |seed| QuickSender::new(config(), Rng::new(seed), "image", "", 3 * SIZE as u64).unwrap();
     let mut senders = [new(1), new(2)];
     let mut receiver = QuickReceiver::new(config(), 7);
     let mut whole = 0;
@@ -230,7 +230,7 @@ fn non_receive_timeout_exceeds_the_longest_pause_by_a_second() {
 
 #[test]
 fn bodies_of_no_size_and_of_too_many_blocks() {
-    let new = |bytes| QuickSender::new(config(), Rng::new(1), ("a", ""), bytes).is_some();
+    let new = |bytes| QuickSender::new(config(), Rng::new(1), "a", "", bytes).is_some();
     let most = u64::from(QUICK_BLOCKS_MAX) * SIZE as u64;
     assert_eq!(
         [new(0), new(most), new(most + 1), new(u64::MAX)],
@@ -240,7 +240,7 @@ fn bodies_of_no_size_and_of_too_many_blocks() {
 
 #[test]
 fn malformed_and_inconsistent_datagrams_are_refused() {
-    let mut sender = QuickSender::new(config(), Rng::new(1), ("a", ""), 40).unwrap();
+    let mut sender = QuickSender::new(config(), Rng::new(1), "a", "", 40).unwrap();
     let mut receiver = QuickReceiver::new(config(), 7);
     let good = sender.message(0, &[1; SIZE]);
     let refused = |receiver: &mut QuickReceiver, datagram: &[u8]| {

@@ -112,7 +112,7 @@ fn an_acknowledgement_shows_its_sequence_number() {
 
 #[test]
 fn a_udp_datagram_in_one_frame_is_shown_whole() {
-    let udp = UdpHeader::for_payload((&addr(2), 5000), (&addr(1), 61617), b"hello").unwrap();
+    let udp = UdpHeader::for_payload(&addr(2), 5000, &addr(1), 61617, b"hello").unwrap();
     let mut payload = compressed(&ip(13, next_header::UDP), iphc::Upper::Udp(&udp));
     payload.extend_from_slice(b"hello");
     let text = shown(&frame(&payload));

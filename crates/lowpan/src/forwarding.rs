@@ -20,7 +20,7 @@ use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 use crate::duplicates::Key;
 use crate::feature::forwarding::{ForwardingRoom, room};
 use crate::feature::{FORWARDS, Forwards};
-use crate::receive::Piece;
+use crate::receive::{FirstFragment, Piece};
 use crate::recovery::Path;
 use crate::transmit::udp_header;
 use crate::{DropReason, Note};
@@ -196,11 +196,12 @@ impl<M: Memory> Forwarding<M> {
         &mut self,
         now: Instant,
         key: Key,
-        piece: &Piece<'_>,
-        (header, onward): (&Ipv6Header, Onward),
+        first: &FirstFragment<'_>,
+        onward: Onward,
         contexts: &Contexts,
         tag: u16,
     ) -> bool {
+        let FirstFragment { piece, header } = *first;
         if !self.has_room() {
             return false;
         }

@@ -209,7 +209,7 @@ impl<M: Memory> Lowpan<M> {
         let mut scratch: HeaderScratch = [0; 192];
         let outcome = match dispatch(payload) {
             Dispatch::Recoverable | Dispatch::RecoverableAck => {
-                self.on_recoverable(now, (src, dst), payload, &mut scratch, route)
+                self.on_recoverable(now, src, dst, payload, &mut scratch, route)
             }
             _ => receive::parse(payload, src, dst, &self.contexts, &mut scratch).and_then(
                 |arrival| match arrival {

@@ -23,6 +23,13 @@ pub(crate) struct Piece<'a> {
     pub(crate) body: &'a [u8],
 }
 
+/// The first fragment of a datagram, and the IPv6 header that it contains.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FirstFragment<'a> {
+    pub(crate) piece: &'a Piece<'a>,
+    pub(crate) header: &'a Ipv6Header,
+}
+
 impl Piece<'_> {
     pub(crate) fn len(&self) -> usize {
         self.head.len().saturating_add(self.body.len())

@@ -29,8 +29,10 @@ impl UdpHeader {
     /// Returns a header for `payload`, with length and checksum; `None` when the payload is too
     /// long for a UDP datagram.
     pub fn for_payload(
-        (src, src_port): (&Addr, u16),
-        (dst, dst_port): (&Addr, u16),
+        src: &Addr,
+        src_port: u16,
+        dst: &Addr,
+        dst_port: u16,
         payload: &[u8],
     ) -> Option<UdpHeader> {
         let length = payload.len().checked_add(Self::LEN)?;

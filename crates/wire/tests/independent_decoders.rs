@@ -95,9 +95,7 @@ proptest! {
         payload in bytes(80),
     ) {
         let udp = UdpHeader::for_payload(
-            (&header.src, src_port),
-            (&header.dst, dst_port),
-            &payload,
+            &header.src, src_port, &header.dst, dst_port, &payload,
         )
         .unwrap();
         let ip = Ipv6Header {
@@ -339,7 +337,7 @@ proptest! {
         payload in bytes(40),
     ) {
         let udp = ports.map(|(src_port, dst_port)| {
-            UdpHeader::for_payload((&ip.src, src_port), (&ip.dst, dst_port), &payload).unwrap()
+            UdpHeader::for_payload(&ip.src, src_port, &ip.dst, dst_port, &payload).unwrap()
         });
         let ip = match udp {
             Some(udp) => Ipv6Header {

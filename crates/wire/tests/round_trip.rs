@@ -211,7 +211,7 @@ proptest! {
     #[test]
     fn udp(src: [u8; 16], dst: [u8; 16], ports: [u16; 2], payload in bytes(100), flip: u16) {
         let (src, dst) = (Addr(src), Addr(dst));
-        let header = UdpHeader::for_payload((&src, ports[0]), (&dst, ports[1]), &payload).unwrap();
+        let header = UdpHeader::for_payload(&src, ports[0], &dst, ports[1], &payload).unwrap();
         let mut datagram = emitted(|out| header.emit(out));
         datagram.extend(&payload);
         let (parsed, data) = UdpHeader::parse(&datagram).unwrap();

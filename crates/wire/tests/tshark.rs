@@ -165,7 +165,7 @@ fn packets() -> Vec<(Ipv6Header, UdpHeader)> {
             let k = packets.len();
             let (dscp, ecn, flow_label) = classes[(i + 2 * j) % classes.len()];
             let (src_port, dst_port) = ports[(i + j) % ports.len()];
-            let udp = UdpHeader::for_payload((&src, src_port), (&dst, dst_port), b"redpoll");
+            let udp = UdpHeader::for_payload(&src, src_port, &dst, dst_port, b"redpoll");
             let udp = udp.unwrap();
             let ip = Ipv6Header {
                 dscp,
@@ -266,7 +266,7 @@ fn a_datagram_in_fragments() {
         addr::from_prefix_and_short(&PREFIX, 2),
     );
     let payload: Vec<u8> = (0..300).map(|i| i as u8).collect();
-    let udp = UdpHeader::for_payload((&src, PORT), (&dst, PORT), &payload).unwrap();
+    let udp = UdpHeader::for_payload(&src, PORT, &dst, PORT, &payload).unwrap();
     let ip = Ipv6Header {
         payload_len: udp.length,
         next_header: next_header::UDP,

@@ -86,7 +86,8 @@ impl<T> Held<T> {
     pub(super) fn push<H>(
         &mut self,
         now: Instant,
-        (place, flow): (u32, &mut FlowSlot),
+        place: u32,
+        flow: &mut FlowSlot,
         new_bytes: u32,
         handle: H,
     ) -> Result<(), H>

@@ -406,12 +406,12 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     fn wait(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
         let waiting = self.flows.get(flow).map_or(0, |flow| flow.waiting);
         if waiting >= self.params.flow_packets.max(1) {
-            return self.push_out(now, flow, (flow, new_bytes), handle);
+            return self.push_out(now, flow, flow, new_bytes, handle);
         }
         match self.enqueue(now, flow, new_bytes, handle) {
             Ok(()) => Input::Wait,
             Err(handle) => match self.schedule.first() {
-                Some(first) => self.push_out(now, first, (flow, new_bytes), handle),
+                Some(first) => self.push_out(now, first, flow, new_bytes, handle),
                 // There is no memory for any packet.
                 None => {
                     count(&mut self.counters.untracked);
@@ -425,7 +425,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         &mut self,
         now: Instant,
         victim: u32,
-        (flow, new_bytes): (u32, u32),
+        flow: u32,
+        new_bytes: u32,
         handle: H,
     ) -> Input<H> {
         count(&mut self.counters.pushed_out);
@@ -443,7 +444,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             return Err(handle);
         };
         let was_idle = slot.waiting == 0;
-        self.held.push(now, (flow, slot), new_bytes, handle)?;
+        self.held.push(now, flow, slot, new_bytes, handle)?;
         if was_idle {
             match &self.params.policy {
                 Policy::Taim => slot.take_stock(self.params.period),

@@ -57,7 +57,8 @@ impl QuickSender {
     pub fn new(
         config: QuickConfig,
         mut rng: Rng,
-        (path, query): (&str, &str),
+        path: &str,
+        query: &str,
         bytes: u64,
     ) -> Option<QuickSender> {
         let blocks = config.blocks(bytes).filter(|blocks| *blocks > 0)?;

@@ -10,7 +10,7 @@ use crate::event::{LossReason, LowpanEvent};
 use crate::feature::SPREADS_FRAGMENTS;
 use crate::forwarding::{Forwarding, Place};
 use crate::reassembly::check_bounds;
-use crate::receive::Piece;
+use crate::receive::{FirstFragment, Piece};
 use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
@@ -58,7 +58,11 @@ impl<M: Memory> Lowpan<M> {
             return Ok(false);
         };
         let (tag, contexts) = (self.next_tag, &self.contexts);
-        let taken = forwarding.on_first(now, key, piece, (&header, onward), contexts, tag);
+        let first = FirstFragment {
+            piece,
+            header: &header,
+        };
+        let taken = forwarding.on_first(now, key, &first, onward, contexts, tag);
         if taken {
             self.next_tag = tag.wrapping_add(1);
             count(&mut self.counters.datagrams_forwarded);

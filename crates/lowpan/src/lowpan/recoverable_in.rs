@@ -18,7 +18,8 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn on_recoverable(
         &mut self,
         now: Instant,
-        (src, dst): (Address, Address),
+        src: Address,
+        dst: Address,
         payload: &[u8],
         scratch: &mut HeaderScratch,
         route: impl FnOnce(&Ipv6Header) -> Option<Onward>,
@@ -36,7 +37,7 @@ impl<M: Memory> Lowpan<M> {
         let (header, body) = Fragment::parse(payload).map_err(receive::reason)?;
         let tag = header.tag;
         if recovery.path_mut(src, tag).is_some() {
-            self.pass(now, (src, dst), &header, body, scratch)?;
+            self.pass(now, src, dst, &header, body, scratch)?;
             return Ok(None);
         }
         if header.is_abort() {
@@ -108,7 +109,8 @@ impl<M: Memory> Lowpan<M> {
     fn pass(
         &mut self,
         now: Instant,
-        (src, dst): (Address, Address),
+        src: Address,
+        dst: Address,
         header: &Fragment,
         body: &[u8],
         scratch: &mut HeaderScratch,

@@ -3,6 +3,7 @@
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 
+use super::sleepy::SlotOwner;
 use super::{Lowpan, Turn};
 use crate::counters::count;
 use crate::event::{FrameOut, FrameRoom, LossReason, LowpanEvent};
@@ -190,10 +191,11 @@ impl<M: Memory> Lowpan<M> {
             Origin::Slot(id) => {
                 let mut handle = None;
                 if M::ROUTES && datagram.indirect {
-                    (_, handle) = self.indirect_of(id);
+                    handle = self.indirect_of(id).handle;
                     self.indirect.remove(&mut self.pool, id);
                 }
-                self.end_slot(id, (datagram.next_hop, handle), outcome);
+                let next_hop = datagram.next_hop;
+                self.end_slot(id, SlotOwner { next_hop, handle }, outcome);
             }
             Origin::Forwarded(_) => self.end_fragment(now, &datagram, outcome),
             Origin::Recoverable(..) => {}

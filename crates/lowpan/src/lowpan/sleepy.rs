@@ -11,6 +11,20 @@ use crate::pool::State;
 use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
+/// The neighbour that a datagram in a slot is for, and the caller's handle of a segment.
+#[derive(Clone, Copy)]
+pub(super) struct SlotOwner {
+    pub(super) next_hop: Address,
+    pub(super) handle: Option<u32>,
+}
+
+impl SlotOwner {
+    const ABSENT: SlotOwner = SlotOwner {
+        next_hop: Address::Absent,
+        handle: None,
+    };
+}
+
 impl<M: Memory> Lowpan<M> {
     /// Queues a held slot for indirect transmission: it waits for a request of `next_hop`
     /// ([`Self::on_data_request`]), at most
@@ -49,7 +63,7 @@ impl<M: Memory> Lowpan<M> {
         } else {
             let reason = LossReason::IndirectFull;
             self.counters.lost(reason);
-            self.end_slot(slot, (next_hop, handle), Err(reason));
+            self.end_slot(slot, SlotOwner { next_hop, handle }, Err(reason));
         }
         self.note_occupancy(now);
     }
@@ -59,7 +73,7 @@ impl<M: Memory> Lowpan<M> {
     pub(super) fn end_slot(
         &mut self,
         id: SlotId,
-        (next_hop, handle): (Address, Option<u32>),
+        SlotOwner { next_hop, handle }: SlotOwner,
         outcome: Result<(), LossReason>,
     ) {
         if M::ROUTES
@@ -101,10 +115,11 @@ impl<M: Memory> Lowpan<M> {
         Some(event)
     }
 
-    pub(super) fn indirect_of(&self, id: SlotId) -> (Address, Option<u32>) {
+    pub(super) fn indirect_of(&self, id: SlotId) -> SlotOwner {
         let indirect = self.pool.slot(id).and_then(|slot| slot.indirect());
-        indirect.map_or((Address::Absent, None), |indirect| {
-            (indirect.next_hop, indirect.handle)
+        indirect.map_or(SlotOwner::ABSENT, |indirect| SlotOwner {
+            next_hop: indirect.next_hop,
+            handle: indirect.handle,
         })
     }
 
@@ -238,13 +253,13 @@ impl<M: Memory> Lowpan<M> {
         }
         let in_service = self.slot_in_service();
         let id = self.indirect.expired(now, &self.pool, in_service)?;
-        let whose = self.indirect_of(id);
+        let owner = self.indirect_of(id);
         self.indirect.remove(&mut self.pool, id);
         let reason = LossReason::Expired;
         self.counters.lost(reason);
-        self.end_slot(id, whose, Err(reason));
+        self.end_slot(id, owner, Err(reason));
         self.note_occupancy(now);
-        Some(whose.0)
+        Some(owner.next_hop)
     }
 
     pub(super) fn slot_in_service(&self) -> Option<SlotId> {

@@ -90,7 +90,7 @@ pub fn packet(header: Ipv6Header, seed: usize, len: usize) -> Vec<u8> {
 
 pub fn udp_packet(seed: usize, len: usize) -> Vec<u8> {
     let payload = pattern(seed, len);
-    let udp = UdpHeader::for_payload((&addr(1), 5683), (&addr(2), 0xf0b1), &payload).unwrap();
+    let udp = UdpHeader::for_payload(&addr(1), 5683, &addr(2), 0xf0b1, &payload).unwrap();
     let mut bytes = packet(ip(17), 0, len + 8);
     bytes.truncate(40);
     bytes.extend(udp.to_bytes());

@@ -86,12 +86,14 @@ pub(crate) struct LinkFrame {
 
 impl<M: Memory + 'static, A: Access> Link<M, A> {
     pub(crate) fn new(
-        mac: (MacConfig, A, Rng),
-        (lowpan, contexts): (LowpanConfig, Contexts),
+        mac: MacConfig,
+        access: A,
+        rng: Rng,
+        lowpan: LowpanConfig,
+        contexts: Contexts,
         memory: LowpanMemory<M>,
         preempts: bool,
     ) -> Self {
-        let (mac, access, rng) = mac;
         let mut lowpan = Lowpan::new(lowpan, memory);
         *lowpan.contexts_mut() = contexts;
         Link {

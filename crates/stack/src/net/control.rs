@@ -47,7 +47,8 @@ impl<P: Profile> Net<P> {
     pub(crate) fn on_icmp<'p>(
         &mut self,
         now: Instant,
-        (header, offset): (&Ipv6Header, usize),
+        header: &Ipv6Header,
+        offset: usize,
         packet: &'p [u8],
         sender: Sender,
     ) -> Result<Consequence<'p>, DropReason> {

@@ -202,7 +202,8 @@ impl<M: Memory + 'static> Joiner<M> {
     pub(crate) fn begin(
         &mut self,
         now: Instant,
-        (key, slot): (Key, SlotId),
+        key: Key,
+        slot: SlotId,
         fragment: &Fragment,
         ecn: Ecn,
     ) -> Option<SlotId> {

@@ -150,8 +150,8 @@ impl<P: Profile> Node<P> {
             },
             Origin::Host | Origin::Own => Sender::default(),
         };
-        let message = (&packet.header, offset);
-        match self.net.on_icmp(now, message, bytes, sender)? {
+        let header = &packet.header;
+        match self.net.on_icmp(now, header, offset, bytes, sender)? {
             Consequence::Done => {}
             Consequence::Echo { from } => {
                 let identity = &self.net.identity;

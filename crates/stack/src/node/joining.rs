@@ -70,7 +70,7 @@ impl<P: Profile> Node<P> {
                 return Err(DropReason::Fragment.into());
             }
             Placement::Begin => {
-                let oldest = joiner.begin(now, (key, packet.slot), &fragment, header.ecn);
+                let oldest = joiner.begin(now, key, packet.slot, &fragment, header.ecn);
                 if let Some(slot) = oldest {
                     lowpan.release(slot);
                     self.counters.drop(DropReason::Fragment);

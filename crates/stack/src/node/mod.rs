@@ -120,8 +120,11 @@ impl<P: Profile> Node<P> {
             forwards: config.forwards,
         };
         let mut link = Link::new(
-            (config.mac, parts.access, mac_rng),
-            (config.lowpan, config.contexts),
+            config.mac,
+            parts.access,
+            mac_rng,
+            config.lowpan,
+            config.contexts,
             memory.lowpan,
             config.preempts,
         );

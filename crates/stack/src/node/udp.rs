@@ -48,7 +48,7 @@ impl<P: Profile> Node<P> {
     ) -> Result<(), Error> {
         let src_port = self.transports.udp.port(id).ok_or(Error::UnknownHandle)?;
         let src = self.source_for(&dst.addr).ok_or(Error::NoRoute)?;
-        let header = UdpHeader::for_payload((&src, src_port), (&dst.addr, dst.port), data)
+        let header = UdpHeader::for_payload(&src, src_port, &dst.addr, dst.port, data)
             .ok_or(Error::TooLong)?;
         let length = usize::from(header.length);
         let ip = self.net.identity.header(src, dst.addr, next_header::UDP);

@@ -252,7 +252,7 @@ impl Source {
         let query = format!("from={have}");
         let rng = Rng::new(self.rng.next_u64());
         let left = self.spec.bytes - have;
-        if let Some(sender) = QuickSender::new(self.config, rng, (IMAGE, &query), left) {
+        if let Some(sender) = QuickSender::new(self.config, rng, IMAGE, &query, left) {
             let begin = have;
             self.pushes.push(LeafTransfer {
                 to,

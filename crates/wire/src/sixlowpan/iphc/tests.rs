@@ -208,7 +208,7 @@ fn udp_is_compressed_and_its_lengths_come_back() {
     let contexts = Contexts::with_prefix(PREFIX);
     let payload = [0x55; 12];
     let (src, dst) = (node(1), node(2));
-    let udp = UdpHeader::for_payload((&src, 0xf0b1), (&dst, 0xf0b2), &payload).unwrap();
+    let udp = UdpHeader::for_payload(&src, 0xf0b1, &dst, 0xf0b2, &payload).unwrap();
     let ip = Ipv6Header {
         payload_len: udp.length,
         next_header: next_header::UDP,
