@@ -1,6 +1,7 @@
 //! Checks the published crates. Each has few features, which only add. The check builds each crate
-//! without features, with each feature alone, with the default features and with all. It also
-//! builds products of several crates, and all crates for their targets.
+//! without features, with each feature alone, with the default features and with all. The tests are
+//! built without features. It also builds products of several crates, and all crates for their
+//! targets.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -97,6 +98,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             let package = format!("--package=redpoll-{}", it.name);
             let mut cargo = workspace.cargo();
             cargo.args(["check", "--quiet", "--lib", &package]);
+            cargo.args(set.is_empty().then_some("--tests"));
             cargo.args(["--no-default-features", "--features", &set]);
             workspace::run(&mut cargo)?;
             built += 1;

@@ -1,6 +1,7 @@
 //! Shared parts of the packet tests: nodes on a heap, packets, a payload source.
 #![allow(dead_code)]
 
+#[cfg(feature = "recovery")]
 pub mod recoverable;
 
 use redpoll_base::{Addr, Ecn, Instant, Memory};

@@ -57,9 +57,7 @@ impl<P: Profile> Net<P> {
         let identity = self.identity;
         let src = header.src;
         match message {
-            Message::EchoRequest { .. } => {
-                return self.on_echo_request(header);
-            }
+            Message::EchoRequest { .. } => return self.on_echo_request(header),
             Message::EchoReply { ident, seq, .. } => {
                 return Ok(self.on_echo_reply(now, &src, EchoId { ident, seq }));
             }
