@@ -33,6 +33,7 @@ enum Heap {}
 impl Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
     const JOINS_FRAGMENTS: bool = true;
 }
 

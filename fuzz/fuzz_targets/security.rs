@@ -15,6 +15,7 @@ enum Heap {}
 impl Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 fuzz_target!(|bytes: &[u8]| {

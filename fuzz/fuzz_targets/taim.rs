@@ -11,6 +11,7 @@ enum Heap {}
 impl redpoll_base::Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 const FLOWS: usize = 8;

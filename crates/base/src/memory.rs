@@ -18,16 +18,43 @@ pub trait Memory {
     type Buffer: Bytes;
     /// A table of `T`, of fixed length.
     type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
+    /// Whether a node with this kind of memory forwards packets for others: `bool` if its
+    /// configuration says so, [`NeverForwards`] if the node can only be a leaf.
+    type Forwards: Forwarding;
 
     /// Whether nodes with this kind of memory can be routers. If not, the compiler omits the
     /// code for forwarding, registrations, packets of sleepy neighbours, early marking, the
     /// limit for unresolved neighbours, queue statistics, pauses for forwarding neighbours, and
     /// SYN cookies.
-    const ROUTES: bool = true;
+    const ROUTES: bool = Self::Forwards::IS_POSSIBLE;
 
     /// Whether nodes with this kind of memory can reassemble IPv6 fragments (RFC 8200 §4.5). If
     /// not, the compiler omits the code.
     const JOINS_FRAGMENTS: bool = false;
+}
+
+/// The type of a setting that makes a node forward packets for others.
+pub trait Forwarding: Copy + Default + Into<bool> {
+    /// Whether a value of this type is `true`.
+    const IS_POSSIBLE: bool;
+}
+
+impl Forwarding for bool {
+    const IS_POSSIBLE: bool = true;
+}
+
+/// The setting of a node that can only be a leaf: it never forwards packets for others.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct NeverForwards;
+
+impl Forwarding for NeverForwards {
+    const IS_POSSIBLE: bool = false;
+}
+
+impl From<NeverForwards> for bool {
+    fn from(_: NeverForwards) -> bool {
+        false
+    }
 }
 
 /// A kind of memory whose tables and buffers are references to `static` storage.
@@ -43,6 +70,7 @@ pub enum StaticMemory {}
 impl Memory for StaticMemory {
     type Buffer = &'static mut [u8];
     type Table<T: 'static> = &'static mut [T];
+    type Forwards = bool;
 }
 
 impl StaticKind for StaticMemory {
@@ -58,7 +86,7 @@ pub enum LeafMemory {}
 impl Memory for LeafMemory {
     type Buffer = &'static mut [u8];
     type Table<T: 'static> = &'static mut [T];
-    const ROUTES: bool = false;
+    type Forwards = NeverForwards;
 }
 
 impl StaticKind for LeafMemory {

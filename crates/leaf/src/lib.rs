@@ -26,9 +26,9 @@ mod held;
 mod session;
 mod web;
 
-use redpoll_base::{Addr, Duration, Instant, LeafMemory, Rng};
+use redpoll_base::{Addr, Duration, Instant, LeafMemory, NeverForwards, Rng};
 use redpoll_stack::mac::MacConfig;
-use redpoll_stack::transport::Config;
+use redpoll_stack::transport::{Config, Standard};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpId, Via};
 use redpoll_uart::Begin;
@@ -53,7 +53,7 @@ pub struct Services {
     status: Status,
 }
 
-pub fn config(begin: &Begin) -> NodeConfig {
+pub fn config(begin: &Begin) -> NodeConfig<Standard, NeverForwards> {
     let mac = MacConfig::default().with(|it| {
         it.pan_id = begin.pan_id;
         it.short = begin.short;

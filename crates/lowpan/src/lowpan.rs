@@ -48,6 +48,7 @@ use crate::{
 /// impl Memory for Heap {
 ///     type Buffer = Box<[u8]>;
 ///     type Table<T: 'static> = Box<[T]>;
+///     type Forwards = bool;
 /// }
 /// struct NoTransport;
 /// impl PayloadSource for NoTransport {

@@ -332,6 +332,7 @@ mod tests {
     impl Memory for Heap {
         type Buffer = Box<[u8]>;
         type Table<T: 'static> = Box<[T]>;
+        type Forwards = bool;
     }
 
     /// A scan reaches the last connection, even if earlier connections have ended, and free places

@@ -8,6 +8,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
     const JOINS_FRAGMENTS: bool = true;
 }
 

@@ -13,7 +13,7 @@ use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 use redpoll_stack::{
     BorderStorage, LeafStorage, Node, NodeConfig, NodeMemory, Route, RouterStorage, Via,
 };
-use redpoll_tcp::Endpoint;
+use redpoll_tcp::{Endpoint, Standard};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -35,7 +35,7 @@ fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
 
 /// Returns a node with a default route and host routes.
 fn node<M: Memory>(
-    config: NodeConfig,
+    config: NodeConfig<Standard, M::Forwards>,
     memory: NodeMemory<M>,
     everything: Via,
     nodes: &[(u16, u16)],

@@ -4,7 +4,9 @@ use crate::common;
 
 use common::{HeapMemory, TestNode, address, endpoint, node_with_memory};
 use redpoll_base::Instant;
-use redpoll_stack::{ConnectionSlot, Error, ListenerSlot, NodeMemory, Route, UdpSlot, Via};
+use redpoll_stack::{
+    ConnectionSlot, Error, ListenerSlot, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+};
 use redpoll_wire::ieee802154::Address;
 
 fn node(places: usize) -> TestNode {
@@ -33,7 +35,7 @@ fn node(places: usize) -> TestNode {
 fn datagram_tags_do_not_reveal_the_red_seed() {
     let seed = |tag, secret| {
         let mac = redpoll_mac::MacConfig::default();
-        let config = redpoll_stack::NodeConfig::leaf(mac, common::prefix(), tag, [secret; 16]);
+        let config: NodeConfig = NodeConfig::leaf(mac, common::prefix(), tag, [secret; 16]);
         config.lowpan.red_seed
     };
     assert_eq!(seed(0, 7), seed(9, 7));

@@ -155,7 +155,7 @@ enum HeapLeaf {}
 impl Memory for HeapLeaf {
     type Buffer = <HeapMemory as Memory>::Buffer;
     type Table<T: 'static> = <HeapMemory as Memory>::Table<T>;
-    const ROUTES: bool = false;
+    type Forwards = redpoll_base::NeverForwards;
 }
 
 /// A server with a leaf's memory answers over an existing IPv6 layer.

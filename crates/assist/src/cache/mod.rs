@@ -60,6 +60,7 @@
 //! impl redpoll_base::Memory for Heap {
 //!     type Buffer = Box<[u8]>;
 //!     type Table<T: 'static> = Box<[T]>;
+//!     type Forwards = bool;
 //! }
 //! let memory = Memory::<Heap> {
 //!     flows: vec![FlowSlot::EMPTY; 4].into(),

@@ -46,6 +46,7 @@
 //! impl redpoll_base::Memory for Heap {
 //!     type Buffer = Box<[u8]>;
 //!     type Table<T: 'static> = Box<[T]>;
+//!     type Forwards = bool;
 //! }
 //! let memory = Memory::<Heap, u32> {
 //!     flows: vec![FlowSlot::EMPTY; 64].into(),

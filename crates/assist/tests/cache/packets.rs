@@ -10,6 +10,7 @@ pub enum Heap {}
 impl redpoll_base::Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 /// Returns a cache for `flows` connections and `packets` copies of `bytes` each.

@@ -8,6 +8,7 @@ pub enum Heap {}
 impl redpoll_base::Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 pub type Engine = Taim<Heap, usize>;

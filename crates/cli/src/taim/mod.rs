@@ -149,6 +149,7 @@ pub enum Heap {}
 impl redpoll_base::Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 /// Returns an engine with room for `flows` and `packets`, which are identified by numbers.

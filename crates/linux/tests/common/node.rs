@@ -17,6 +17,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 /// A node on the heap that may have another TCP.

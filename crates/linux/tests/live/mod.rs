@@ -40,6 +40,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 pub type LiveNet<'w> = Net<HeapMemory, &'w Time, [Watch; CONNECTIONS + 1]>;

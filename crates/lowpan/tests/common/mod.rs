@@ -24,6 +24,7 @@ pub enum Heap {}
 impl Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 pub type Node = Lowpan<Heap>;

@@ -13,6 +13,7 @@ enum Heap {}
 impl Memory for Heap {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 /// The key of the examples of IEEE 802.15.4-2006 annex C and of RFC 3610.

@@ -15,6 +15,7 @@ pub enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 pub type Node = redpoll_stack::Node<HeapMemory>;

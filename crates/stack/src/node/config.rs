@@ -1,6 +1,6 @@
 //! The configuration of a node, and its memory.
 
-use redpoll_base::{Addr, Memory};
+use redpoll_base::{Addr, Forwarding, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
 use redpoll_tcp::{self as tcp, Algorithms, FastOpenServer, HalfOpen, Standard};
@@ -14,9 +14,20 @@ use crate::net::routing::{Neighbour, RouteSlot};
 use crate::transports::tcp::{ConnectionSlot, ListenerSlot};
 use crate::transports::udp::UdpSlot;
 
-/// The configuration of one node.
+/// The configuration of one node. `F` is the [`Memory::Forwards`] of the node's kind of memory, so
+/// the compiler refuses the configuration of a router for a node that can only be a leaf.
+///
+/// ```compile_fail,E0308
+/// use redpoll_stack::base::{Addr, Rng};
+/// use redpoll_stack::mac::MacConfig;
+/// use redpoll_stack::{LeafNode, LeafStorage, NodeConfig};
+///
+/// let config = NodeConfig::border(MacConfig::default(), Addr::UNSPECIFIED, 0, [7; 16]);
+/// let storage: &'static mut LeafStorage = Box::leak(Box::new(LeafStorage::NEW));
+/// let node = LeafNode::new(config, storage.memory(), Rng::new(1));
+/// ```
 #[derive(Clone, Debug)]
-pub struct NodeConfig<A = Standard> {
+pub struct NodeConfig<A = Standard, F = bool> {
     /// MAC: addresses, PAN, abilities of the radio, retries.
     pub mac: MacConfig,
     /// 6LoWPAN: timeouts and limits.
@@ -30,7 +41,7 @@ pub struct NodeConfig<A = Standard> {
     /// The hop limit of the node's own packets (CurHopLimit in RFC 4861).
     pub hop_limit: u8,
     /// Whether packets for others are forwarded.
-    pub forwards: bool,
+    pub forwards: F,
     /// Neighbour discovery. Default: none; address and routes are configured.
     pub nd: NdConfig,
     /// How the node sleeps; `None`: its receiver is always on.
@@ -47,43 +58,6 @@ impl NodeConfig {
     /// 462 bytes and 12 of TCP options. With a longer segment, the loss of one frame costs more
     /// than the saved headers (Kumar et al. 2020 §6.1).
     pub const MSS: u16 = 474;
-
-    /// A leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0. Its
-    /// address is derived from its short one (RFC 4944 §6), its receiver is always on, and it needs
-    /// a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
-    /// different for each node.
-    ///
-    /// ```
-    /// use redpoll_stack::NodeConfig;
-    /// use redpoll_stack::mac::MacConfig;
-    /// use redpoll_stack::base::Addr;
-    ///
-    /// let mac = MacConfig::default().with(|it| it.short = 4);
-    /// let prefix = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    /// let config = NodeConfig::leaf(mac, prefix, 0x1234, [7; 16]);
-    /// assert_eq!(config.address.to_string(), "fd00::ff:fe00:4");
-    /// ```
-    pub fn leaf(mac: MacConfig, prefix: Addr, first_tag: u16, isn_secret: [u8; 16]) -> NodeConfig {
-        NodeConfig {
-            lowpan: LowpanConfig::default().with(|it| {
-                it.first_tag = first_tag;
-                it.red_seed = dice(&isn_secret);
-            }),
-            contexts: Contexts::with_prefix(prefix),
-            tcp: tcp::Config {
-                mss: NodeConfig::MSS,
-                ..tcp::Config::default()
-            },
-            address: addr::from_prefix_and_short(&prefix, mac.short),
-            mac,
-            hop_limit: 64,
-            forwards: false,
-            nd: NdConfig::default(),
-            sleepy: None,
-            preempts: true,
-            isn_secret,
-        }
-    }
 
     /// A router of such a mesh: it forwards, and advertises the prefix and itself to leaves that
     /// solicit. `border` is the address of the border router that owns the prefix. The router needs
@@ -117,11 +91,50 @@ impl NodeConfig {
         let here = addr::from_prefix_and_short(&prefix, mac.short);
         NodeConfig::router(mac, prefix, here, first_tag, isn_secret)
     }
+}
+
+impl<F: Forwarding> NodeConfig<Standard, F> {
+    /// A leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0. Its
+    /// address is derived from its short one (RFC 4944 §6), its receiver is always on, and it needs
+    /// a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
+    /// different for each node.
+    ///
+    /// ```
+    /// use redpoll_stack::NodeConfig;
+    /// use redpoll_stack::mac::MacConfig;
+    /// use redpoll_stack::base::Addr;
+    ///
+    /// let mac = MacConfig::default().with(|it| it.short = 4);
+    /// let prefix = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+    /// let config: NodeConfig = NodeConfig::leaf(mac, prefix, 0x1234, [7; 16]);
+    /// assert_eq!(config.address.to_string(), "fd00::ff:fe00:4");
+    /// ```
+    pub fn leaf(mac: MacConfig, prefix: Addr, first_tag: u16, isn_secret: [u8; 16]) -> Self {
+        NodeConfig {
+            lowpan: LowpanConfig::default().with(|it| {
+                it.first_tag = first_tag;
+                it.red_seed = dice(&isn_secret);
+            }),
+            contexts: Contexts::with_prefix(prefix),
+            tcp: tcp::Config {
+                mss: NodeConfig::MSS,
+                ..tcp::Config::default()
+            },
+            address: addr::from_prefix_and_short(&prefix, mac.short),
+            mac,
+            hop_limit: 64,
+            forwards: F::default(),
+            nd: NdConfig::default(),
+            sleepy: None,
+            preempts: true,
+            isn_secret,
+        }
+    }
 
     /// A node without a radio, all of whose packets pass its host side: a TUN interface or an IP
     /// device. `isn_secret` is random and different for each node. The node needs a route:
     /// [`Via::Host`](crate::Via::Host) for everything.
-    pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> NodeConfig {
+    pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> Self {
         NodeConfig {
             mac: MacConfig::default(),
             lowpan: LowpanConfig::default(),
@@ -133,7 +146,7 @@ impl NodeConfig {
             },
             address,
             hop_limit: 64,
-            forwards: false,
+            forwards: F::default(),
             nd: NdConfig::default(),
             sleepy: None,
             preempts: true,
@@ -142,7 +155,7 @@ impl NodeConfig {
     }
 }
 
-impl<A> NodeConfig<A> {
+impl<A, F> NodeConfig<A, F> {
     /// Returns this configuration after `set` has changed it.
     #[must_use]
     pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
@@ -151,7 +164,7 @@ impl<A> NodeConfig<A> {
     }
 
     /// Replaces TCP's [algorithms](tcp::Algorithms) in this configuration.
-    pub fn with_algorithms<O>(self, algorithms: O) -> NodeConfig<O> {
+    pub fn with_algorithms<O>(self, algorithms: O) -> NodeConfig<O, F> {
         NodeConfig {
             mac: self.mac,
             lowpan: self.lowpan,

@@ -37,6 +37,7 @@ mod udp;
 use redpoll_base::{Addr, Instant, LeafMemory, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::LowpanCounters;
 use redpoll_mac::{CsmaCa, Mac, MacCounters};
+use redpoll_tcp::Standard;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -77,7 +78,7 @@ pub type LeafNode = Node<LeafMemory>;
 
 impl<M: Memory + 'static> Node<M> {
     /// Creates a node. `rng` drives backoff, ports and jitter.
-    pub fn new(config: NodeConfig, memory: NodeMemory<M>, rng: Rng) -> Self {
+    pub fn new(config: NodeConfig<Standard, M::Forwards>, memory: NodeMemory<M>, rng: Rng) -> Self {
         let parts = Parts {
             access: CsmaCa,
             assist: NoAssist,
@@ -93,7 +94,7 @@ impl<P: Profile> Node<P> {
     /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of
     /// TCP.
     pub fn with_parts(
-        config: NodeConfig<P::Algorithms>,
+        config: NodeConfig<P::Algorithms, <P::Memory as Memory>::Forwards>,
         memory: NodeMemory<P::Memory, P::Algorithms>,
         mut rng: Rng,
         parts: Parts<P>,
@@ -117,7 +118,7 @@ impl<P: Profile> Node<P> {
             link_local: addr::link_local(config.link_address()).unwrap_or_default(),
             address: config.address,
             hop_limit: config.hop_limit,
-            forwards: config.forwards,
+            forwards: config.forwards.into(),
         };
         let mut link = Link::new(
             config.mac,

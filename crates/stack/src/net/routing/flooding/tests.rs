@@ -18,6 +18,7 @@ enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
 }
 
 fn address(short: u16) -> Addr {

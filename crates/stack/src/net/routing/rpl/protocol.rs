@@ -362,6 +362,7 @@ mod tests {
     impl Memory for Heap {
         type Buffer = Box<[u8]>;
         type Table<T: 'static> = Box<[T]>;
+        type Forwards = bool;
     }
 
     /// The simulator subtracts these bytes from the memory of a node without RPL:
