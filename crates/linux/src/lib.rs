@@ -7,6 +7,7 @@
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
 //! - [`advertiser`]: router advertisements for other computers;
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
+//! - [`links`]: interfaces that appear and vanish;
 //! - [`nfqueue`]: packets that the kernel forwards and holds until it gets a verdict;
 //! - [`entropy`]: unpredictable random bytes;
 //! - [`processor`]: processor time of this thread;
@@ -30,6 +31,7 @@ pub mod forward;
 pub mod gateway;
 mod ioctl;
 pub mod line;
+pub mod links;
 pub mod namespace;
 pub mod nfqueue;
 pub mod privilege;

@@ -125,6 +125,7 @@ pub struct NfQueue {
     verdicts: Vec<u8>,
     buffer: Box<[u8]>,
     last: u32,
+    overflows: u64,
 }
 
 impl NfQueue {
@@ -148,6 +149,7 @@ impl NfQueue {
             verdicts: Vec::with_capacity(VERDICTS * VERDICT_LEN),
             buffer: vec![0; 65_536].into_boxed_slice(),
             last: 0,
+            overflows: 0,
         };
         let refused = |errno| refused(errno, number, crate::privilege::has_net_admin());
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
@@ -185,12 +187,19 @@ impl NfQueue {
                     }
                 }
                 Err(Errno::EAGAIN) => return Ok(None),
-                Err(Errno::EINTR | Errno::ENOBUFS) => {}
+                Err(Errno::EINTR) => {}
+                Err(Errno::ENOBUFS) => self.overflows = self.overflows.wrapping_add(1),
                 Err(errno) => return Err(errno.into()),
             }
         };
         let found = packet_of(&self.buffer[..len]);
         Ok(found.map(|(id, bytes)| QueuedPacket { id, bytes }))
+    }
+
+    /// Returns how often packets passed because this program read too slowly and the socket had no
+    /// room for them. The kernel reports several packets once.
+    pub fn overflows(&self) -> u64 {
+        self.overflows
     }
 
     /// Limits the packets that the kernel holds to `packets`, including those received without a

@@ -2,6 +2,7 @@
 
 use redpoll_base::{Duration, Instant};
 
+use super::contention::Recent;
 use super::estimate::Estimate;
 use super::lead::Pace;
 use super::segment::Ends;
@@ -55,6 +56,7 @@ pub struct FlowSlot {
     pub(super) confirmed_at: Instant,
     pub(super) active_at: Instant,
     pub(super) is_measured: bool,
+    pub(super) recent: Recent,
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) waiting: u32,
@@ -96,6 +98,7 @@ impl FlowSlot {
         confirmed_at: Instant::ZERO,
         active_at: Instant::ZERO,
         is_measured: false,
+        recent: Recent::NONE,
         first: NONE,
         last: NONE,
         waiting: 0,

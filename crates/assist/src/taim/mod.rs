@@ -34,6 +34,9 @@
 //! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor
 //! minutes: see [`Lead`].
 //!
+//! [`Contention`] is an optional condition: packets wait only while flows compete and the network
+//! is their bottleneck.
+//!
 //! An addition against forged traffic: packets of a flow pass at once until each end has
 //! acknowledged the other one's data. This takes three packets, and an attacker who does not
 //! see the sequence numbers cannot forge them. Real fragments pass at once, too.
@@ -59,6 +62,7 @@
 //! let Input::Pass(7) = taim.input(Instant::ZERO, b"no packet", 7) else { unreachable!() };
 //! ```
 
+mod contention;
 mod delay;
 mod estimate;
 mod flow;
@@ -66,23 +70,27 @@ mod flows;
 mod held;
 mod lead;
 mod params;
+mod period;
 mod schedule;
 mod segment;
+mod view;
 
 use redpoll_base::{Duration, Instant, Memory as Kind, Wake};
 
-use delay::{Census, DelayTime};
+use contention::Contest;
+use delay::DelayTime;
 use estimate::Observed;
 pub use flow::{FlowCounters, FlowSlot};
-use flow::{NONE, Standing, rate};
+use flow::{NONE, Standing};
 use flows::Flows;
 use held::Held;
 pub use held::HeldSlot;
 use lead::VirtualTime;
-pub use params::{Lead, Params, Policy, Share};
+pub use params::{Contention, Lead, Params, Policy, Share};
 use schedule::Schedule;
 use segment::Foreign;
 pub use segment::{End, Ends};
+pub use view::{Counters, FlowView};
 
 /// Greatest delay of a caller that the time of the next packet compensates. After a longer delay,
 /// `delaytime` counts from the real time of leaving, minus this value.
@@ -123,66 +131,6 @@ pub struct Released<H> {
     pub late: Duration,
 }
 
-/// Counters of all packets and flows.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Counters {
-    /// Packets that waited and have left.
-    pub released: u64,
-    /// Total waiting time of the packets that have waited, in microseconds.
-    pub waited_us: u64,
-    /// Longest waiting time of a packet, in microseconds.
-    pub longest_wait_us: u64,
-    /// Packets that left because [`Params::max_wait`] was over.
-    pub overdue: u64,
-    /// Packets that left before their turn for lack of room.
-    pub pushed_out: u64,
-    /// Packets passed at once: not TCP over IPv6, or a fragment.
-    pub foreign: u64,
-    /// Packets passed at once: truncated, or with invalid headers.
-    pub malformed: u64,
-    /// Packets passed at once: of flows on probation.
-    pub on_probation: u64,
-    /// Packets passed at once: of flows for which there was no room.
-    pub untracked: u64,
-    /// Segments with sequence numbers that are impossible for their flow. They wait like others,
-    /// but the estimates ignore them.
-    pub nonsense: u64,
-    /// Flows on probation replaced by others.
-    pub probation_evicted: u64,
-    /// Confirmed flows that were replaced by others. The flow that has been idle for longest is
-    /// replaced first.
-    pub evicted: u64,
-    /// Flows confirmed.
-    pub confirmed: u64,
-    /// Completed periods.
-    pub periods: u64,
-}
-
-/// The state of a flow, for display.
-#[derive(Clone, Copy, Debug)]
-pub struct FlowView {
-    /// Both ends of the flow.
-    pub ends: Ends,
-    /// Whether each end has acknowledged data of the other; only then its packets wait.
-    pub is_confirmed: bool,
-    /// Whether the flow is closed or reset.
-    pub is_over: bool,
-    /// Smoothed throughput at the end of the last period, in bytes per second.
-    pub throughput: u64,
-    /// Key for the order of leaving, smallest first: throughput plus the bytes of this period, in
-    /// 256ths of a byte per second, when its first packet became first. With [`Policy::Lead`] it is
-    /// a virtual time.
-    pub share: u64,
-    /// Round-trip time, if known.
-    pub rtt: Option<Duration>,
-    /// Expected retransmission timeout of its ends, if known.
-    pub rto: Option<Duration>,
-    /// Number of waiting packets.
-    pub waiting: u32,
-    /// Counters of its packets.
-    pub counters: FlowCounters,
-}
-
 /// See the [module](self).
 pub struct Taim<M: Kind, H: 'static> {
     params: Params,
@@ -191,6 +139,7 @@ pub struct Taim<M: Kind, H: 'static> {
     held: Held<M::Table<HeldSlot<H>>>,
     delay: DelayTime,
     virtual_time: VirtualTime,
+    contest: Contest,
     /// Earliest time of the next packet, in nanoseconds.
     next_ns: u64,
     /// Time when the oldest of the waiting packets arrived at empty queues.
@@ -218,6 +167,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         Taim {
             delay: DelayTime::new(&params),
             virtual_time: VirtualTime::START,
+            contest: Contest::new(params.contention.as_ref()),
             params,
             flows: Flows::new(flows, index, secret),
             schedule: Schedule::new(schedule),
@@ -236,6 +186,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     /// the end of the TCP header; arbitrary bytes are safe.
     pub fn input(&mut self, now: Instant, packet: &[u8], handle: H) -> Input<H> {
         self.period_began.get_or_insert(now);
+        self.check_contention(now);
         let (ends, from, segment) = match segment::read(packet) {
             Ok(read) => read,
             Err(why) => {
@@ -285,6 +236,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     pub fn poll(&mut self, now: Instant) -> Option<Released<H>> {
         self.end_period(now);
         self.count_active(now);
+        self.check_contention(now);
         if let Some((flow, arrived)) = self.held.oldest()
             && let Some(max_wait) = self.params.longest_wait()
             && let due = arrived + max_wait
@@ -298,7 +250,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         if due > now {
             return None;
         }
-        if self.params.policy != Policy::Taim {
+        if self.params.policy != Policy::Taim || !self.contest.is_on() {
             return self.release(now, flow, Duration::ZERO);
         }
         let base = due.max(Instant::from_micros(
@@ -314,7 +266,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         let (_, confirmed) = self.flows.counts();
         let period = self.period_began.filter(|_| confirmed > 0);
         let overdue = self.held.oldest().zip(self.params.longest_wait());
+        let check = self.contest.check_at();
         let at = [
+            check.filter(|_| self.params.contention.is_some() && self.held.count() > 0),
             self.due(),
             period.map(|began| began + self.params.period),
             overdue.map(|((_, arrived), max_wait)| arrived + max_wait),
@@ -332,6 +286,12 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     /// Returns `delaytime` in nanoseconds.
     pub fn delay_ns(&self) -> u64 {
         self.delay.as_nanos()
+    }
+
+    /// Returns whether packets wait: always, or with [`Params::contention`] while flows compete for a
+    /// slow network.
+    pub fn is_shaping(&self) -> bool {
+        self.contest.is_on()
     }
 
     /// Returns the number of waiting packets.
@@ -376,6 +336,9 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             let goes_on = self.virtual_time.admits(first.share);
             return goes_on.then_some(self.waits_since);
         }
+        if !self.contest.is_on() {
+            return Some(self.waits_since);
+        }
         // Rounded up, so not before that nanosecond.
         let next = self.next_ns.div_ceil(1_000);
         Some(Instant::from_micros(next).max(self.waits_since))
@@ -405,7 +368,19 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     /// Queues a packet of a confirmed flow. If the flow has too many packets, or the memory is
     /// full, another packet leaves for it.
     fn wait(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
-        let waiting = self.flows.get(flow).map_or(0, |flow| flow.waiting);
+        self.contest.on_packet();
+        let waiting = self.flows.get_mut(flow).map_or(0, |flow| {
+            flow.recent.on_packet();
+            flow.waiting
+        });
+        // A packet does not overtake waiting packets of its flow.
+        if waiting == 0 && self.params.policy == Policy::Taim && !self.contest.is_on() {
+            count(&mut self.counters.uncontended);
+            // The flow becomes the one that was idle last.
+            self.flows.begin_waiting(flow);
+            self.flows.end_waiting(flow);
+            return Input::Pass(handle);
+        }
         if waiting >= self.params.flow_packets.max(1) {
             return self.push_out(now, flow, flow, new_bytes, handle);
         }
@@ -496,97 +471,6 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             waited,
             late,
         })
-    }
-
-    /// Updates the sum of waiting flows over time, before their number changes.
-    fn sum_up(&mut self, now: Instant) {
-        let time = now.since(self.summed_at).as_micros();
-        let sum = u64::from(self.schedule.len()).saturating_mul(time);
-        self.waiting_sum = self.waiting_sum.saturating_add(sum);
-        self.summed_at = self.summed_at.max(now);
-    }
-
-    /// Counts the active flows for [`Policy::Lead`], once a second.
-    fn count_active(&mut self, now: Instant) {
-        let Policy::Lead(lead) = &self.params.policy else {
-            return;
-        };
-        if self.virtual_time.count_at() > now {
-            return;
-        }
-        let is_active = |flow: &&FlowSlot| {
-            flow.standing == Standing::Confirmed
-                && !flow.estimate.is_over()
-                && now.since(flow.active_at) <= lead.active
-        };
-        let active = self.flows.iter().filter(is_active).count();
-        self.virtual_time.on_counted(now, active as u64);
-    }
-
-    /// Applies Algorithm 1 at the end of a period.
-    fn end_period(&mut self, now: Instant) {
-        let Some(began) = self.period_began else {
-            return;
-        };
-        let lasted = now.since(began);
-        if lasted < self.params.period {
-            return;
-        }
-        self.period_began = Some(now);
-        self.sum_up(now);
-        count(&mut self.counters.periods);
-        let census = self.census(now, began, lasted);
-        // Without active flows, it applies only the limits.
-        self.delay.decide(&self.params, &census);
-        self.schedule.order_again(self.flows.slots_mut());
-    }
-
-    /// Smooths the measurements of a period, and summarises all flows.
-    fn census(&mut self, now: Instant, began: Instant, lasted: Duration) -> Census {
-        let us = lasted.as_micros().max(1);
-        let sum = core::mem::take(&mut self.waiting_sum);
-        let waited = sum.saturating_mul(256).checked_div(us).unwrap_or(0);
-        let waiting = match self.waiting {
-            None => waited,
-            Some(old) => self.params.waiting_weight.towards(old, waited),
-        };
-        self.waiting = Some(waiting);
-
-        let params = &self.params;
-        let mut extremes: Option<(u64, u64)> = None;
-        let (mut rto_sum, mut rtos) = (0u64, 0u64);
-        for flow in self.flows.iter_mut() {
-            let bytes = core::mem::take(&mut flow.bytes);
-            let rate = rate(bytes, lasted);
-            if flow.standing != Standing::Confirmed || flow.confirmed_at > began {
-                if params.policy == Policy::Taim {
-                    flow.take_stock(params.period);
-                }
-                continue;
-            }
-            flow.throughput = match flow.is_measured {
-                true => params.throughput_weight.towards(flow.throughput, rate),
-                false => rate,
-            };
-            flow.is_measured = true;
-            if params.policy == Policy::Taim {
-                flow.take_stock(params.period);
-            }
-            if flow.estimate.is_over() || now.since(flow.active_at) > params.active {
-                continue;
-            }
-            let (least, most) = extremes.unwrap_or((u64::MAX, 0));
-            extremes = Some((least.min(flow.throughput), most.max(flow.throughput)));
-            if let Some(rto) = flow.estimate.rto() {
-                rto_sum = rto_sum.saturating_add(rto.max(params.min_rto).as_micros());
-                rtos = rtos.saturating_add(1);
-            }
-        }
-        Census {
-            extremes,
-            rto: rto_sum.checked_div(rtos).map(Duration::from_micros),
-            waiting,
-        }
     }
 }
 

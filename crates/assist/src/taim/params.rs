@@ -85,6 +85,26 @@ impl Default for Lead {
     }
 }
 
+/// The condition under which packets wait, an addition to the paper: flows compete, and the network
+/// behind the border router is their bottleneck. Otherwise packets pass at once. It applies to
+/// [`Policy::Taim`]; [`Policy::Lead`] never delays a single flow.
+///
+/// A flow competes while it always has a packet under way. The network counts as a bottleneck if
+/// the mean round-trip time of these flows is at least half of `delaytime`, and if they send at
+/// most twice as many packets as `delaytime` lets leave. Both are measured while no packet waits:
+/// at the beginning, and then for 2 s of each 32 s.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Contention {
+    /// Least number of competing flows: 2.
+    pub flows: u32,
+}
+
+impl Default for Contention {
+    fn default() -> Self {
+        Contention { flows: 2 }
+    }
+}
+
 /// The parameters of TAiM. Park and Paek 2019 define `period`, `increase`, `decrease` and `ratio`;
 /// the other defaults are assumptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -121,6 +141,8 @@ pub struct Params {
     /// Longest waiting time of a packet, whatever `delaytime` is; `None` means no limit, as in the
     /// paper.
     pub max_wait: Option<Duration>,
+    /// Condition under which packets wait; `None` means always, as in the paper.
+    pub contention: Option<Contention>,
 }
 
 impl Params {
@@ -151,6 +173,7 @@ impl Default for Params {
             min_rto: Duration::from_secs(1),
             flow_packets: 64,
             max_wait: None,
+            contention: None,
         }
     }
 }

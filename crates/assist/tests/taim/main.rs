@@ -2,6 +2,7 @@
 //! estimates of flows, and the effect of forged traffic.
 
 mod bounds;
+mod contention;
 mod decides;
 mod learns;
 mod order;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use proptest::prelude::*;
-use redpoll_assist::taim::{Input, Lead, Params, Policy, Share};
+use redpoll_assist::taim::{Contention, Input, Lead, Params, Policy, Share};
 use redpoll_base::{Duration, Instant};
 
 use crate::packets::{ACK, Conn, Engine, FIN, RST, SYN, Tcp, engine, ms};
@@ -191,6 +191,7 @@ proptest! {
         flow_packets in 1u32..10,
         max_wait in prop::option::of(1u64..3_000),
         by_lead: bool,
+        has_condition: bool,
     ) {
         let policy = match by_lead {
             true => Policy::Lead(Lead::default()),
@@ -200,6 +201,7 @@ proptest! {
             policy,
             flow_packets,
             max_wait: max_wait.map(Duration::from_millis),
+            contention: has_condition.then(Contention::default),
             ..Params::default()
         };
         let mut engine = engine(params, flows, packets);

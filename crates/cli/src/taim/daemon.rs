@@ -6,6 +6,7 @@ use std::time::Duration as StdDuration;
 
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
+use nix::sys::signal::Signal;
 use nix::sys::time::TimeSpec;
 use redpoll_assist::taim::{Input, Taim};
 use redpoll_base::Duration;
@@ -13,10 +14,15 @@ use redpoll_linux::gateway::Clock;
 use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::signals::{self, Notice, Signals};
 use redpoll_web::Page;
+use tracing::{error, info, warn};
 
-use super::Heap;
+use super::args::Options;
+use super::config::ConfigFile;
+use super::events::Events;
 use super::notify::Supervisor;
-use super::tell::{Lateness, Snapshot, Status};
+use super::settings::Settings;
+use super::tell::{Snapshot, Status, Times};
+use super::{Heap, log};
 use crate::output;
 
 /// Packets taken from the kernel before due packets leave.
@@ -27,7 +33,16 @@ const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
 /// Step by which the limit of the kernel's queue changes.
 const LIMIT_STEP: u32 = 64;
 
-pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
+/// Opens the queue, with an engine without flows.
+pub(super) type Begin = Box<dyn Fn(&Settings) -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
+
+/// The source of the settings, which SIGHUP reads again.
+pub(super) struct Reload {
+    pub(super) options: Options,
+    pub(super) file: ConfigFile,
+    /// Whether SIGHUP ends the program instead, because it means that the terminal is closed.
+    pub(super) ends_on_hangup: bool,
+}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
@@ -44,11 +59,12 @@ pub(super) struct Daemon {
     signals: Signals,
     metrics: Option<Page>,
     supervisor: Supervisor,
-    /// Number of packets that the kernel holds in addition to those held here, before it lets
-    /// further packets pass.
-    margin: u32,
+    settings: Settings,
+    reload: Reload,
+    events: Events,
+    /// Packets that the kernel holds in its queue at most.
     limit: u32,
-    late: Lateness,
+    times: Times,
     /// Delays of the packets that leave in this turn.
     turn: Vec<Duration>,
 }
@@ -58,9 +74,10 @@ impl Daemon {
         begin: Begin,
         signals: Signals,
         supervisor: Supervisor,
-        margin: u32,
+        settings: Settings,
+        reload: Reload,
     ) -> io::Result<Self> {
-        let (queue, taim) = begin()?;
+        let (queue, taim) = begin(&settings)?;
         Ok(Daemon {
             queue,
             taim,
@@ -69,9 +86,11 @@ impl Daemon {
             signals,
             metrics: None,
             supervisor,
-            margin,
-            limit: margin,
-            late: Lateness::default(),
+            limit: settings.margin,
+            events: Events::new(settings.interface.clone()),
+            settings,
+            reload,
+            times: Times::default(),
             turn: Vec::with_capacity(4 * BURST),
         })
     }
@@ -82,15 +101,12 @@ impl Daemon {
 
     /// Runs until a signal, and then releases all held packets. Ctrl-Z suspends the program in the
     /// same way: packets pass meanwhile, and then it starts again.
-    pub(super) fn live(
-        mut self,
-        mut json: Option<Box<dyn Write>>,
-        every: Duration,
-    ) -> io::Result<()> {
+    pub(super) fn live(mut self, mut json: Option<Box<dyn Write>>) -> io::Result<()> {
         let mut status = Status::new();
+        self.events.start();
         loop {
             self.supervisor.ready();
-            let lived = self.rounds(&mut json, every, &mut status);
+            let lived = self.rounds(&mut json, &mut status);
             status.clear();
             let freed = self.queue.accept_all();
             if lived? == Ended::Over {
@@ -98,18 +114,18 @@ impl Daemon {
             }
             freed?;
             signals::stop()?;
-            (self.queue, self.taim) = (self.begin)()?;
-            self.limit = self.margin;
+            (self.queue, self.taim) = (self.begin)(&self.settings)?;
+            self.limit = self.settings.margin;
+            self.events.restart();
         }
     }
 
     fn rounds(
         &mut self,
         json: &mut Option<Box<dyn Write>>,
-        every: Duration,
         status: &mut Status,
     ) -> io::Result<Ended> {
-        let mut write_at = self.clock.now() + every;
+        let mut write_at = self.clock.now() + self.settings.every();
         loop {
             self.supervisor.lives();
             let is_busy = self.turn()?;
@@ -118,7 +134,7 @@ impl Daemon {
                 page.answer(self.snapshot().prometheus());
             }
             if let Some(file) = json.as_mut().filter(|_| now >= write_at) {
-                write_at = now + every;
+                write_at = now + self.settings.every();
                 let line = self.snapshot().json() + "\n";
                 let written = file.write_all(line.as_bytes()).and_then(|()| file.flush());
                 match written {
@@ -129,8 +145,12 @@ impl Daemon {
             if status.is_due(now) {
                 status.show(now, &self.taim);
             }
+            self.events.report(now, &self.taim, self.queue.overflows());
             while let Some(notice) = self.signals.next()? {
                 match notice {
+                    Notice::End(Signal::SIGHUP) if !self.reload.ends_on_hangup => {
+                        self.read_settings();
+                    }
                     Notice::End(_) => {
                         if let Some(file) = json {
                             let _ = writeln!(file, "{}", self.snapshot().json());
@@ -145,6 +165,25 @@ impl Daemon {
                 self.wait()?;
             }
         }
+    }
+
+    /// Reads the settings again. If they have an error, the old ones stay.
+    fn read_settings(&mut self) {
+        let path = self.reload.file.path().display();
+        let settings = match Settings::read(&self.reload.options, &self.reload.file) {
+            Ok(settings) => settings,
+            Err((_, line)) => {
+                error!("the settings stay as they were: {line}");
+                return;
+            }
+        };
+        for name in settings.fixed_differences(&self.settings) {
+            warn!("a new value of {name} applies only after a restart");
+        }
+        self.taim.set_params(settings.params());
+        log::set_level(settings.log_level);
+        info!(file = %path, "the settings were read again");
+        self.settings = settings.with_fixed_of(&self.settings);
     }
 
     /// Moves packets from the kernel to the engine, and returns to the kernel those that may leave.
@@ -165,6 +204,7 @@ impl Daemon {
         let now = self.clock.now();
         while let Some(packet) = self.taim.poll(now) {
             self.queue.accept(packet.handle)?;
+            self.times.waited.add(packet.waited);
             self.turn.push(packet.late);
         }
         self.keep_limit();
@@ -172,7 +212,7 @@ impl Daemon {
         if !self.turn.is_empty() {
             let took = self.clock.now().since(now);
             for late in self.turn.drain(..) {
-                self.late.add(late + took);
+                self.times.late.add(late + took);
             }
         }
         Ok(taken == BURST)
@@ -182,7 +222,7 @@ impl Daemon {
     /// program is stopped or hangs, other packets soon pass.
     fn keep_limit(&mut self) {
         let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
-        let wanted = held.saturating_add(self.margin);
+        let wanted = held.saturating_add(self.settings.margin);
         if wanted > self.limit || wanted + 2 * LIMIT_STEP < self.limit {
             self.queue.limit(wanted);
             self.limit = wanted;
@@ -205,6 +245,7 @@ impl Daemon {
     }
 
     fn snapshot(&self) -> Snapshot {
-        Snapshot::of(self.clock.now(), &self.taim, self.late)
+        let overflows = self.events.overflows();
+        Snapshot::of(self.clock.now(), &self.taim, self.times, overflows)
     }
 }

@@ -1,6 +1,5 @@
-//! Reports of all flows, as a line on a terminal, as JSON, and for Prometheus.
+//! Reports of all flows, as a line on a terminal and as JSON.
 
-use std::fmt::Write as _;
 use std::net::{Ipv6Addr, SocketAddrV6};
 
 use indicatif::ProgressBar;
@@ -14,8 +13,8 @@ use crate::progress::bar;
 /// Counts of the delays with which packets left, by powers of two of a microsecond.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Lateness {
-    counts: [u64; 24],
-    sum_us: u64,
+    pub(super) counts: [u64; 24],
+    pub(super) sum_us: u64,
 }
 
 impl Lateness {
@@ -44,30 +43,43 @@ impl Lateness {
     }
 }
 
-/// Writes the metrics of a name: kind, description, and lines.
-type Family<'f> = dyn FnMut(&str, &str, &str, &dyn Fn(&mut String, &str)) + 'f;
-
-pub(super) struct Snapshot {
-    now: Instant,
-    delay_ns: u64,
-    waiting_packets: u32,
-    waiting_flows: u32,
-    on_probation: u32,
-    counters: Counters,
-    late: Lateness,
-    flows: Vec<FlowView>,
+/// Times of the packets that were held.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Times {
+    /// Delay after the time at which a packet was due.
+    pub(super) late: Lateness,
+    /// Time for which a packet was held.
+    pub(super) waited: Lateness,
 }
 
-fn address(end: End) -> String {
+pub(super) struct Snapshot {
+    pub(super) now: Instant,
+    pub(super) delay_ns: u64,
+    pub(super) waiting_packets: u32,
+    pub(super) waiting_flows: u32,
+    pub(super) on_probation: u32,
+    pub(super) counters: Counters,
+    pub(super) times: Times,
+    pub(super) overflows: u64,
+    pub(super) is_shaping: bool,
+    pub(super) flows: Vec<FlowView>,
+}
+
+pub(super) fn address(end: End) -> String {
     SocketAddrV6::new(Ipv6Addr::from(end.addr), end.port, 0, 0).to_string()
 }
 
-fn seconds(time: Option<Duration>) -> Option<f64> {
+pub(super) fn seconds(time: Option<Duration>) -> Option<f64> {
     time.map(|time| time.as_micros() as f64 / 1e6)
 }
 
 impl Snapshot {
-    pub(super) fn of(now: Instant, taim: &Taim<Heap, u32>, late: Lateness) -> Snapshot {
+    pub(super) fn of(
+        now: Instant,
+        taim: &Taim<Heap, u32>,
+        times: Times,
+        overflows: u64,
+    ) -> Snapshot {
         Snapshot {
             now,
             delay_ns: taim.delay_ns(),
@@ -75,12 +87,14 @@ impl Snapshot {
             waiting_flows: taim.waiting_flows(),
             on_probation: taim.flow_counts().0,
             counters: *taim.counters(),
-            late,
+            times,
+            overflows,
+            is_shaping: taim.is_shaping(),
             flows: taim.flows().filter(|flow| flow.is_confirmed).collect(),
         }
     }
 
-    fn totals(&self) -> [(&'static str, u64); 10] {
+    pub(super) fn totals(&self) -> [(&'static str, u64); 12] {
         let counters = &self.counters;
         [
             ("released", counters.released),
@@ -90,9 +104,11 @@ impl Snapshot {
             ("malformed", counters.malformed),
             ("on_probation", counters.on_probation),
             ("untracked", counters.untracked),
+            ("uncontended", counters.uncontended),
             ("nonsense", counters.nonsense),
             ("confirmed", counters.confirmed),
             ("evicted", counters.evicted),
+            ("queue_overflows", self.overflows),
         ]
     }
 
@@ -120,129 +136,15 @@ impl Snapshot {
             "version": 1,
             "uptime_s": self.now.as_micros() as f64 / 1e6,
             "delay_ms": self.delay_ns as f64 / 1e6,
+            "is_shaping": self.is_shaping,
             "waiting_packets": self.waiting_packets,
             "waiting_flows": self.waiting_flows,
             "flows_on_probation": self.on_probation,
-            "late_p99_us": self.late.percentile(0.99).as_micros(),
+            "late_p99_us": self.times.late.percentile(0.99).as_micros(),
             "totals": totals,
             "flows": flows.collect::<Vec<_>>(),
         })
         .to_string()
-    }
-
-    /// Returns the metrics in the text format of Prometheus, 0.0.4.
-    pub(super) fn prometheus(&self) -> String {
-        let mut text = String::new();
-        let mut family = |name: &str, kind: &str, help: &str, lines: &dyn Fn(&mut String, &str)| {
-            let name = format!("redpoll_taim_{name}");
-            let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
-            lines(&mut text, &name);
-        };
-        let gauges = [
-            (
-                "delay_seconds",
-                "Time between two forwarded packets.",
-                self.delay_ns as f64 / 1e9,
-            ),
-            (
-                "waiting_packets",
-                "Packets held.",
-                self.waiting_packets.into(),
-            ),
-            (
-                "waiting_flows",
-                "Flows with packets held.",
-                self.waiting_flows.into(),
-            ),
-            (
-                "flows",
-                "Flows with packets seen in both directions.",
-                self.flows.len() as f64,
-            ),
-        ];
-        for (name, help, value) in gauges {
-            family(name, "gauge", help, &|text, name| {
-                let _ = writeln!(text, "{name} {value}");
-            });
-        }
-        for (name, value) in self.totals() {
-            let full = format!("{name}_total");
-            family(&full, "counter", "See docs/taim.md.", &|text, name| {
-                let _ = writeln!(text, "{name} {value}");
-            });
-        }
-        family(
-            "late_seconds",
-            "histogram",
-            "Delay between the time a packet was due and the time it was forwarded.",
-            &|text, name| {
-                let mut sum = 0;
-                for (power, count) in self.late.counts.iter().enumerate() {
-                    sum += count;
-                    let limit = (1u64 << power) as f64 / 1e6;
-                    let _ = writeln!(text, "{name}_bucket{{le=\"{limit}\"}} {sum}");
-                }
-                let _ = writeln!(text, "{name}_bucket{{le=\"+Inf\"}} {sum}");
-                let _ = writeln!(
-                    text,
-                    "{name}_sum {}\n{name}_count {sum}",
-                    self.late.sum_us as f64 / 1e6
-                );
-            },
-        );
-        self.tell_flows(&mut family);
-        text
-    }
-
-    fn tell_flows(&self, family: &mut Family<'_>) {
-        type Read = fn(&FlowView) -> Option<f64>;
-        let of_flows: [(&str, &str, &str, Read); 6] = [
-            (
-                "flow_throughput_bytes_per_second",
-                "gauge",
-                "Smoothed throughput at the end of the last period.",
-                |flow| Some(flow.throughput as f64),
-            ),
-            (
-                "flow_rtt_seconds",
-                "gauge",
-                "Round-trip time between both end points.",
-                |flow| seconds(flow.rtt),
-            ),
-            (
-                "flow_queue_packets",
-                "gauge",
-                "Packets of this flow that are held.",
-                |flow| Some(flow.waiting.into()),
-            ),
-            (
-                "flow_packets_total",
-                "counter",
-                "Packets of this flow that were seen.",
-                |flow| Some(flow.counters.packets as f64),
-            ),
-            (
-                "flow_released_total",
-                "counter",
-                "Packets of this flow that were held and then forwarded.",
-                |flow| Some(flow.counters.released as f64),
-            ),
-            (
-                "flow_wait_seconds_total",
-                "counter",
-                "Total time for which packets of this flow were held.",
-                |flow| Some(flow.counters.waited_us as f64 / 1e6),
-            ),
-        ];
-        for (name, kind, help, read) in of_flows {
-            family(name, kind, help, &|text, name| {
-                for flow in &self.flows {
-                    let Some(value) = read(flow) else { continue };
-                    let (a, b) = (address(flow.ends.lower), address(flow.ends.upper));
-                    let _ = writeln!(text, "{name}{{a=\"{a}\",b=\"{b}\"}} {value}");
-                }
-            });
-        }
     }
 }
 

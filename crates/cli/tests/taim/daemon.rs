@@ -13,7 +13,12 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    /// Returns a command that delays packets always, as the paper does.
     pub fn command(args: &[&str]) -> Command {
+        Self::plain(&[&["--always"], args].concat())
+    }
+
+    pub fn plain(args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
         command.arg("taim").args(args);
         command
@@ -40,7 +45,7 @@ impl Daemon {
             return (Self::start(args), false);
         }
         let mut command = chrt(env!("CARGO_BIN_EXE_redpoll"));
-        command.arg("taim").args(args);
+        command.args(["taim", "--always"]).args(args);
         command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -54,6 +59,11 @@ impl Daemon {
         let errors = child.stderr.as_mut().expect("its errors are ours");
         BufReader::new(errors).read_line(&mut said).unwrap();
         assert!(said.contains("reading queue "), "{said}");
+        Daemon { child, said }
+    }
+
+    /// Returns a program that runs, with the first lines of its log.
+    pub fn of(child: Child, said: String) -> Daemon {
         Daemon { child, said }
     }
 

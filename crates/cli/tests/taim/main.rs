@@ -3,12 +3,15 @@
 
 #[path = "../../../linux/tests/common/mod.rs"]
 mod common;
+mod contention;
 mod daemon;
+mod dist;
 mod given_up;
 mod net;
 #[path = "../support/rights.rs"]
 mod rights;
 mod rules;
+mod service;
 mod sudden;
 #[path = "../support/mod.rs"]
 mod support;
@@ -39,7 +42,43 @@ fn main() -> ExitCode {
                 killed_under_load,
             ),
             Case::with(IP6TABLES, "a_flow_in_the_lead_waits", lead_is_limited),
+            Case::with(
+                IP6TABLES,
+                "every_query_of_the_dashboard_finds_its_metric",
+                dist::dashboard,
+            ),
+            Case::unless(dist::no_systemd, "systemd_accepts_the_units", dist::units),
+            Case::new(
+                "the_example_has_every_setting_with_its_default",
+                dist::example,
+            ),
             Case::with(IP6TABLES, "ctrl_c_sets_free_what_is_held", ctrl_c_sets_free),
+            Case::with(IP6TABLES, "a_single_flow_is_not_delayed", contention::alone),
+            Case::with(
+                IP6TABLES,
+                "competing_flows_of_a_slow_mesh_become_more_equal",
+                contention::competing,
+            ),
+            Case::with(
+                IP6TABLES,
+                "flows_of_a_fast_mesh_are_not_delayed",
+                contention::fast,
+            ),
+            Case::with(
+                IP6TABLES,
+                "sighup_reads_the_settings_again",
+                service::reloads,
+            ),
+            Case::with(
+                IP6TABLES,
+                "settings_come_from_the_command_line_and_the_file",
+                service::settings,
+            ),
+            Case::with(
+                IP6TABLES,
+                "the_log_has_losses_and_interfaces",
+                service::logs,
+            ),
             Case::with(
                 IP6TABLES,
                 "five_thousand_flows_take_less_than_a_core",

@@ -6,13 +6,14 @@ use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{Ipv6Addr, Shutdown, SocketAddrV6, TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use nix::sched::{CloneFlags, unshare};
+use nix::sys::socket::{setsockopt, sockopt};
 use redpoll_linux::tun::{Tun, TunConfig};
 
 /// The command that sets rules: NFQUEUE by the older interface, which more kernels have.
@@ -29,7 +30,7 @@ struct Place {
 
 impl Place {
     /// Returns a namespace with a link to this namespace; `near` is the address of this end.
-    fn new(n: u16, k: u16, delay: Duration) -> (Place, String) {
+    fn new(n: u16, k: u16, way: Way) -> (Place, String) {
         let (far, near) = (address(n, k, 2), address(n, k, 1));
         let own = Tun::create(&TunConfig {
             name: format!("rpt{n}x{k}"),
@@ -58,7 +59,7 @@ impl Place {
             }
         });
         let there = is_made.recv().expect("the namespace is there");
-        std::thread::spawn(move || carry(&own, &there, delay));
+        std::thread::spawn(move || carry(&own, &there, &way));
         (Place { jobs }, name)
     }
 
@@ -71,15 +72,41 @@ fn address(n: u16, k: u16, last: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x7461, n, k, 0, 0, 0, last)
 }
 
-/// Carries packets between both, in each direction with a delay of `delay`.
-fn carry(a: &Tun, b: &Tun, delay: Duration) {
+/// A link to a place.
+#[derive(Clone)]
+struct Way {
+    delay: Duration,
+    /// The medium that the link shares with others; `None` without a limit of packets.
+    medium: Option<Arc<Medium>>,
+}
+
+/// A medium that carries one packet at a time.
+struct Medium {
+    packet_time: Duration,
+    is_busy_until: Mutex<Instant>,
+}
+
+impl Way {
+    /// Returns the time at which a packet arrives that is sent now.
+    fn arrival(&self, now: Instant) -> Instant {
+        let sent = self.medium.as_ref().map_or(now, |medium| {
+            let mut until = medium.is_busy_until.lock().unwrap();
+            *until = (*until).max(now) + medium.packet_time;
+            *until
+        });
+        sent + self.delay
+    }
+}
+
+/// Carries packets between both in each direction.
+fn carry(a: &Tun, b: &Tun, link: &Way) {
     let mut ways: [VecDeque<(Instant, Vec<u8>)>; 2] = Default::default();
     let mut packet = vec![0; 65_536];
     loop {
         let now = Instant::now();
         for (way, (from, to)) in ways.iter_mut().zip([(a, b), (b, a)]) {
             while let Ok(Some(len)) = from.recv(&mut packet) {
-                way.push_back((now + delay, packet[..len].to_vec()));
+                way.push_back((link.arrival(now), packet[..len].to_vec()));
             }
             while way.front().is_some_and(|(at, _)| *at <= now) {
                 let (_, bytes) = way.pop_front().unwrap();
@@ -95,22 +122,46 @@ pub struct Network {
     nodes: [Place; 2],
     host: Place,
     server: SocketAddrV6,
+    /// Whether the far node sends with a smaller window.
+    has_small_window: bool,
 }
 
 impl Network {
     /// Makes network `n`, with nodes at these one-way delays in milliseconds.
     pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
+        Self::over(n, delays_ms, None)
+    }
+
+    /// Makes network `n` with nodes that share a medium, which carries a packet in `packet_time`.
+    /// The far node sends with a smaller window.
+    pub fn with_medium(n: u16, delays_ms: [u64; 2], packet_time: Duration) -> Network {
+        let medium = Medium {
+            packet_time,
+            is_busy_until: Mutex::new(Instant::now()),
+        };
+        Self::over(n, delays_ms, Some(Arc::new(medium)))
+    }
+
+    fn over(n: u16, delays_ms: [u64; 2], medium: Option<Arc<Medium>>) -> Network {
         flush();
         let forwarding = "/proc/sys/net/ipv6/conf/all/forwarding";
         std::fs::write(forwarding, "1").expect("this namespace may forward");
-        let [a, b] = delays_ms.map(Duration::from_millis);
+        let [a, b] = delays_ms.map(|ms| Way {
+            delay: Duration::from_millis(ms),
+            medium: medium.clone(),
+        });
         let (near, _) = Place::new(n, 0x10, a);
         let (far, _) = Place::new(n, 0x11, b);
-        let (host, _) = Place::new(n, 0x20, Duration::from_micros(300));
+        let way = Way {
+            delay: Duration::from_micros(300),
+            medium: None,
+        };
+        let (host, _) = Place::new(n, 0x20, way);
         Network {
             nodes: [near, far],
             host,
             server: SocketAddrV6::new(address(n, 0x20, 2), PORT, 0, 0),
+            has_small_window: medium.is_some(),
         }
     }
 
@@ -164,9 +215,13 @@ impl Network {
             }
         });
         is_ready.recv_timeout(PATIENCE).expect("the host listens");
-        for node in self.nodes.iter().cycle().take(2 * flows) {
+        for (at, node) in self.nodes.iter().cycle().take(2 * flows).enumerate() {
+            let is_small = self.has_small_window && at % 2 == 1;
             node.run(move || {
                 let mut stream = stream(server).expect("the host answers");
+                if is_small {
+                    setsockopt(&stream, sockopt::SndBuf, &2_048).expect("a small window");
+                }
                 let _ = stream.set_write_timeout(Some(Duration::from_secs(1)));
                 while Instant::now() < until {
                     let _ = stream.write(&[7; 1_024]);
@@ -178,6 +233,36 @@ impl Network {
         // Waits until the last connection has ended and the port is free.
         std::thread::sleep(Duration::from_millis(1_500));
         counts
+    }
+
+    /// Makes the near node send `len` bytes to the host, and returns the time until the host has
+    /// confirmed them.
+    pub fn transfer(&self, len: usize) -> Duration {
+        let server = self.server;
+        let (ready, is_ready) = channel();
+        let (done, is_done) = channel();
+        self.host.run(move || {
+            let listener = TcpListener::bind(server).expect("the host listens");
+            ready.send(()).unwrap();
+            let (mut stream, _) = listener.accept().expect("a node connects");
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).expect("all arrives");
+            assert_eq!(bytes.len(), len);
+            stream.write_all(&[1]).expect("the node listens");
+        });
+        is_ready.recv_timeout(PATIENCE).expect("the host listens");
+        self.nodes[0].run(move || {
+            let begun = Instant::now();
+            let mut stream = stream(server).expect("the host answers");
+            stream.write_all(&content(len)).expect("the host reads");
+            stream.shutdown(Shutdown::Write).unwrap();
+            stream.read_exact(&mut [0]).expect("the host confirms");
+            done.send(begun.elapsed()).unwrap();
+        });
+        let took = is_done.recv_timeout(PATIENCE).expect("it ends");
+        // Waits until the port is free.
+        std::thread::sleep(Duration::from_millis(100));
+        took
     }
 
     /// Makes each node send `len` bytes to the host over each of `flows` connections. The handle
@@ -248,7 +333,6 @@ fn v6(from: std::net::SocketAddr) -> SocketAddrV6 {
 }
 
 fn small_buffers(listener: &TcpListener) {
-    use nix::sys::socket::{setsockopt, sockopt};
     setsockopt(listener, sockopt::RcvBuf, &8_192).expect("a small window");
 }
 

@@ -23,6 +23,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand, ValueEnum};
 use nix::net::if_::{if_nameindex, if_nametoindex};
 
+use super::args::ConfigArgs;
+use super::config::ConfigFile;
+use super::settings::INTERFACE;
 use crate::failure::Failure;
 use crate::output::{fail, print};
 use crate::{FAILED, USAGE};
@@ -104,6 +107,9 @@ struct PlaceArgs {
     #[arg(long, value_name = "N")]
     queue: Option<u16>,
 
+    #[command(flatten)]
+    config: ConfigArgs,
+
     /// Program that changes the rules; without this option, the one that this system uses
     #[arg(long, value_enum)]
     firewall: Option<FirewallArg>,
@@ -139,10 +145,12 @@ struct Place {
 
 impl PlaceArgs {
     fn place(&self) -> Result<Place, Failure> {
+        let file = ConfigFile::of(&self.config).read()?.unwrap_or_default();
+        let interface = self.interface.clone().or(file.interface);
         Ok(Place {
-            interface: self.interface.clone().unwrap_or("wpan0".to_owned()),
+            interface: interface.unwrap_or(INTERFACE.to_owned()),
             is_named: self.interface.is_some(),
-            queue: self.queue.unwrap_or(0),
+            queue: self.queue.or(file.queue).unwrap_or(0),
             firewall: self.firewall.map(Firewall::from),
         })
     }

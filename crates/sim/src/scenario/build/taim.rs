@@ -30,6 +30,7 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
             min_rto: values.duration("taim.min_rto"),
             flow_packets: values.small("taim.flow_packets"),
             max_wait: values.time("taim.max_wait"),
+            contention: None,
         },
         flows: values.small("taim.flows"),
         packets: values.small("taim.packets"),

@@ -1,0 +1,170 @@
+//! The program as a service: configuration file, reload, and log.
+
+use std::fs::File;
+use std::time::Duration;
+
+use nix::sys::signal::Signal;
+use redpoll_linux::tun::{Tun, TunConfig};
+
+use crate::daemon::{Daemon, figure};
+use crate::net::Network;
+use crate::rules;
+use crate::sudden::until;
+use crate::support::{Folder, code, complaint, redpoll, stdout};
+
+/// A program whose log is in a file.
+struct Service {
+    daemon: Daemon,
+    folder: Folder,
+}
+
+impl Service {
+    /// Starts the program with a configuration file of this text.
+    fn start(n: u16, text: &str, args: &[&str]) -> Service {
+        let folder = Folder::new(&format!("taim-{n}"));
+        let config = folder.write("taim.toml", text);
+        let log = File::create(folder.file("log")).unwrap();
+        let mut command = Daemon::plain(&["--config", &config, "--metrics", "127.0.0.1:0"]);
+        command.args(args).stderr(log);
+        let child = command.spawn().expect("the program starts");
+        let path = folder.file("log");
+        let read = || std::fs::read_to_string(&path).unwrap();
+        until("it does not start", || read().contains("Ctrl-C ends it"));
+        let daemon = Daemon::of(child, read());
+        Service { daemon, folder }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.file("log")).unwrap()
+    }
+
+    /// Replaces the configuration file, as editors do, and sends SIGHUP.
+    fn reload(&self, text: &str) {
+        let new = self.folder.write("new", text);
+        std::fs::rename(new, self.folder.file("taim.toml")).unwrap();
+        self.daemon.signal(Signal::SIGHUP);
+    }
+
+    fn hears(&self, text: &str) {
+        until(&format!("no `{text}` in the log"), || {
+            self.log().contains(text)
+        });
+    }
+
+    fn delay(&self) -> f64 {
+        figure(&self.daemon.metrics(), "redpoll_taim_delay_seconds ")
+    }
+}
+
+pub fn reloads() {
+    let service = Service::start(41, "queue = 41\ndelay = \"20 ms\"\n", &["--margin", "64"]);
+    assert!(service.log().contains("reading queue 41,"));
+    assert_eq!(service.delay(), 0.02);
+    service.reload("queue = 41\ndelay = \"30 ms\"\nmargin = 999\n");
+    service.hears("the settings were read again file=");
+    assert_eq!(service.delay(), 0.03);
+
+    // An error is logged with its place, and the old settings stay.
+    service.reload("queue = 41\ndelay = 5\n");
+    service.hears("error: the settings stay as they were: ");
+    service.hears("taim.toml:2:9: delay: got 5; allowed: a time of");
+    assert_eq!(service.delay(), 0.03);
+    std::fs::remove_file(service.folder.file("taim.toml")).unwrap();
+    service.daemon.signal(Signal::SIGHUP);
+    service.hears("error: the settings stay as they were: cannot read ");
+    assert_eq!(service.delay(), 0.03);
+
+    // A setting that needs a restart is named each time, and does not change.
+    for times in 1..=2 {
+        service.reload("queue = 42\nflows = 77\nlog_level = \"debug\"\n");
+        until("nothing is named", || {
+            let said = "a new value of queue applies only after a restart";
+            service.log().matches(said).count() == times
+        });
+    }
+    service.hears("a new value of flows applies only after a restart");
+    assert!(crate::sudden::is_taken("41") && !crate::sudden::is_taken("42"));
+    assert_eq!(service.delay(), 0.05);
+
+    let (code, _) = service.daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+}
+
+pub fn settings() {
+    let text = "queue = 43\ndelay = \"20 ms\"\n";
+    let service = Service::start(43, text, &["--delay", "10"]);
+    assert_eq!(service.delay(), 0.01, "the command line overrides the file");
+    let config = service.folder.file("taim.toml");
+    let check =
+        |more: &[&str]| redpoll(&[&["taim", "--config", &config, "--check-config"], more].concat());
+    let good = check(&[]);
+    assert_eq!(
+        (code(&good), stdout(&good)),
+        (0, format!("{config}: no errors\n"))
+    );
+    let crossed = check(&["--min-delay", "21"]);
+    assert_eq!(code(&crossed), 2);
+    assert!(complaint(&crossed).contains("min_delay (21 ms) is longer than delay"));
+    service.folder.write("taim.toml", "queue = 1\nqeue = 2\n");
+    let bad = check(&[]);
+    assert_eq!(code(&bad), 2);
+    assert!(
+        complaint(&bad).contains("taim.toml:2:1: got the unknown key \"qeue\"; allowed: queue")
+    );
+    let missing = redpoll(&["taim", "--check-config", "--config", "/nowhere/taim.toml"]);
+    assert_eq!(code(&missing), 2);
+    assert!(complaint(&missing).contains("cannot read /nowhere/taim.toml"));
+    // The rules are for the queue and the interface of the file.
+    service
+        .folder
+        .write("taim.toml", "queue = 9\ninterface = \"lo\"\n");
+    let rules = redpoll(&["taim", "install", "--print", "--config", &config]);
+    let text = stdout(&rules);
+    assert!(
+        text.contains("-i lo -p tcp") && text.contains("--queue-num 9 "),
+        "{text}"
+    );
+    let (code, _) = service.daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+}
+
+pub fn logs() {
+    let network = Network::new(44, [1, 1]);
+    rules("44");
+    let text = "queue = 44\ninterface = \"rpw44\"\npackets = 2\nalways = true\ndelay = \"1 min\"\nmax_wait = \"0 s\"\n";
+    let service = Service::start(44, text, &[]);
+    service.hears("warning: the interface does not exist; waiting for it interface=rpw44");
+    let tun = Tun::create(&TunConfig {
+        name: "rpw44".to_owned(),
+        ..crate::common::config(44)
+    });
+    service.hears("redpoll: the interface appeared interface=rpw44");
+    drop(tun);
+    service.hears("warning: the interface vanished interface=rpw44");
+    let bytes: u64 = network.upload(Duration::from_secs(2), 1).iter().sum();
+    assert!(bytes > 0);
+    service.hears("warning: the queue overflowed: packets left before their turn packets=");
+    // With a level, less severe events are left out.
+    service.reload(&format!("{text}log_level = \"warn\"\n"));
+    until("it is not quiet", || {
+        let before = service.log().len();
+        service.daemon.signal(Signal::SIGHUP);
+        std::thread::sleep(Duration::from_millis(300));
+        service.log().len() == before
+    });
+    let (code, _) = service.daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+
+    // The journal gets the level of each line as a number.
+    let folder = Folder::new("taim-journal");
+    let log = File::create(folder.file("log")).unwrap();
+    let mut command = Daemon::plain(&["--queue", "45", "--interface", "rpw45"]);
+    command.env("JOURNAL_STREAM", "1:2").stderr(log);
+    let daemon = Daemon::of(command.spawn().unwrap(), String::new());
+    let read = || std::fs::read_to_string(folder.file("log")).unwrap();
+    until("no lines for the journal", || {
+        let text = read();
+        text.contains("<6>reading queue 45") && text.contains("<4>the interface does not exist")
+    });
+    drop(daemon);
+}
