@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_long_division() {
+    fn divide_long_equals_long_division() {
         let mut rng = crate::Rng::new(2);
         for _ in 0..100_000 {
             let (n, by) = (rng.next_u64() >> rng.below(64), rng.next_u32() >> 1);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_division() {
+    fn divide_equals_division() {
         let mut rng = crate::Rng::new(1);
         let edges = [1, 2, 3, 5, 1 << 31, (1 << 31) + 1, u32::MAX - 1, u32::MAX];
         for _ in 0..100_000 {

@@ -318,7 +318,7 @@ fn a_mesh_that_resets_or_is_silent_ends_the_splice() {
 
 /// If the host's stream breaks, the mesh connection is reset and its slot is free.
 #[test]
-fn giving_up_half_way_resets_the_mesh_side() {
+fn releasing_a_splice_resets_the_mesh_side() {
     for host_ended in [false, true] {
         let mut pair = Pair::new();
         let (mut splice, conn) = pair.opened();

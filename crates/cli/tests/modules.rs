@@ -52,7 +52,7 @@ fn modules_run_and_print() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_one_line_and_exit_code_2() {
+fn a_module_that_cannot_be_loaded_is_one_line_and_exit_code_2() {
     let folder = Folder::new("modules-missing");
     std::fs::write(folder.file("text.so"), "no module").unwrap();
     for (module, expected) in [

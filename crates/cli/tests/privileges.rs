@@ -100,7 +100,7 @@ fn files_are_complete_in_a_folder_of_another_user() {
 }
 
 #[test]
-fn no_capability_can_come_back() {
+fn dropped_capabilities_cannot_be_regained() {
     let (mesh, _) = up(&["--web", "127.0.0.1:0"]);
     let threads = settled(mesh.pid(), 2);
     for thread in &threads {
@@ -109,7 +109,7 @@ fn no_capability_can_come_back() {
         }
         assert_eq!(thread.line("NoNewPrivs"), "1");
     }
-    if is_root("no_capability_can_come_back (the bounding set)") {
+    if is_root("dropped_capabilities_cannot_be_regained (the bounding set)") {
         check(&threads, NOTHING, false);
     }
     mesh.end(Signal::SIGINT, Some(0));
@@ -118,8 +118,8 @@ fn no_capability_can_come_back() {
 /// Each thread is the user without any capability. The leaf and the live view answer, and all
 /// files are complete and the user's.
 #[test]
-fn as_another_user_it_serves_and_writes() {
-    if !is_root("as_another_user_it_serves_and_writes") {
+fn as_another_user_the_mesh_serves_and_writes_files() {
+    if !is_root("as_another_user_the_mesh_serves_and_writes_files") {
         return;
     }
     let folder = folder_of_user("up-user");
@@ -176,8 +176,8 @@ fn a_folder_that_the_user_cannot_write_is_refused_at_the_start() {
 }
 
 #[test]
-fn users_that_cannot_be_had_are_refused() {
-    if is_root("users_that_cannot_be_had_are_refused (an unknown user)") {
+fn unknown_or_forbidden_users_are_refused() {
+    if is_root("unknown_or_forbidden_users_are_refused (an unknown user)") {
         for user in ["no-such-user", "64321", "", "64321:", "nobody:nogroup"] {
             for command in [&OFFICE[..], &["taim", "--queue", "77"]] {
                 let program = Program::start(&[command, &["--user", user]].concat());
@@ -245,8 +245,8 @@ fn counted(state: &str, as_user: bool) -> u32 {
 /// The state file belongs to the user, so the next start has it, as root with the same `--user`
 /// and as that user.
 #[test]
-fn a_frame_counter_goes_on_with_the_same_user() {
-    if !is_root("a_frame_counter_goes_on_with_the_same_user") {
+fn a_frame_counter_continues_for_the_same_user() {
+    if !is_root("a_frame_counter_continues_for_the_same_user") {
         return;
     }
     let folder = folder_of_user("up-state");
@@ -302,8 +302,8 @@ fn the_sandbox_denies_what_is_not_needed() {
 /// A program next to the mesh runs as the user, can gain no right, and leaves no process behind,
 /// although redpoll has no capability to end processes of others.
 #[test]
-fn a_program_beside_the_mesh_is_the_user_too() {
-    if !is_root("a_program_beside_the_mesh_is_the_user_too") {
+fn a_program_beside_the_mesh_runs_as_the_user() {
+    if !is_root("a_program_beside_the_mesh_runs_as_the_user") {
         return;
     }
     let script = "grep -E '^(Uid|Gid|Groups|CapPrm|NoNewPrivs):' /proc/self/status; \
@@ -348,8 +348,8 @@ fn up_on(radio: &str) -> Program {
 
 /// The sandbox lets the program open its serial radio again, which is a new device by then.
 #[test]
-fn a_stick_that_was_pulled_out_is_used_again_in_the_sandbox() {
-    let test = "a_stick_that_was_pulled_out_is_used_again_in_the_sandbox";
+fn a_replugged_radio_works_in_the_sandbox() {
+    let test = "a_replugged_radio_works_in_the_sandbox";
     if !is_root(test) || !has_terminals(test) {
         return;
     }
@@ -396,8 +396,8 @@ fn children(pid: u32) -> Vec<String> {
 /// A radio that is a program runs as the user from the beginning, and is started again in the
 /// sandbox.
 #[test]
-fn a_radio_that_is_a_program_is_the_user_and_is_started_again() {
-    let test = "a_radio_that_is_a_program_is_the_user_and_is_started_again";
+fn a_radio_program_runs_as_the_user_and_is_restarted() {
+    let test = "a_radio_program_runs_as_the_user_and_is_restarted";
     if !is_root(test) || !has_terminals(test) {
         return;
     }

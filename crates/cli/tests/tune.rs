@@ -195,7 +195,7 @@ fn a_goal_that_cannot_be_met_is_reported_and_writes_no_constants() {
 }
 
 #[test]
-fn it_goes_on_where_it_was_killed_and_ends_the_same() {
+fn a_killed_search_continues_to_the_same_result() {
     let folder = folder("tune-killed");
     let mut child = Command::new(PROGRAM)
         .args(["tune", "goal.toml", "--jobs", "1"])
@@ -344,7 +344,7 @@ fn mistakes_are_named_before_the_first_run() {
 }
 
 #[test]
-fn the_plan_is_told_without_a_run() {
+fn list_prints_the_plan_without_a_run() {
     let folder = folder("tune-list");
     let output = tune(&folder, &["goal.toml", "--list"]);
     let text = stdout(&output);

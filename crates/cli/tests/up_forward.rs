@@ -55,7 +55,7 @@ fn a_page_comes_through_a_forwarded_port() {
 }
 
 #[test]
-fn the_live_view_is_where_the_greeting_says_and_nowhere_else() {
+fn the_live_view_listens_only_at_the_printed_address() {
     let mut mesh = office(&[&FORWARD[..], &["--web", "127.0.0.1:0"]].concat());
     mesh.wait_until_up();
     forwarded_port(&mesh.line());
@@ -106,7 +106,7 @@ fn what_a_leaf_echoes_comes_back() {
 
 /// With `-v`, lines of frames appear between the lines of connections.
 #[test]
-fn frames_are_told_of_on_request() {
+fn frames_are_logged_with_v() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7", "-v"]);
     mesh.wait_until_up();
     mesh.line();
@@ -304,7 +304,7 @@ fn a_live_view_that_others_reach_says_so() {
 
 /// With a live view the mesh stays after the steps, which this test leaves out.
 #[test]
-fn the_demonstration_stays_for_those_who_look_at_it() {
+fn with_a_live_view_the_mesh_stays_after_the_demonstration() {
     let args = ["up", "office", "--join", "forward", "--demo"];
     let looked_at = [&args[..], &["--web", "127.0.0.1:0"]].concat();
     let nothing = [("PATH", "/no-such-folder")];

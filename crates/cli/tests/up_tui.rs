@@ -168,7 +168,7 @@ fn control_c_and_sigterm_give_the_terminal_back() {
 }
 
 #[test]
-fn without_a_terminal_it_says_so() {
+fn without_a_terminal_the_tui_is_refused() {
     let output = Command::new(PROGRAM)
         .args(["up", "pair", "--tui"])
         .stdin(Stdio::null())

@@ -70,7 +70,7 @@ fn causes(found: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn in_clean_captures_nothing_is_named() {
+fn clean_captures_have_no_cause() {
     let folder = Folder::new("why-clean");
     let down = folder.write("down.toml", DOWN);
     for (scenario, settings) in [
@@ -204,7 +204,7 @@ fn lossy(
 
 /// A sender that has missed the acknowledgement of a frame gives its datagram up, too.
 #[test]
-fn segments_are_as_many_as_their_sender_says() {
+fn counted_segments_equal_those_of_their_sender() {
     let folder = Folder::new("why-counts");
     for (faults, floor) in LOSSY
         .into_iter()
@@ -275,7 +275,7 @@ fn the_floor_of_the_timeout_is_named_from_where_it_delays() {
 }
 
 #[test]
-fn as_much_is_lost_in_the_simulation_as_in_the_capture() {
+fn the_simulation_loses_as_much_as_the_capture() {
     let folder = Folder::new("why-ratio");
     for (percent, retries) in LOSSY {
         let [_, why] = lossy(&folder, (percent, retries), "1 s", &["--simulate"]);
@@ -314,7 +314,7 @@ fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {
 }
 
 #[test]
-fn connections_between_the_same_ends_are_told_together() {
+fn connections_between_the_same_ends_are_one_flow() {
     let folder = Folder::new("why-many");
     let settings = ["apps.http.interval=2 s", "poll.base_interval=100 ms"];
     let found = found(&folder, "sleepy-web", &settings, &[]);

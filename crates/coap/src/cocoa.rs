@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn after_the_third_retransmission_nothing_is_learnt() {
+    fn answers_after_the_third_retransmission_are_not_measured() {
         for contiki in [false, true] {
             let mut cocoa = cocoa(contiki);
             cocoa.on_answer(at(0), ms(20_000), 3);

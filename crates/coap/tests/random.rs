@@ -38,7 +38,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn any_bytes(datagrams in proptest::collection::vec(datagram(), 1..60), seed: u64) {
+    fn random_datagrams_cause_no_panic(datagrams in proptest::collection::vec(datagram(), 1..60), seed: u64) {
         let config = Config {
             rto: RtoPolicy::CocoaDraft,
             max_body: 2_000,

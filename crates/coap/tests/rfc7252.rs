@@ -351,7 +351,7 @@ fn s5_2_unknown_codes() {
 }
 
 #[test]
-fn a_server_without_room_says_so() {
+fn a_server_without_room_answers_service_unavailable() {
     let mut pair = pair();
     for number in 0..20 {
         pair.server.input(pair.now, CLIENT, &[0x40, 1, 0, number]);

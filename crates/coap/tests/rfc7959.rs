@@ -253,7 +253,7 @@ fn s2_9_3_too_large() {
 /// Uploads that begin again and again without continuing do not prevent a client from completing
 /// its upload.
 #[test]
-fn unfinished_uploads_give_way() {
+fn unfinished_uploads_are_replaced() {
     let mut pair = pair(64, 64);
     let mut forged = 0;
     let mut forge = |pair: &mut Pair| {

@@ -177,14 +177,14 @@ fn the_last_block_is_lost() {
 
 /// A body is lost only if the same block and the requests for it are lost five times in a row.
 #[test]
-fn over_a_bad_wire() {
+fn bodies_arrive_over_a_lossy_path() {
     let done = (0..100).filter(|seed| Pair::new(700).deliver(*seed, 10));
     assert!(done.count() >= 98);
 }
 
 /// §4.3: two bodies whose Request-Tags alternate are both continued.
 #[test]
-fn two_bodies_at_a_time() {
+fn two_bodies_with_alternating_blocks_arrive() {
     let new =
         |seed| QuickSender::new(config(), Rng::new(seed), "image", "", 3 * SIZE as u64).unwrap();
     let mut senders = [new(1), new(2)];
@@ -204,7 +204,7 @@ fn two_bodies_at_a_time() {
 
 /// §4.3: a repeated block is answered again, and not delivered.
 #[test]
-fn a_block_twice() {
+fn a_repeated_block_is_answered_and_not_delivered() {
     let mut pair = Pair::new(2 * SIZE);
     pair.settle(|_| false);
     let (again, whole) = (pair.whole[..SIZE].to_vec(), "0 1 2.04");
@@ -285,7 +285,7 @@ proptest! {
 
     /// With any losses, the delivered blocks belong to the body, and each block is delivered once.
     #[test]
-    fn over_any_wire(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
+    fn with_any_losses_each_block_is_delivered_once(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
         let mut pair = Pair::new(len);
         let is_done = pair.deliver(seed, percent);
         prop_assert_eq!(is_done, pair.is_whole());
@@ -293,7 +293,7 @@ proptest! {
     }
 
     #[test]
-    fn any_datagram(bytes in proptest::collection::vec(any::<u8>(), 0..80), cut in 0..80_usize) {
+    fn random_datagrams_cause_no_panic_in_either_end(bytes in proptest::collection::vec(any::<u8>(), 0..80), cut in 0..80_usize) {
         let mut pair = Pair::new(300);
         let block = pair.sender.message(3, &[5; SIZE]);
         let cut = cut.min(block.len());

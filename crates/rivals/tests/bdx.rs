@@ -104,7 +104,7 @@ fn a_block_at_a_time() {
 
 /// A transfer continues at the first missing byte.
 #[test]
-fn the_rest() {
+fn a_transfer_continues_at_the_first_missing_byte() {
     for have in [0, 1_024, 2_048, 2_500] {
         let mut pair = Pair::new(2_500, have);
         pair.settle(|_| false);
@@ -146,7 +146,7 @@ proptest! {
 
     /// With any losses, the data that arrive are those of the image, in order and once.
     #[test]
-    fn over_any_wire(seed in any::<u64>(), len in 0..9_000_usize, percent in 0..60_u32) {
+    fn with_any_losses_data_arrive_in_order_and_once(seed in any::<u64>(), len in 0..9_000_usize, percent in 0..60_u32) {
         let mut pair = Pair::new(len, 0);
         let mut dice = Rng::new(seed);
         for _ in 0..500 {
@@ -161,7 +161,7 @@ proptest! {
     }
 
     #[test]
-    fn any_datagram(bytes in proptest::collection::vec(any::<u8>(), 0..40), cut in 0..24_usize) {
+    fn random_datagrams_cause_no_panic_in_bdx(bytes in proptest::collection::vec(any::<u8>(), 0..40), cut in 0..24_usize) {
         let mut pair = Pair::new(5_000, 0);
         let mut out = [0; DATAGRAM_MAX];
         let len = pair.receiver.poll_datagram(&mut out).unwrap();

@@ -124,7 +124,7 @@ fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
 
 /// Checks uploads through a border router to a host, as with reassembling relays.
 #[test]
-fn uploads_to_a_host_come_through() {
+fn uploads_to_a_host_arrive_with_forwarded_fragments() {
     for how in [FORWARDING, RECOVERY] {
         let report = run("office", &[how, ("apps.bulk.when", "always")]);
         let arrives = |bytes: u64| bytes > 10_000;

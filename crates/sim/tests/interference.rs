@@ -141,7 +141,7 @@ fn the_same_seed_gives_the_same_run_and_traffic_does_not_change_bursts() {
 
 /// Checks that a share of the readings is lost by day, and none by night.
 #[test]
-fn it_follows_the_day() {
+fn interference_follows_the_time_of_day() {
     let set = [
         ("interferers.wifi.from", "9 h"),
         ("interferers.wifi.until", "18 h"),

@@ -53,7 +53,7 @@ fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
 /// Checks measurements at 0 s, 200 s and 400 s of the file; the second time `node-0` received
 /// nothing from `node-1`.
 #[test]
-fn links_change_when_they_were_measured_again() {
+fn links_change_at_their_next_measurement() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,1.0,100\n\
                 2018-01-11T16:00:00.0,0,1,26,-60,1.0,100\n\
                 2018-01-11T16:00:00.0,1,2,26,-60,1.0,100\n\

@@ -179,7 +179,7 @@ fn sleep_switches_a_chip_without_acknowledgments_off() {
 /// Checks that redundant orders cost nothing: a frame in reception arrives although the node
 /// repeats its order to listen, or announces pending data for a neighbour.
 #[test]
-fn an_order_that_changes_nothing_costs_no_frame() {
+fn redundant_orders_lose_no_frame() {
     let (ether, _, mut radio) = over_a_driver();
     radio.set_identity(IDENTITY);
     let mut other = ether.raw(SUBJECT + 1);

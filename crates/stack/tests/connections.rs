@@ -207,7 +207,7 @@ fn data_received_before_accept_can_be_read_after_it() {
 
 /// Connections that were not accepted are reset; the port is free and closed.
 #[test]
-fn a_listener_ends() {
+fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     let mut lone = Lone::border(|_| {});
     let listener = lone.node.tcp_listen(80).unwrap();
     let mut waiting = Peer::open(&mut lone, 5_000);
@@ -604,7 +604,7 @@ fn a_peer_that_keeps_answering_holds_a_released_slot_for_a_limited_time() {
 
 /// Segments of no connection are answered by resets, with the same rate limit as ICMPv6 errors.
 #[test]
-fn resets_have_a_limit() {
+fn resets_are_limited_in_rate() {
     let mut lone = Lone::border(|_| {});
     let mut sent = 0;
     for n in 0..1_000u32 {

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ten_in_five_seconds() {
+    fn ten_challenges_are_sent_in_five_seconds() {
         let mut limit = ChallengeLimit::new();
         assert_eq!((0..100).filter(|_| limit.admit(0)).count(), 10);
         assert!(!limit.admit(4_999));

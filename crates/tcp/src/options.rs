@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_emitted_is_read_back() {
+    fn emitted_options_are_parsed_back() {
         let timestamps = Some(TimestampOption {
             value: 7,
             echo: u32::MAX,
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     #[cfg(feature = "more-options")]
-    fn what_features_add_is_read_back() {
+    fn options_of_features_are_parsed_back() {
         let timestamps = Some(TimestampOption { value: 7, echo: 8 });
         assert_read_back(&[
             Options {

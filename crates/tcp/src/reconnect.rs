@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn it_gives_up_when_told_to_and_hurries_when_asked() {
+    fn reconnection_ends_after_the_attempts_and_can_be_hurried() {
         let policy = ReconnectPolicy {
             attempts: Some(2),
             ..ReconnectPolicy::default()

@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_waits_for_a_better_moment_but_nothing_waits_for_it() {
+    fn keepalive_joins_other_timers_without_delaying_them() {
         let t = Instant::ZERO;
         let mut table = TimerTable::new(t);
         table.start(Timer::Keepalive, 1_000);

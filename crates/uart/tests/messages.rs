@@ -79,7 +79,7 @@ fn frames_that_no_radio_has_are_no_messages() {
 
 /// The receiver counts an answer of another time and ignores it; it also counts damage.
 #[test]
-fn an_asker_takes_the_answer_that_it_waits_for() {
+fn an_asker_accepts_only_the_expected_answer() {
     let mut asker = Asker::new(6);
     assert!(asker.ask(Instant::ZERO, RequestEvent::Time, |_| {}));
     let mut heard = |bytes: &[u8]| {
@@ -98,7 +98,7 @@ fn an_asker_takes_the_answer_that_it_waits_for() {
 
 proptest! {
     #[test]
-    fn requests_come_back(
+    fn encoded_requests_are_decoded_back(
         number: u16,
         us: u64,
         result in results(),

@@ -96,7 +96,7 @@ fn other_files_are_not_recordings() {
 }
 
 #[test]
-fn whatever_bytes_there_are_nothing_panics() {
+fn damaged_recordings_cause_no_panic() {
     let bytes = recording("pair", 1);
     let mut rng = redpoll_base::Rng::new(1);
     for _ in 0..60 {

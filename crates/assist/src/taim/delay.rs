@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn unfair_grows_by_alpha_fair_falls_by_beta_and_exactly_twice_does_neither() {
+    fn the_delay_grows_by_alpha_falls_by_beta_and_stays_at_twice() {
         let params = Params::default();
         let mut delay = DelayTime::new(&params);
         delay.decide(&params, &census(10, 21));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_never_more_than_the_expected_rto_over_the_flows_that_wait() {
+    fn the_delay_is_at_most_the_expected_rto_over_the_waiting_flows() {
         let params = Params::default();
         let mut delay = DelayTime::new(&params);
         let crowd = Census {

@@ -20,7 +20,7 @@ fn a_segment_that_is_not_acknowledged_is_sent_again_once() {
 }
 
 #[test]
-fn an_acknowledgment_releases_the_copy_and_tells_the_round_trip_time() {
+fn an_acknowledgment_releases_the_copy_and_measures_the_round_trip() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     pass(&mut cache, 0, &data(100, 1, 16).packet());
     pass(&mut cache, 80, &ack(1, 116).packet());
@@ -45,7 +45,7 @@ fn a_retransmitted_segment_gives_no_rtt_sample() {
 }
 
 #[test]
-fn what_was_acknowledged_already_is_answered_and_not_passed_on() {
+fn acknowledged_data_are_answered_and_not_forwarded() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);
     let first = data(100, 1, 16).packet();
@@ -121,7 +121,7 @@ fn the_timeout_is_early_on_a_quiet_channel_and_late_on_a_busy_one() {
 }
 
 #[test]
-fn of_several_under_way_the_oldest_is_kept() {
+fn the_oldest_outstanding_segment_is_cached() {
     let mut one = cache(Params::default(), 4, 4, 128);
     let segments = [0, 1, 2].map(|at| data(100 + 16 * at, 1, 16).packet());
     for segment in &segments {
@@ -155,7 +155,7 @@ fn segments_beyond_a_gap_and_retransmissions_are_not_cached() {
 }
 
 #[test]
-fn a_reset_and_a_new_connection_end_what_was_kept() {
+fn a_reset_or_a_new_connection_empties_the_cache() {
     for flags in [crate::packets::RST, SYN] {
         let mut cache = cache(Params::default(), 4, 4, 128);
         pass(&mut cache, 0, &data(100, 1, 16).packet());
@@ -201,7 +201,7 @@ fn open_fast(cache: &mut Cache<Heap>, number: u32) {
 }
 
 #[test]
-fn data_with_a_syn_that_the_server_took_are_not_asked_for_again() {
+fn acknowledged_syn_data_are_not_retransmitted() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open_fast(&mut cache, 116);
     // The sender has not received the server's acknowledgment, so it retransmits.
@@ -218,7 +218,7 @@ fn data_with_a_syn_that_the_server_took_are_not_asked_for_again() {
 }
 
 #[test]
-fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
+fn unacknowledged_syn_data_are_cached_when_retransmitted() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open_fast(&mut cache, 100);
     let again = data(100, 1, 16).packet();
@@ -285,7 +285,7 @@ fn memory_is_bounded_and_the_oldest_goes_first() {
 }
 
 #[test]
-fn without_room_in_the_node_it_asks_again_a_little_later() {
+fn without_room_a_retransmission_is_retried_later() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     pass(&mut cache, 0, &data(100, 1, 16).packet());
     cache.on_no_room(Instant::from_millis(9_000));

@@ -171,7 +171,7 @@ fn a_flow_without_matches_is_learned_again() {
 }
 
 #[test]
-fn broken_and_foreign_packets_pass_and_leave_nothing() {
+fn damaged_and_foreign_packets_pass_without_state() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     let whole = data(100, 1, 16).packet();
     for len in 40..whole.len() {

@@ -128,7 +128,7 @@ fn no_packet_waits_longer_than_max_wait() {
 }
 
 #[test]
-fn no_memory_at_all_passes_everything() {
+fn without_memory_every_packet_passes() {
     for (flows, packets) in [(0, 0), (0, 4), (1, 0), (4, 0)] {
         let mut engine = engine(Params::default(), flows, packets);
         let mut conn = Conn::of(1);
@@ -143,7 +143,7 @@ fn no_memory_at_all_passes_everything() {
 proptest! {
     /// Headers cut anywhere and changed anywhere.
     #[test]
-    fn bytes_of_any_kind_do_no_harm(
+    fn random_bytes_cause_no_panic(
         at in 0usize..80,
         cut in 0usize..80,
         byte: u8,

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_comes_takes_bounded_memory() {
+    fn random_packets_take_bounded_memory() {
         let mut connections = Connections::default();
         let mut rng = redpoll_base::Rng::new(1);
         for _ in 0..20_000 {

@@ -107,7 +107,7 @@ fn a_long_capture_takes_no_more_memory_than_a_short_one() {
 
 /// pcapng lets a file describe interfaces without end.
 #[test]
-fn a_capture_of_nothing_but_interfaces_is_refused() {
+fn a_capture_of_endless_interfaces_is_refused() {
     for command in ["why", "dissect"] {
         let (code, most, errors) = read(command, interface);
         println!("{command}: {most} KiB");

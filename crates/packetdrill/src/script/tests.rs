@@ -20,7 +20,7 @@ const GOOD: &str = "\
 ";
 
 #[test]
-fn the_good_one_passes() {
+fn the_valid_script_passes() {
     assert_eq!(run(GOOD), Ok(()));
 }
 

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_in_a_file_is_read_or_refused() {
+    fn damaged_noise_files_are_read_or_refused() {
         let mut rng = Rng::new(98);
         let mut read = 0;
         for _ in 0..20_000 {

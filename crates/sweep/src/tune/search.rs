@@ -304,7 +304,7 @@ mod tests {
     };
 
     #[test]
-    fn it_comes_as_near_to_the_limit_as_the_noise_allows_and_not_beyond() {
+    fn the_search_approaches_the_limit_within_the_noise() {
         let (found, most) = searched(20.0, &EFFORT);
         let (best, standing) = &found.ranked[0];
         let number = |at: usize| {
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn it_finds_more_with_its_steps_than_without() {
+    fn search_steps_improve_the_result() {
         let cost = |rounds| {
             let (found, _) = searched(20.0, &Effort { rounds, ..EFFORT });
             let values = &found.ranked[0].0.values;

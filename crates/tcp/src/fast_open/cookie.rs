@@ -132,7 +132,7 @@ mod tests {
     use redpoll_base::Duration;
 
     #[test]
-    fn lengths() {
+    fn a_cookie_is_empty_or_has_an_even_length_of_4_to_16_bytes() {
         for (len, good) in [(0, true), (2, false), (4, true), (5, false), (16, true)] {
             assert_eq!(
                 FastOpenCookie::new(&[7; 18][..len]).is_some(),

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn it_doubles_up_to_the_limit_and_gives_up_after_r2() {
+    fn the_timeout_doubles_up_to_its_limit_and_fails_after_r2() {
         let mut rto = Rto::default();
         let mut seen = [0; 8];
         for slot in &mut seen {

@@ -1,4 +1,4 @@
-//! The receive sequence variables (RFC 9293 §3.3.1), the acceptability test, and the announced
+//! The receive sequence variables (RFC 9293 §3.3.1), the segments_are_acceptable_by_table_6 test, and the announced
 //! window.
 
 use crate::SeqNum;
@@ -40,7 +40,7 @@ impl RecvWindow {
         self.edge
     }
 
-    /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
+    /// Performs the segments_are_acceptable_by_table_6 test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
     /// add two cases for the acknowledgments that such segments carry:
     ///
     /// - A segment without length exactly at the right edge is accepted: its sender has used up the
@@ -111,7 +111,7 @@ mod tests {
 
     /// RFC 9293 §3.10.7.4, table 6, and the two additional cases.
     #[test]
-    fn acceptability() {
+    fn segments_are_acceptable_by_table_6() {
         let open = window(u32::MAX - 1, 10);
         let at = |offset: u32| SeqNum(u32::MAX - 1) + offset;
         assert!(open.accepts(at(0), 0) && open.accepts(at(9), 0));

@@ -38,7 +38,7 @@ fn some_fields() -> Fields {
 }
 
 #[test]
-fn what_is_encoded_is_parsed() {
+fn an_encoded_segment_is_parsed_back() {
     let bytes = encode(&some_fields(), b"seven b");
     let seg = Segment::parse(&meta(), &bytes).unwrap();
     assert_eq!((seg.src_port, seg.dst_port), (1000, 80));

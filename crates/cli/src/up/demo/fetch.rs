@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_the_one_everybody_prints() {
+    fn the_checksum_is_that_of_sha256sum() {
         // FIPS 180-4's example, as printed by `printf abc | sha256sum`.
         assert!(checksum(b"abc").starts_with("ba7816bf8f01cfea"));
     }

@@ -228,7 +228,7 @@ fn dates_are_counted_in_the_gregorian_calendar() {
 /// Checks files with random bytes changed, removed or duplicated: they are read or refused without
 /// a panic, and every link is possible.
 #[test]
-fn whatever_is_in_a_file_is_read_or_refused() {
+fn damaged_k7_files_are_read_or_refused() {
     let whole = format!(
         "{HEAD}2018-01-11T16:00:00.0,0,1,26,-60,1.0,100\n\
          2018-01-11T16:00:00.0,1,0,26,-61.5,0.25,100\n\

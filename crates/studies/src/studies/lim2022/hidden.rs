@@ -50,7 +50,7 @@ mod tests {
     /// At 80 m the paper lists 7, 10, 14 and 15, in a numbering from 1 or from 0. By geometry, the
     /// same number of nodes is hidden from each of the four inner nodes.
     #[test]
-    fn all_inner_nodes_see_as_many() {
+    fn each_inner_node_has_equally_many_hidden_nodes() {
         for node in [5, 6, 9, 10] {
             assert_eq!(hidden(node, 50.0), hidden(5, 50.0));
             assert_eq!(hidden(node, 80.0), hidden(5, 80.0));
