@@ -64,6 +64,28 @@ fn a_mesh_under_load_keeps_its_routes() {
     }
 }
 
+/// Checks that routers renew the routes of several targets in one DAO: at rest, 300 nodes at up to
+/// 13 hops from the root send at most 16 DAOs per node and hour, and the root knows all of them.
+#[test]
+fn an_idle_mesh_renews_several_routes_in_one_dao() {
+    let set = [
+        ("topology.columns", "20"),
+        ("topology.rows", "15"),
+        ("apps.readings.interval", "3000 s"),
+    ];
+    let mut world = World::new(&load("grid-1000", &set), 1).unwrap();
+    let mut daos_until = |hours: u64| {
+        world.run_until(Instant::from_millis(hours * 3_600_000));
+        let report = world.report();
+        let targets = report.nodes[0].rpl.as_ref().map(|it| it.targets);
+        assert_eq!(targets, Some(299), "after {hours} h");
+        let all = report.nodes.iter().filter_map(|it| it.rpl.as_ref());
+        all.map(|it| it.sent.dao).sum::<u32>()
+    };
+    let daos = daos_until(1).abs_diff(daos_until(2));
+    assert!(daos <= 16 * 300, "{daos} DAOs in the second hour");
+}
+
 /// Checks that all nodes join, the root has a route to each, and TCP carries bytes from a leaf and
 /// to it.
 #[test]

@@ -41,6 +41,8 @@ pub(crate) enum Advertisement {
     Done,
     /// A DAO is due.
     Due,
+    /// A DAO is due that only renews the route, so it may wait for others.
+    RenewalDue,
     /// A DAO has left and is not acknowledged yet.
     Sent,
     /// A No-Path is due.
@@ -126,6 +128,17 @@ impl DownwardRoute {
         let gain = ends(self).saturating_sub(ends(known));
         self.left_s(now)
             .map_or(gain > 0, |left_s| gain > left_s / 4)
+    }
+
+    /// Remaining lifetime in seconds, if the parent knows the route, so that its next DAO only
+    /// renews it. Routes without an end and those that end within `brief_s` seconds are not renewed.
+    pub(crate) fn renewable_s(&self, now: Instant, brief_s: u32) -> Option<u32> {
+        let is_known = matches!(
+            self.advertisement,
+            Advertisement::Done | Advertisement::RenewalDue
+        );
+        let left_s = self.left_s(now)?;
+        (is_known && left_s > brief_s).then_some(left_s)
     }
 
     /// Remaining lifetime in seconds; `None`: no end.

@@ -39,6 +39,8 @@ pub(super) struct Daos {
     pub(super) own: Advertisement,
     /// The end of DelayDAO.
     pub(super) due: Option<Instant>,
+    /// The time by which a DAO has to leave that only renews routes.
+    pub(super) renewal_due: Option<Instant>,
     /// A DAO that is not acknowledged yet.
     pending: Option<Pending>,
     /// The time of the next DAO with the address of this node.
@@ -47,6 +49,15 @@ pub(super) struct Daos {
     pub(super) no_path: Option<NoPath>,
     /// The message that was written last.
     pub(super) written: Written,
+}
+
+/// Whether targets did not fit into a DAO.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Left {
+    /// Targets that are new, changed or gone.
+    pub(super) due: bool,
+    /// Targets that are only renewed.
+    pub(super) renewals: bool,
 }
 
 /// A message until it has a slot.
@@ -95,6 +106,7 @@ impl Daos {
             is_known: false,
             own: Advertisement::Done,
             due: None,
+            renewal_due: None,
             pending: None,
             refresh_at: None,
             no_path: None,
@@ -106,7 +118,7 @@ impl Daos {
     pub(super) fn earlier(&self, at: Instant) -> Instant {
         let at = match &self.pending {
             Some(pending) => at.min(pending.until),
-            None => earlier(at, &self.due),
+            None => earlier(earlier(at, &self.due), &self.renewal_due),
         };
         let at = match &self.no_path {
             Some(no_path) if STORES => at.min(no_path.at),
@@ -122,7 +134,7 @@ impl Daos {
 
     /// Whether a DAO may leave now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
-        self.pending.is_none() && has_come(&self.due, now)
+        self.pending.is_none() && (has_come(&self.due, now) || has_come(&self.renewal_due, now))
     }
 
     /// Renews the target of this node: each new DAO has a new Path Sequence (§9.2.1).
@@ -227,6 +239,7 @@ impl<P: Profile> Downward<P> {
         self.daos.is_known = false;
         self.daos.pending = None;
         self.daos.due = None;
+        self.daos.renewal_due = None;
         self.daos.refresh_at = None;
         self.daos.no_path = None;
     }
@@ -286,17 +299,18 @@ impl<P: Profile> Downward<P> {
     }
 
     /// Starts the timers of a DAO that has left. `has_own`: it has the address of this node as a
-    /// target; `more`: other targets did not fit.
+    /// target.
     pub(super) fn on_dao_sent(
         &mut self,
         cx: &mut Context<'_, P>,
         upward: &Upward<P>,
         has_own: bool,
-        more: bool,
+        left: Left,
     ) {
         let now = cx.now;
         count(&mut cx.shared.counters.daos_sent);
-        self.daos.due = more.then_some(now);
+        self.daos.due = left.due.then_some(now);
+        self.daos.renewal_due = self.daos.renewal_due.filter(|_| left.renewals);
         if has_own {
             self.daos.is_known = true;
             self.daos.refresh_at = match cx.shared.rules.dao_interval() {

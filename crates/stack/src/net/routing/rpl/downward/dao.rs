@@ -4,7 +4,7 @@ use redpoll_wire::rpl::{Dao, status};
 
 use super::messages::Ack;
 use super::targets::{Taken, is_child};
-use super::{Downward, Upward, needs_dao};
+use super::{Downward, Upward, is_due};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
@@ -89,7 +89,7 @@ impl<P: Profile> Downward<P> {
             });
         }
         let tells = dodag.is_storing() && !upward.is_root();
-        if tells && cx.table.downwards().any(|(_, it)| needs_dao(it)) {
+        if tells && cx.table.downwards().any(|(_, it)| is_due(it)) {
             let delay = jittered(cx.shared.config.dao_delay, &mut cx.shared.rng);
             self.daos.due.get_or_insert(now + delay);
         }

@@ -4,9 +4,9 @@ use redpoll_base::Addr;
 use redpoll_wire::Cursor;
 use redpoll_wire::rpl::{Dao, DaoAck, Options, Sequence, TargetOption, Transit, code};
 
-use super::advertise::{NoPath, Written, units_left};
+use super::advertise::{Left, NoPath, Written, units_left};
 use super::targets::BRIEF;
-use super::{Downward, STORES, Upward, needs_dao};
+use super::{Downward, STORES, Upward, is_due, is_renewal_due};
 use crate::net::identity::Identity;
 use crate::net::routing::routes::{Advertisement, HAS_TARGETS, Target};
 use crate::net::routing::rpl::config::{TARGETS_MAX, count};
@@ -142,9 +142,13 @@ impl<P: Profile> Downward<P> {
         let parent = upward.parent()?;
         let storing = dodag.is_storing();
         let has_own = matches!(self.daos.own, Advertisement::Due);
-        let has_others = cx.table.downwards().any(|(_, it)| needs_dao(it));
+        let has_others = cx
+            .table
+            .downwards()
+            .any(|(_, it)| is_due(it) || is_renewal_due(it));
         if !has_own && !has_others {
             self.daos.due = None;
+            self.daos.renewal_due = None;
             return None;
         }
         let acknowledged = cx.shared.config.dao_ack;
@@ -170,8 +174,8 @@ impl<P: Profile> Downward<P> {
             room,
             parent: parent_of_hosts,
         };
-        let more = advertise_targets(cx, dodag.configuration.lifetime_unit_s, group, out)?;
-        self.on_dao_sent(cx, upward, has_own, more);
+        let left = advertise_targets(cx, dodag.configuration.lifetime_unit_s, group, out)?;
+        self.on_dao_sent(cx, upward, has_own, left);
         let dst = match storing {
             true => parent.link_local(),
             false => dodag.id,
@@ -208,45 +212,54 @@ fn targets_max(config: &RplConfig) -> usize {
     usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
 }
 
-/// Appends targets that the parent has to hear of, as far as the group has room. Returns whether
-/// there are more. `unit_s`: the lifetime unit in seconds.
+/// Appends targets that the parent has to hear of, as far as the group has room, and those last
+/// that are only renewed. `unit_s`: the lifetime unit in seconds.
 fn advertise_targets<P: Profile>(
     cx: &mut Context<'_, P>,
     unit_s: u16,
     group: TargetGroup,
     out: &mut Cursor<'_>,
-) -> Option<bool> {
+) -> Option<Left> {
     let TargetGroup { mut room, parent } = group;
-    let mut more = false;
+    let mut left = Left::default();
     let mut fits = Some(());
     let now = cx.now;
-    cx.table.each_downward(|to, downward| {
-        if !needs_dao(downward) || fits.is_none() {
-            return;
-        }
-        if room == 0 {
-            more = true;
-            return;
-        }
-        room = room.saturating_sub(1);
-        let lifetime = match (downward.is_gone(), downward.is_proven()) {
-            (true, _) => 0,
-            (false, true) => units_left(now, unit_s, downward),
-            // The parent hears of the target again when it is proven.
-            (false, false) => BRIEF,
-        };
-        let advertised = Transit {
-            external: downward.target != Target::Member,
-            parent,
-            ..transit(downward.sequence, lifetime)
-        };
-        fits = target(out, *to, &advertised);
-        downward.advertisement = match downward.is_gone() {
-            true => Advertisement::WithdrawalSent,
-            false => Advertisement::Sent,
-        };
-    });
-    fits.map(|()| more)
+    for renews in [false, true] {
+        cx.table.each_downward(|to, downward| {
+            let is_next = match renews {
+                false => is_due(downward),
+                true => is_renewal_due(downward),
+            };
+            if !is_next || fits.is_none() {
+                return;
+            }
+            if room == 0 {
+                match renews {
+                    false => left.due = true,
+                    true => left.renewals = true,
+                }
+                return;
+            }
+            room = room.saturating_sub(1);
+            let lifetime = match (downward.is_gone(), downward.is_proven()) {
+                (true, _) => 0,
+                (false, true) => units_left(now, unit_s, downward),
+                // The parent hears of the target again when it is proven.
+                (false, false) => BRIEF,
+            };
+            let advertised = Transit {
+                external: downward.target != Target::Member,
+                parent,
+                ..transit(downward.sequence, lifetime)
+            };
+            fits = target(out, *to, &advertised);
+            downward.advertisement = match downward.is_gone() {
+                true => Advertisement::WithdrawalSent,
+                false => Advertisement::Sent,
+            };
+        });
+    }
+    fits.map(|()| left)
 }
 
 /// Writes a target and its transit information.

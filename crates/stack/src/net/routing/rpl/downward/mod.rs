@@ -182,12 +182,17 @@ fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &TargetOption) 
     target.len == 128 && dodag.holds(&to) && !identity.is_own(&to) && to != dodag.id
 }
 
-/// Whether a DAO has to advertise a target, or its end, to the parent.
-fn needs_dao(downward: &DownwardRoute) -> bool {
+/// Whether a DAO has to advertise a target, or its end, to the parent after DelayDAO.
+fn is_due(downward: &DownwardRoute) -> bool {
     matches!(
         downward.advertisement,
         Advertisement::Due | Advertisement::WithdrawalDue
     )
+}
+
+/// Whether a DAO has to renew a target at the parent. It may wait for others.
+fn is_renewal_due(downward: &DownwardRoute) -> bool {
+    downward.advertisement == Advertisement::RenewalDue
 }
 
 /// Whether packets may take this route now.

@@ -3,7 +3,7 @@
 //! A DAO is not authenticated. A target therefore keeps its present route until the next hop of the
 //! other route has acknowledged a frame (ADR 38).
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Duration};
 use redpoll_wire::rpl::{Dao, RplOption, Transit};
 
 use super::unacked::is_at_limit;
@@ -14,6 +14,7 @@ use crate::net::routing::routes::{Advertisement, DownwardRoute, Replacement, Tar
 use crate::net::routing::rpl::DaoSender;
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::timing::{earlier, jittered};
 use crate::net::routing::rpl::upward::{Dodag, DodagOf};
 use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
 use crate::profile::Profile;
@@ -21,6 +22,11 @@ use crate::profile::Profile;
 /// Lifetime, in units, by which a router advertises a target whose next hop has not acknowledged
 /// a frame yet (ADR 38).
 pub(super) const BRIEF: u8 = 1;
+
+/// The share of the lifetime left at the parent, 1 / 16, for which the renewal of a route waits for
+/// the renewals of others. It shrinks from hop to hop, so that renewals arrive in time after any
+/// number of hops.
+const RENEWAL_SHARE: u32 = 16;
 
 /// The outcome of a DAO, or of one of its targets.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -170,6 +176,14 @@ impl<P: Profile> Downward<P> {
         }
         if upward.is_root() || is_repeated || !dodag.is_storing() {
             downward.advertisement = Advertisement::Done;
+        } else if let Some(left_s) = good
+            .filter(|_| is_same)
+            .and_then(|it| it.renewable_s(now, brief_s))
+        {
+            downward.advertisement = Advertisement::RenewalDue;
+            let wait = Duration::from_secs(u64::from(left_s / RENEWAL_SHARE));
+            let at = now + jittered(wait, &mut cx.shared.rng);
+            self.daos.renewal_due = Some(earlier(at, &self.daos.renewal_due));
         }
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, to);
