@@ -1,6 +1,6 @@
 //! Functions for programs whose node routes by RPL.
 
-use redpoll_base::Instant;
+use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 
 use crate::Node;
@@ -9,7 +9,8 @@ use crate::profile::Profile;
 pub use crate::net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 impl<P: Profile> Node<P> {
-    /// Starts RPL (RFC 6550) on this node. A root needs an address first.
+    /// Starts RPL (RFC 6550) on this node. A root needs an address first. A node that can only be a
+    /// leaf ([`Memory::ROUTES`]) joins as a leaf, whatever `role` is.
     pub fn route_by_rpl(
         &mut self,
         now: Instant,
@@ -31,6 +32,11 @@ impl<P: Profile> Node<P> {
         config: RplConfig,
         memory: RplMemory<P::Memory>,
     ) {
+        // A node that cannot forward must not be the parent of other nodes.
+        let role = match P::Memory::ROUTES {
+            true => role,
+            false => RplRole::Leaf,
+        };
         let net = &mut self.net;
         let identity = &net.identity;
         net.routing

@@ -353,9 +353,10 @@ fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
 mod tests {
     use std::boxed::Box;
 
-    use redpoll_base::Memory;
+    use redpoll_base::{Addr, Memory, Rng};
 
     use super::*;
+    use crate::{Node, NodeConfig, NodeMemory};
 
     enum Heap {}
 
@@ -363,6 +364,48 @@ mod tests {
         type Buffer = Box<[u8]>;
         type Table<T: 'static> = Box<[T]>;
         type Forwards = bool;
+    }
+
+    enum LeafHeap {}
+
+    impl Memory for LeafHeap {
+        type Buffer = Box<[u8]>;
+        type Table<T: 'static> = Box<[T]>;
+        type Forwards = redpoll_base::NeverForwards;
+    }
+
+    /// Starts a node as an RPL router, and returns whether it is a leaf.
+    macro_rules! is_leaf {
+        ($memory:ty) => {{
+            let memory = NodeMemory::<$memory> {
+                connections: Box::new([]),
+                listeners: Box::new([]),
+                half_open: Box::new([]),
+                servers: Box::new([]),
+                udp: Box::new([]),
+                routes: Box::new([]),
+                neighbours: Box::new([]),
+                lowpan: redpoll_lowpan::LowpanMemory {
+                    slots: Box::new([]),
+                    bytes: Box::new([]),
+                },
+            };
+            let config = NodeConfig::over_ip(Addr([7; 16]), [7; 16]);
+            let mut node = Node::new(config, memory, Rng::new(1));
+            let neighbours = Box::new([None]);
+            let (role, config) = (RplRole::Router, RplConfig::new(1));
+            node.route_by_rpl(Instant::ZERO, role, config, RplMemory { neighbours });
+            node.net
+                .routing
+                .rpl()
+                .is_some_and(|rpl| rpl.parts.upward.is_leaf())
+        }};
+    }
+
+    #[test]
+    fn a_node_with_leaf_memory_joins_as_a_leaf() {
+        assert!(is_leaf!(LeafHeap));
+        assert!(!is_leaf!(Heap));
     }
 
     /// The simulator subtracts these bytes from the memory of a node without RPL:
