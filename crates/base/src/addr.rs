@@ -52,7 +52,6 @@ impl Addr {
 
     /// Returns whether the first `bits` bits of both addresses are equal; `bits` over 128 counts as
     /// 128.
-    #[inline(never)] // size
     pub fn shares_prefix(&self, other: &Addr, bits: u8) -> bool {
         // Byte by byte, because integers of 128 bits are slow on 32-bit processors.
         let mut bits = bits;

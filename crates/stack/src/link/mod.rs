@@ -306,7 +306,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
     /// Polls the parent if that is due, and sets the radio's state in between. Returns `true` if
     /// the node has waited for an answer for long, and should register again.
-    #[inline(never)] // size
     pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
         let may_send = self.may_send();
         let Some(sleep) = &mut self.sleep else {
