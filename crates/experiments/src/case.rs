@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::{BuildError, Scenario, ScenarioError, When, World};
+use redpoll_sim::{BuildError, Scenario, ScenarioError, When, World, WorldOptions};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -165,8 +165,12 @@ impl Case {
         advance: &dyn Fn(Duration) -> bool,
     ) -> Result<Option<Run>, CaseError> {
         let scenario = self.scenario()?;
-        let mut world = World::new(&scenario, seed)?;
         let end = Instant::ZERO + scenario.duration;
+        let options = WorldOptions {
+            seed: Some(seed),
+            ..WorldOptions::default()
+        };
+        let mut world = World::shared(Arc::new(scenario), options)?;
         let step = self.probe.as_ref().map_or(SLICE, |probe| probe.every());
         let mut look = self.probe.as_ref().map(|probe| probe.begin(&mut world));
         while world.now() < end {

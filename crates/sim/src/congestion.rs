@@ -9,13 +9,14 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use redpoll_replay::{
     CongestionChoice, CongestionUpdate as Update, CongestionWindow as Window, GivenCongestion,
 };
 pub use redpoll_replay::{CongestionEvent, CongestionUpdate, CongestionWindow};
 
-use crate::scenario::{CongestionSpec, Scenario};
+use crate::scenario::{CongestionSpec, NodeSpec, Scenario};
 
 pub trait Controller {
     /// Returns the window after `update`; `None` keeps the engine's.
@@ -111,11 +112,15 @@ impl Drop for Places {
 /// Connects the nodes of `scenario` to `controllers`. Returns the first node whose congestion
 /// control is not provided, and the name of that congestion control.
 pub(crate) fn bind(
-    scenario: &mut Scenario,
+    scenario: &mut Arc<Scenario>,
     controllers: Option<&Rc<Controllers>>,
 ) -> Result<Places, (String, String)> {
     let mut places = Places::default();
-    for node in scenario.places_mut() {
+    let is_given = |node: &NodeSpec| matches!(node.congestion, CongestionSpec::Given(_));
+    if !scenario.places().any(is_given) {
+        return Ok(places);
+    }
+    for node in Arc::make_mut(scenario).places_mut() {
         let CongestionSpec::Given(name) = &node.congestion else {
             continue;
         };

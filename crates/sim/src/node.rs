@@ -28,7 +28,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::kernel::{Secrets, Seed};
-use crate::memory::{HeapMemory, buffer};
+use crate::memory::{HeapMemory, HeapTable, buffer};
 use crate::rivals::rival;
 use crate::scenario::{
     CongestionSpec, NodeSpec, Role, Scenario, TcpParams, TransportSpec, global_address,
@@ -70,16 +70,16 @@ const SPARE_ROUTES: usize = 2;
 /// temporarily.
 pub(crate) fn nobody() -> SimNode {
     let memory = NodeMemory {
-        connections: Box::default(),
-        listeners: Box::default(),
-        half_open: Box::default(),
-        servers: Box::default(),
-        udp: Box::default(),
-        routes: Box::default(),
-        neighbours: Box::default(),
+        connections: Default::default(),
+        listeners: Default::default(),
+        half_open: Default::default(),
+        servers: Default::default(),
+        udp: Default::default(),
+        routes: Default::default(),
+        neighbours: Default::default(),
         lowpan: LowpanMemory {
-            slots: Box::default(),
-            bytes: Box::default(),
+            slots: Default::default(),
+            bytes: Default::default(),
         },
     };
     let config =
@@ -468,7 +468,7 @@ fn memory(
         half_open: half_open.into(),
         servers: vec![FastOpenServer::default(); tcp.fast_open_servers.into()].into(),
         udp: (0..udp).map(|_| UdpSlot::new(buffer(ring))).collect(),
-        routes: vec![None; route_count].into(),
+        routes: HeapTable::growing(route_count),
         neighbours: vec![None; children].into(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; slots].into(),
@@ -530,11 +530,12 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Acce
 
 /// Returns the bytes of a table on a node built for the scenario's addresses; `short` is the size
 /// of an entry when no address is extended.
-fn table_bytes<T, C: AsRef<[T]>>(scenario: &Scenario, table: &C, short: usize) -> usize {
-    match scenario.mac.extended {
-        true => bytes_of::<T>(table),
-        false => table.as_ref().len() * short,
-    }
+fn table_bytes<T>(scenario: &Scenario, table: &HeapTable<T>, short: usize) -> usize {
+    let entry = match scenario.mac.extended {
+        true => size_of::<T>(),
+        false => short,
+    };
+    table.limit() * entry
 }
 
 fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {

@@ -12,7 +12,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::rpl::PacketInformation;
 
 use crate::MTU;
-use crate::memory::{HeapMemory, buffer};
+use crate::memory::{HeapMemory, HeapTable, buffer};
 use crate::scenario::{Scenario, TransportSpec};
 
 /// Length of a TCP header without options (RFC 9293 §3.1), in bytes.
@@ -99,10 +99,10 @@ fn table<P: Protocol>(
     (connections, listeners): (usize, usize),
     (tx, rx): (usize, usize),
 ) -> (Table<HeapMemory, P>, usize) {
-    let slots: Box<[_]> = (0..connections)
+    let slots: HeapTable<_> = (0..connections)
         .map(|_| Slot::new(buffer(tx), buffer(rx)))
         .collect();
-    let ports: Box<[_]> = (0..listeners).map(|_| Port::default()).collect();
+    let ports: HeapTable<_> = (0..listeners).map(|_| Port::default()).collect();
     let bytes = size_of_val(&*slots) + size_of_val(&*ports) + connections * (tx + rx);
     (Table::new(protocol, slots, ports), bytes)
 }

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
@@ -82,7 +83,8 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         lines: Some(&|_, line| lines.open(line)),
         ..WorldOptions::default()
     };
-    let mut world = World::with(&scenario, options)
+    let scenario = Arc::new(scenario);
+    let mut world = World::shared(Arc::clone(&scenario), options)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are created before the run, so that a missing folder is reported at once.

@@ -1,10 +1,11 @@
 //! One point: a mesh, and the measurement of its simulation in this process.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::Instant;
-use redpoll_sim::{Scenario, World};
+use redpoll_sim::{Scenario, World, WorldOptions};
 use serde_json::{Value, json};
 
 use super::scene::scene;
@@ -147,7 +148,15 @@ impl Point {
         let begun = WallInstant::now();
         let scenario =
             Scenario::parse("scale.toml", &text, &[]).map_err(|error| error.to_string())?;
-        let build = |seed| World::new(&scenario, seed).map_err(|error| error.to_string());
+        let scenario = Arc::new(scenario);
+        let options = |seed| WorldOptions {
+            seed: Some(seed),
+            ..WorldOptions::default()
+        };
+        let build = |seed| {
+            let world = World::shared(Arc::clone(&scenario), options(seed));
+            world.map_err(|error| error.to_string())
+        };
         let mut world = build(1)?;
         let setup = begun.elapsed();
         let setup_bytes = growth(before);

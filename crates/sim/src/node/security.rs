@@ -30,7 +30,7 @@ pub(super) fn secure(
     };
     let memory = SecurityMemory {
         replay: vec![None; params.neighbours.into()].into(),
-        names: Box::default(),
+        names: Default::default(),
     };
     let bytes = bytes_of(&memory.replay);
     let config = SecurityConfig::new(params.level, key, &ObservedAes, spec.eui64).with(|it| {

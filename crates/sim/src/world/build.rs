@@ -1,6 +1,7 @@
 //! Builds a world.
 
 use std::rc::Rc;
+use std::sync::Arc;
 
 use redpoll_base::{Duration, Instant};
 
@@ -95,18 +96,18 @@ impl Default for WorldOptions<'_> {
 
 /// A scenario that becomes a world.
 struct Builder<'a> {
-    scenario: &'a Scenario,
+    scenario: Arc<Scenario>,
     options: WorldOptions<'a>,
 }
 
 impl Builder<'_> {
     fn build(mut self) -> Result<World, BuildError> {
-        check(self.scenario)?;
-        let mut scenario = self.scenario.clone();
-        let controllers = congestion::bind(&mut scenario, self.options.controllers.as_ref());
+        check(&self.scenario)?;
+        let controllers = congestion::bind(&mut self.scenario, self.options.controllers.as_ref());
         let controllers =
             controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
-        let scenario = &scenario;
+        let shared = Arc::clone(&self.scenario);
+        let scenario = &*shared;
         let seed = Seed(self.options.seed.unwrap_or(scenario.seed));
         let mut queue = Queue::default();
         let air = air_of(scenario, seed, &mut queue);
@@ -117,7 +118,7 @@ impl Builder<'_> {
             air,
             oracle: Oracle::new(duplicates_packets(scenario)),
             digest: Digest::default(),
-            scenario: scenario.clone(),
+            scenario: Arc::clone(&shared),
             seed,
             pace: self.options.pace,
             stall: None,
@@ -242,6 +243,12 @@ impl World {
 
     /// Builds the world of a scenario like [`World::new`], with `options`.
     pub fn with(scenario: &Scenario, options: WorldOptions<'_>) -> Result<World, BuildError> {
+        World::shared(Arc::new(scenario.clone()), options)
+    }
+
+    /// Builds the world of a scenario like [`World::with`], and shares the scenario instead of
+    /// copying it.
+    pub fn shared(scenario: Arc<Scenario>, options: WorldOptions<'_>) -> Result<World, BuildError> {
         Builder { scenario, options }.build()
     }
 

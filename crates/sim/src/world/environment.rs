@@ -1,6 +1,8 @@
 //! The state that all occupants of a world share, and the view that an occupant has of it
 //! during a call.
 
+use std::sync::Arc;
+
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::{FrameHeader, FrameType};
 
@@ -19,7 +21,7 @@ pub(super) struct Environment {
     pub(super) air: Air,
     pub(super) oracle: Oracle,
     pub(super) digest: Digest,
-    pub(super) scenario: Scenario,
+    pub(super) scenario: Arc<Scenario>,
     pub(super) seed: Seed,
     pub(super) pace: Pace,
     /// Time and reason of an early end of the run.

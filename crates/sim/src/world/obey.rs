@@ -1,5 +1,7 @@
 //! Carries out the commands of a viewer.
 
+use std::sync::Arc;
+
 use redpoll_base::Duration;
 use redpoll_tcp::Endpoint;
 
@@ -68,7 +70,7 @@ impl World {
             return Err(Refusal::LinksAreGiven);
         }
         let before_m = self.env.scenario.nodes[index].position_m;
-        self.env.scenario.nodes[index].position_m = to_m;
+        Arc::make_mut(&mut self.env.scenario).nodes[index].position_m = to_m;
         let places = Positions::of(&self.env.scenario);
         let site = places.site(&self.env.scenario);
         if !self
@@ -76,7 +78,7 @@ impl World {
             .air
             .rearrange(self.env.now, &site, index, self.env.seed)
         {
-            self.env.scenario.nodes[index].position_m = before_m;
+            Arc::make_mut(&mut self.env.scenario).nodes[index].position_m = before_m;
             return Err(Refusal::TooManyMoves);
         }
         Ok(format!(

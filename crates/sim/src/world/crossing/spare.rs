@@ -4,7 +4,7 @@
 use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
 use redpoll_base::Instant;
 
-use crate::memory::HeapMemory;
+use crate::memory::{HeapMemory, buffer};
 use crate::scenario::SpareParams;
 
 /// Bytes of the longest packet of which a segment is split.
@@ -15,8 +15,8 @@ pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> 
     let flows = usize::from(flows);
     Some(Box::new(Spare::new(Memory {
         flows: vec![FlowSlot::EMPTY; flows].into(),
-        bytes: vec![0; flows * usize::from(room)].into(),
-        half: vec![0; LONGEST].into(),
+        bytes: buffer(flows * usize::from(room)),
+        half: buffer(LONGEST),
     })))
 }
 
