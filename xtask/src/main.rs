@@ -133,6 +133,8 @@ Usage: cargo xtask CHECK
                                 exceeds its limit, or if TCP may panic
               --accept          write firmware/size.txt
               --profile         print the instructions of each function
+              --inline TEXT     only measure what each `#[inline(never)]` saves, in paths
+                                and functions with TEXT, and write it to docs/inline.md
               --with rustup     as for `purity`
               --with build-std
 

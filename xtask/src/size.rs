@@ -15,6 +15,7 @@
 pub mod firmware;
 mod flash;
 mod image;
+mod inline;
 mod measured;
 mod options;
 mod peer;
@@ -77,6 +78,9 @@ pub fn print_security(workspace: &Workspace) -> Outcome {
 pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let toolchain = Toolchain::find(options.with)?;
     eprintln!("size: {toolchain}");
+    if let Some(text) = &options.inline {
+        return inline::run(workspace, &toolchain, text);
+    }
     let types = types::sizes(workspace, &toolchain)?;
     let images = firmware::build(workspace, &toolchain)?;
     let (instructions, steps, rivals) = match uncounted() {

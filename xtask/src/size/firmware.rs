@@ -112,6 +112,20 @@ fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Vec<String> {
     flags
 }
 
+/// Builds the images of a leaf, and of a node with all parts of RPL.
+pub fn leaf_and_node(workspace: &Workspace, toolchain: &Toolchain) -> Result<[Image; 2], Failure> {
+    let flags = flags(workspace, toolchain);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let leaf = ["--no-default-features", "--features", "leaf"];
+    let leaf = [&flags[..], &leaf, &["--bin", "leaf-microbit"]].concat();
+    let leaf = image(&cargo(workspace, toolchain, &leaf)?, "leaf-microbit")?;
+    let [_, (_, features)] = ROUTED;
+    let node = ["--features", features, "--bin", "node"];
+    let node = [&flags[..], &node].concat();
+    let node = image(&cargo(workspace, toolchain, &node)?, "node")?;
+    Ok([leaf, node])
+}
+
 /// Builds the images of a leaf on a serial line; the folder that they are in.
 pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, Failure> {
     let flags = flags(workspace, toolchain);

@@ -13,6 +13,8 @@ pub struct Options {
     pub(super) accept: bool,
     /// Print the functions that cost most instructions.
     pub(super) profile: bool,
+    /// Only measure what each `inline(never)` saves, for paths and functions with this text.
+    pub(super) inline: Option<String>,
     /// Build in this way; otherwise in the first possible way.
     pub(super) with: Option<Way>,
 }
@@ -48,6 +50,10 @@ impl Options {
                 }
                 ["--profile", rest @ ..] => {
                     options.profile = true;
+                    rest
+                }
+                ["--inline", text, rest @ ..] => {
+                    options.inline = Some((*text).to_owned());
                     rest
                 }
                 ["--with", "rustup", rest @ ..] => {
