@@ -103,7 +103,7 @@ impl Daemon {
     /// same way: packets pass meanwhile, and then it starts again.
     pub(super) fn live(mut self, mut json: Option<Box<dyn Write>>) -> io::Result<()> {
         let mut status = Status::new();
-        self.events.start();
+        self.events.start(self.settings.is_interface_named);
         loop {
             self.supervisor.ready();
             let lived = self.rounds(&mut json, &mut status);

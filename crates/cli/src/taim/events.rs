@@ -50,8 +50,9 @@ impl Events {
         self.overflows
     }
 
-    pub(super) fn start(&self) {
-        if !self.exists {
+    /// Reports a missing interface that the user named.
+    pub(super) fn start(&self, is_named: bool) {
+        if is_named && !self.exists {
             warn!(interface = %self.interface, "the interface does not exist; waiting for it");
         }
     }

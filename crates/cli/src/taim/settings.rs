@@ -19,6 +19,8 @@ pub(super) const INTERFACE: &str = "wpan0";
 pub(super) struct Settings {
     pub(super) queue: u16,
     pub(super) interface: String,
+    /// Whether the user named the interface.
+    pub(super) is_interface_named: bool,
     policy: PolicyArg,
     always: bool,
     delay_ms: f64,
@@ -53,6 +55,7 @@ impl Settings {
         let settings = Settings {
             queue: either!(queue, 0),
             interface: either!(interface, INTERFACE.to_owned()),
+            is_interface_named: either!(interface).is_some(),
             policy: either!(policy, PolicyArg::Taim),
             always: either!(always, false),
             delay_ms: either!(delay, 50.0),
@@ -117,6 +120,7 @@ impl Settings {
         Settings {
             queue: old.queue,
             interface: old.interface.clone(),
+            is_interface_named: old.is_interface_named,
             flows: old.flows,
             packets: old.packets,
             metrics: old.metrics,
