@@ -284,7 +284,8 @@ fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     let mut scenario = Scenario::load(&args.scenario.file, &args.overrides()).map_err(unusable)?;
     // The host of the scenario is this computer.
     scenario.host = None;
-    scenario.retain_apps_of(When::Up);
+    let is_demo = args.demo || args.demo_steps;
+    scenario.retain_apps_of(if is_demo { When::Demo } else { When::Up });
     if scenario.border_router().is_none() {
         let line = format!(
             "{}: no node has role = \"border\", so there is nothing to join to this computer; simulate it with `redpoll run`",

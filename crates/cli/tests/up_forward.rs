@@ -107,7 +107,9 @@ fn what_a_leaf_echoes_comes_back() {
 /// With `-v`, lines of frames appear between the lines of connections.
 #[test]
 fn frames_are_logged_with_v() {
-    let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7", "-v"]);
+    let sends = ["--set", "apps.upload.when=up"];
+    let rest = ["--join", "forward", "--forward", "0:leaf-14:7", "-v"];
+    let mut mesh = office(&[&sends[..], &rest].concat());
     mesh.wait_until_up();
     mesh.line();
     // The first line is about a connection to the host, whose port is closed.

@@ -104,6 +104,10 @@ fn main() -> ExitCode {
             another_interface_is_refused,
         ),
         Case::new(
+            "without_a_request_no_node_sends_to_this_computer",
+            no_node_sends_unasked,
+        ),
+        Case::new(
             "two_meshes_with_a_prefix_each_live_side_by_side",
             two_meshes_side_by_side,
         ),
@@ -114,8 +118,16 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the office with separate addresses, so that tests can run in parallel.
+/// Returns the office with separate addresses, so that tests can run in parallel. Its nodes send to
+/// this computer.
 fn office(n: u16, more: &[&str]) -> Program {
+    let sends = ["apps.upload.when=up", "apps.mqtt.when=up"];
+    let sends = sends.map(|set| ["--set", set]).concat();
+    quiet_office(n, &[&sends[..], more].concat())
+}
+
+/// Returns the office as it is without options.
+fn quiet_office(n: u16, more: &[&str]) -> Program {
     let prefix = format!("{}/64", prefix(n));
     let host = format!("border.host={}", host_address(n));
     let mut args = vec!["up", "office", "--prefix", &prefix, "--set", &host];
@@ -228,6 +240,23 @@ fn uploads_100_kib() {
     stream.read_to_end(&mut file).expect("the leaf sends");
     assert_eq!(file.len(), LENGTH);
     assert!(file == expected(LENGTH), "a wrong byte");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// Nodes do not send to services that nothing has started.
+fn no_node_sends_unasked() {
+    let mut mesh = quiet_office(74, &[]);
+    mesh.wait_until_up();
+    let listeners = [9000, 1883].map(|port| {
+        let listener = TcpListener::bind((host_address(74), port)).unwrap();
+        listener.set_nonblocking(true).unwrap();
+        listener
+    });
+    std::thread::sleep(Duration::from_secs(5));
+    for listener in listeners {
+        let connected = listener.accept().map(|(_, from)| from);
+        assert!(connected.is_err(), "{connected:?}");
+    }
     mesh.end(Signal::SIGINT, Some(0));
 }
 

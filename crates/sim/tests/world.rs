@@ -204,7 +204,7 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     let mut scenario = scenario("office");
     scenario.host = None;
     for node in scenario.nodes.iter_mut().chain(&mut scenario.host) {
-        node.apps.retain(|app| app.when == When::Up);
+        node.apps.retain(|app| app.when == When::Demo);
     }
     let options = WorldOptions {
         seed: Some(1),

@@ -114,14 +114,17 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Removes the apps that `command`, [`When::Run`] or [`When::Up`], does not run, and returns
-    /// their names. `redpoll run` also leaves out apps whose destination is not simulated.
+    /// Removes the apps that `command`, [`When::Run`], [`When::Up`] or [`When::Demo`], does not run,
+    /// and returns their names. The demonstration also runs the apps of [`When::Up`].
+    /// `redpoll run` also leaves out apps whose destination is not simulated.
     pub fn retain_apps_of(&mut self, command: When) -> Vec<String> {
         let whole = self.clone();
         let mut left_out = Vec::new();
         for node in self.places_mut() {
             node.apps.retain(|app| {
-                let is_chosen = app.when == When::Always || app.when == command;
+                let is_chosen = app.when == When::Always
+                    || app.when == command
+                    || app.when == When::Up && command == When::Demo;
                 let kept = is_chosen && (command != When::Run || whole.is_served(app));
                 if !kept {
                     left_out.push(app.name.clone());

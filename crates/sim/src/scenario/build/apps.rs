@@ -91,6 +91,7 @@ impl App<'_, '_> {
         match self.values.text(&self.key("when")).as_str() {
             "run" => When::Run,
             "up" => When::Up,
+            "demo" => When::Demo,
             "never" => When::Never,
             _ => When::Always,
         }

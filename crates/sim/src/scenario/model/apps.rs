@@ -24,6 +24,8 @@ pub enum When {
     Run,
     /// Only `redpoll up`, in real time with a host.
     Up,
+    /// Only `redpoll up --demo`, which starts the app's peer.
+    Demo,
     /// In no command, until `--set apps.NAME.when=always` enables the application.
     Never,
 }
