@@ -413,6 +413,6 @@ mod tests {
     #[test]
     fn the_simulator_knows_the_bytes_of_the_state() {
         let other = size_of::<Registered<Heap>>();
-        assert_eq!(size_of::<Rpl<Heap>>() - other, 968);
+        assert_eq!(size_of::<Rpl<Heap>>() - other, 984);
     }
 }
