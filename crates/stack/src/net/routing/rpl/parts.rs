@@ -167,7 +167,6 @@ impl<P: Profile> RplParts<P> {
     }
 
     /// Writes the next message that is due to `out`, after type, code and checksum.
-    #[inline(never)] // size
     pub(super) fn poll_message(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -56,7 +56,6 @@ impl<P: Profile> Routing<P> {
         self.way = Way::Rpl(Rpl { parts, shared });
     }
 
-    #[inline(never)] // size
     fn rpl(&self) -> Option<&Rpl<P>> {
         match &self.way {
             Way::Rpl(rpl) => Some(rpl),
