@@ -94,3 +94,58 @@ fn marks_by_shares_hold_for_a_relay_s_own_traffic() {
     assert!(found > 0.95, "{own} and {forwarded}, {found}");
     assert!(found > without + 0.01, "{found}, {without} without");
 }
+
+/// Returns the goodput of the flows of `grid-30` to a host behind the corner, seed 1, in 400 s.
+fn grid_to_host(on: &str, set: &[(&str, &str)]) -> Vec<f64> {
+    let border = [
+        ("nodes.node-1.role", "border"),
+        ("routing", "fixed"),
+        ("apps.sink.on", "host"),
+        ("apps.bulk.to", "host:5001"),
+        ("apps.bulk.on", on),
+    ];
+    let set = border.iter().chain(set);
+    let set: Vec<_> = set
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let scenario = Scenario::load("grid-30", &set).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    world.run_until(Instant::from_millis(400_000));
+    let report = world.report();
+    assert_eq!(report.oracle.violations, [""; 0]);
+    report.flows.iter().map(|flow| flow.goodput_kbps).collect()
+}
+
+fn jain(values: &[f64]) -> f64 {
+    let sum: f64 = values.iter().sum();
+    let squares: f64 = values.iter().map(|value| value * value).sum();
+    sum * sum / (values.len() as f64 * squares)
+}
+
+const FIND: &[(&str, &str)] = &[
+    ("border.fair_queue", "drr"),
+    ("fair_queue.spacing", "10 ms"),
+    ("fair_queue.longest_spacing", "200 ms"),
+];
+
+#[test]
+fn a_shaper_that_finds_its_rate_makes_flows_of_a_mesh_equal() {
+    let on: Vec<_> = (2..=30).map(|n| format!("'node-{n}'")).collect();
+    let on = format!("[{}]", on.join(", "));
+    let (constant, found) = (grid_to_host(&on, &FIND[..2]), grid_to_host(&on, FIND));
+    let (before, after) = (jain(&constant), jain(&found));
+    assert!(after >= 0.9, "{after}");
+    assert!(before < 0.6, "{before}: there is nothing left to mend");
+    // The equal shares of the bound carry 63.5 kb/s together. A shaper that is too slow carries less.
+    let together = found.iter().sum::<f64>();
+    assert!(together > 0.40 * 63.5, "{together} kb/s");
+}
+
+#[test]
+fn a_shaper_that_finds_its_rate_leaves_a_lone_flow_alone() {
+    for node in ["node-2", "node-9", "node-30"] {
+        let on = format!("['{node}']");
+        let (none, found) = (grid_to_host(&on, &[]), grid_to_host(&on, FIND));
+        assert!(found[0] >= 0.98 * none[0], "{node}: {found:?} of {none:?}");
+    }
+}

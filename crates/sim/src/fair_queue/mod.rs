@@ -9,6 +9,7 @@
 //! Each flow has its own queue, whereas RFC 8290 §4.1 uses a hash.
 
 mod codel;
+mod spacing;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -17,11 +18,15 @@ use redpoll_wire::ipv6;
 
 pub use codel::CoDel;
 use codel::State;
+use spacing::Spacing;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FairQueueParams {
-    /// Time between two departures.
+    /// Time between two departures, the shortest one if there is a longest.
     pub spacing: Duration,
+    /// Longest time between two departures; the shaper then finds its rate. `None` for a constant
+    /// time.
+    pub longest_spacing: Option<Duration>,
     /// Bytes of a turn (RFC 8290 §5.2.4).
     pub quantum: u32,
     /// CoDel's parameters; `None` disables CoDel.
@@ -83,6 +88,7 @@ pub struct FairQueue<P> {
     old: VecDeque<Flow>,
     waiting: usize,
     next: Instant,
+    spacing: Spacing,
     counters: FairQueueCounters,
 }
 
@@ -95,6 +101,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
             old: VecDeque::new(),
             waiting: 0,
             next: Instant::ZERO,
+            spacing: Spacing::new(params.spacing, params.longest_spacing),
             counters: FairQueueCounters::default(),
         }
     }
@@ -111,6 +118,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         let bytes = packet.as_mut();
         let flow = flow(bytes);
         let len = bytes.len();
+        self.spacing.on_packet(now, flow, len);
         let queue = self.queues.entry(flow).or_default();
         queue.bytes += len;
         queue.waiting.push_back(Waiting {
@@ -149,8 +157,11 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         if self.waiting == 0 || self.next > now {
             return None;
         }
+        let queues = &self.queues;
+        let waits = |flow: &Flow| queues.get(flow).is_some_and(|it| !it.waiting.is_empty());
+        let spacing = self.spacing.at(now, waits);
         let mut left = self.dequeue(now)?;
-        self.next = now + self.params.spacing;
+        self.next = now + spacing;
         let waited = now.since(left.since).as_micros();
         let counters = &mut self.counters;
         counters.released += 1;
@@ -249,6 +260,7 @@ mod tests {
     fn queue(codel: Option<CoDel>) -> FairQueue<Packet> {
         FairQueue::new(FairQueueParams {
             spacing: Duration::from_millis(10),
+            longest_spacing: None,
             quantum: 300,
             codel,
             packets: 100,

@@ -93,6 +93,7 @@ pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>,
     }
     Ok(Some(FairQueueParams {
         spacing: values.duration("fair_queue.spacing"),
+        longest_spacing: values.time("fair_queue.longest_spacing"),
         quantum: values.bytes("fair_queue.quantum").unwrap_or(1_280) as u32,
         codel: (kind == "fq-codel").then(|| CoDel {
             target: values.duration("fair_queue.target"),

@@ -24,7 +24,7 @@ impl AsMut<Vec<u8>> for Packet {
 
 enum Rule {
     Taim(Box<Taim<HeapMemory, Packet>>),
-    FairQueue(FairQueue<Packet>),
+    FairQueue(Box<FairQueue<Packet>>),
 }
 
 impl Rule {
@@ -76,7 +76,7 @@ impl Shaper {
         let own = scenario.address(scenario.border_router()?)?;
         let rule = match (&scenario.border.taim, &scenario.border.fair_queue) {
             (Some(spec), _) => Rule::Taim(Box::new(taim(spec, seed, secrets))),
-            (None, Some(params)) => Rule::FairQueue(FairQueue::new(*params)),
+            (None, Some(params)) => Rule::FairQueue(Box::new(FairQueue::new(*params))),
             (None, None) => return None,
         };
         Some(Box::new(Shaper {
