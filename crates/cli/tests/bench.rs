@@ -83,8 +83,8 @@ fn the_cost_by_size_is_measured_in_every_kind_of_mesh() {
             number("setup_s") > 0.0 && number("simulated_s_per_s") > 0.0,
             "{row}"
         );
-        // A node's buffers alone take 7.5 KiB.
-        assert!(number("bytes_per_node") > 7_680.0, "{row}");
+        // Buffers are allocated when they are first used, so an idle node has only its state.
+        assert!(number("bytes_per_node") > 1_024.0, "{row}");
         let is_silent = row["routing"] == "fixed" && row["load"] == "idle";
         assert_eq!(number("events") == 0.0, is_silent, "{row}");
         assert_eq!(row["ns_per_event"].is_null(), is_silent, "{row}");
