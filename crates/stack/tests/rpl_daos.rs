@@ -452,3 +452,32 @@ fn groups_of_targets_have_any_size() {
         }
     }
 }
+
+/// A parent has rejected a DAO that renews routes, and more renewals are due: they wait as the
+/// rejected one does. Otherwise the node would send a DAO after each rejection.
+#[test]
+fn renewals_wait_after_a_rejected_dao() {
+    let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = true);
+    dio(&mut lone, ROOT, VERSION, 128);
+    daos_acknowledged(&mut lone, 50);
+    let advertise = |lone: &mut Lone, number: u8| {
+        let targets: Vec<_> = (CHILD..CHILD + 8).map(|it| (it, number, 30)).collect();
+        for (sequence, part) in (number..).zip(targets.chunks(4)) {
+            dao(lone, CHILD, sequence, part);
+        }
+    };
+    advertise(&mut lone, 240);
+    daos_acknowledged(&mut lone, 100);
+    advertise(&mut lone, 242);
+    let mut daos = Vec::new();
+    while daos.is_empty() {
+        lone.run_for(Duration::from_millis(100));
+        daos = said(&mut lone, 2);
+    }
+    dao_ack(&mut lone, ROOT, daos[0].1[3], status::REJECTED);
+    assert_eq!(lone.node.rpl_counters().daos_refused, 1);
+    lone.run_for(Duration::from_secs(20));
+    assert_eq!(said(&mut lone, 2), []);
+    lone.run_for(Duration::from_secs(60));
+    assert!(!said(&mut lone, 2).is_empty(), "they are sent later");
+}

@@ -112,9 +112,7 @@ impl Settings {
         let differ = all.into_iter().filter(|(_, is_same)| !is_same);
         differ.map(|(name, _)| name).collect()
     }
-}
 
-impl Settings {
     /// Returns these settings, with those of `old` that apply only after a restart.
     pub(super) fn with_fixed_of(self, old: &Settings) -> Settings {
         Settings {

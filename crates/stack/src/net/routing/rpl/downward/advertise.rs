@@ -383,7 +383,9 @@ impl<P: Profile> Downward<P> {
         if ack.status >= status::REJECTED {
             count(&mut cx.shared.counters.daos_refused);
             self.on_unacknowledged(cx);
-            self.daos.due = Some(cx.now + PAUSE);
+            let again = cx.now + PAUSE;
+            self.daos.due = Some(again);
+            self.daos.renewal_due = self.daos.renewal_due.map(|at| at.max(again));
             return true;
         }
         self.daos.repeats = false;
