@@ -97,7 +97,7 @@ typedef struct rp_node rp_node;
 #define RP_ROUTER 1 /* forwards packets */
 #define RP_BORDER 2 /* a router with a host side: rp_input_packet, rp_poll_packet */
 
-/* Functions of the radio hardware. The node implements the others. */
+/* Tasks of the radio hardware. The node performs the others in software. */
 #define RP_RADIO_AUTO_ACK 1     /* the radio sends acknowledgements, and waits for them after its frames */
 #define RP_RADIO_CSMA 2         /* the radio performs the whole CSMA-CA for one RP_WORK_TRANSMIT with cca 1 */
 #define RP_RADIO_RETRIES 4      /* the radio retries unacknowledged frames; requires RP_RADIO_AUTO_ACK */

@@ -135,7 +135,7 @@ impl<'a> Places<'a> {
             .collect();
         match self.over(&read) {
             Some((option, path)) => Err(format!(
-                "{option} names {}, which the scenario is read from; allowed: another file",
+                "{option} would overwrite {}, the scenario of this run; allowed: another file",
                 path.display()
             )),
             None => Ok(()),

@@ -466,7 +466,7 @@ impl Session {
     /// Shortest interval of this warning, and interval of flushing the capture.
     const REMINDER: Duration = Duration::from_secs(2);
 
-    /// Runs until a signal or the companion's end; returns the exit code.
+    /// Runs until a signal or the end of the child process; returns the exit code.
     fn live(&mut self) -> Result<u8, Failure> {
         let mut look_again = Instant::ZERO + Self::REMINDER;
         loop {
@@ -574,7 +574,7 @@ impl Session {
                     }
                     self.companion = None;
                     output::print(
-                        "The mesh keeps running for its page. Press Ctrl-C to stop the mesh.\n",
+                        "The mesh keeps running so that the page can show it. Press Ctrl-C to stop the mesh.\n",
                     )?;
                 }
                 (Notice::Child, None) | (Notice::Stop, _) => {}

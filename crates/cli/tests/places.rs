@@ -33,7 +33,7 @@ fn no_output_overwrites_the_scenario() {
             assert_eq!(
                 complaint(&output),
                 format!(
-                    "redpoll: {option} names {place}, which the scenario is read from; \
+                    "redpoll: {option} would overwrite {place}, the scenario of this run; \
                      allowed: another file"
                 )
             );

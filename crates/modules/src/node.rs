@@ -7,10 +7,10 @@ use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};
 use crate::interface::{FRAME_MAX, Interface};
 use crate::watch::Ward;
 
-/// The level at an antenna without a signal, in dBm; below a module's threshold.
+/// The level at an antenna without a signal, in dBm; below the CCA threshold of modules.
 const SILENCE_DBM: i8 = -100;
-/// The level at an antenna with energy other than a frame that its radio follows, in dBm; above
-/// a module's threshold.
+/// The level at an antenna in dBm while there is a signal that the radio does not receive as a
+/// frame; above the CCA threshold of modules.
 const ENERGY_DBM: i8 = -80;
 
 pub(crate) struct Module {
@@ -39,8 +39,9 @@ impl Module {
         }
     }
 
-    /// Returns the time of the node's clock. A timer in microseconds expires when the clock shows
-    /// exactly its time, which a fast clock may have passed by one microsecond.
+    /// Returns the time of the node's clock. The module's timer expires only if the clock shows
+    /// exactly the timer's time. A clock that runs fast may skip that microsecond, so this function
+    /// returns the timer's time once if it has passed.
     fn clock_us(&self, now: Instant) -> u64 {
         let now_us = now.as_micros();
         let timer_us = self.interface.timers().rtimer_us;

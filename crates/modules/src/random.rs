@@ -10,7 +10,7 @@ use std::ffi::{c_int, c_uint};
 use redpoll_base::Rng;
 
 thread_local! {
-    /// The state of the node that runs in this thread.
+    /// State of the random generator of the node that runs in this thread.
     static STATE: Cell<u64> = const { Cell::new(1) };
 }
 

@@ -212,7 +212,7 @@ impl Host {
         while let Some(len) = self.node.poll_packet(self.now, &mut packet) {
             made.push(packet[..len].to_vec());
         }
-        // Sockets use states instead of events.
+        // The sockets read the node's state, so its events are discarded.
         while self.node.poll_event().is_some() {}
         for packet in &made {
             self.queue(packet);

@@ -47,7 +47,7 @@ impl Table {
         Ok(Table { batch })
     }
 
-    /// A table from a sweep's table.
+    /// Copies the result table of a sweep to Arrow's format.
     pub fn of(table: &redpoll_sweep::Table) -> PyResult<Table> {
         Table::new(&table.schema(), &table.rows)
     }

@@ -145,7 +145,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "radio_idle_share",
         CellType::Number,
         RowsOf::Nodes,
-        "share of the time since the previous row in which the radio was neither asleep nor listening",
+        "share of the time since the previous row in which the radio was idle: its oscillator was on, and it neither listened nor received nor transmitted",
     ),
     (
         "radio_listen_share",

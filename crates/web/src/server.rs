@@ -37,7 +37,7 @@ const LONGEST: usize = 16 * 1024;
 /// A browser that reads no data and answers no ping for this time is disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PING: Duration = Duration::from_secs(5);
-/// Requests of pages that wait for the simulation.
+/// Number of requests from pages that may wait for the simulation at the same time.
 const REQUESTS: usize = 64;
 
 /// The server could not begin.

@@ -391,7 +391,7 @@ fn air_time(text: &mut String, report: &Report) {
     table.render(text);
     let _ = writeln!(
         text,
-        "control plane (RPL and neighbour discovery): {:.2} % of {:.2} s\n",
+        "control plane (RPL and neighbour discovery): {:.2} % of {:.2} s of air time\n",
         report.air_time.control_share * 100.0,
         report.air_time.total_s
     );

@@ -261,8 +261,8 @@ impl Time for RealTime {
     }
 }
 
-/// A dedicated core: the processor's time, and sleep, after which the kernel wakes a thread
-/// [`Self::SLACK`] too late.
+/// A clock as on a dedicated core: it counts the processor time of this thread and the time slept.
+/// The kernel wakes a sleeping thread [`Self::SLACK`] late.
 #[derive(Default)]
 struct OwnCore {
     slept: Duration,

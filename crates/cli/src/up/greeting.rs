@@ -60,7 +60,7 @@ pub(super) fn text(
         let _ = match services.as_slice() {
             [] => writeln!(
                 text,
-                "Nodes may only answer packets from outside the mesh (--expose allows more)."
+                "Nodes may answer packets from outside the mesh, but open no connections to services there (--expose names services that they may use)."
             ),
             services => writeln!(
                 text,

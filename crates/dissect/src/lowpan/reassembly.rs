@@ -19,7 +19,7 @@ enum Label {
     Recoverable(u8),
 }
 
-/// A link, or the ends of a mesh route, and a label.
+/// The transmitter, the originator of a mesh frame, the receiver or final destination, and the label.
 type Key = (Address, Address, Address, Label);
 
 /// A datagram that arrived in several fragments.

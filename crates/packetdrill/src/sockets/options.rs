@@ -1,7 +1,7 @@
 //! `getsockopt` and `setsockopt`. Values are the integers of the options' structures.
 //!
-//! An option that a connection accepts at any time belongs to its socket; sizes are parameters of
-//! the node, see the [crate](crate).
+//! Options that a connection accepts at any time are set for one socket. Sizes of buffers and
+//! segments are parameters of the whole node, see the [crate](crate).
 
 use libc::{IPPROTO_TCP, SOL_SOCKET};
 use redpoll_socket::posix::Opt;

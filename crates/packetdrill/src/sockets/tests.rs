@@ -81,7 +81,7 @@ fn what_is_not_supported_says_so() {
     );
     let late = sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1000]);
     assert_eq!(late, Err(Errno::EOPNOTSUPP));
-    // An option that a connection accepts at any time belongs to its socket.
+    // TCP_NODELAY changes the socket for which it is set, not the listener.
     assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]), Ok(()));
     assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![1]));
     assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));

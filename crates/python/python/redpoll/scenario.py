@@ -14,7 +14,7 @@ from .errors import ScenarioError
 
 
 def _written(value: object) -> str:
-    """A value in the form of a scenario's override."""
+    """Return a value as the text that `--set KEY=VALUE` takes."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -118,7 +118,7 @@ class Scenario:
 
     @property
     def toml(self) -> str:
-        """The scenario's text, without the changes."""
+        """The scenario's TOML text, without overrides."""
         return self._text
 
     @property

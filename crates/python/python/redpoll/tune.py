@@ -56,7 +56,7 @@ class Tuned:
 
     @property
     def rust(self) -> str | None:
-        """The values found as a Rust module; `None` if a limit is missed."""
+        """The source of a Rust module with the values that were found; `None` if a limit is missed."""
         return self._tuned.constants[0] if self._tuned.constants else None
 
     @property

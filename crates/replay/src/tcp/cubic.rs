@@ -40,7 +40,7 @@ struct Epoch {
     began_ms: u32,
     last_ms: u32,
     k_ms: u32,
-    /// W_est, in fractions of a byte.
+    /// W_est in 2^-16 bytes ([`FRACTION_BITS`]).
     w_est: u64,
 }
 

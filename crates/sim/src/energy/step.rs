@@ -1,4 +1,4 @@
-//! Steps of a node's processor, distinguished only by the interface of `redpoll_stack::Node`.
+//! Steps of a node's processor: one for each kind of call of `redpoll_stack::Node`.
 //!
 //! The image `firmware/src/bin/mesh.rs`, which measures the instructions of each step, is compiled
 //! with this file, so both count the same steps. Therefore this file uses neither the standard

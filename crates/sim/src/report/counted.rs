@@ -46,11 +46,11 @@ figures! {
     CacheFigures of(it: &redpoll_assist::cache::Counters) {
         /// Segments that were copied into the cache.
         cached,
-        /// Copies that were acknowledged.
+        /// Copies of segments that the receiver has acknowledged.
         acknowledged,
-        /// Copies sent.
+        /// Copies of segments that the router has sent.
         repeated,
-        /// Copies sent early, because no progress was overheard.
+        /// Copies of segments sent early, because no progress was overheard.
         repeated_early,
         /// Segments that were already acknowledged, and therefore not forwarded.
         dropped,

@@ -44,7 +44,7 @@ pub(super) const KEYS: &[Key] = &[
     key("security.key", KeyDigits { word: None }, Optional("none; required by `security.level`"), SECURED,
         "The network's key, 32 hexadecimal digits. It does not appear in reports, logs or captures."),
     key("security.key_index", Count { min: 0, max: 255 }, Default("1"), SECURED,
-        "The key's index in frames (key identifier mode 1). With 0 frames do not identify their key (mode 0), and are one byte shorter."),
+        "The key's index in frames (key identifier mode 1). With index 0, frames do not name their key (mode 0), and are one byte shorter."),
     key("security.counter_stretch", Count { min: 1, max: 1_000_000 }, Default("1000"), SECURED,
         "Number of frame counters that a node reserves at a time in persistent memory; after a restart the node skips the unused counters."),
     key("security.neighbours", Count { min: 1, max: 255 }, Default("64"), SECURED,
