@@ -1,6 +1,7 @@
-//! Runs the tests of the workspace, built once, in two lanes: those that wait for real time
-//! (network namespaces, a kernel, a mesh in real time) one after the other, and in parallel all
-//! that compute. In one lane, as in `cargo test`, the processors would be idle for minutes.
+//! Runs the tests of the workspace, built once, in three lanes: the longest of those that wait for
+//! real time (network namespaces, a kernel, a mesh in real time), the others of these one after the
+//! other, and all that compute. In one lane, as in `cargo test`, the processors would be idle for
+//! minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -23,6 +24,9 @@ const WAITING: [&str; 8] = [
     "up_joined",
     "zep",
 ];
+
+/// The longest of them, which takes three quarters of their time.
+const LONGEST: &str = "taim";
 
 /// Tests that a separate step runs later, with their requirements.
 const LATER: [&str; 1] = ["firmware"];
@@ -72,12 +76,14 @@ pub fn run(workspace: &Workspace) -> Result<(), Failure> {
     let (waiting, computing): (Vec<Test>, Vec<Test>) = programs(&workspace::output(&mut messages)?)
         .into_iter()
         .partition(Test::waits);
+    let (longest, waiting): (Vec<Test>, Vec<Test>) =
+        waiting.into_iter().partition(|test| test.name == LONGEST);
     if computing.is_empty() {
         return Err(Failure::new("test: cargo names no program of tests"));
     }
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for lane in [&waiting, &computing] {
+        for lane in [&longest, &waiting, &computing] {
             let failed = &failed;
             scope.spawn(move || lane.iter().for_each(|test| judge(test, failed)));
         }
@@ -92,7 +98,7 @@ fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
     let start = Instant::now();
     let ended = test.run();
     let seconds = start.elapsed().as_secs_f64();
-    // The lock is held while one lane prints, so that the lines of two lanes do not mix.
+    // The lock is held while one lane prints, so that the lines of several lanes do not mix.
     let Ok(mut failed) = failed.lock() else {
         return;
     };
