@@ -1,7 +1,7 @@
-//! Runs the tests of the workspace, built once, in three lanes: the longest of those that wait for
-//! real time (network namespaces, a kernel, a mesh in real time), the others of these one after the
-//! other, and all that compute. In one lane, as in `cargo test`, the processors would be idle for
-//! minutes.
+//! Runs the tests of the workspace, built once, in three lanes. Tests that wait for real time
+//! (network namespaces, a kernel, a mesh in real time) run one after the other, and the longest of
+//! them has a lane of its own. The third lane has all tests that compute. In one lane, as in `cargo
+//! test`, the processors would be idle for minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

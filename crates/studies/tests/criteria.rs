@@ -38,8 +38,8 @@ fn the_text_counts_the_kinds_as_they_are() {
     let figures = figures.unwrap().load().unwrap();
     for (kind, words) in [
         (Purpose::Reproduces, "rows of the kind `reproduces`"),
-        (Purpose::Calibrates, "rows that calibrate"),
-        (Purpose::Promises, "promises"),
+        (Purpose::Calibrates, "rows of the kind `calibrates`"),
+        (Purpose::Promises, "of the kind `promises`"),
     ] {
         let count = figures.iter().flat_map(|it| it.bands(kind)).count();
         let says = format!(" of {count} {words}");
