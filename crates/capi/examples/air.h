@@ -34,7 +34,7 @@ struct air {
 static void must(int code, const char *what)
 {
     if (code < 0) {
-        fprintf(stderr, "%s: %d\n", what, code);
+        fprintf(stderr, "%s: %s\n", what, rp_strerror(code));
         exit(1);
     }
 }

@@ -57,8 +57,10 @@ static void carry(int tun, rp_node *node)
     }
     size_t got = tun_wait(tun, node, packet, sizeof packet);
     if (got > 0) {
-        /* What is for another address, as much that a kernel says, is refused. */
-        (void)rp_ip_input(node, now(), packet, got);
+        int code = rp_ip_input(node, now(), packet, got);
+        if (code < 0 && code != RP_EAGAIN) {
+            fprintf(stderr, "a packet was refused: %s\n", rp_strerror(code));
+        }
     }
 }
 

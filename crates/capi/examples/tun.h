@@ -5,6 +5,7 @@
 #ifndef TUN_H
 #define TUN_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/if.h>
 #include <linux/if_tun.h>
@@ -22,7 +23,8 @@
 static void must(int code, const char *what)
 {
     if (code < 0) {
-        fprintf(stderr, "%s: %d\n", what, code);
+        /* -1 is an error of the system. */
+        fprintf(stderr, "%s: %s\n", what, code == -1 ? strerror(errno) : rp_strerror(code));
         exit(1);
     }
 }

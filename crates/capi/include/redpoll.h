@@ -8,7 +8,8 @@
  * Times are microseconds of your monotonic clock. Ports are in the machine's byte order,
  * addresses are 16 bytes as on the wire.
  *
- * Every call returns a count, a descriptor or 0, or a negative RP_E*. Any call may return:
+ * Every call except rp_version and rp_strerror returns a count, a descriptor or 0, or a negative
+ * RP_E*. Any of them may return:
  *   RP_EFAULT  a pointer is null or badly aligned, or a hook is missing
  *   RP_EINVAL  the pointer does not point to a node, a number is out of range, or the call is
  *              not allowed now
@@ -60,6 +61,17 @@ extern "C" {
 /* The library requires an int of 32 bits. */
 typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 
+/* ----------------------------------------------------------------- version -- */
+
+/* Version of this header. */
+#define RP_VERSION "0.1.0"
+#define RP_VERSION_MAJOR 0
+#define RP_VERSION_MINOR 1
+#define RP_VERSION_PATCH 0
+
+/* Returns the version of the library, in the form of RP_VERSION. */
+const char *rp_version(void);
+
 /* ------------------------------------------------------------------ errors -- */
 
 #define RP_EBADF (-9)             /* not an open descriptor */
@@ -86,6 +98,10 @@ typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 #define RP_EHOSTUNREACH (-113)    /* a router reported the peer as unreachable */
 #define RP_EALREADY (-114)        /* the handshake is already in progress */
 #define RP_EINPROGRESS (-115)     /* the handshake has started */
+
+/* Returns the name and the meaning of an RP_E*, such as "RP_EAGAIN: try again later"; "no error" for
+ * 0 and positive numbers, and "unknown error" for other numbers. The text is constant. */
+const char *rp_strerror(int code);
 
 /* -------------------------------------------------------------------- birth -- */
 
@@ -217,11 +233,18 @@ int rp_sizeof_ip(const struct rp_ip_config *config, size_t *len);
 int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
                rp_node **node);
 
+/* Results of rp_ip_input that are not errors: the node ignored the packet, and no remedy is needed.
+ * A kernel sends both kinds to a TUN interface by itself. */
+#define RP_IGNORED_MULTICAST 1 /* the destination is a group, as of router solicitations, of
+                                  reports of groups (MLD) and of mDNS: the node has no groups */
+#define RP_IGNORED_IPV4 2      /* an IPv4 packet: the node has no IPv4 */
+
 /* Receives a packet for the node: the IPv6 header, its extension headers and the payload,
  * reassembled if it was fragmented. The node copies it. Pass TCP, ICMPv6 errors, and UDP if the
  * node has UDP sockets: the node answers an echo request, and rejects any other packet for its
- * address as unreachable. RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
- * RP_EADDRNOTAVAIL: the packet's destination is not the node's address; RP_EMSGSIZE: the packet
+ * address as unreachable. Returns 0 or an RP_IGNORED_*.
+ * RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
+ * RP_EADDRNOTAVAIL: the packet is for another host; RP_EMSGSIZE: the packet
  * is longer than packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated;
  * RP_EOPNOTSUPP: the node is on a radio. A segment that TCP discards,
  * because of its checksum or sequence number, is not an error. */
@@ -402,16 +425,28 @@ struct rp_pollfd {
  * most 255. */
 int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count);
 
-/* Levels and names of options; every value is an int. */
+/* Levels and names of options; every value is an int. The options marked "read-only" cannot be set:
+ * RP_ENOPROTOOPT. The options of RP_IPPROTO_TCP exist on every socket, and have no effect on UDP. */
 #define RP_SOL_SOCKET 1
-#define RP_SO_TYPE 3
-#define RP_SO_ERROR 4 /* an RP_E* as a positive number, or 0 */
+#define RP_SO_REUSEADDR 2 /* 1; cannot be 0: an earlier connection never occupies a port that
+                             listens */
+#define RP_SO_TYPE 3      /* RP_SOCK_STREAM or RP_SOCK_DGRAM; read-only */
+#define RP_SO_ERROR 4     /* an RP_E* as a positive number, or 0; read-only */
+#define RP_SO_SNDBUF 7    /* send buffer in bytes; 0 for UDP, which sends at once; read-only */
+#define RP_SO_RCVBUF 8    /* receive buffer in bytes; a datagram takes 20 bytes more than its
+                             data; read-only */
 #define RP_SO_KEEPALIVE 9
-#define RP_SO_LINGER 13 /* seconds; -1: off; 0: rp_close resets the connection */
-#define RP_SO_ACCEPTCONN 30
+#define RP_SO_LINGER 13     /* seconds; -1: off; 0: rp_close resets the connection */
+#define RP_SO_ACCEPTCONN 30 /* 1 if the socket listens; read-only */
+#define RP_SO_PROTOCOL 38   /* RP_IPPROTO_TCP or RP_IPPROTO_UDP; read-only */
+#define RP_SO_DOMAIN 39     /* RP_AF_INET6; read-only */
+#define RP_AF_INET6 10
+#define RP_IPPROTO_UDP 17
+#define RP_IPPROTO_IPV6 41
+#define RP_IPV6_V6ONLY 26 /* 1; cannot be 0: the node has no IPv4 */
 #define RP_IPPROTO_TCP 6
 #define RP_TCP_NODELAY 1
-#define RP_TCP_MAXSEG 2
+#define RP_TCP_MAXSEG 2 /* payload bytes of a full segment; read-only */
 #define RP_TCP_KEEPIDLE 4
 #define RP_TCP_KEEPINTVL 5
 #define RP_TCP_KEEPCNT 6
@@ -422,6 +457,35 @@ int rp_setsockopt(rp_node *node, uint64_t now_us, int fd, int level, int name, i
 int rp_getsockopt(rp_node *node, uint64_t now_us, int fd, int level, int name, int *value);
 int rp_getsockname(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *local);
 int rp_getpeername(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *peer);
+
+/* States of a connection (RFC 9293 §3.3.2), with Linux's numbers. */
+#define RP_TCP_ESTABLISHED 1
+#define RP_TCP_SYN_SENT 2
+#define RP_TCP_SYN_RECEIVED 3
+#define RP_TCP_FIN_WAIT_1 4
+#define RP_TCP_FIN_WAIT_2 5
+#define RP_TCP_TIME_WAIT 6
+#define RP_TCP_CLOSED 7
+#define RP_TCP_CLOSE_WAIT 8
+#define RP_TCP_LAST_ACK 9
+#define RP_TCP_CLOSING 11
+
+/* State and measurements of a connection. */
+struct rp_tcp_info {
+    uint32_t srtt_us;       /* smoothed round-trip time (RFC 6298 §2); 0 before the first
+                               measurement */
+    uint32_t rto_us;        /* retransmission timeout, including backoff (RFC 6298) */
+    uint32_t cwnd;          /* congestion window in bytes (RFC 5681 §2) */
+    uint32_t ssthresh;      /* slow start threshold in bytes; 65535 before the first loss */
+    uint32_t in_flight;     /* estimate of the bytes in the network (RFC 9937 §6.2) */
+    uint32_t mss;           /* payload bytes of a full segment */
+    uint32_t send_room;     /* bytes that rp_send would accept now */
+    uint32_t receive_queue; /* bytes that rp_recv would return now */
+    uint32_t state;         /* RP_TCP_* */
+};
+
+/* RP_ENOTCONN: the socket never connected, or listens. */
+int rp_tcp_info(rp_node *node, uint64_t now_us, int fd, struct rp_tcp_info *info);
 
 /* --------------------------------------------------------- calls that wait -- */
 
@@ -453,6 +517,10 @@ int rp_wait_recv(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t le
 int rp_wait_recvfrom(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len,
                      struct rp_endpoint *peer);
 
+/* Sends a datagram, and waits while the node has no room for it. */
+int rp_wait_sendto(const struct rp_waiter *waiter, int fd, const uint8_t *data, size_t len,
+                   const struct rp_endpoint *peer);
+
 /* Waits like rp_poll for at most timeout_ms milliseconds; a negative timeout_ms has no limit. */
 int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t count,
                  int timeout_ms);
@@ -461,11 +529,12 @@ int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t c
 
 /* Returns 0 if this header matches the library. RP_EINVAL: it does not; make no other call. */
 int rp_abi_check(size_t config, size_t ip_config, size_t work, size_t endpoint, size_t pollfd,
-                 size_t waiter);
+                 size_t waiter, size_t tcp_info);
 #define RP_ABI_CHECK()                                                                     \
     rp_abi_check(sizeof(struct rp_config), sizeof(struct rp_ip_config),                    \
                  sizeof(struct rp_work), sizeof(struct rp_endpoint),                       \
-                 sizeof(struct rp_pollfd), sizeof(struct rp_waiter))
+                 sizeof(struct rp_pollfd), sizeof(struct rp_waiter),                       \
+                 sizeof(struct rp_tcp_info))
 
 #ifdef __cplusplus
 }

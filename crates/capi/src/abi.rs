@@ -1,4 +1,6 @@
-//! Whether header and library belong together.
+//! The check that header and library belong together, and the library's version.
+
+use core::ffi::{CStr, c_char};
 
 use redpoll_socket::Errno;
 use redpoll_socket::posix::Poll;
@@ -7,6 +9,7 @@ use crate::config::RpConfig;
 use crate::error::{Code, code};
 use crate::ip::RpIpConfig;
 use crate::node::RpWork;
+use crate::options::RpTcpInfo;
 use crate::socket::RpEndpoint;
 use crate::waiting::RpWaiter;
 
@@ -19,6 +22,7 @@ pub extern "C" fn rp_abi_check(
     endpoint: usize,
     pollfd: usize,
     waiter: usize,
+    tcp_info: usize,
 ) -> Code {
     let here = [
         size_of::<RpConfig>(),
@@ -27,9 +31,24 @@ pub extern "C" fn rp_abi_check(
         size_of::<RpEndpoint>(),
         size_of::<Poll>(),
         size_of::<RpWaiter>(),
+        size_of::<RpTcpInfo>(),
     ];
-    match here == [config, ip_config, work, endpoint, pollfd, waiter] {
+    let header = [config, ip_config, work, endpoint, pollfd, waiter, tcp_info];
+    match here == header {
         true => 0,
         false => code(Err(Errno::EINVAL)),
     }
+}
+
+/// The version with its final zero.
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    };
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_version() -> *const c_char {
+    VERSION.as_ptr()
 }

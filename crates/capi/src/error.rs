@@ -1,4 +1,6 @@
-//! Errors as numbers, and pointers that are looked at before they are followed.
+//! Errors as numbers and as texts, and pointers that are checked before they are followed.
+
+use core::ffi::{CStr, c_char};
 
 use redpoll_socket::Errno;
 
@@ -94,4 +96,44 @@ fn check(pointer: *const u8, len: usize) -> Result<(), Errno> {
         Ok(_) => Ok(()),
         Err(_) => Err(Errno::EINVAL),
     }
+}
+
+/// Returns the text of a code.
+fn meaning(code: Code) -> &'static CStr {
+    if code >= 0 {
+        return c"no error";
+    }
+    match Errno::from(code.saturating_neg()) {
+        Errno::EBADF => c"RP_EBADF: not an open descriptor",
+        Errno::EAGAIN => c"RP_EAGAIN: try again later",
+        Errno::ENOMEM => c"RP_ENOMEM: not enough memory",
+        Errno::EFAULT => c"RP_EFAULT: invalid pointer",
+        Errno::EINVAL => c"RP_EINVAL: invalid argument, or not allowed now",
+        Errno::EMFILE => c"RP_EMFILE: no free descriptor or connection",
+        Errno::EPIPE => c"RP_EPIPE: the sending side is closed",
+        Errno::EDESTADDRREQ => c"RP_EDESTADDRREQ: the destination is missing",
+        Errno::EMSGSIZE => c"RP_EMSGSIZE: the data do not fit one datagram",
+        Errno::ENOPROTOOPT => c"RP_ENOPROTOOPT: unknown option",
+        Errno::EPROTONOSUPPORT => c"RP_EPROTONOSUPPORT: unknown protocol",
+        Errno::EOPNOTSUPP => c"RP_EOPNOTSUPP: not supported by this kind of socket or node",
+        Errno::EADDRINUSE => c"RP_EADDRINUSE: the port is in use, or no port is free",
+        Errno::EADDRNOTAVAIL => c"RP_EADDRNOTAVAIL: not an address of this node",
+        Errno::ENETUNREACH => c"RP_ENETUNREACH: no route to the destination",
+        Errno::ECONNABORTED => c"RP_ECONNABORTED: the connection was aborted on this side",
+        Errno::ECONNRESET => c"RP_ECONNRESET: the peer reset the connection",
+        Errno::EISCONN => c"RP_EISCONN: the socket is connected, or listens",
+        Errno::ENOTCONN => c"RP_ENOTCONN: the socket is not connected",
+        Errno::ETIMEDOUT => c"RP_ETIMEDOUT: the peer did not answer",
+        Errno::ECONNREFUSED => c"RP_ECONNREFUSED: the peer refused the connection",
+        Errno::EHOSTUNREACH => c"RP_EHOSTUNREACH: a router reported the peer as unreachable",
+        Errno::EALREADY => c"RP_EALREADY: the handshake is already in progress",
+        Errno::EINPROGRESS => c"RP_EINPROGRESS: the handshake has started",
+        _ => c"unknown error",
+    }
+}
+
+/// See the header.
+#[unsafe(no_mangle)]
+pub extern "C" fn rp_strerror(code: Code) -> *const c_char {
+    meaning(code).as_ptr()
 }

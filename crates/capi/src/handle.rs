@@ -23,6 +23,14 @@ pub(crate) enum Below {
     Ip,
 }
 
+/// Sizes of the buffers of each socket, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Buffers {
+    pub(crate) send: u16,
+    pub(crate) receive: u16,
+    pub(crate) udp: u16,
+}
+
 /// `struct rp_node`, which C only uses by pointer.
 #[repr(C, align(8))]
 pub struct RpNode {
@@ -32,6 +40,7 @@ pub struct RpNode {
     below: Below,
     /// The longest packet that its slots take, in bytes.
     pub(crate) packet_bytes: u16,
+    pub(crate) buffers: Buffers,
     /// Address at which the node was made. Its tables follow it in memory, so the node must not be
     /// moved.
     here: *const RpNode,
@@ -83,6 +92,11 @@ impl RpNode {
                 work: 0,
                 below,
                 packet_bytes: room.packet_bytes,
+                buffers: Buffers {
+                    send: room.send_buffer,
+                    receive: room.receive_buffer,
+                    udp: room.udp_buffer,
+                },
                 here: place,
                 node: MaybeUninit::new(birth(tables)),
                 sockets,

@@ -184,20 +184,33 @@ pub unsafe extern "C" fn rp_ip_input(
 ) -> Code {
     // SAFETY: by this function's conditions.
     let (found, packet) = unsafe { (RpNode::over_ip(node), bytes(packet, len)) };
-    code(found.and_then(|node| {
-        input(node, Instant::from_micros(now_us), packet?)?;
-        Ok(0)
-    }))
+    code(found.and_then(|node| input(node, Instant::from_micros(now_us), packet?)))
 }
 
-/// Checks a packet before the node receives it, so that the caller learns the error.
-fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<(), Errno> {
+/// `RP_IGNORED_MULTICAST`
+const IGNORED_MULTICAST: usize = 1;
+/// `RP_IGNORED_IPV4`
+const IGNORED_IPV4: usize = 2;
+
+/// The shortest IPv4 header, in bytes (RFC 791 §3.1).
+const IPV4_HEADER: usize = 20;
+
+/// Checks a packet before the node receives it, so that the caller learns the error. Returns 0, or
+/// why the node ignored the packet.
+fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<usize, Errno> {
     let longest = usize::from(node.packet_bytes);
     let node = node.node();
+    let is_ipv4 = packet.first().is_some_and(|first| first >> 4 == 4);
+    if is_ipv4 && packet.len() >= IPV4_HEADER {
+        return Ok(IGNORED_IPV4);
+    }
     let (header, _) = Ipv6Header::parse_partial(packet).or(Err(Errno::EINVAL))?;
     let announced = Ipv6Header::LEN.saturating_add(header.payload_len.into());
     if packet.len() < announced {
         return Err(Errno::EINVAL);
+    }
+    if header.dst.is_multicast() {
+        return Ok(IGNORED_MULTICAST);
     }
     if node.address() != header.dst {
         return Err(Errno::EADDRNOTAVAIL);
@@ -208,12 +221,12 @@ fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<(), Errno> {
     if !node.has_room() {
         return Err(Errno::EAGAIN);
     }
-    node.input_packet(now, packet)
-        .map_err(|reason| match reason {
-            DropReason::NoSlot => Errno::EAGAIN,
-            DropReason::TooBig => Errno::EMSGSIZE,
-            _ => Errno::EINVAL,
-        })
+    match node.input_packet(now, packet) {
+        Ok(()) => Ok(0),
+        Err(DropReason::NoSlot) => Err(Errno::EAGAIN),
+        Err(DropReason::TooBig) => Err(Errno::EMSGSIZE),
+        Err(_) => Err(Errno::EINVAL),
+    }
 }
 
 /// See the header.

@@ -7,17 +7,19 @@
 //! answers. A node uses a radio, or the caller's IPv6, and has the same sockets on both: those of
 //! [`redpoll_socket::posix`].
 //!
-//! - `abi.rs`: the check that header and library match;
+//! - `abi.rs`: the check that header and library match, and the version;
 //! - `plan.rs`: the places of all parts in the caller's memory;
 //! - `config.rs`: the configuration of a node;
 //! - `handle.rs`: the check that a pointer from C is a node;
 //! - `node.rs`: a node on a radio: its creation, its radio and host side; timers of every node;
 //! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
 //! - `socket.rs`: sockets whose calls answer at once;
+//! - `options.rs`: options of sockets, and the state of a connection;
 //! - `waiting.rs`: the same calls, which wait by a hook of the caller;
-//! - `error.rs`: checks of pointers, and the numbers of errors.
+//! - `error.rs`: checks of pointers, and the numbers and texts of errors.
 //!
-//! Every entry point returns a negative number if it fails, one of `RP_E*`.
+//! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one of
+//! `RP_E*`.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![warn(missing_docs)]
 
@@ -27,6 +29,7 @@ mod error;
 mod handle;
 pub mod ip;
 pub mod node;
+pub mod options;
 mod plan;
 pub mod socket;
 pub mod waiting;

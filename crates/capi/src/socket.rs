@@ -2,7 +2,7 @@
 
 use redpoll_base::{Addr, Duration, StaticMemory};
 use redpoll_socket::Errno;
-use redpoll_socket::posix::{Fd, Opt, Poll, Protocol, Shutdown, Sockets};
+use redpoll_socket::posix::{Fd, Poll, Protocol, Shutdown, Sockets};
 use redpoll_stack::transport::Endpoint;
 
 use crate::error::{Code, bytes, bytes_mut, code, place, put, reference, value};
@@ -336,54 +336,6 @@ pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut 
     }
     // SAFETY: by this function's conditions.
     Ok(unsafe { core::slice::from_raw_parts_mut(all, count) })
-}
-
-/// See the header.
-///
-/// # Safety
-/// `node` is null or points to a node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_setsockopt(
-    node: *mut RpNode,
-    now_us: u64,
-    fd: i32,
-    level: i32,
-    name: i32,
-    value: i32,
-) -> Code {
-    // SAFETY: by this function's conditions.
-    unsafe {
-        with(node, now_us, |sockets| {
-            let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
-            sockets
-                .set_option(descriptor(fd)?, option, value)
-                .map(|()| 0)
-        })
-    }
-}
-
-/// See the header.
-///
-/// # Safety
-/// `node` is null or points to a node, `value` to an `int`.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_getsockopt(
-    node: *mut RpNode,
-    now_us: u64,
-    fd: i32,
-    level: i32,
-    name: i32,
-    value: *mut i32,
-) -> Code {
-    // SAFETY: by this function's conditions.
-    unsafe {
-        with(node, now_us, |sockets| {
-            let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
-            let value = reference(value)?;
-            *value = sockets.option(descriptor(fd)?, option)?;
-            Ok(0)
-        })
-    }
 }
 
 /// See the header.

@@ -204,6 +204,28 @@ pub unsafe extern "C" fn rp_wait_recvfrom(
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_wait_sendto(
+    waiter: *const RpWaiter,
+    fd: i32,
+    data: *const u8,
+    len: usize,
+    peer: *const RpEndpoint,
+) -> Code {
+    // SAFETY: by this function's conditions.
+    let (waiter, data, peer) = unsafe { (RpWaiter::find(waiter), bytes(data, len), value(peer)) };
+    code(waiter.and_then(|mut waiter| {
+        let (fd, data, to) = (descriptor(fd)?, data?, peer?.endpoint());
+        waiter.wait(Wait::Writable(fd), None, |sockets| {
+            sockets.send_to(fd, data, to)
+        })
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// The header states the conditions.
+#[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_poll(
     waiter: *const RpWaiter,
     all: *mut Poll,

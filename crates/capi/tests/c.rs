@@ -129,6 +129,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     assert!(adapts.contains("all right"), "{adapts}");
     let below = program(&library, "tests/below.c", options, &[]);
     assert!(below.contains("all right"), "{below}");
+    let sockets = program(&library, "tests/sockets.c", options, &[]);
+    assert!(sockets.contains("all right"), "{sockets}");
     if !has_valgrind() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
@@ -140,6 +142,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/misuse.c",
         "tests/adapters.c",
         "tests/below.c",
+        "tests/sockets.c",
     ] {
         program(&library, source, &[], &VALGRIND);
     }
@@ -172,7 +175,7 @@ fn names_do_not_clash() {
         assert!(name.starts_with("rp_") || mangled, "{name}");
         count += usize::from(name.starts_with("rp_"));
     }
-    assert!(count >= 41, "{count}");
+    assert!(count >= 45, "{count}");
 }
 
 /// The header defines every error of the socket layer except those that no call returns,
@@ -192,6 +195,34 @@ fn errors_have_the_numbers_of_the_library() {
         .map(|(name, it)| (name.to_owned(), it.into()))
         .collect();
     assert_eq!(defined, known);
+}
+
+/// The header's comments, and the texts of `rp_strerror`, are the same, and the header's version is
+/// the library's.
+#[test]
+fn texts_of_errors_and_version_are_those_of_the_header() {
+    let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
+    let library = std::fs::read_to_string(here("src/error.rs")).unwrap();
+    let mut count = 0;
+    let is_error = |line: &&str| line.starts_with("#define RP_E") && line.contains(" (-");
+    for line in text.lines().filter(is_error) {
+        let (define, comment) = line.split_once("/* ").unwrap();
+        let name = define.split(' ').nth(1).unwrap();
+        let meaning = comment.strip_suffix(" */").unwrap();
+        let arm = format!("Errno::{} => c\"{name}: {meaning}\"", &name["RP_".len()..]);
+        assert!(library.contains(&arm), "{arm}");
+        count += 1;
+    }
+    assert_eq!(count, library.matches("=> c\"RP_E").count());
+    let defined = |name: &str| {
+        let define = format!("#define {name} ");
+        let value = text.lines().find_map(|line| line.strip_prefix(&define));
+        value.unwrap().trim_matches('"').to_owned()
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(defined("RP_VERSION"), version);
+    let parts = ["MAJOR", "MINOR", "PATCH"].map(|part| defined(&format!("RP_VERSION_{part}")));
+    assert_eq!(parts.join("."), version.split(['-', '+']).next().unwrap());
 }
 
 /// Returns the header's C type for a Rust type.
@@ -220,6 +251,8 @@ fn in_c(rust: &str) -> String {
         ("RpEndpoint", "struct rp_endpoint"),
         ("Poll", "struct rp_pollfd"),
         ("RpWaiter", "struct rp_waiter"),
+        ("RpTcpInfo", "struct rp_tcp_info"),
+        ("c_char", "char"),
     ]);
     (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
 }
@@ -227,7 +260,9 @@ fn in_c(rust: &str) -> String {
 /// Returns the functions of the library: name, result and argument types, in C.
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
-    for file in ["abi", "config", "ip", "node", "socket", "waiting"] {
+    for file in [
+        "abi", "config", "error", "ip", "node", "options", "socket", "waiting",
+    ] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
         for text in source.split("extern \"C\" fn ").skip(1) {
             let Some((head, _)) = text.split_once(" {\n") else {
@@ -252,19 +287,24 @@ fn of_header() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
     let mut all = BTreeMap::new();
     for statement in text.split(';') {
-        let Some(at) = statement.find("\nint rp_") else {
+        let found = ["int ", "const char *"].into_iter().find_map(|result| {
+            let at = statement.find(&format!("\n{result}rp_"))?;
+            Some((result, at + 1 + result.len()))
+        });
+        let Some((result, at)) = found else {
             continue;
         };
         let words: Vec<_> = statement[at..].split_whitespace().collect();
         let line = words.join(" ");
-        let (name, arguments) = line["int ".len()..].split_once('(').unwrap();
-        let arguments = arguments.trim_end_matches(')').split(',').map(|one| {
+        let (name, arguments) = line.split_once('(').unwrap();
+        let arguments = arguments.trim_end_matches(')').split(',');
+        let arguments = arguments.filter(|one| *one != "void").map(|one| {
             // The type is everything before the name, which follows the last space or star.
             let one = one.trim();
             let end = one.rfind([' ', '*']).unwrap() + 1;
             one[..end].trim().to_owned()
         });
-        let types = std::iter::once("int".to_owned()).chain(arguments);
+        let types = std::iter::once(result.trim().to_owned()).chain(arguments);
         all.insert(name.to_owned(), types.collect());
     }
     all
@@ -273,6 +313,6 @@ fn of_header() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn header_and_library_have_the_same_functions() {
     let (library, header) = (of_library(), of_header());
-    assert!(library.len() >= 41, "{}", library.len());
+    assert!(library.len() >= 45, "{}", library.len());
     assert_eq!(library, header);
 }

@@ -60,7 +60,7 @@ static void configurations(void)
     REFUSES(config.sleepy = 1);
     REFUSES(config.children = 1; config.eui64[7] = 1);
     REFUSES(config.children = 1; config.role = RP_ROUTER);
-    EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0, 0));
+    EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0, 0, 0));
     EXPECT(0, RP_ABI_CHECK());
 }
 
@@ -93,6 +93,7 @@ static void all(int code, rp_node *node)
     struct rp_work work;
     struct rp_endpoint peer = {.port = 1};
     struct rp_pollfd one = {.fd = 0};
+    struct rp_tcp_info info;
     uint64_t at;
     int value;
     EXPECT(code, rp_address(node, bytes));
@@ -126,6 +127,7 @@ static void all(int code, rp_node *node)
     EXPECT(code, rp_getsockopt(node, 0, 0, RP_IPPROTO_TCP, RP_TCP_NODELAY, &value));
     EXPECT(code, rp_getsockname(node, 0, 0, &peer));
     EXPECT(code, rp_getpeername(node, 0, 0, &peer));
+    EXPECT(code, rp_tcp_info(node, 0, 0, &info));
     EXPECT(code, rp_node_end(node));
 }
 
@@ -156,6 +158,7 @@ static void waits(int code, const struct rp_waiter *waiter, int fd)
     EXPECT(code, rp_wait_send(waiter, fd, bytes, sizeof bytes));
     EXPECT(code, rp_wait_recv(waiter, fd, bytes, sizeof bytes));
     EXPECT(code, rp_wait_recvfrom(waiter, fd, bytes, sizeof bytes, &peer));
+    EXPECT(code, rp_wait_sendto(waiter, fd, bytes, sizeof bytes, &peer));
 }
 
 static void waiting(rp_node *node)
@@ -194,6 +197,9 @@ static void waiting(rp_node *node)
     EXPECT(RP_EINVAL, rp_wait_recv(&good, 1, bytes, (size_t)-1));
     EXPECT(RP_EFAULT, rp_wait_recvfrom(&good, 1, NULL, 1, &peer));
     EXPECT(RP_EFAULT, rp_wait_recvfrom(&good, 1, bytes, 1, (struct rp_endpoint *)(bytes + 1)));
+    EXPECT(RP_EFAULT, rp_wait_sendto(&good, 1, NULL, 1, &peer));
+    EXPECT(RP_EFAULT, rp_wait_sendto(&good, 1, bytes, 1, NULL));
+    EXPECT(RP_EOPNOTSUPP, rp_wait_sendto(&good, 1, bytes, 1, &peer));
     EXPECT(RP_EFAULT, rp_wait_poll(&good, NULL, 1, 0));
     EXPECT(RP_EINVAL, rp_wait_poll(&good, &one, 256, 0));
     EXPECT(RP_EFAULT, rp_wait_poll(&good, (struct rp_pollfd *)(bytes + 1), 1, 0));
@@ -242,6 +248,9 @@ static void sockets(rp_node *node)
     EXPECT(0, rp_getsockopt(node, 0, 0, RP_SOL_SOCKET, RP_SO_TYPE, &value));
     EXPECT(RP_EFAULT, rp_getsockname(node, 0, 0, NULL));
     EXPECT(RP_EFAULT, rp_getpeername(node, 0, 0, NULL));
+    EXPECT(RP_EFAULT, rp_tcp_info(node, 0, 0, (struct rp_tcp_info *)(bytes + 1)));
+    EXPECT(RP_EBADF, rp_setsockopt(node, 0, 99, RP_SOL_SOCKET, RP_SO_REUSEADDR, 1));
+    EXPECT(RP_EBADF, rp_getsockopt(node, 0, 99, RP_SOL_SOCKET, RP_SO_RCVBUF, &value));
     EXPECT(RP_EFAULT, rp_accept(node, 0, 0, (struct rp_endpoint *)(bytes + 1)));
     EXPECT(RP_EFAULT, rp_poll(node, 0, NULL, 1));
     EXPECT(RP_EINVAL, rp_poll(node, 0, many, 300));
@@ -438,12 +447,15 @@ static void ip_packets(rp_node *node)
     EXPECT(0, taken(node, 0));
     memcpy(cut, packet, len);
     cut[0] = 0x45; /* IPv4 */
+    EXPECT(RP_IGNORED_IPV4, rp_ip_input(node, 0, cut, len));
+    EXPECT(RP_EINVAL, rp_ip_input(node, 0, cut, 19));
+    cut[0] = 0x50;
     EXPECT(RP_EINVAL, rp_ip_input(node, 0, cut, len));
     memcpy(cut, packet, len);
     cut[39] = 3;
     EXPECT(RP_EADDRNOTAVAIL, rp_ip_input(node, 0, cut, len));
     memcpy(cut + 24, "\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
-    EXPECT(RP_EADDRNOTAVAIL, rp_ip_input(node, 0, cut, len));
+    EXPECT(RP_IGNORED_MULTICAST, rp_ip_input(node, 0, cut, len));
     EXPECT(RP_EMSGSIZE, rp_ip_input(node, 0, cut, syn(cut, 1281)));
     /* A bad checksum is TCP's matter; that nobody listens, is said by a reset. */
     memcpy(cut, packet, len);
@@ -510,7 +522,8 @@ static void ip_garbage(rp_node *node)
             packet[57] = (uint8_t)sum;
         }
         int code = rp_ip_input(node, now, packet, len - draw(2));
-        EXPECT(1, code == 0 || code == RP_EINVAL || code == RP_EADDRNOTAVAIL ||
+        EXPECT(1, code == 0 || code == RP_IGNORED_MULTICAST || code == RP_IGNORED_IPV4 ||
+                      code == RP_EINVAL || code == RP_EADDRNOTAVAIL ||
                       code == RP_EMSGSIZE || code == RP_EAGAIN);
         static uint8_t out[1280];
         while (rp_ip_output(node, now, out, sizeof out) > 0) {

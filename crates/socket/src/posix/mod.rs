@@ -337,6 +337,14 @@ impl<P: Profile> Sockets<'_, P> {
         }
     }
 
+    /// Returns the connection of a descriptor, for its state and measurements.
+    ///
+    /// # Errors
+    /// `ENOTCONN`, `EBADF`.
+    pub fn tcp(&self, fd: Fd) -> Answer<&NodeConnection<P>> {
+        self.connected(fd).map(|(_, connection)| connection)
+    }
+
     fn is_own(&self, addr: &Addr) -> bool {
         self.node.source_for(addr) == Some(*addr)
     }
