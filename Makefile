@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -168,6 +168,13 @@ publish-check: package ## Check licences and sources of dependencies, compatibil
 	@if [ -n "$(BASELINE)" ]; then scripts/setup.sh semver && PATH="$(CURDIR)/target/tools/bin:$$PATH" && $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, as there is no release yet (BASELINE=COMMIT holds the crates against that one)"; fi
 	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: Rust $(MSRV), which is not there"; fi
 	@$(CARGO) xtask features
+
+release: ## Make the release VERSION=x.y.z: set the version, commit, tag (DRY_RUN=1: print what would change)
+	@[ -n "$(VERSION)" ] || { echo "make release: name the version: make release VERSION=x.y.z" >&2; exit 2; }
+	@$(CARGO) xtask release $(VERSION) $(if $(DRY_RUN),--dry-run)
+
+release-publish: ## Publish the release of the tagged commit on GitHub, with its packages (the workflow "Release" does so)
+	@$(CARGO) xtask release --publish
 
 clean: ## Remove everything that was built
 	@$(CARGO) clean

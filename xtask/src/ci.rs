@@ -10,7 +10,8 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
     api, arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out,
-    lines, names, prose, publish, purity, python, reference, rfc, size, tutorials, web,
+    lines, names, prose, publish, purity, python, reference, release, rfc, size, tutorials, web,
+    workflows,
 };
 
 /// A step: its name and its function. `Ok(Some(reason))` means that the step was skipped.
@@ -20,13 +21,15 @@ type Step = (
 );
 
 /// Steps that take seconds and fail most often.
-const FIRST: [Step; 11] = [
+const FIRST: [Step; 13] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("names", |w| names::run(w).map(|()| None)),
     ("prose", |w| prose::run(w).map(|()| None)),
     ("tests named", |w| left_out::run(w).map(|()| None)),
+    ("workflows", workflows::run),
+    ("version", release::check),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("reference", |w| reference::check(w).map(|()| None)),
     ("book", book::run),
@@ -71,6 +74,7 @@ const LAST: [Step; 8] = [
 ];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
+    let commit = release::passed::clean_commit(&workspace.root);
     let mut ran = Ran::new(keep_going);
     ran.steps(workspace, &FIRST);
     if ran.goes_on() {
@@ -81,7 +85,9 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
         ran.beside(&beside.wait()?);
         ran.steps(workspace, &LAST);
     }
+    let skipped = ran.skipped.clone();
     ran.ended()?;
+    release::passed::note(&workspace.root, commit.as_deref(), &skipped);
     println!("ci: ok");
     Ok(())
 }

@@ -31,6 +31,7 @@ mod publish;
 mod purity;
 mod python;
 mod reference;
+mod release;
 mod report;
 mod rfc;
 mod size;
@@ -38,6 +39,7 @@ mod source;
 mod tutorials;
 mod walls;
 mod web;
+mod workflows;
 mod workspace;
 
 use std::process::ExitCode;
@@ -66,6 +68,14 @@ Usage: cargo xtask CHECK
               --accept          lower the limits to the present numbers
               --sample N        print N random blocks with their findings
   tests     fails if a test file of a crate belongs to no test program
+  workflows fails if a workflow of .github runs something other than an existing make
+            target, or if actionlint finds a fault (needs it: scripts/setup.sh test)
+  release   makes a release from a clean main that has passed the checks: sets the
+            version, takes the notes from CHANGELOG.md, commits and tags
+              VERSION           such as 0.2.0
+              --dry-run         with VERSION: print what would change
+              --check           instead: fail if a manifest has another version
+              --publish         instead: publish the tagged commit on GitHub (needs gh)
   purity    builds the device crates for thumbv6m-none-eabi; fails if one uses
             alloc, float or unsafe code
               --with rustup     build with a toolchain that has the target
@@ -196,6 +206,11 @@ fn check_sources(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>
             None => return Err(format!("`prose` does not take `{}`", options.join(" "))),
         },
         ["tests"] => left_out::run(workspace),
+        ["workflows"] => workflows::check(workspace),
+        ["release", "--check"] => release::check(workspace).map(told),
+        ["release", "--publish"] => release::publish(workspace),
+        ["release", version] => release::run(workspace, version.parse()?, false),
+        ["release", version, "--dry-run"] => release::run(workspace, version.parse()?, true),
         ["api"] => api::check(workspace),
         ["api", "--accept"] => api::accept(workspace),
         ["deny"] => deny::check(workspace),
@@ -282,7 +297,7 @@ fn wrong(args: &[&str]) -> String {
         [
             known @ ("ci" | "api" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
-            | "fuzz" | "book" | "dissect-check"),
+            | "fuzz" | "book" | "dissect-check" | "workflows" | "release"),
             rest @ ..,
         ] => format!("`{known}` does not take `{}`", rest.join(" ")),
         [unknown, ..] => format!("there is no check `{unknown}`"),

@@ -46,7 +46,15 @@ pub fn read(
     let files = |folder: &str, extension| source::files(&workspace.root.join(folder), extension);
     let single = |name: &str| workspace.root.join(name);
 
-    let documents = ["README", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE"];
+    let documents = [
+        "README",
+        "CHANGELOG",
+        "CONTRIBUTING",
+        "ARCHITECTURE",
+        "CODE_OF_CONDUCT",
+        "SECURITY",
+        ".github/PULL_REQUEST_TEMPLATE",
+    ];
     let documents = documents.map(|name| single(&format!("{name}.md")));
     let packages = files("crates", "md")?;
     let packages = packages.into_iter().filter(|it| it.ends_with("README.md"));
