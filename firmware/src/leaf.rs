@@ -36,7 +36,6 @@ impl Port for SerialLine {
     }
 }
 
-/// Runs the leaf.
 pub fn run<B: Board>() -> ! {
     board::start::<B>();
     let (radio, storage) = places::<B>();
@@ -70,7 +69,6 @@ fn await_begin(radio: &mut LineRadio<SerialLine>) -> Begin {
     }
 }
 
-/// Serves the node and its services forever.
 #[inline(never)]
 fn serve<B: Board>(
     radio: &mut LineRadio<SerialLine>,

@@ -14,7 +14,6 @@ pub struct Place<T> {
 unsafe impl<T> Sync for Place<T> {}
 
 impl<T> Place<T> {
-    /// Makes an empty place.
     pub const fn new() -> Place<T> {
         Place {
             value: UnsafeCell::new(MaybeUninit::uninit()),

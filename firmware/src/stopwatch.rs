@@ -15,7 +15,6 @@ const WIDTH: u32 = 0x00ff_ffff;
 /// Enabled, no interrupt, on the processor's clock.
 const RUN: u32 = 0b101;
 
-/// Starts the timer.
 pub fn start() {
     // SAFETY: these are the system timer's registers on every ARMv6-M with one, and there is no
     // other user.
@@ -56,12 +55,10 @@ impl Stopwatch {
         self.laps += other.laps;
     }
 
-    /// The sum of all laps.
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Returns the number of laps.
     pub fn laps(&self) -> u32 {
         self.laps
     }
@@ -70,7 +67,6 @@ impl Stopwatch {
 /// Number of instructions that [`calibrate`] runs.
 pub const CALIBRATION: u32 = 100_000;
 
-/// The ticks of [`CALIBRATION`] instructions.
 pub fn calibrate() -> u64 {
     let mut watch = Stopwatch::default();
     watch.lap(|| {

@@ -5,31 +5,26 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_tcp::{Endpoint, Keepalive};
 
-/// Some value.
 #[inline(always)]
 pub fn any<T>(value: T) -> T {
     black_box(value)
 }
 
-/// Some moment.
 #[inline(always)]
 pub fn now() -> Instant {
     Instant::from_micros(any(1))
 }
 
-/// Some time.
 #[inline(always)]
 pub fn span() -> Duration {
     Duration::from_micros(any(1))
 }
 
-/// Some endpoint.
 #[inline(always)]
 pub fn endpoint() -> Endpoint {
     Endpoint::new(Addr(any([1; 16])), any(1))
 }
 
-/// Returns any parameters of probing.
 #[inline(always)]
 pub fn keepalive() -> Option<Keepalive> {
     any(true).then(|| Keepalive {

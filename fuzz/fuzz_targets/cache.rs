@@ -23,7 +23,6 @@ impl redpoll_base::Memory for Heap {
 const FLOWS: usize = 2;
 const PACKETS: usize = 3;
 const ROOM: usize = 100;
-/// Headers of IPv6 and TCP.
 const HEADERS: usize = 60;
 /// A window without a scale.
 const WINDOW: u32 = 65_535;

@@ -43,11 +43,9 @@ const PREFIX: Addr = Addr([
 ]);
 
 const PAN: u16 = 0x7270;
-/// The node's short address.
 const OWN: u16 = 1;
 /// Bytes of the longest frame without its check sequence.
 const FRAME: usize = 125;
-/// The protocol number of ICMPv6.
 const ICMPV6: u8 = 58;
 /// The configuration that a root announces.
 const CONFIGURATION: Configuration = Configuration {

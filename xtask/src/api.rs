@@ -28,7 +28,6 @@ const TARGETS: [(&str, usize); 5] = [
     (SIM, 150),
 ];
 
-/// Explains the numbers.
 const COUNTED: &str = "\
 items: types, traits, functions, methods, constants, statics, macros and re-exports;
 modules, fields, variants and implementations of traits are not counted";
@@ -90,7 +89,6 @@ fn folder(workspace: &Workspace) -> PathBuf {
     workspace.root.join("docs/api")
 }
 
-/// The interface of a crate.
 struct Listing {
     package: String,
     lines: Vec<String>,
@@ -215,7 +213,6 @@ fn parsed(json: &str) -> Result<Value, Failure> {
         .map_err(|e| Failure::new(format!("api: rustdoc wrote unreadable JSON: {e}")))
 }
 
-/// Returns all features of the packages as an argument of cargo.
 fn features(workspace: &Workspace, packages: &[String]) -> Result<Vec<String>, Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["metadata", "--no-deps", "--format-version", "1"]);

@@ -14,7 +14,6 @@ pub struct Beside {
     errors: PathBuf,
 }
 
-/// Outcome of a process.
 pub struct Ended {
     pub status: ExitStatus,
     pub printed: String,
@@ -30,7 +29,6 @@ impl Ended {
 }
 
 impl Beside {
-    /// Starts this program with other arguments.
     pub fn start(workspace: &Workspace, args: &[&str]) -> Result<Beside, Failure> {
         let name = args.join("-");
         let folder = workspace.root.join("target/beside");
@@ -55,7 +53,6 @@ impl Beside {
         }
     }
 
-    /// Waits for its end.
     pub fn wait(mut self) -> Result<Ended, Failure> {
         let ended = self.child.wait().and_then(|status| {
             Ok(Ended {

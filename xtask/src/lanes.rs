@@ -31,10 +31,8 @@ const LONGEST: &str = "taim";
 /// Tests that a separate step runs later, with their requirements.
 const LATER: [&str; 1] = ["firmware"];
 
-/// A program of tests.
 #[derive(Debug, PartialEq, Eq)]
 struct Test {
-    /// Name of the test's target.
     name: String,
     program: PathBuf,
     /// The package's folder, in which cargo runs it.
@@ -62,7 +60,6 @@ impl Test {
     }
 }
 
-/// Builds all tests.
 pub fn build(workspace: &Workspace) -> Result<(), Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace", "--no-run"]))
 }

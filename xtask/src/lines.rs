@@ -82,7 +82,6 @@ fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// Returns the numbers of the lines with code.
 fn code_lines(tokens: TokenStream) -> BTreeSet<usize> {
     let mut lines = BTreeSet::new();
     source::flatten(tokens, &mut |token| match token {

@@ -17,7 +17,6 @@ use crate::workspace::{self, Workspace};
 use suite::Suite;
 use tool::Tool;
 
-/// The command line.
 #[derive(Default)]
 pub struct Options {
     tool: PathBuf,

@@ -9,7 +9,6 @@ use crate::report::Failure;
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// The files of every package.
 const FILES: [&str; 5] = [
     "Cargo.toml",
     "LICENSE-APACHE",

@@ -7,7 +7,6 @@ use std::process::Command;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// Manifest of the package, which is a separate workspace.
 pub const MANIFEST: &str = "crates/python/Cargo.toml";
 /// Cargo's target folder, shared with the other workspace, so that common dependencies are built
 /// once.

@@ -16,7 +16,6 @@ fn head(title: &str, about: &str, source: &str) -> String {
     )
 }
 
-/// Returns the pages with their texts.
 fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 2], Failure> {
     Ok([
         ("docs/reference/c.md", c::page(workspace)?),

@@ -35,7 +35,6 @@ pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Returns the text of a file.
 pub fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|e| Failure::new(format!("cannot read {}: {e}", path.display())))

@@ -20,7 +20,6 @@ use crate::workspace::{self, Workspace};
 use page::{Page, Step};
 use terminal::Terminals;
 
-/// Options of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Whether this process is in separate namespaces, for a single page.

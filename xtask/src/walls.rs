@@ -72,7 +72,6 @@ fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// Returns the named rooms.
 fn rooms(tokens: TokenStream) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     source::flatten(tokens, &mut |token| {

@@ -54,7 +54,6 @@ impl Workspace {
         Ok(names)
     }
 
-    /// Returns the device crates that exist, in the order of the list.
     pub fn device_crates(&self) -> Result<Vec<&'static str>, Failure> {
         let existing = self.crates()?;
         let is_there = |name: &&str| existing.iter().any(|e| e == name);
@@ -74,12 +73,10 @@ impl Workspace {
     }
 }
 
-/// Returns the path of the cargo that runs this program.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// Runs a command with its output visible.
 pub fn run(command: &mut Command) -> Result<(), Failure> {
     let shown = show(command);
     match command.status() {
@@ -98,7 +95,6 @@ pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     })
 }
 
-/// Runs a command and returns its output.
 pub fn output(command: &mut Command) -> Result<String, Failure> {
     let shown = show(command);
     let output = command

@@ -17,13 +17,9 @@ pub const ROUTER: u8 = 1;
 /// `RP_BORDER`: a router with a host side.
 pub const BORDER: u8 = 2;
 
-/// `RP_RADIO_AUTO_ACK`
 pub const AUTO_ACK: u8 = 1;
-/// `RP_RADIO_CSMA`
 pub const CSMA: u8 = 2;
-/// `RP_RADIO_RETRIES`
 pub const RETRIES: u8 = 4;
-/// `RP_RADIO_SOURCE_MATCH`
 pub const SOURCE_MATCH: u8 = 8;
 const RADIO: u8 = AUTO_ACK | CSMA | RETRIES | SOURCE_MATCH;
 

@@ -7,7 +7,6 @@ use redpoll_socket::Errno;
 /// The result of a call: a count, a descriptor or 0, or a negative `RP_E*`.
 pub(crate) type Code = core::ffi::c_int;
 
-/// Returns the code of a result.
 pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
     match answer {
         Ok(count) => Code::try_from(count).unwrap_or(Code::MAX),
@@ -53,7 +52,6 @@ pub(crate) unsafe fn place<'a, T>(pointer: *mut T) -> Result<Option<&'a mut T>, 
     unsafe { reference(pointer) }.map(Some)
 }
 
-/// Writes `value` to `place`, unless it is `None`.
 pub(crate) fn put<T>(place: Option<&mut T>, value: T) {
     if let Some(place) = place {
         *place = value;

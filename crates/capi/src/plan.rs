@@ -44,7 +44,6 @@ struct Part {
     count: usize,
 }
 
-/// All parts.
 pub(crate) struct Plan {
     connections: Part,
     listeners: Part,
@@ -108,7 +107,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Bytes in all.
     pub(crate) fn len(&self) -> usize {
         self.len
     }

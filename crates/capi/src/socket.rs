@@ -30,7 +30,6 @@ impl RpEndpoint {
     }
 }
 
-/// Returns a descriptor in the form of the socket layer.
 pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))
 }

@@ -11,7 +11,6 @@ use crate::error::{Code, bytes, bytes_mut, code, place, put, value};
 use crate::handle::RpNode;
 use crate::socket::{RpEndpoint, descriptor, polled};
 
-/// A callback of the caller.
 type Hook = Option<unsafe extern "C" fn(*mut c_void)>;
 
 /// `struct rp_waiter`

@@ -19,7 +19,6 @@ pub(crate) fn compiler() -> Command {
     Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
-/// Reports a skipped check.
 pub(crate) fn skipped(what: &str) {
     redpoll_testkit::skipped(&format!("check {what}"));
 }
@@ -64,7 +63,6 @@ pub(crate) fn text(output: &Output) -> String {
     String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)
 }
 
-/// Compiles a program.
 pub(crate) fn built(library: &Path, source: &str, options: &[&str]) -> PathBuf {
     let name = Path::new(source).file_stem().unwrap().to_str().unwrap();
     let place = Path::new(env!("CARGO_TARGET_TMPDIR"));
@@ -225,7 +223,6 @@ fn texts_of_errors_and_version_are_those_of_the_header() {
     assert_eq!(parts.join("."), version.split(['-', '+']).next().unwrap());
 }
 
-/// Returns the header's C type for a Rust type.
 fn in_c(rust: &str) -> String {
     let rust = rust.trim();
     for (prefix, constness) in [("*const ", "const "), ("*mut ", "")] {
@@ -257,7 +254,6 @@ fn in_c(rust: &str) -> String {
     (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
 }
 
-/// Returns the functions of the library: name, result and argument types, in C.
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in [

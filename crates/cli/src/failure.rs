@@ -11,7 +11,6 @@ use crate::output::fail;
 /// signal's number.
 pub(crate) const SIGNALLED: u8 = 128;
 
-/// An exit code and the line that explains it.
 pub(crate) type Failure = (u8, String);
 
 pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {

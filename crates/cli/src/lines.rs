@@ -61,7 +61,6 @@ impl Sockets {
 struct Socket(SocketLine);
 
 impl Sockets {
-    /// Opens the line to a node at the address `line`.
     pub(crate) fn open(&self, line: &str) -> Result<Box<dyn Line>, String> {
         let address = LineAddress::parse(line, &self.folder)?;
         self.opened.borrow_mut().push(address.clone());

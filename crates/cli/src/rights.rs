@@ -28,7 +28,6 @@ pub struct RightsArgs {
     pub no_sandbox: bool,
 }
 
-/// The rights that the program will give up.
 #[derive(Debug)]
 pub(crate) struct Rights {
     /// The user that the program becomes; `None` if the user does not change.
@@ -80,7 +79,6 @@ impl Rights {
         })
     }
 
-    /// Makes `command` run as the user of `--user`, if there is one.
     pub(crate) fn start(&self, command: &mut Command) {
         if let Some(account) = &self.account {
             account.start_as(command);

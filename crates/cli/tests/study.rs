@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs, process};
 
-/// A folder that is gone when the test ends.
 struct Folder(PathBuf);
 
 impl Folder {

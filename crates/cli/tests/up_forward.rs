@@ -349,7 +349,6 @@ fn a_demonstration_that_fails_ends_with_its_code() {
     assert!(text.contains("demo: failed at step 2"), "{text}");
 }
 
-/// Every refusal is one line on standard error.
 fn refused(args: &[&str], code: i32, words: &[&str]) {
     let (got, error) = Program::start(args).fails();
     assert_eq!(got, code, "{args:?}: {error}");

@@ -369,7 +369,6 @@ fn what_is_no_capture_or_breaks_off_is_said() {
     );
 }
 
-/// Returns a capture of five seconds of a scenario.
 fn short_run(folder: &Folder, scenario: &str) -> String {
     let capture = folder.file("short.pcapng");
     let run = ["run", scenario, "--duration", "5 s", "--pcap", &capture];
@@ -377,7 +376,6 @@ fn short_run(folder: &Folder, scenario: &str) -> String {
     capture
 }
 
-/// Returns the frames of a capture of Redpoll's, without their check sequences.
 fn frames_of(capture: &str) -> Vec<Vec<u8>> {
     let file = std::fs::File::open(capture).unwrap();
     let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();

@@ -210,7 +210,6 @@ fn exchanges_have_their_own_rules() {
     );
 }
 
-/// Peers do not wait for each other.
 #[test]
 fn each_peer_has_a_rate_of_its_own() {
     let mut pair = pair(RtoPolicy::CocoaDraft);

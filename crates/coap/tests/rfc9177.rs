@@ -283,7 +283,6 @@ fn malformed_and_inconsistent_datagrams_are_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With any losses, the delivered blocks belong to the body, and each block is delivered once.
     #[test]
     fn with_any_losses_each_block_is_delivered_once(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
         let mut pair = Pair::new(len);

@@ -14,7 +14,6 @@ pub struct Keys {
 }
 
 impl std::fmt::Debug for Keys {
-    /// Does not print the key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Keys")
             .field("names", &self.names)

@@ -50,7 +50,6 @@ pub enum CaseError {
 }
 
 impl Case {
-    /// Returns a case of `scene` without changes.
     pub fn new(scene: Scene) -> Case {
         Case {
             scene,
@@ -67,7 +66,6 @@ impl Case {
         self
     }
 
-    /// Sets the values of several keys.
     #[must_use]
     pub fn with(self, changes: &[(&str, &str)]) -> Case {
         changes
@@ -138,7 +136,6 @@ impl Case {
         Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Returns the name of the scene and the changes, for readers.
     pub fn text(&self) -> String {
         let mut text = self.scene.name.to_string();
         for (key, value) in &self.changes {

@@ -31,7 +31,6 @@ impl Purpose {
         Purpose::Explains,
     ];
 
-    /// Returns its word in `criteria.toml`.
     pub const fn word(self) -> &'static str {
         match self {
             Purpose::Reproduces => "reproduces",
@@ -45,14 +44,11 @@ impl Purpose {
 /// The allowed range of a number, both ends included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Band {
-    /// Lower end.
     pub least: Option<f64>,
-    /// Upper end.
     pub most: Option<f64>,
 }
 
 impl Band {
-    /// Returns whether `value` is in the band.
     pub fn holds(self, value: f64) -> bool {
         self.least.is_none_or(|least| value >= least) && self.most.is_none_or(|most| value <= most)
     }
@@ -69,7 +65,6 @@ impl fmt::Display for Band {
     }
 }
 
-/// An entry of `criteria.toml`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {

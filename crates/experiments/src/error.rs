@@ -23,7 +23,6 @@ pub enum CriteriaError {
     Missing(String),
 }
 
-/// A results file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     #[error("{0} is not a results file of a study; name another file or remove this one")]

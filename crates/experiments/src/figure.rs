@@ -14,7 +14,6 @@ use crate::run::{Reading, Run};
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum X {
-    /// A number in the figure's unit.
     Number(f64),
     Name(&'static str),
     /// No position: the row is about the whole figure.
@@ -49,7 +48,6 @@ impl From<&'static str> for X {
     }
 }
 
-/// A quantity and its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
     pub(crate) name: &'static str,
@@ -104,7 +102,6 @@ impl Line {
         self.rows.iter().map(|(_, handle)| *handle).collect()
     }
 
-    /// Returns the rows at `xs`.
     pub fn some<T: Into<X>>(&self, xs: impl IntoIterator<Item = T>) -> Vec<Handle> {
         xs.into_iter().map(|x| self.at(x)).collect()
     }
@@ -218,7 +215,6 @@ impl Figure {
         self.title
     }
 
-    /// Adds a number that `read` returns for each run of `case`, at a series and a position.
     pub fn point(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -230,7 +226,6 @@ impl Figure {
         self.declare(at, metric, origin)
     }
 
-    /// Adds a number that `read` returns for each run of `case` and the result of its probe.
     pub fn seen<P: Probe>(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -243,7 +238,6 @@ impl Figure {
         })
     }
 
-    /// Adds a number that needs no run.
     pub fn known(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -291,7 +285,6 @@ impl Figure {
         self.made((VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
-    /// Adds a verdict computed from any number of rows.
     pub fn verdict_of_all(
         &mut self,
         what: &'static str,
@@ -301,12 +294,10 @@ impl Figure {
         self.made_of_all((VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
-    /// Adds the ratio of two rows as a verdict.
     pub fn ratio(&mut self, what: &'static str, one: Handle, other: Handle) -> Entry<'_> {
         self.verdict(what, [one, other], |[one, other]| one / other)
     }
 
-    /// Adds the difference of two rows as a verdict.
     pub fn difference(&mut self, what: &'static str, one: Handle, other: Handle) -> Entry<'_> {
         self.verdict(what, [one, other], |[one, other]| one - other)
     }
@@ -321,7 +312,6 @@ impl Figure {
         )
     }
 
-    /// Adds a series of points: the number that `read` returns for each of `cases`.
     pub fn line<T: Into<X>>(
         &mut self,
         series: &str,

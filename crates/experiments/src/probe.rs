@@ -33,7 +33,6 @@ pub trait Look<F> {
     /// Records a sample after each interval of [`Probe::every`], and at the end.
     fn look(&mut self, _world: &mut World) {}
 
-    /// Returns the result.
     fn end(self: Box<Self>, world: &mut World) -> F;
 }
 

@@ -35,7 +35,6 @@ pub struct Results {
 #[derive(Clone, PartialEq, Debug)]
 pub struct StoredRun {
     pub seed: u64,
-    /// CPU time in seconds.
     pub cpu_s: f64,
     pub run: Run,
 }
@@ -160,7 +159,6 @@ impl Results {
         }
     }
 
-    /// Returns whether the file has the run of `case` with `seed`.
     pub fn has(&self, case: &Case, seed: u64) -> Result<bool, StudyError> {
         let sql = "SELECT 1 FROM runs WHERE fingerprint = ?1 AND case_key = ?2 AND seed = ?3";
         let place = params![self.fingerprint, case.key()?, seed as i64];
@@ -171,7 +169,6 @@ impl Results {
         Ok(found.map_err(|error| self.wrong(error))?.is_some())
     }
 
-    /// Returns the seeds with which the file has `case`.
     pub fn seeds(&self, case: &Case) -> Result<BTreeSet<u64>, StudyError> {
         let sql = "SELECT seed FROM runs WHERE fingerprint = ?1 AND case_key = ?2";
         let place = params![self.fingerprint, case.key()?];
@@ -209,12 +206,10 @@ impl Results {
         Ok(())
     }
 
-    /// Returns the stored runs of `case` with the seeds from 1 to `seeds`.
     pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, 1, seeds)
     }
 
-    /// Returns the stored runs of `case` with the seeds from `least` to `most`.
     pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, least, most)
     }

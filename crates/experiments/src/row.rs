@@ -40,7 +40,6 @@ pub struct Row {
     pub most: Option<f64>,
     /// Whether the value is in the band; `null` if the row is not judged.
     pub ok: Option<bool>,
-    /// Violation that the oracle found in a run of this row.
     pub violation: Option<String>,
     /// Remarks, and the cause if the criterion does not hold.
     pub note: String,

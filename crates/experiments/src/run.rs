@@ -8,7 +8,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The reason for a missing number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Gap {
     /// The run has no such event: for example, no data arrived, were requested or were lost.
@@ -88,12 +87,10 @@ impl Run {
         number(&self.report, pointer)
     }
 
-    /// Returns the flows whose names begin with `prefix`.
     pub fn flows(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("flows", prefix)
     }
 
-    /// Returns the nodes whose names begin with `prefix`.
     pub fn nodes(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("nodes", prefix)
     }
@@ -122,7 +119,6 @@ impl Run {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
 
-    /// Returns the sum over flows of a number at a JSON pointer within each flow.
     pub fn flow_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.flows(prefix)?, pointer)?.iter().sum())
     }
@@ -136,7 +132,6 @@ impl Run {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }
 
-    /// Returns the sum over nodes of a number at a JSON pointer within each node.
     pub fn node_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.nodes(prefix)?, pointer)?.iter().sum())
     }
@@ -159,7 +154,6 @@ fn number(value: &Value, pointer: &str) -> Reading {
     }
 }
 
-/// Returns the numbers at a JSON pointer within each of `items` that have one.
 pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
     let found = items.iter().map(|item| number(item, pointer));
     let has_one = |reading: &Reading| *reading != Err(Gap::Nothing);

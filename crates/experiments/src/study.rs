@@ -18,7 +18,6 @@ pub struct Study {
     pub terms: &'static [(&'static str, &'static str)],
     /// Colour of each series, by its name before the first comma.
     pub palette: &'static [(&'static str, Hue)],
-    /// Text of its `criteria.toml`.
     pub criteria: &'static str,
     /// Figures and tables of the study, in the order of the page.
     pub figures: fn() -> Vec<Figure>,
@@ -36,7 +35,6 @@ pub struct MeasuredLinks {
     pub channel: u8,
 }
 
-/// Measured links that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LinksError {
     /// The study has no figure over measured links.

@@ -67,7 +67,6 @@ fn rows_made_of_others_pair_them_by_seed() {
     }
 }
 
-/// A quotient by zero is not a number, and does not appear as `null`.
 #[test]
 fn a_quotient_by_zero_is_a_missing_number() {
     let mut figure = Figure::new("f", "Zero");

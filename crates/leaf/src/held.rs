@@ -10,9 +10,7 @@ pub(crate) struct Held {
 }
 
 pub(crate) enum Next {
-    /// The session sends the held bytes.
     Send,
-    /// The session waits for more bytes.
     Wait,
     /// The session has sent everything.
     Close,

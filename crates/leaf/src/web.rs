@@ -8,7 +8,6 @@ use crate::held::{HELD, Held, Next};
 
 const LINE: usize = 24;
 const FILE: u32 = 20_000;
-/// Bytes of each of its lines.
 const ROW: u32 = 8;
 
 #[derive(Clone, Copy, Debug, Default)]

@@ -87,7 +87,6 @@ fn reason(source: &io::Error) -> String {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
-    /// Connections taken from the host.
     pub accepted: u32,
     /// Connections that waited: the border router had no room, or the node was answering
     /// others.
@@ -106,7 +105,6 @@ pub struct ForwardCounters {
 pub struct ForwardEvent {
     /// The program on this host that opened it.
     pub from: SocketAddr,
-    /// The node's socket that it leads to.
     pub to: SocketAddrV6,
     pub what: Passage,
 }
@@ -128,7 +126,6 @@ pub enum Ending {
     /// Both sides have ended their streams.
     Closed,
     BrokenByMesh,
-    /// Reset by the host's program.
     BrokenByHost,
 }
 

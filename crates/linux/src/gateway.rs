@@ -177,7 +177,6 @@ impl Gateway {
         &self.forwarder
     }
 
-    /// Returns the next event of a forwarded connection.
     pub fn poll_forward(&mut self) -> Option<ForwardEvent> {
         self.forwarder.poll_event()
     }

@@ -78,7 +78,6 @@ pub(crate) const SIOCSIFADDR_IN6: Request<libc::in6_ifreq> =
 // SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCADDRT takes a `struct in6_rtmsg`.
 pub(crate) const SIOCADDRT_IN6: Request<In6Rtmsg> = unsafe { Request::new(libc::SIOCADDRT as _) };
 
-/// Makes the request.
 pub(crate) fn call<T>(
     fd: BorrowedFd<'_>,
     request: &Request<T>,

@@ -16,7 +16,6 @@ const LINK: usize = 16;
 /// An interface that exists, or no longer does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNotice {
-    /// Name of the interface.
     pub name: String,
     /// Whether it exists. The kernel reports other changes of an interface as well, so this may be
     /// true repeatedly.
@@ -28,7 +27,6 @@ pub struct LinkNotice {
 pub struct Links {
     socket: OwnedFd,
     buffer: Vec<u8>,
-    /// Notices that arrived together.
     notices: Vec<LinkNotice>,
 }
 

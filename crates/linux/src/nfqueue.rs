@@ -45,7 +45,6 @@ const COPY_PACKET: u8 = 2;
 /// `NFQA_CFG_F_FAIL_OPEN`, and `NFQA_CFG_F_GSO`: large packets are not cut up for us.
 const FAIL_OPEN: u32 = 1;
 const GSO: u32 = 4;
-/// `NF_ACCEPT`.
 const ACCEPT: u32 = 1;
 /// Bytes of `nlmsghdr` and `nfgenmsg`.
 const HEADER: usize = 20;
@@ -53,7 +52,6 @@ const VERDICT_LEN: usize = HEADER + 12;
 /// Bytes copied of each packet: IPv6 and TCP headers with their options, and room for extension
 /// headers.
 const COPIED: u32 = 256;
-/// Maximum number of verdicts in one call.
 const VERDICTS: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
@@ -72,7 +70,6 @@ pub enum QueueError {
         "this kernel has no NFQUEUE: load it with `modprobe nfnetlink_queue`, or build it with CONFIG_NETFILTER_NETLINK_QUEUE"
     )]
     NoModule,
-    /// Another failure.
     #[error("cannot {step}: {source}")]
     Io {
         step: &'static str,
@@ -121,7 +118,6 @@ pub struct NfQueue {
     socket: OwnedFd,
     number: u16,
     sequence: u32,
-    /// Verdicts that the kernel has not received.
     verdicts: Vec<u8>,
     buffer: Box<[u8]>,
     last: u32,

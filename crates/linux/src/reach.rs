@@ -71,7 +71,6 @@ impl fmt::Display for Service {
     }
 }
 
-/// A text that names no service.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "got {0:?}; allowed: any, PORT, ADDRESS or [ADDRESS]:PORT, the last three also after tcp: or udp:, such \

@@ -223,7 +223,6 @@ impl Bench {
         }
     }
 
-    /// Returns the next event except for trouble.
     fn next(&mut self) -> Event {
         let begin = StdInstant::now();
         while begin.elapsed() < StdDuration::from_secs(15) {

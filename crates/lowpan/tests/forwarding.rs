@@ -249,7 +249,6 @@ fn without_a_route_or_memory_a_datagram_is_reassembled() {
     assert!(slot.is_some());
 }
 
-/// The node's own datagrams and forwarded ones take turns; a datagram that has begun continues.
 #[test]
 fn forwarded_datagrams_take_turns_with_own_ones() {
     let mut relay = node(4);

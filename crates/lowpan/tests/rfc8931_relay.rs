@@ -61,7 +61,6 @@ fn a_relay_switches_labels() {
     }
 }
 
-/// Fragments lost on the first link are missing at the end; the others are forwarded.
 #[test]
 fn a_fragment_that_the_link_loses_takes_no_other_with_it() {
     let (mut a, mut relay) = pair();

@@ -221,8 +221,6 @@ proptest! {
         prop_assert_eq!(refused, 1);
     }
 
-    /// Frames in any order, some of them more than once: no frame is accepted twice, and no frame
-    /// that is older than an accepted frame.
     #[test]
     fn no_frame_is_accepted_twice(order in prop::collection::vec(0..8_usize, 1..60)) {
         let mut a = Node::new(1, SecurityLevel::EncMic32, true);

@@ -99,7 +99,6 @@ fn a_short_frame_costs_its_bytes_less() {
     assert!((full - short - 3_200.0).abs() < 60.0, "{full} and {short}");
 }
 
-/// Two MACs without hardware acknowledgements, each the other's neighbour.
 #[test]
 fn two_macs_acknowledge_each_other_in_time() {
     let mut a = Mac::new(bare(), CsmaCa, Rng::new(1));

@@ -108,7 +108,6 @@ unsafe impl Send for Interface {}
 pub(crate) struct Timers {
     /// Whether the module has more to do, or waits in a loop for its radio or for a time.
     pub(crate) runs_on: bool,
-    /// Time of the timer in milliseconds.
     pub(crate) timer_ms: Option<u64>,
     /// Time of the real-time timer in microseconds; it expires when the clock shows exactly this
     /// time.

@@ -46,7 +46,6 @@ impl Library {
         }
     }
 
-    /// Returns the address of the symbol `name`; `None` if there is none.
     pub(crate) fn symbol(&self, name: &CStr) -> Option<NonNull<libc::c_void>> {
         // SAFETY: the handle is that of a loaded object, the name a C string.
         NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) })

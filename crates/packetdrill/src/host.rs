@@ -93,7 +93,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// Returns a host whose node has not started.
     pub fn new(settings: Settings) -> Host {
         Host {
             node: make_node(&settings),
@@ -113,7 +112,6 @@ impl Host {
         self.sent.pop_front()
     }
 
-    /// Returns whether [`next_packet`](Self::next_packet) has a packet.
     pub fn has_packet(&self) -> bool {
         !self.sent.is_empty()
     }
@@ -233,7 +231,6 @@ impl Host {
         }));
     }
 
-    /// Returns the time `span` from now.
     pub fn after(&self, span: Duration) -> Instant {
         self.now + span
     }

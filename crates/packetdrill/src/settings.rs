@@ -6,7 +6,6 @@ use std::num::NonZero;
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, EcnUse};
 
-/// The parameters of a [`Host`](crate::Host).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
     /// The host's address. Default: the first address of a `bind`, or the destination of the first

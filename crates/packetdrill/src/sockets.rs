@@ -47,27 +47,22 @@ impl Sockets {
         self.host.deadline()
     }
 
-    /// [`Host::step`].
     pub fn step(&mut self, limit: Instant) -> bool {
         self.host.step(limit)
     }
 
-    /// [`Host::advance`].
     pub fn advance(&mut self, target: Instant) {
         self.host.advance(target);
     }
 
-    /// [`Host::input`].
     pub fn input(&mut self, packet: &[u8]) {
         self.host.input(packet);
     }
 
-    /// [`Host::next_packet`].
     pub fn next_packet(&mut self) -> Option<SentPacket> {
         self.host.next_packet()
     }
 
-    /// [`Host::has_packet`].
     pub fn has_packet(&self) -> bool {
         self.host.has_packet()
     }
@@ -93,7 +88,6 @@ impl Sockets {
 
     // Calls.
 
-    /// Opens a TCP socket with the number `fd`.
     pub fn socket(&mut self, fd: i32) -> Answer<()> {
         let new = self.call(|sockets| sockets.socket(Protocol::Tcp))?;
         self.numbers.insert(fd, new);
@@ -223,13 +217,11 @@ impl Sockets {
         self.fd(fd).is_ok()
     }
 
-    /// Returns O_NONBLOCK.
     pub fn is_nonblocking(&mut self, fd: i32) -> Answer<bool> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.is_nonblocking(fd))
     }
 
-    /// Sets O_NONBLOCK.
     pub fn set_nonblocking(&mut self, fd: i32, on: bool) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.set_nonblocking(fd, on))
@@ -245,7 +237,6 @@ impl Sockets {
         self.call(|sockets| sockets.poll_one(fd, events))
     }
 
-    /// Returns the number of bytes that can be read now.
     pub fn readable(&mut self, fd: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.readable(fd))

@@ -29,7 +29,6 @@ pub(crate) fn embed(addr: IpAddr) -> Addr {
     }
 }
 
-/// Reverses [`embed`].
 pub(crate) fn extract(addr: &Addr) -> IpAddr {
     match embedded(addr) {
         Some(bytes) => Ipv4Addr::from(bytes).into(),

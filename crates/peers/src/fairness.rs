@@ -170,7 +170,6 @@ pub fn table(plan: &Plan, figures: &[Figure]) -> String {
 pub struct Share {
     /// Parameters of the link, the same in both directions.
     pub link: Link,
-    /// The limits of both flows' stacks.
     pub limits: Limits,
     /// The stacks of both flows; side 0 of each sends.
     pub flows: [Subject; 2],
@@ -181,9 +180,7 @@ pub struct Share {
 /// The outcome of one flow while both were active.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Part {
-    /// Bytes delivered.
     pub bytes: u64,
-    /// Packets of the flow that the full queue dropped.
     pub dropped: u64,
     /// Packets that the flow gave to the link.
     pub packets: u64,

@@ -43,7 +43,6 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         }
     }
 
-    /// Starts to lose packets.
     pub fn lose(&mut self) {
         self.is_lossy = true;
     }

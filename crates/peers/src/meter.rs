@@ -9,21 +9,17 @@ use crate::packet::Summary;
 
 #[derive(Clone, Default, Debug)]
 pub struct Meter {
-    /// The sender's segments with payload.
     pub data_segments: u64,
-    /// Payload bytes of these segments.
     pub data_bytes: u64,
     /// Segments among them that begin with a byte sent before.
     pub retransmissions: u64,
     /// Retransmissions whose bytes had all arrived, or were certain to arrive.
     pub needless: u64,
-    /// Segments with payload that reached the receiver.
     pub data_arrived: u64,
     /// The receiver's segments with neither payload, SYN, FIN nor RST.
     pub acks: u64,
     /// Bytes of packets in both directions, IPv6 headers included.
     pub ip_bytes: u64,
-    /// Sequence number of the stream's first byte.
     start: Option<SeqNum>,
     /// Offset of the first byte that was never sent.
     max: u64,

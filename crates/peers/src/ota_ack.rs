@@ -16,7 +16,6 @@ pub const NAME: &str = "ota-ack";
 /// Losses of the full bench, in percent.
 pub const LOSSES: [u32; 4] = [10, 20, 30, 40];
 
-/// Bytes of a block.
 pub const BLOCK: usize = 8_192;
 
 /// Time after which a late answer stalls the update: an assumption about how long the sender of the
@@ -43,7 +42,6 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
-    /// Losses in percent.
     pub losses: Vec<u32>,
     /// Number of seeds, from 1.
     pub seeds: u64,
@@ -61,7 +59,6 @@ impl Default for Plan {
     }
 }
 
-/// Returns an update of `blocks` blocks at this loss.
 pub fn update(loss: u32, blocks: usize) -> Transfer {
     Transfer {
         block: Some(BLOCK),

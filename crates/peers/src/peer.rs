@@ -8,7 +8,6 @@ use redpoll_base::Instant;
 pub trait Peer {
     fn input(&mut self, now: Instant, packet: &[u8]);
     fn output(&mut self, now: Instant) -> Option<Vec<u8>>;
-    /// Returns when to call [`on_timeout`](Self::on_timeout) next.
     fn poll_at(&mut self, now: Instant) -> Option<Instant>;
     /// Handles timers that may have expired.
     fn on_timeout(&mut self, now: Instant);

@@ -27,7 +27,6 @@ pub struct Measured {
     /// Time from the first byte given to TCP to the last one read at the other end; `None` if the
     /// connection failed or time ran out.
     pub completion: Option<Duration>,
-    /// Bytes that arrived.
     pub received: usize,
     pub meter: Meter,
     pub timeouts: u32,

@@ -66,7 +66,6 @@ fn the_same_seed_gives_the_same_figures_whatever_ran_before() {
     assert_eq!(first, backwards);
 }
 
-/// Each stack interoperates with each other, as sender and as receiver.
 #[test]
 fn every_stack_sends_to_every_other() {
     let plan = matrix::Plan {

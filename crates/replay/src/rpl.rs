@@ -14,7 +14,6 @@ const WORN: u32 = 1 << 20;
 /// The rules of a node's RPL. The default is those of devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayRules {
-    /// Whether objective function zero counts hops, as TinyRPL's does.
     pub counts_hops: bool,
     /// [`RplRules::initial_etx`]; 1 transmission in TinyRPL.
     pub initial_etx: u16,

@@ -27,13 +27,11 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// Returns that the file at `path` cannot be read.
     pub fn io(path: &Path, error: io::Error) -> Problem {
         let path = path.display().to_string();
         Problem::Io { path, error }
     }
 
-    /// Returns another problem of the file at `path`.
     pub fn other(path: &Path, what: impl ToString) -> Problem {
         Problem::Other {
             path: path.display().to_string(),
@@ -41,7 +39,6 @@ impl Problem {
         }
     }
 
-    /// Returns a problem of the table at `path`.
     pub fn table(path: &Path, error: ReadError) -> Problem {
         match error {
             ReadError::Io(error) => Problem::io(path, error),
@@ -56,7 +53,6 @@ pub struct Report {
 }
 
 impl Report {
-    /// Reads the report at `path`.
     pub fn read(path: &Path) -> Result<Report, Problem> {
         let mut all = Report::read_all(path)?;
         match (all.pop(), all.is_empty()) {
@@ -65,7 +61,6 @@ impl Report {
         }
     }
 
-    /// Reads the report or the list of reports at `path`.
     pub fn read_all(path: &Path) -> Result<Vec<Report>, Problem> {
         let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
         if meta.len() > LARGEST {

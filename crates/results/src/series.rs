@@ -207,7 +207,6 @@ pub struct Sampler {
 pub struct Series<W: Write + Send> {
     writer: Writer<W>,
     sampler: Sampler,
-    /// Rows that are not written yet.
     rows: Vec<Row>,
 }
 
@@ -396,7 +395,6 @@ fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
     ]
 }
 
-/// Returns the columns as a Markdown table.
 pub fn reference() -> String {
     let rows = COLUMNS.iter().map(|(name, _, of, what)| {
         let of = match of {

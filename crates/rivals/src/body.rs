@@ -12,7 +12,6 @@ const WRITABLE: u8 = 1 << 2;
 const PEER_CLOSED: u8 = 1 << 3;
 const CLOSED: u8 = 1 << 4;
 
-/// See the module.
 #[derive(Debug)]
 pub struct Body<B> {
     pub local: Endpoint,
@@ -20,9 +19,7 @@ pub struct Body<B> {
     pub remote: Endpoint,
     /// Bytes to send, from the first unacknowledged one.
     pub tx: Ring<B>,
-    /// Bytes received and not read.
     pub rx: Ring<B>,
-    /// Events not reported yet.
     events: u8,
     /// The application was refused room to send.
     starved: bool,
@@ -158,7 +155,6 @@ impl<B: Bytes> Body<B> {
         *counter = counter.wrapping_add(1);
     }
 
-    /// Counts an expiry of the retransmission timer.
     pub fn on_rto(&mut self) {
         self.by_timer = true;
         #[cfg(feature = "stats")]

@@ -6,7 +6,6 @@ use redpoll_wire::tcp::Flags;
 
 use crate::Body;
 
-/// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Out {
     /// Header of the segment without ports and checksum.
@@ -39,7 +38,6 @@ impl Out {
         self
     }
 
-    /// Returns the segment with a payload of this length.
     #[must_use]
     pub fn with_payload(mut self, offset: usize, len: usize) -> Self {
         (self.offset, self.len) = (offset, len);
@@ -110,7 +108,6 @@ pub trait Protocol {
         body: &mut Body<B>,
     );
 
-    /// Returns the next segment to send, if there is one.
     fn poll_segment<B: Bytes>(
         &mut self,
         now: Instant,

@@ -17,11 +17,8 @@ pub enum Rival<M: Memory + 'static> {
     None(NoStreams),
     /// uIP's TCP, with one segment at a time: see [`uip`](crate::uip).
     Uip(Table<M, Uip>),
-    /// BLIP's: see [`blip`](crate::blip).
     Blip(Table<M, Blip>),
-    /// A host like Linux: see [`linux`](crate::linux).
     Linux(Table<M, Linux>),
-    /// smoltcp: see [`smol`](crate::smol).
     #[cfg(feature = "smoltcp")]
     Smoltcp(crate::smol::Smol),
 }

@@ -8,7 +8,6 @@ use crate::{Body, Protocol};
 
 const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
-/// Memory of a connection.
 #[derive(Debug)]
 pub struct Slot<B, C> {
     pub(crate) generation: u8,
@@ -38,7 +37,6 @@ impl<B: Bytes, C> Slot<B, C> {
 
 type Slots<M, P> = [Slot<<M as Memory>::Buffer, <P as Protocol>::Control>];
 
-/// Memory of a listening port.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Port {
     pub(crate) port: Option<u16>,

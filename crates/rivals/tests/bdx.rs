@@ -70,7 +70,6 @@ impl Pair {
         }
     }
 
-    /// Waits for the next timer; returns false if there is none.
     fn wait(&mut self) -> bool {
         let timers = [self.receiver.poll_at(), self.provider.poll_at()];
         let Some(next) = timers.into_iter().flatten().min() else {
@@ -102,7 +101,6 @@ fn a_block_at_a_time() {
     assert_eq!(pair.again, 0);
 }
 
-/// A transfer continues at the first missing byte.
 #[test]
 fn a_transfer_continues_at_the_first_missing_byte() {
     for have in [0, 1_024, 2_048, 2_500] {
@@ -144,7 +142,6 @@ fn a_message_is_repeated_four_times() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// With any losses, the data that arrive are those of the image, in order and once.
     #[test]
     fn with_any_losses_data_arrive_in_order_and_once(seed in any::<u64>(), len in 0..9_000_usize, percent in 0..60_u32) {
         let mut pair = Pair::new(len, 0);

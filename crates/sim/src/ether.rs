@@ -84,7 +84,6 @@ pub enum RawEvent {
         ended: Instant,
         /// The intact frame without its FCS; `None` if it was damaged.
         frame: Option<Vec<u8>>,
-        /// Reception quality.
         info: RxInfo,
     },
     Sent(Instant),
@@ -98,7 +97,6 @@ pub struct Reply {
     pub what: Answer,
 }
 
-/// Content of a [`Reply`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Ack {
@@ -193,7 +191,6 @@ impl Inner {
         true
     }
 
-    /// Delivers the indications of the air to the stations.
     fn deliver(&mut self) {
         while let Some(indication) = self.air.poll_indication() {
             let (node, item) = match indication {
@@ -356,7 +353,6 @@ impl RawRadio {
         inner.air.is_busy(inner.now, self.station)
     }
 
-    /// Sets the automatic reply from now on.
     pub fn reply(&mut self, reply: Option<Reply>) {
         self.ether.0.borrow_mut().stations[self.station].replies = reply;
     }

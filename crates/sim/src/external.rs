@@ -44,14 +44,10 @@ pub enum Pace {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExternalFigures {
-    /// Requests to the node.
     pub asked: u64,
-    /// Repeated requests.
     pub repeated: u64,
     pub damaged: u64,
-    /// Starts of the node.
     pub begun: u64,
-    /// Disconnections of the node.
     pub gone: u64,
     /// Reports to the node that found no room.
     pub overrun: u64,

@@ -31,7 +31,6 @@ pub enum Rule {
     /// Data frames are acknowledged by the radio and then lost, so link retries do not repair the
     /// loss.
     LoseFrames {
-        /// Sender; `None`: any node.
         from: Option<usize>,
         /// Receiver; `None`: any node.
         to: Option<usize>,
@@ -41,7 +40,6 @@ pub enum Rule {
     /// The MAC of the receiver gets data frames twice, as when a neighbour retransmits a frame
     /// whose acknowledgment was lost.
     DuplicateFrames {
-        /// Sender; `None`: any node.
         from: Option<usize>,
         /// Receiver; `None`: any node.
         to: Option<usize>,
@@ -83,7 +81,6 @@ pub enum Treatment {
     Duplicate,
 }
 
-/// Facts about a frame that a rule uses.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameFacts {
     pub from: usize,

@@ -15,11 +15,7 @@ pub enum Occasion<'a> {
     /// The requested time has come.
     Due,
     /// The node's radio begins to receive a frame.
-    FrameBegins {
-        /// Reception quality.
-        info: RxInfo,
-    },
-    /// The frame that its radio received has ended.
+    FrameBegins { info: RxInfo },
     FrameEnds {
         /// The frame without its check sequence; `None` if it was damaged.
         frame: Option<&'a [u8]>,
@@ -28,12 +24,10 @@ pub enum Occasion<'a> {
     Sent,
 }
 
-/// Requests of a node after a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
     /// Latest time of the next run by the node's clock; `None` if it waits only for its radio.
     pub wakes_at: Option<Instant>,
-    /// Whether its receiver is on.
     pub listens: bool,
     /// Whether the node sends [`ForeignNode::frame`] from now on.
     pub sends: bool,

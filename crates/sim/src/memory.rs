@@ -58,7 +58,6 @@ impl Default for LazyBuffer {
     }
 }
 
-/// Returns a zeroed buffer.
 pub fn buffer(len: usize) -> LazyBuffer {
     match len {
         0..=LAZY_MAX => LazyBuffer::Unused(len),
@@ -75,7 +74,6 @@ pub struct HeapTable<T> {
 
 #[derive(Debug)]
 struct Growth<T> {
-    /// Maximum number of entries.
     limit: usize,
     is_used: fn(&T) -> bool,
     empty: fn() -> T,
@@ -98,7 +96,6 @@ impl<T> HeapTable<Option<T>> {
 }
 
 impl<T> HeapTable<T> {
-    /// Returns the maximum number of entries.
     pub fn limit(&self) -> usize {
         let growth = self.growth.as_ref();
         growth.map_or(self.entries.len(), |growth| growth.limit)

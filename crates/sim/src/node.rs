@@ -94,7 +94,6 @@ pub(crate) fn nobody() -> SimNode {
     Node::with_parts(config, memory, Rng::new(0), parts)
 }
 
-/// A node and its size in bytes.
 pub(crate) struct Built<A: Access = Replay> {
     pub(crate) node: SimNode<A>,
     pub(crate) memory_bytes: usize,
@@ -548,7 +547,6 @@ fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
         .expect("only nodes and the host are built")
 }
 
-/// Returns the routes of node `index`; a host route with the index of its destination.
 fn routes_of(
     scenario: &Scenario,
     index: usize,
@@ -603,7 +601,6 @@ fn routes_of(
 mod tests {
     use super::*;
 
-    /// Checks that a restarted node draws new numbers, which are the same in every run.
     #[test]
     fn a_node_that_begins_anew_draws_other_numbers() {
         let first = |ms| {

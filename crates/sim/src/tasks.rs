@@ -38,7 +38,6 @@ use redpoll_stack::NodeEvent;
 use crate::node::{SimNode, SimProfile, nobody};
 use crate::traffic::{App, Context};
 
-/// Sockets of a simulated node.
 pub type SimNet = Net<SimProfile, Time, Box<[Watch]>>;
 
 /// The time on a simulated node, by its own clock.
@@ -58,7 +57,6 @@ impl Clock for Time {
 }
 
 impl Time {
-    /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
         let at = self.now() + duration;
         poll_fn(|cx| {

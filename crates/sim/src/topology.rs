@@ -32,7 +32,6 @@ pub struct Neighbour {
 pub struct Routes {
     /// Index of the node at which the default routes end.
     pub root: usize,
-    /// By node index.
     pub nodes: Vec<NodeRoutes>,
 }
 

@@ -50,7 +50,6 @@ const OCTET: u64 = 32_000;
 #[derive(Clone, Copy, Debug)]
 struct Way {
     segment: &'static Segment,
-    /// Nanoseconds of an octet on the air.
     octet_ns: u64,
     /// Nanoseconds of a byte between processor and radio.
     spi_ns: u64,
@@ -175,7 +174,6 @@ struct Lengths(
     BTreeMap<usize, u8>,
 );
 
-/// Offset of the sequence number in a frame.
 const DSN: usize = 2;
 
 impl FrameTrace for Lengths {

@@ -25,7 +25,6 @@ struct Trouble {
     damage: Option<u32>,
     /// Number of requests, and the event after them.
     after: Option<(u32, Event)>,
-    /// Number of starts of the leaf.
     begun: u32,
 }
 

@@ -32,7 +32,6 @@ fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
     (of("node-2"), of("node-3"))
 }
 
-/// Returns Jain's index of two values.
 fn index(a: f64, b: f64) -> f64 {
     (a + b).powi(2) / (2.0 * (a * a + b * b))
 }

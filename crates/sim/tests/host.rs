@@ -90,8 +90,6 @@ fn what_does_not_belong_into_the_mesh_is_counted() {
     assert_eq!(counters.to_mesh, 0);
 }
 
-/// Checks that a packet to an unused address of the mesh does not loop between border router and
-/// host.
 #[test]
 fn a_packet_to_an_unused_address_does_not_loop() {
     let scenario = office();
@@ -145,7 +143,6 @@ fn a_relay_that_is_off_cuts_its_leaf_off() {
     assert!((off - 0.5).abs() < 0.01, "{off}");
 }
 
-/// Checks the same office in the SINR medium.
 #[test]
 fn pings_cross_a_sinr_medium() {
     let overrides = [

@@ -39,7 +39,6 @@ struct Frame {
     dsn: u8,
     start: u64,
     end: u64,
-    /// Number of octets from preamble to FCS.
     octets: u64,
     acked_by: Option<usize>,
 }
@@ -290,7 +289,6 @@ fn the_space_lengthens_a_backoff_of_none() {
     assert!((0.22..0.28).contains(&share), "{seen:?}");
 }
 
-/// Wait of an unacknowledged frame until its retransmission.
 struct Wait {
     us: u64,
     /// Time until the sender first received another frame during the wait.

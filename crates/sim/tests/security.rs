@@ -180,7 +180,6 @@ fn capture(scenario: &Scenario, name: &str) -> PathBuf {
     path
 }
 
-/// Checks that a run's captures contain neither the key's bytes nor its digits.
 #[test]
 fn the_key_is_in_no_capture() {
     let bytes: Vec<u8> = (0..16).collect();

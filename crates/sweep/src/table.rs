@@ -153,7 +153,6 @@ impl Table {
         }
     }
 
-    /// Returns the numbers of a column in the rows for which `keep` holds.
     pub fn numbers(&self, column: &str, keep: impl Fn(&[Option<Cell>]) -> bool) -> Vec<f64> {
         let Some(&at) = self.places.get(column) else {
             return Vec::new();
@@ -169,7 +168,6 @@ impl Table {
         Ok(part.keep()?)
     }
 
-    /// Writes the table to a byte stream.
     pub fn write_to(&self, out: impl Write + Send, format: Format) -> Result<(), WriteError> {
         let mut writer = Writer::new(out, format, self.schema(), &[])?;
         for row in &self.rows {

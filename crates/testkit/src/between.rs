@@ -66,7 +66,6 @@ const ENDPOINTS: [Endpoint; 2] = [LOCAL, REMOTE];
 pub struct Between {
     now: Instant,
     ends: [End; 2],
-    /// Packets in transit, by sender.
     flying: [VecDeque<Vec<u8>>; 2],
     /// Packets of the past, by sender.
     past: [Vec<Vec<u8>>; 2],

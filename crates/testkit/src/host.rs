@@ -19,7 +19,6 @@ pub const LOCAL: Endpoint = Endpoint::new(Addr([0x0a; 16]), 49152);
 pub const REMOTE: Endpoint = Endpoint::new(Addr([0x0b; 16]), 80);
 /// This side's initial sequence number, so that every test crosses the wrap.
 pub const ISS: SeqNum = SeqNum(u32::MAX - 99);
-/// The peer's initial sequence number.
 pub const IRS: SeqNum = SeqNum(u32::MAX - 9);
 
 /// A connection under test, with virtual time and everything that it sends.
@@ -116,7 +115,6 @@ impl<A: Algorithms> Host<A> {
         }
     }
 
-    /// Returns the milliseconds since the start.
     pub fn ms(&self) -> u64 {
         self.now.as_millis() - 1_000
     }
@@ -125,7 +123,6 @@ impl<A: Algorithms> Host<A> {
         self.now
     }
 
-    /// Passes the peer's segment `record` to the connection.
     pub fn send(&mut self, record: Record) {
         let bytes = from_peer(&record);
         let seg = parse(&bytes);
@@ -241,7 +238,6 @@ impl<A: Algorithms> Host<A> {
     }
 }
 
-/// Returns the addresses of a packet from the peer.
 pub fn inward() -> IpMeta {
     IpMeta {
         src: REMOTE.addr,
@@ -251,7 +247,6 @@ pub fn inward() -> IpMeta {
     }
 }
 
-/// Returns the addresses of a packet to the peer.
 pub fn outward() -> IpMeta {
     IpMeta {
         src: LOCAL.addr,
@@ -264,7 +259,6 @@ fn parse(bytes: &[u8]) -> Segment<'_> {
     Segment::parse(&inward(), bytes).expect("the script's segment is well-formed")
 }
 
-/// Returns the bytes of a segment from the peer.
 pub fn from_peer(record: &Record) -> Vec<u8> {
     record.encode(&REMOTE, &LOCAL, IRS, ISS)
 }
@@ -277,7 +271,6 @@ fn from_us(header: &Header, payload: &[u8]) -> Record {
     Record::read(&seg, ISS, IRS)
 }
 
-/// Converts milliseconds.
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }

@@ -29,7 +29,6 @@ pub struct Link {
     pub duplicate: u32,
     /// Segments that are held up by up to `reorder_by`.
     pub reorder: u32,
-    /// Longest delay of reordered segments.
     pub reorder_by: Duration,
     /// Segments that the link gives up, and reports as lost.
     pub give_up: u32,
@@ -119,7 +118,6 @@ enum What {
     Served(usize, u32),
     /// The packet with this number arrives at this side.
     Arrive(usize, usize),
-    /// This side's application reads.
     Read(usize),
     /// This side's connection is taken up again.
     Thaw(usize),

@@ -171,7 +171,6 @@ impl Record {
         self.ack
     }
 
-    /// Returns the control bits.
     pub fn control(&self) -> Flags {
         self.flags
     }

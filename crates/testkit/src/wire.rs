@@ -7,9 +7,7 @@ use redpoll_base::{Duration, Instant, Rng};
 /// Defects of the link, in percent of the packets.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Badness {
-    /// Packets that never arrive.
     pub loss: u32,
-    /// Packets that arrive twice.
     pub duplication: u32,
     /// Packets that are held back long enough for others to overtake them.
     pub reordering: u32,
@@ -32,7 +30,6 @@ pub struct WireCounters {
     pub packets: u64,
     /// Segments that never arrive.
     pub lost: u64,
-    /// Packets that arrive twice.
     pub doubled: u64,
     /// Packets, copies included, that others may overtake.
     pub held_back: u64,

@@ -1,12 +1,10 @@
 //! The page, as `make web` has built it from `web/`.
 
-/// A file of the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Asset {
     /// Path of the file on the server.
     pub path: &'static str,
     pub media_type: &'static str,
-    /// Content of the file.
     pub bytes: &'static [u8],
 }
 

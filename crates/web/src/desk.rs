@@ -75,7 +75,6 @@ pub struct Desk {
 }
 
 impl Desk {
-    /// Pauses the run until it is resumed.
     pub fn pause(&mut self) {
         self.set_clock(Clock {
             paused: true,
@@ -91,12 +90,10 @@ impl Desk {
         });
     }
 
-    /// Returns whether a browser is connected.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
 
-    /// Returns the requested state of the run's clock.
     pub fn clock(&self) -> Clock {
         self.clock
     }

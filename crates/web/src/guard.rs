@@ -35,7 +35,6 @@ pub fn is_token(said: &str, token: &str) -> bool {
     !token.is_empty() && said.len() == token.len() && differ == 0
 }
 
-/// Returns a token of these random bytes.
 pub fn token(random: &[u8]) -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -11,25 +11,19 @@ use serde::{Deserialize, Serialize};
 pub enum FromServer<'a> {
     /// Once, at the beginning of a run.
     Hello(&'a Hello),
-    /// Present state of nodes and connections; earlier frames are not available.
     Scene(&'a Scene),
     /// The present state of nodes and connections; earlier frames are not available.
     State(State<'a>),
-    /// The changes since the previous message.
     Changes(Changes<'a>),
-    /// State of the run's clock.
     Clock(Clock),
-    /// The outcome of a request.
     Answer(Answer),
 }
 
 /// The version of these messages, and of recordings of them.
 pub const VERSION: u32 = 1;
 
-/// The constants of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hello {
-    /// [`VERSION`].
     pub version: u32,
     pub scenario: String,
     pub mode: Mode,
@@ -67,12 +61,10 @@ pub struct NodeInfo {
     /// Border, router or leaf.
     pub role: String,
     pub sleepy: bool,
-    /// IPv6 address of the node.
     pub address: String,
     pub apps: Vec<String>,
 }
 
-/// Pairs of nodes that hear and disturb one another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Scene {
     /// Pairs of nodes that hear each other.
@@ -257,7 +249,6 @@ pub struct EndRow(
     pub u32,
 );
 
-/// How the clock goes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Clock {
     pub paused: bool,
@@ -270,12 +261,9 @@ pub struct Clock {
     pub restartable: bool,
 }
 
-/// The outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Answer {
-    /// The number that the page gave it.
     pub id: u32,
-    /// Whether the action succeeded.
     pub ok: bool,
     /// The action, or the reason for a refusal; layers of a frame are an object as text.
     pub text: String,

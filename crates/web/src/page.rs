@@ -21,7 +21,6 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// Path and media type of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageKind {
-    /// Path of the page, such as `/metrics`.
     pub path: &'static str,
     pub media_type: &'static str,
 }
@@ -45,7 +44,6 @@ impl PageServer {
         })
     }
 
-    /// Returns where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -21,7 +21,6 @@ const STATES: Duration = Duration::from_secs(2);
 /// Interval between the figures of the nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 
-/// Writes a run down.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -84,10 +83,8 @@ pub struct Story {
 
 #[derive(Debug, thiserror::Error)]
 pub enum StoryError {
-    /// The recording cannot be read.
     #[error("cannot read the recording: {0}")]
     Read(#[from] io::Error),
-    /// The file is not a recording.
     #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]
     NoRecording,
     /// Another version of the program made the recording.
@@ -98,14 +95,12 @@ pub enum StoryError {
     Line(u64),
 }
 
-/// A recording, to read.
 #[derive(Debug)]
 pub struct Reader<R> {
     input: BufReader<R>,
     story: Story,
     /// Positions from which a reader can begin: the time, and the position of the byte.
     places: Vec<(u64, u64)>,
-    /// End of the recording in microseconds.
     end: u64,
     /// The last line was not written to its end.
     is_cut: bool,
@@ -121,7 +116,6 @@ struct Head<'a> {
 }
 
 impl<R: Read + Seek> Reader<R> {
-    /// Reads through a recording.
     pub fn open(input: R) -> Result<Reader<R>, StoryError> {
         let mut input = BufReader::with_capacity(1 << 18, input);
         let mut line = String::new();
@@ -194,7 +188,6 @@ impl<R: Read + Seek> Reader<R> {
         }
     }
 
-    /// Returns the end of the recording in microseconds.
     pub fn end(&self) -> u64 {
         self.end
     }

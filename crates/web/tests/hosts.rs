@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use redpoll_web::{PageKind, PageServer};
 
-/// Returns the first line of the answer to `request`.
 fn answer(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let patience = Some(Duration::from_secs(10));

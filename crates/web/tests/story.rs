@@ -6,7 +6,6 @@ use redpoll_base::Duration;
 use redpoll_sim::{Scenario, World};
 use redpoll_web::story::{Reader, StoryError, Writer};
 
-/// Records `seconds` seconds of a scenario.
 fn recording(scenario: &str, seconds: u64) -> Vec<u8> {
     let scenario = Scenario::load(scenario, &[]).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();

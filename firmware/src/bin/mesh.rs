@@ -31,7 +31,6 @@ use redpoll_stack::{
 };
 use step::{Before, Loads, Step};
 
-/// The heap of CoAP.
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
@@ -44,10 +43,8 @@ const ROUTER: usize = 1;
 const LEAF: usize = 2;
 /// Bytes of a connection's buffers.
 const BUFFER: usize = 1848;
-/// Number of packet slots.
 const SLOTS: usize = 4;
 const MTU: usize = 1280;
-/// Bytes that the leaf sends.
 const BYTES: usize = 60_000;
 /// Bytes that the leaf sends before counting begins.
 const FIRST: usize = 6_000;
@@ -404,7 +401,6 @@ impl Speaker {
         );
     }
 
-    /// Runs the world until an event of CoAP; returns the event.
     fn hear(&mut self, world: &mut World, from: usize) -> coap::Event {
         for _ in 0..1_000 {
             world.settle();
@@ -434,7 +430,6 @@ impl Speaker {
     }
 }
 
-/// Returns the bytes of the packet with a UDP datagram.
 fn packet_bytes(datagram: &[u8]) -> u16 {
     datagram.len() as u16 + 48
 }

@@ -26,10 +26,8 @@ struct Radio {
     frame: [u8; FRAME],
 }
 
-/// The received frame.
 struct Received([u8; FRAME]);
 
-/// Buffer for a frame to send.
 struct Sent<'a>(&'a mut [u8; FRAME]);
 
 impl RxToken for Received {

@@ -33,7 +33,6 @@ fn config() -> Config {
     }
 }
 
-/// A node's TCP state.
 struct Node<'a> {
     config: &'a Config,
     isn: IsnGenerator,

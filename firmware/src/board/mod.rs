@@ -12,7 +12,6 @@ use core::arch::asm;
 
 /// A board with a serial line.
 pub trait Board {
-    /// Name of the board.
     const NAME: &'static str;
 
     /// Makes the serial line ready.
@@ -28,7 +27,6 @@ pub trait Board {
     const INTERRUPT: u8;
 }
 
-/// A register at `address`.
 fn register(address: u32) -> *mut u32 {
     address as *mut u32
 }

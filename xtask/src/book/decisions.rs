@@ -8,9 +8,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The page that lists the missing numbers.
 const PAGE: &str = "docs/book/decisions.md";
-/// The start of a summary.
 const SUMMARY: &str = "> **In short:** ";
 /// The start of the sentence that lists the missing numbers.
 const MISSING: &str = "Numbers without a record: ";
@@ -38,7 +36,6 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("book: decision records:", findings)
 }
 
-/// Returns the number at the start of a record's name.
 fn number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     name.split_once('-')?.0.parse().ok()

@@ -10,7 +10,6 @@ use crate::workspace::Workspace;
 /// The chapters of the book and their order.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// A link of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Link {
     /// Position of the target in the text.
@@ -50,7 +49,6 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Returns the paths of the documents in the root and in `docs/`.
 fn paths(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![(PathBuf::new(), false), (PathBuf::from("docs"), true)];

@@ -10,7 +10,6 @@ use serde_json::Value;
 use super::links::{beside, is_elsewhere, links};
 use crate::report::{Failure, Outcome};
 
-/// Address of the repository.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// Reads a book from standard input and writes it to standard output, in mdBook's format.

@@ -61,7 +61,6 @@ fn is_shell(path: &Path) -> bool {
     matches!(path.to_str(), Some("404.html" | "toc.html" | "print.html"))
 }
 
-/// Returns the values of an attribute.
 fn values<'a>(text: &'a str, attribute: &str) -> impl Iterator<Item = &'a str> {
     let begin = format!(" {attribute}=\"");
     let mut rest = text;

@@ -14,7 +14,6 @@ use crate::workspace;
 /// The values of a frame's fields, by name.
 pub type Fields = BTreeMap<String, Vec<String>>;
 
-/// A field in which the two programs differ.
 pub struct Difference {
     pub frame: usize,
     pub field: String,
@@ -24,7 +23,6 @@ pub struct Difference {
     pub both: Rc<[Fields; 2]>,
 }
 
-/// The comparison of one file.
 pub struct Found {
     pub frames: usize,
     /// Values that are the same.
@@ -42,7 +40,6 @@ const CONTEXTS: [(u8, &str); 4] = [
 /// Fields of tshark that no value is compared with, for conditions of the table.
 const MARKS: [&str; 2] = ["_ws.malformed", "_ws.expert.message"];
 
-/// Compares the two programs over a file.
 pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
     let ours = redpoll(program, path)?;
     let known = known_fields()?;
@@ -152,7 +149,6 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
     Ok(frames.collect())
 }
 
-/// Returns the names of all fields of tshark.
 fn known_fields() -> Result<BTreeSet<String>, Failure> {
     let text = workspace::output(Command::new("tshark").args(["-G", "fields"]))?;
     let name = |line: &str| {

@@ -18,12 +18,10 @@ impl Rng {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
     }
 
-    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: u32) -> u32 {
         self.next() % limit.max(1)
     }
 
-    /// True once in `times`.
     pub fn once_in(&mut self, times: u32) -> bool {
         self.below(times) == 0
     }
@@ -412,7 +410,6 @@ fn split(rng: &mut Rng, packet: &[u8], frames: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// Appends a fragmented packet.
 fn fragments(rng: &mut Rng, frames: &mut Vec<Vec<u8>>) {
     let mut packet = packets::any(rng, 1_000);
     while packet.len() < ROOM {

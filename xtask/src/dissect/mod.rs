@@ -108,7 +108,6 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("cannot write {}: {error}", path.display()))
 }
 
-/// Writes the captures that are compared.
 fn files(program: &Path, folder: &Path, extent: Extent) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let all = frames::make(1, extent.generated());
@@ -164,7 +163,6 @@ fn fcs(frame: &[u8]) -> u16 {
     })
 }
 
-/// The result of all files.
 #[derive(Default)]
 struct Tally {
     frames: usize,

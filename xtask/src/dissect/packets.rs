@@ -287,7 +287,6 @@ fn icmp(rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Options of neighbour discovery.
 fn options(rng: &mut Rng) -> Vec<u8> {
     let mut all = Vec::new();
     if rng.once_in(2) {
@@ -322,7 +321,6 @@ fn options(rng: &mut Rng) -> Vec<u8> {
     all
 }
 
-/// Options of RPL.
 fn rpl_options(rng: &mut Rng) -> Vec<u8> {
     let mut all = Vec::new();
     if rng.once_in(3) {

@@ -15,7 +15,6 @@ use super::runs::Run;
 use super::template::Template;
 use crate::report::Failure;
 
-/// Everything that is declared.
 #[derive(Default)]
 pub struct Declared {
     pub measures: Measures,
@@ -61,7 +60,6 @@ pub struct Compared {
 #[serde(rename_all = "lowercase")]
 pub enum Check {
     All,
-    /// The first cell that is measured.
     #[default]
     First,
     /// No cell of the block: even one takes too long.

@@ -7,7 +7,6 @@ const OPEN: &str = "<!-- measured: ";
 const CLOSE: &str = " -->";
 const END: &str = "<!-- end -->";
 
-/// A marked place of a document.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mark {
     pub name: String,
@@ -29,7 +28,6 @@ pub enum Expected {
     },
 }
 
-/// Returns all marked places, in order.
 pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
     let mut found = Vec::new();
     let mut from = 0;

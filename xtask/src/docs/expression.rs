@@ -24,7 +24,6 @@ pub type Measures = BTreeMap<String, String>;
 pub struct Sources<'a> {
     pub measures: &'a Measures,
     pub run: &'a Value,
-    /// The run that it is compared with.
     pub base: Option<&'a Value>,
 }
 
@@ -37,7 +36,6 @@ pub enum Expression {
     Pair(Box<Expression>, Sign, Box<Expression>),
 }
 
-/// A part of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     name: String,
@@ -260,7 +258,6 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// The rest of the input.
 struct Reader<'a> {
     text: &'a str,
 }

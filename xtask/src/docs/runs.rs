@@ -17,7 +17,6 @@ use serde_json::Value;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// Interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// A command that writes one JSON object to its standard output.
@@ -129,7 +128,6 @@ impl Kept {
     }
 }
 
-/// The result of each run.
 pub type Results = BTreeMap<Run, Value>;
 
 /// Builds the program, fully optimised or in the profile of its tests.

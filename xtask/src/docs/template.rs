@@ -6,7 +6,6 @@
 
 use super::expression::Expression;
 
-/// A cell's text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template {
     parts: Vec<Part>,

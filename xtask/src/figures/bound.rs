@@ -3,7 +3,6 @@
 /// The worst seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
-    /// The worst of them.
     Worst,
     /// The mean of the seeds: a ratio of two runs that share only the seed has a larger spread than
     /// the effect.

@@ -14,7 +14,6 @@ pub(super) fn first_goodput(result: &Value) -> f64 {
     number(&result["flows"][0]["goodput_kbps"])
 }
 
-/// Returns the mean over the leaves.
 pub(super) fn leaves_duty_cycle(result: &Value) -> f64 {
     let nodes = list(&result["nodes"]).iter();
     let leaves = nodes.filter(|node| {
@@ -35,7 +34,6 @@ pub(super) fn readings_delivered(result: &Value) -> f64 {
     shares.fold(f64::NAN, f64::min)
 }
 
-/// Jain's index of the flows' goodput.
 pub(super) fn fairness(result: &Value) -> f64 {
     let all = list(&result["flows"]).iter();
     let all: Vec<f64> = all.map(|flow| number(&flow["goodput_kbps"])).collect();

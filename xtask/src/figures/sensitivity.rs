@@ -62,7 +62,6 @@ const CHANGES: &[Change] = &[
     change("link security of Thread", &["mac.security_bytes=10"]),
 ];
 
-/// Prints the table.
 pub fn run(workspace: &Workspace) -> Outcome {
     println!("\nkb/s over 1 to 4 hops, mean of seeds 1 to {SEEDS}: redpoll run line-N --set ...");
     for Change { what, options } in CHANGES {

@@ -6,7 +6,6 @@
 use super::script::{Line, Packet, Script};
 use super::suite::Suite;
 
-/// A change of a script.
 pub struct Rule {
     pub name: &'static str,
     pub reason: &'static str,

@@ -74,7 +74,6 @@ pub fn of<'a>(causes: &'a [Cause], outcome: &Outcome) -> Option<&'a Cause> {
     causes.iter().find(fits)
 }
 
-/// Returns the scripts whose outcome differs from the list.
 pub fn differences(causes: &[Cause], outcomes: &[Outcome]) -> Vec<String> {
     let mut findings = Vec::new();
     for outcome in outcomes {

@@ -6,7 +6,6 @@ use super::adapt::Adapted;
 use super::script::Line;
 use super::suite::Suite;
 
-/// A relaxed comparison.
 pub struct Favour {
     pub name: &'static str,
     pub reason: &'static str,

@@ -11,12 +11,10 @@ use super::suite::{Skipped, Suite};
 use super::tool::{Ended, Tool};
 use crate::report::Failure;
 
-/// The outcome of one script.
 pub struct Outcome {
     pub suite: Suite,
     pub name: String,
     pub ended: Result<Ended, Skipped>,
-    /// The indices of the rules that changed the script.
     pub rules: Vec<usize>,
     /// Indices of the favours with which the script had this outcome.
     pub favours: BTreeSet<usize>,

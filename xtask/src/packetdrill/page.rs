@@ -19,10 +19,8 @@ const NAMES_MAX: usize = 5;
 
 /// The page with the results, as seen from the root.
 pub const FILE: &str = "docs/packetdrill.md";
-/// The page with the causes of failures.
 const FAILURES: &str = "docs/packetdrill-failures.md";
 
-/// Writes every table into its page.
 pub fn write(workspace: &Workspace, causes: &[Cause], outcomes: &[Outcome]) -> Result<(), Failure> {
     let results = [
         ("summary", summary(causes, outcomes)),

@@ -51,7 +51,6 @@ impl Script {
         }
     }
 
-    /// Writes the script as the tool reads it.
     pub fn text(&self) -> String {
         let mut text = String::new();
         for line in &self.lines {
@@ -170,13 +169,11 @@ impl Packet {
         Some(self.first()?.wrapping_add(self.length()?))
     }
 
-    /// Returns the number of bytes of data.
     pub fn length(&self) -> Option<u32> {
         let (_, length) = self.sequence.split_once('(')?;
         length.strip_suffix(')')?.parse().ok()
     }
 
-    /// Replaces the sequence number.
     pub fn move_to(&mut self, first: u32) {
         if let Some(length) = self.length() {
             let end = first.wrapping_add(length);

@@ -10,7 +10,6 @@ pub enum Suite {
     Linux,
 }
 
-/// Why a script does not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Skipped {
     /// The suite has the same script for IPv6.
@@ -55,7 +54,6 @@ impl Suite {
         }
     }
 
-    /// Returns the name for people.
     pub fn title(self) -> &'static str {
         match self {
             Suite::FreeBsd => "FreeBSD",

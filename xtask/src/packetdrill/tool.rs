@@ -16,7 +16,6 @@ pub struct Tool {
     pub folder: PathBuf,
 }
 
-/// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
     Passed,

@@ -8,12 +8,10 @@ pub struct Tell {
     pub name: &'static str,
     pub instead: &'static str,
     patterns: Vec<Vec<&'static str>>,
-    /// Examples, and whether each matches.
     #[cfg_attr(not(test), allow(dead_code))]
     examples: Vec<(bool, &'static str)>,
 }
 
-/// Parses [`TELLS`].
 pub fn all() -> Vec<Tell> {
     let mut tells: Vec<Tell> = Vec::new();
     for line in TELLS.lines() {

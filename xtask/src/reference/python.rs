@@ -32,7 +32,6 @@ pub fn page(workspace: &Workspace) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// Returns the names of `__all__`.
 fn public(init: &str) -> Vec<String> {
     let list = init.split_once("__all__ = [").map_or("", |(_, rest)| rest);
     let list = list.split(']').next().unwrap_or_default();
@@ -82,7 +81,6 @@ fn definitions(text: &str) -> Vec<(String, String)> {
     found
 }
 
-/// A class, a function or an attribute.
 struct Definition {
     name: String,
     signature: String,

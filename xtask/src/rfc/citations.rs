@@ -67,7 +67,6 @@ pub fn requirements(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the number of digits at the start of `text`.
 fn digits(text: &str) -> usize {
     text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len()
 }

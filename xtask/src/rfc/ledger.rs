@@ -72,7 +72,6 @@ pub enum Status {
     OtherLayer,
 }
 
-/// A name or several names.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Names {
@@ -196,7 +195,6 @@ impl Ledger {
         }
     }
 
-    /// Adds the faults of the ledger to `findings`.
     pub fn check(&self, sections: &Sections, items: &mut Items, findings: &mut Vec<String>) {
         let mut seen = BTreeSet::new();
         for r in &self.requirements {

@@ -8,7 +8,6 @@ use crate::purity::{Libraries, Toolchain};
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// The images.
 pub struct Images {
     /// Without the engine.
     pub bare: Image,
@@ -42,7 +41,6 @@ const ROUTED: [(&str, &str); 2] = [
     ("all of it", "rpl-root,rpl-storing,rpl-hosts"),
 ];
 
-/// Builds the images, for size.
 pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Failure> {
     let flags = flags(workspace, toolchain);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
@@ -175,7 +173,6 @@ pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
     })
 }
 
-/// Returns whether the program is on the path.
 pub fn on_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())

@@ -9,7 +9,6 @@ use crate::report;
 /// The name under which the image itself stands, which is a crate, too.
 pub(super) const DRIVER: &str = "the image's own calls";
 
-/// Bytes of flash.
 pub(super) struct Flash {
     /// Image with the engine less image without it.
     pub(super) difference: u64,

@@ -205,7 +205,6 @@ impl Image {
     }
 }
 
-/// A function, and a line in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub name: String,

@@ -23,7 +23,6 @@ const MARKS: [&str; 2] = ["<!-- inline -->\n", "<!-- end -->"];
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Site {
     path: String,
-    /// Index of the line.
     line: usize,
     function: String,
     /// The first word of the comment behind the attribute: `size`, `stack` or nothing.
@@ -191,7 +190,6 @@ mod tests {
 
     const TEXT: &str = "\
 impl A {
-    /// Does it.
     #[inline(never)] // size: once for all
     #[must_use]
     pub(crate) fn does_it(&self) {}

@@ -15,13 +15,11 @@ use super::types::{self, Size};
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// Everything that was measured.
 pub(super) struct Measured {
     pub(super) types: Vec<Size>,
     pub(super) flash: Flash,
     /// Flash of the features that TCPlp has too.
     pub(super) subset: Flash,
-    /// Flash of the whole node.
     pub(super) node: Flash,
     pub(super) leaf: Flash,
     pub(super) leaf_panics: Vec<String>,

@@ -7,9 +7,7 @@ use crate::purity::Way;
 pub struct Options {
     /// File for a JSON object in place of the tables; `-` is standard output.
     pub(super) json: Option<String>,
-    /// Compare with the snapshot.
     pub(super) check: bool,
-    /// Write the snapshot.
     pub(super) accept: bool,
     /// Print the functions that cost most instructions.
     pub(super) profile: bool,

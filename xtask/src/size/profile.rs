@@ -58,7 +58,6 @@ fn one_instruction_a_block(command: &mut Command) {
     }
 }
 
-/// Instructions by function.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Profile {
     /// Instructions by the innermost function of the project that contains them.

@@ -20,13 +20,11 @@ const ICOUNT: &str = "shift=8,align=off,sleep=off";
 /// Instructions for each data segment, both ends and ACKs together.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerSegment {
-    /// Everything.
     pub all: f64,
     /// The four copies of the payload among these.
     pub copy: f64,
     /// The checksums among these: made and verified, of data and of ACKs.
     pub checksum: f64,
-    /// Acknowledgments for each data segment.
     pub acks: f64,
     /// Number of counted segments.
     pub segments: u64,
@@ -74,7 +72,6 @@ pub fn command(board: &str, image: &Path, number: u32) -> Command {
     command
 }
 
-/// Counts.
 pub fn count(image: &Path) -> Result<PerSegment, Failure> {
     let printed = workspace::output(&mut command(SMALL, image, SEGMENTS))?;
     parse(&printed)
@@ -159,7 +156,6 @@ pub struct Rival {
     /// Instructions for a segment and its share of acknowledgments, at both ends,
     /// copies and checksums included.
     pub instructions: f64,
-    /// Acknowledgments for each segment.
     pub acks: f64,
 }
 
@@ -171,7 +167,6 @@ const RIVALS: [(&str, &str, u32); 4] = [
     ("one_segment_462", "one-segment", 462),
 ];
 
-/// Counts for each of them.
 pub fn count_rivals(image: &Path) -> Result<Vec<Rival>, Failure> {
     let text = workspace::output(&mut command(SMALL, image, SEGMENTS))?;
     let printed = Printed::read(&text)?;

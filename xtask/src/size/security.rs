@@ -21,7 +21,6 @@ const CIPHERS: [(&str, &str); 2] = [
 /// The file that the ciphers' crates are put in line in.
 const GLUE: &str = "crates/mac/src/security/ccm.rs";
 
-/// The measured values.
 pub struct Security {
     pub flash: Flash,
     /// Places of the project that may panic, in the image with security.
@@ -131,7 +130,6 @@ impl Security {
         format!("{bytes:>5}  {}link-layer security\n", snapshot::FLASH)
     }
 
-    /// Makes an instance with this flash, for tests.
     #[cfg(test)]
     pub fn of(flash: Flash) -> Security {
         Security {

@@ -77,13 +77,11 @@ fn renewed(old: &str, new: &str) -> String {
     new.lines().map(line).collect()
 }
 
-/// Bytes and name of a line.
 fn size_of(line: &str) -> Option<(u64, &str)> {
     let (bytes, name) = line.trim_start().split_once("  ")?;
     Some((bytes.parse().ok()?, name))
 }
 
-/// Bytes and name of a line about flash.
 fn flash_of(line: &str) -> Option<(u64, &str)> {
     let (bytes, name) = size_of(line)?;
     Some((bytes, name.strip_prefix(FLASH)?))

@@ -13,7 +13,6 @@ use crate::report::{self, Failure, Outcome};
 
 /// Function at which the image begins.
 const WHOLE: &str = "reset";
-/// The image's own main function.
 const MAIN: &str = "image_main";
 /// Function that serves one message after the other. The calls below it need the stack of a node
 /// that has been made.
@@ -30,7 +29,6 @@ const PROLOGUE: usize = 16;
 /// A chain of functions that call one another, and the bytes of the frame of each.
 pub type Chain = Vec<(String, u64)>;
 
-/// The memory of a leaf.
 #[derive(Debug, Default)]
 pub struct Stack {
     /// Stack from the start on, including the construction of the node.

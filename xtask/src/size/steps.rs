@@ -24,7 +24,6 @@ const HEAD: &str = "\
 # between the two, so that both are within those 10 %.
 ";
 
-/// A step's instructions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub name: String,
@@ -65,7 +64,6 @@ impl Step {
     }
 }
 
-/// Counts.
 pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
     let printed = workspace::output(&mut qemu::command(qemu::LARGE, image, PAYLOAD))?;
     parse(&printed)

@@ -6,7 +6,6 @@
 /// Method by which the numbers of a block are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Numbers {
-    /// Numbers are compared as text.
     #[default]
     Exact,
     /// Any number in the place of a number. Runs of blanks are equal.
@@ -83,7 +82,6 @@ impl Expected {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Token {
-    /// `…`
     Gap,
     Number(f64),
     Blanks,

@@ -15,7 +15,6 @@ use super::output::{Expected, Numbers};
 /// The mark of a hint to these checks, which readers do not see.
 const HINT: &str = "<!-- tutorial:";
 
-/// A tutorial.
 #[derive(Debug, PartialEq)]
 pub struct Page {
     /// Path of the page from the root of the repository.

@@ -126,7 +126,6 @@ impl Terminals {
         }
     }
 
-    /// Ends all programs.
     pub fn end(&mut self) -> Result<(), String> {
         let outcome = self.interrupt(0);
         for group in self.groups.drain(..) {

@@ -110,7 +110,6 @@ impl Conn {
         packet
     }
 
-    /// Returns the host's acknowledgment of all data.
     pub fn ack(&self) -> Vec<u8> {
         self.segment(false, ACK, 0).packet()
     }

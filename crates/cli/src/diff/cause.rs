@@ -82,14 +82,11 @@ impl Drop for Scratch {
     }
 }
 
-/// Returns the recording of a result's folder.
 fn beside(path: &Path) -> Option<PathBuf> {
     let file = path.join(folder::RECORDING);
     (!is_standard(path) && file.is_file()).then_some(file)
 }
 
-/// Records a run of the scenario by `program` until shortly after `until_us`; returns the
-/// recording.
 fn recorded(program: &Path, args: &DiffArgs, until_us: u64, path: PathBuf) -> Option<PathBuf> {
     let mut command = Command::new(program);
     command.args(["run", &args.a, "--record"]).arg(&path);

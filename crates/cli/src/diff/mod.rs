@@ -152,11 +152,8 @@ fn progress(args: &DiffArgs) -> Progress {
     }
 }
 
-/// The first difference of two runs.
 pub(super) struct Found {
-    /// Number of equal frames.
     pub same: u64,
-    /// The last common frame.
     pub common: Option<Record>,
     /// The next frames of each run, up to [`AHEAD`].
     pub rest: [VecDeque<Record>; 2],

@@ -30,7 +30,6 @@ impl Drop for Program {
     }
 }
 
-/// Opens both sides that `args` name; `progress` counts the bytes that are read from files.
 pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Source), String> {
     match (&args.program, &args.b) {
         (Some(old), _) => {

@@ -153,7 +153,6 @@ impl Outputs {
         &mut self.log
     }
 
-    /// Returns when the run must stop next for an output.
     pub(crate) fn next(&self) -> Instant {
         let next = self.series.iter().map(|series| series.series.next());
         next.min().unwrap_or(Instant::from_micros(u64::MAX))

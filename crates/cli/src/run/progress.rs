@@ -33,7 +33,6 @@ impl Progress {
         self.bar.suspend(print);
     }
 
-    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

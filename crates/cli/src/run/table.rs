@@ -371,7 +371,6 @@ fn nodes(text: &mut String, nodes: &[NodeFigures]) {
     more(text, nodes.len(), NODES, "nodes");
 }
 
-/// Writes the air time of each type of message that nodes sent, the largest first.
 fn air_time(text: &mut String, report: &Report) {
     let sent = report.air_time.by_message.values();
     let mut sent: Vec<_> = sent.filter(|it| it.frames > 0).collect();

@@ -24,14 +24,12 @@ use crate::{FAILED, USAGE};
 use point::Point;
 
 pub const NAME: &str = "scale";
-/// Numbers of nodes by default.
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// Time limit of a point by default, in seconds.
 const LIMIT_S: u64 = 120;
 /// Time between two looks at a point's process.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Measures all points, or with `--point` a single one in this process.
 pub fn run(args: &BenchArgs) -> ExitCode {
     if let Some(text) = &args.point {
         return match Point::parse(text).map(|point| point.measure()) {

@@ -247,7 +247,6 @@ pub fn page(rows: &[Value]) -> String {
     page
 }
 
-/// Returns the processor and the number of its cores.
 fn machine() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = info.lines().find(|line| line.starts_with("model name"));

@@ -63,7 +63,6 @@ named! {
 }
 
 named! {
-    /// Traffic of applications.
     Load {
         Idle = "idle",
         /// Half of the nodes send a datagram every 2 s to a neighbour.
@@ -75,7 +74,6 @@ named! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
     pub topology: Topology,
-    /// Wanted number of nodes.
     pub nodes: usize,
     pub routing: Routing,
     pub load: Load,
@@ -113,7 +111,6 @@ impl Point {
         points
     }
 
-    /// Reads a point as it is displayed.
     pub fn parse(text: &str) -> Option<Point> {
         let fields: Vec<&str> = text.split(',').collect();
         let [topology, nodes, routing, load] = fields[..] else {
@@ -127,7 +124,6 @@ impl Point {
         })
     }
 
-    /// Returns the fields that identify the point.
     pub fn json(&self) -> Value {
         json!({
             "bench": "scale",

@@ -17,10 +17,8 @@ const LEAST_SHARE: f64 = 0.1;
 /// Side of the square that a node has for itself, in metres. With a range of 50 m it has about 20
 /// neighbours.
 const SPACING_M: f64 = 20.0;
-/// Seed of the random positions.
 const SEED: u64 = 1;
 
-/// Returns the scenario of a point as TOML.
 pub fn scene(point: &Point) -> String {
     let routing = match point.routing {
         Routing::Fixed => "fixed",

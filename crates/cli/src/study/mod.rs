@@ -175,7 +175,6 @@ fn write_page(
     write(&folder.join("index.html"), &page.render())
 }
 
-/// Writes each scene as `NAME.toml` to `folder`, and creates the folder if necessary.
 fn write_scenes(folder: &Path, scenes: &[&Scene]) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;

@@ -27,7 +27,6 @@ impl Progress {
         self.bar.set_position(virtual_ms);
     }
 
-    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

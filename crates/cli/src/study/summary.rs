@@ -44,7 +44,6 @@ fn judged<'a>(rows: &'a [&'a Row], kind: Purpose) -> impl Iterator<Item = &'a &'
     rows.iter().filter(is_judged)
 }
 
-/// Writes a row that does not hold, its band, and its cause.
 fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
     let band = row.band().map(|band| band.to_string()).unwrap_or_default();
     let paper = row

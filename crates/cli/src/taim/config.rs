@@ -34,7 +34,6 @@ const KEYS: [&str; 15] = [
     "log_level",
 ];
 
-/// Units of times, in microseconds.
 const UNITS: [(&str, f64); 4] = [("us", 1.0), ("ms", 1e3), ("s", 1e6), ("min", 60e6)];
 
 const HOUR_US: f64 = 3_600e6;
@@ -109,7 +108,6 @@ fn parse(file: &str, text: &str) -> Result<Options, String> {
     Ok(options)
 }
 
-/// Sets an option, or returns the allowed values.
 fn set(options: &mut Options, name: &str, value: &DeValue<'_>) -> Result<(), String> {
     match name {
         "queue" => options.queue = Some(integer(value, 0..=65_535)? as u16),
@@ -171,7 +169,6 @@ fn choice<T: clap::ValueEnum>(value: &DeValue<'_>) -> Result<T, String> {
     T::from_str(text, false).map_err(|_| allowed)
 }
 
-/// Returns a time in microseconds.
 fn time(value: &DeValue<'_>, range: RangeInclusive<f64>) -> Result<f64, String> {
     let allowed = "a time of at most an hour with a unit (us, ms, s, min), such as \"50 ms\"";
     let text = text(value, allowed)?;

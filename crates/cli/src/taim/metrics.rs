@@ -114,7 +114,6 @@ const OF_FLOWS: [(&str, &str, &str, ReadFlow); 6] = [
 struct Page(String);
 
 impl Page {
-    /// Begins a metric; returns its full name.
     fn family(&mut self, name: &str, kind: &str, help: &str) -> String {
         let name = format!("redpoll_taim_{name}");
         let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
@@ -142,7 +141,6 @@ impl Page {
 }
 
 impl Snapshot {
-    /// Returns the metrics.
     pub(super) fn prometheus(&self) -> String {
         let mut page = Page(String::new());
         let name = page.family(

@@ -12,7 +12,6 @@ use super::config::ConfigFile;
 use crate::USAGE;
 use crate::failure::Failure;
 
-/// Interface without a setting.
 pub(super) const INTERFACE: &str = "wpan0";
 
 #[derive(Clone, Debug, PartialEq)]

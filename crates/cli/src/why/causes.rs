@@ -35,7 +35,6 @@ pub struct Finding {
 }
 
 impl Cause {
-    /// Returns the cause's name in output for programs.
     pub const fn name(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "poll-per-fragment",

@@ -388,7 +388,6 @@ impl Datagram {
         }
     }
 
-    /// Returns the datagram with the attempts of `transfer` alone.
     fn tried(self, transfer: &Transfer, fate: Fate) -> Datagram {
         Datagram {
             end_us: transfer.last.end_us,

@@ -28,7 +28,6 @@ pub struct Segment {
     /// The value in the header, not scaled.
     pub window: u16,
     pub len: u32,
-    /// The maximum segment size option.
     pub mss: Option<u16>,
     pub shift: Option<u8>,
     pub has_sack: bool,

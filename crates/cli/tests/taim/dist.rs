@@ -24,7 +24,6 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(dist(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Returns the names of our metrics in a query.
 fn names(query: &str) -> BTreeSet<String> {
     let parts = query.split("redpoll_taim_").skip(1);
     parts

@@ -403,7 +403,6 @@ fn forged_flows() {
     drop(daemon);
 }
 
-/// The default number of places for flows.
 const PLACES: f64 = 8_192.0;
 
 fn many_flows() {

@@ -47,7 +47,6 @@ impl Place {
             let tun = Tun::create(&TunConfig {
                 name: "rpt".to_owned(),
                 address: far,
-                // The addresses of all test networks.
                 route: (Ipv6Addr::new(0xfd72, 0x7461, 0, 0, 0, 0, 0, 0), 32),
                 mtu: 1_280,
             })

@@ -48,7 +48,6 @@ impl Firewall {
         }
     }
 
-    /// Returns the rules, without counters.
     fn shown(self) -> String {
         let (program, args) = match self {
             Firewall::Ip6tables(program) => (format!("{program}-save"), &[][..]),

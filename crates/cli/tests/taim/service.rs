@@ -19,7 +19,6 @@ struct Service {
 }
 
 impl Service {
-    /// Starts the program with a configuration file of this text.
     fn start(n: u16, text: &str, args: &[&str]) -> Service {
         let folder = Folder::new(&format!("taim-{n}"));
         let config = folder.write("taim.toml", text);

@@ -79,7 +79,6 @@ fn with_waiting(queue: &str, network: &Network) -> (Daemon, std::thread::JoinHan
     (daemon, flows)
 }
 
-/// Checks that all flows end soon after `what`.
 fn end_soon(what: &str, flows: std::thread::JoinHandle<usize>, count: usize, patience: Duration) {
     let since = Instant::now();
     assert_eq!(flows.join().expect("no flow breaks"), count);

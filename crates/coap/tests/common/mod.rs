@@ -90,7 +90,6 @@ impl Pair {
         }
     }
 
-    /// Returns the client's only event.
     pub fn event(&mut self) -> Event {
         let event = self.client.poll_event().expect("an event");
         assert_eq!(self.client.poll_event(), None);

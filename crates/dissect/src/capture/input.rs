@@ -32,7 +32,6 @@ impl Input {
         }))
     }
 
-    /// Reads as much of `bytes` as the input has.
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {

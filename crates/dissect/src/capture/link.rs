@@ -63,9 +63,7 @@ pub struct Received {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Captured<'a> {
     pub mpdu: &'a [u8],
-    /// Bytes after the payload.
     pub trailer: Trailer,
-    /// Bytes that were not captured.
     pub missing: usize,
     pub received: Received,
 }
@@ -105,12 +103,10 @@ pub enum Content<'a> {
         bytes: &'a [u8],
         src: Address,
         dst: Address,
-        /// Bytes that were not captured.
         missing: usize,
     },
     Packet {
         bytes: &'a [u8],
-        /// Bytes that were not captured.
         missing: usize,
     },
     ZepAck(u32),

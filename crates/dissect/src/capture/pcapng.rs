@@ -93,7 +93,6 @@ impl Reader {
         }
     }
 
-    /// Reads a section header after its type and length.
     fn section(&mut self, len: [u8; 4]) -> Result<(), Failure> {
         self.is_big = match self.input.array()? {
             [0x1a, 0x2b, 0x3c, 0x4d] => true,

@@ -30,18 +30,15 @@ pub struct Mesh {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
-    /// A whole datagram, compressed or not.
     Whole(&'a [u8]),
     /// The first fragment (RFC 4944 §5.3).
     First {
         tag: u16,
-        /// The uncompressed datagram's size.
         size: u16,
         rest: &'a [u8],
     },
     Next {
         tag: u16,
-        /// The uncompressed datagram's size.
         size: u16,
         offset: u16,
         rest: &'a [u8],
@@ -51,7 +48,6 @@ pub enum Body<'a> {
     /// An acknowledgment of recoverable fragments (RFC 8931 §5.2).
     RecoverableAck(recoverable::Ack),
     Foreign(&'a [u8]),
-    /// A dispatch that is not known.
     Unknown(u8),
     Malformed(String),
 }

@@ -7,7 +7,6 @@ use crate::layer::Layer;
 
 const CUT: &str = "truncated";
 
-/// Returns the next-header number of an encoding byte.
 pub(super) fn number(encoding: u8) -> Result<u8, String> {
     Ok(match encoding {
         0xf0..=0xf7 => next_header::UDP,

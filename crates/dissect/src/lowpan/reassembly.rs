@@ -28,7 +28,6 @@ pub enum Complete {
     /// The uncompressed form: the bytes of the first fragment, and those after the `size_at_hand`
     /// uncompressed bytes that the first fragment represents.
     Expanded {
-        /// The first fragment, compressed or not.
         first: Vec<u8>,
         /// The whole datagram; the place of the first fragment has zeros.
         bytes: Vec<u8>,

@@ -2,7 +2,6 @@
 
 use crate::layer::{Bytes, Layer, hex};
 
-/// Options of a message that are decoded at most.
 const OPTIONS_MAX: usize = 64;
 
 /// Decodes the message in a UDP datagram, if it is CoAP of version 1. The options may be cut off

@@ -14,7 +14,6 @@ pub struct Tcp {
     pub seq: SeqNum,
     /// Acknowledgment number, with the ACK flag.
     pub ack: Option<SeqNum>,
-    /// Control bits.
     pub flags: Flags,
     /// Window as in the header, not scaled.
     pub window: u16,
@@ -28,7 +27,6 @@ pub struct Tcp {
     pub sack: Vec<[u32; 2]>,
     pub may_sack: bool,
     pub header_len: usize,
-    /// Kinds of options that are not decoded.
     pub others: Vec<u8>,
     pub has_bad_option: bool,
     raw_ack: SeqNum,

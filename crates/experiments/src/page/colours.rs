@@ -39,7 +39,6 @@ impl Look {
         }
     }
 
-    /// Returns the style sheet's name of the colour.
     pub fn colour(self) -> &'static str {
         match self.hue {
             Hue::Blue => "var(--blue)",
@@ -85,7 +84,6 @@ impl Look {
     }
 }
 
-/// The style of every series of a study.
 #[derive(Debug)]
 pub struct Looks(BTreeMap<String, Look>);
 

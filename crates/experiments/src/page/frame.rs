@@ -102,7 +102,6 @@ impl Legend {
         });
     }
 
-    /// Returns the SVG and the lower end of the chart.
     pub fn end(self) -> (String, f64) {
         (self.svg, self.y + FOOT)
     }

@@ -41,7 +41,6 @@ pub struct Page<'a> {
     pub date: &'a str,
 }
 
-/// Returns the scenes of the cases of `figures`, each once.
 pub fn scenes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<&'a Scene> {
     let mut scenes: Vec<&Scene> = Vec::new();
     for case in figures.into_iter().flat_map(Figure::cases) {

@@ -45,7 +45,6 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
     pictures
 }
 
-/// Positions of nodes and interferers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mesh {
     pub nodes: Vec<Place>,
@@ -58,7 +57,6 @@ pub struct Place {
     pub name: String,
     /// `border`, `router` or `leaf`.
     pub role: String,
-    /// Position in metres.
     pub position_m: (f64, f64),
     /// Index of the next node on the route to the root.
     pub parent: Option<usize>,

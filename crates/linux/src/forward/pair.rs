@@ -58,7 +58,6 @@ enum Stream {
     Open,
     /// The source has ended; the buffer may still hold bytes.
     Ended,
-    /// The end has been forwarded.
     Closed,
 }
 
@@ -84,7 +83,6 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// No bytes could be moved.
     Stalled,
     Moved,
     /// No bytes remain to be moved: the pair is to be finished.

@@ -13,7 +13,6 @@ pub struct ForwardSpec {
     pub node_port: u16,
 }
 
-/// A forward that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a port to forward: write PORT:NODE:PORT, for example 8080:leaf-12:80 (host's \

@@ -10,7 +10,6 @@ use nix::unistd::{
     Gid, Uid, User, geteuid, getgrouplist, getgroups, setfsgid, setfsuid, setgroups,
 };
 
-/// Why a program cannot become a user.
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     #[error(
@@ -29,7 +28,6 @@ pub enum AccountError {
     System(#[from] io::Error),
 }
 
-/// A user with its groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     pub(super) uid: Uid,

@@ -59,7 +59,6 @@ pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns whether this thread has `CAP_NET_ADMIN`.
 pub fn has_net_admin() -> bool {
     has(Capability::CAP_NET_ADMIN)
 }

@@ -51,7 +51,6 @@ impl Sandbox {
         self
     }
 
-    /// Allows to remove files from the folder of `path`.
     #[must_use]
     pub fn with_removal(mut self, path: &Path) -> Self {
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());

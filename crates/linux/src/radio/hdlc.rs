@@ -13,7 +13,6 @@ pub const MAX_FRAME: usize = 2_048;
 /// Decoder that finds frames among the bytes of a line.
 pub type Decoder = Deframer<Fcs16, [u8; MAX_FRAME]>;
 
-/// Returns `frame` encoded for the line.
 pub fn encode(frame: &[u8]) -> Vec<u8> {
     let mut line = Vec::with_capacity(frame.len() + 8);
     let is_special = |byte| SPECIAL.contains(&byte);
@@ -42,7 +41,6 @@ mod tests {
 
     #[test]
     fn frames_are_as_openthread_writes_them() {
-        // A reset command.
         assert_eq!(encode(&[0x80, 1]), [0x7e, 0x80, 0x01, 0x02, 0x92, 0x7e]);
     }
 

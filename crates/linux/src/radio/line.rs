@@ -18,11 +18,7 @@ use crate::privilege::Account;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineSpec {
     /// A serial port, or another terminal.
-    Uart {
-        path: PathBuf,
-        /// Bits a second.
-        baud: u32,
-    },
+    Uart { path: PathBuf, baud: u32 },
     /// A program on a separate pseudo-terminal.
     Process {
         program: PathBuf,

@@ -144,7 +144,6 @@ impl Radio {
         })
     }
 
-    /// Returns whether it is permanently unusable.
     pub fn is_useless(&self) -> bool {
         matches!(&self.kind, Link::Spinel(stick) if stick.rcp.is_useless())
     }
@@ -166,7 +165,6 @@ impl Radio {
         }
     }
 
-    /// Returns the radio's counters as a line for users.
     pub fn summary(&self) -> String {
         match &self.kind {
             Link::Spinel(stick) => {

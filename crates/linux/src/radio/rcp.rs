@@ -65,16 +65,13 @@ pub enum Event {
         /// Signal strength and link quality of the frame.
         info: RxInfo,
     },
-    /// A transmission has ended.
     Done(RadioResult),
     Trouble(String),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RcpCounters {
-    /// Frames given to it.
     pub sent: u64,
-    /// Frames that it has heard.
     pub received: u64,
     pub set_up: u64,
     /// Resets of the radio that the host did not ask for.
@@ -87,7 +84,6 @@ pub struct RcpCounters {
     pub unreported: u64,
     /// Questions and transmissions that it has not answered in time.
     pub unanswered: u64,
-    /// Answers that arrived too late.
     pub late_answers: u64,
     /// Frames of the line that are not messages, and invalid messages.
     pub nonsense: u64,
@@ -126,7 +122,6 @@ const STEPS: [Step; 10] = [
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Phase {
-    /// There is no line to it.
     Gone,
     /// A reset was requested, and its notice has not arrived.
     Beginning {
@@ -173,7 +168,6 @@ pub struct Rcp {
 }
 
 impl Rcp {
-    /// Makes a radio without a line.
     pub fn new(identity: Identity) -> Rcp {
         Rcp {
             identity,
@@ -283,7 +277,6 @@ impl Rcp {
         self.phase == Phase::Ready
     }
 
-    /// Returns whether it can never be set up.
     pub fn is_useless(&self) -> bool {
         self.phase == Phase::Useless
     }
@@ -580,7 +573,6 @@ impl Rcp {
         self.events.push_back(Event::Done(result));
     }
 
-    /// Ends the transmission in progress.
     fn give_up(&mut self) {
         if let Some(transmission) = self.transmission.take() {
             self.events

@@ -18,9 +18,7 @@ pub enum RadioSpec {
     Spinel(LineSpec),
     /// `zep://HOST:PORT?listen=ADDRESS:PORT`.
     Zep {
-        /// Address to which frames are sent.
         remote: SocketAddr,
-        /// Address at which frames arrive.
         listen: SocketAddr,
     },
 }

@@ -38,7 +38,6 @@ pub const ACKED_WITH_PENDING: u16 = 0x0010;
 /// Flag of a received frame: its check sequence was wrong.
 pub const BAD_FCS: u16 = 0x0004;
 
-/// An operation on a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Command {
@@ -145,12 +144,10 @@ impl<'a> Fields<'a> {
         Some(byte)
     }
 
-    /// `b`.
     pub fn bool(&mut self) -> Option<bool> {
         self.u8().map(|byte| byte != 0)
     }
 
-    /// `S`.
     pub fn u16(&mut self) -> Option<u16> {
         Some(u16::from_le_bytes([self.u8()?, self.u8()?]))
     }

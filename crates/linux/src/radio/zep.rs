@@ -13,7 +13,6 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::rcp::{Event, Identity};
 
-/// Bytes before the frame.
 const HEADER_LEN: usize = 32;
 /// A frame follows, with its check sequence.
 const DATA: u8 = 1;
@@ -96,7 +95,6 @@ pub struct ZepCounters {
     pub received: u64,
     /// Datagrams that are not ZEP, or have a contradictory length.
     pub nonsense: u64,
-    /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
     /// Frames for others, or on another channel.
     pub not_for_us: u64,

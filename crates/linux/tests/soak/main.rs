@@ -111,7 +111,6 @@ fn bar(cycles: u64) -> ProgressBar {
     bar
 }
 
-/// Returns the size of this process in memory.
 fn resident_kb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("there is /proc");
     let line = status.lines().find(|line| line.starts_with("VmRSS:"));

@@ -61,7 +61,6 @@ pub fn sends(node: &mut Node, now: Instant, from: Address) -> Vec<(Address, Vec<
     frames
 }
 
-/// Returns the frames, all of which are for `to`.
 pub fn frames(node: &mut Node, now: Instant, from: Address, to: Address) -> Vec<Vec<u8>> {
     let frames = sends(node, now, from);
     assert!(frames.iter().all(|(dst, _)| *dst == to), "{frames:x?}");

@@ -142,7 +142,6 @@ impl FromSecs for Instant {
     }
 }
 
-/// Returns a data frame from `src` to `dst`, with acknowledgement unless broadcast.
 pub fn data(src: Address, dst: Address, dsn: u8, payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Data,

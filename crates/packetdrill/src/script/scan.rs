@@ -75,7 +75,6 @@ impl<'a> Scan<'a> {
             .ok_or_else(|| format!("a number is missing or impossible at `{before}`"))
     }
 
-    /// Reads seconds with a fraction; returns microseconds.
     pub(super) fn seconds(&mut self) -> Result<u64, Unreadable> {
         let bad = format!("a time is missing at `{}`", self.rest);
         let whole = self.digits().unwrap_or("");

@@ -55,7 +55,6 @@ pub(super) const ACK: u8 = 0x10;
 /// The kind of the Fast Open option (RFC 7413 §4.1.1), `FO` in scripts.
 pub(super) const FAST_OPEN: u8 = 34;
 
-/// The ends of the connection, as addresses on the wire.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) local: Addr,

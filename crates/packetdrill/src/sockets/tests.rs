@@ -87,7 +87,6 @@ fn what_is_not_supported_says_so() {
     assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));
 }
 
-/// A connection uses the port to which its socket is bound.
 #[test]
 fn bind_then_connect() {
     let mut sockets = sockets(1);

@@ -285,7 +285,6 @@ impl Tool {
         )
     }
 
-    /// Sends to the peer's address.
     pub fn sendto(&self, fd: i32, len: usize, flags: i32) -> Answer<i32> {
         let (data, addr) = (vec![0u8; len], self.sockaddr(false));
         answer(
@@ -294,7 +293,6 @@ impl Tool {
         )
     }
 
-    /// Sends to the peer's address.
     pub fn sendmsg_to(&self, fd: i32, lens: &[usize], flags: i32) -> Answer<i32> {
         let mut buffers = buffers(lens, 0);
         let mut vectors = vectors(&mut buffers);
@@ -485,7 +483,6 @@ impl Tool {
         assert_eq!(slot!(self, 26, (us => c_uint) -> c_int), 0);
     }
 
-    /// Returns the time in microseconds.
     pub fn time(&self) -> i64 {
         let mut time = libc::timeval {
             tv_sec: 0,

@@ -13,7 +13,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Returns a clock with a random phase.
     pub(super) fn new(rng: &mut Rng) -> Self {
         Clock::with_offset(rng.below_u64(SECOND_US / CLOCK_HZ))
     }

@@ -14,7 +14,6 @@ const DISPATCH: u8 = 0;
 const STROBE: u8 = 0x10;
 /// LPP: the sender listens.
 const PROBE: u8 = 0x01;
-/// LPP: the header of a data frame.
 const DATA: u8 = 0x02;
 
 /// Bytes of LPP's header: dispatch, type, sender and receiver.

@@ -164,7 +164,6 @@ fn k_ms(below: u32, mss: u32) -> u32 {
     cube_root(cube.checked_div(mss.into()).unwrap_or(0))
 }
 
-/// Returns the integer cube root, bit by bit.
 fn cube_root(x: u64) -> u32 {
     let mut root = 0u64;
     for bit in (0..21).rev() {

@@ -26,7 +26,6 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Returns whether `value` is outside the interval.
     pub fn excludes(&self, value: f64) -> bool {
         value < self.low || value > self.high
     }
@@ -34,7 +33,6 @@ impl Interval {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
-    /// Mean of the second sample minus that of the first.
     pub difference: Interval,
     /// Mean of the second sample divided by that of the first; `None` if a resampled mean is not
     /// positive.

@@ -19,7 +19,6 @@ use over_time::Tracks;
 
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Name, such as `goodput`.
     pub name: &'static str,
     /// Omitted parts; empty if the picture is complete.
     pub note: String,

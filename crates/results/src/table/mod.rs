@@ -24,13 +24,9 @@ pub type Row = Vec<Option<Cell>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CellType {
-    /// [`Cell::Whole`].
     Whole,
-    /// [`Cell::Number`].
     Number,
-    /// [`Cell::Truth`].
     Truth,
-    /// [`Cell::Text`].
     Text,
 }
 
@@ -78,7 +74,6 @@ impl Cell {
         }
     }
 
-    /// Returns the number; `None` for other types.
     pub fn number(&self) -> Option<f64> {
         match self {
             Cell::Number(number) => Some(*number),
@@ -87,7 +82,6 @@ impl Cell {
         }
     }
 
-    /// Returns the text; `None` for other types.
     pub fn text(&self) -> Option<&str> {
         match self {
             Cell::Text(text) => Some(text),

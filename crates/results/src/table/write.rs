@@ -181,7 +181,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// Starts a file that will be at `path`.
     pub fn create(path: &Path) -> io::Result<(Part, BufWriter<File>)> {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");

@@ -62,7 +62,6 @@ pub(super) enum Body<'a> {
     BlockQuery {
         counter: u32,
     },
-    /// Block `counter`, and whether it is the last block.
     Block {
         counter: u32,
         bytes: &'a [u8],

@@ -8,9 +8,7 @@ use super::message::{Body, Message};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
-    /// Position of the block in the image, in bytes.
     pub offset: u64,
-    /// Length of the block in bytes.
     pub len: usize,
 }
 

@@ -308,7 +308,6 @@ mod beside_the_original {
     const FIN: Flags = Flags::FIN.with(Flags::ACK);
 
     impl Peer {
-        /// Returns flags, acknowledgments and windows of the answers to `seg`.
         fn answers(&mut self, seg: &Segment<'_>) -> Vec<(Flags, u32, u16)> {
             self.blip
                 .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
@@ -422,7 +421,6 @@ mod beside_the_original {
         assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
         assert_eq!(peer.answers(&segment(Flags::ACK, 101, BASE + 10, &[])), []);
         assert_eq!(peer.control.state, State::LastAck);
-        // Only the FIN is retransmitted.
         assert_eq!(peer.ticks(6), [(FIN, 11, 0)]);
         peer.answers(&segment(Flags::ACK, 101, BASE + 11, &[]));
         assert_eq!(peer.control.state, State::Closed);

@@ -30,7 +30,6 @@ use send::Sender;
 pub struct LinuxConfig {
     /// The maximum segment size that it announces, in bytes.
     pub mss: u16,
-    /// CUBIC; otherwise Reno.
     pub cubic: bool,
     pub initial_window: u16,
     /// Minimum of the margin that the retransmission timeout adds to the mean round trip.

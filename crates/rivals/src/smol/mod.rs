@@ -32,9 +32,7 @@ const TCP_LEN: usize = 20;
 pub struct SmolConfig {
     /// The longest payload of a segment in bytes.
     pub mss: u16,
-    /// Bytes of a connection's send buffer.
     pub send_buffer: usize,
-    /// Bytes of a connection's receive buffer.
     pub receive_buffer: usize,
     /// Reno (RFC 5681), or no congestion control.
     pub reno: bool,
@@ -97,7 +95,6 @@ impl Smol {
         }
     }
 
-    /// Returns the bytes of the connections' memory.
     pub fn bytes(&self) -> usize {
         let each = self.config.send_buffer + self.config.receive_buffer + size_of::<Socket<'_>>();
         self.places.len() * (each + size_of::<Place>())

@@ -97,7 +97,6 @@ impl Place {
         self.was = state;
     }
 
-    /// Counts a received segment of this connection.
     pub fn on_arrived(&mut self, has_data: bool) {
         let stats = &mut self.stats;
         stats.segments_received = stats.segments_received.wrapping_add(1);

@@ -9,7 +9,6 @@
 
 use redpoll_base::Addr;
 
-/// Packets that are remembered (FWCACHE_SIZE).
 const SIZE: usize = 30;
 
 /// Source, destination and number of a packet.
@@ -19,7 +18,6 @@ type Known = (Addr, Addr, u32);
 pub struct Forwarded {
     known: [Known; SIZE],
     len: usize,
-    /// Packets that were dropped.
     pub dropped: u32,
 }
 

@@ -128,7 +128,6 @@ pub struct Control {
     waited: u8,
     /// Whether the application accepts no more data (UIP_STOPPED): the window is closed.
     stopped: bool,
-    /// The next byte that is expected.
     rcv_nxt: SeqNum,
     /// Sequence number after the last acknowledged byte.
     snd_nxt: SeqNum,

@@ -384,14 +384,12 @@ mod beside_the_originals {
                 answers_syn,
                 ..UipConfig::default()
             };
-            // SYN-SENT.
             let mut peer = Peer::connecting(config.clone());
             let said = peer.outs();
             assert_eq!(said, []);
             let said = peer.headers(&segment(syn, 700, SeqNum(0), &[]));
             let flags = if answers_syn { syn } else { Flags::ACK };
             assert_eq!(said, [(flags, 0, 48)]);
-            // SYN-RECEIVED: whichever SYN it is.
             let mut uip = Uip::new(config, Rng::new(1));
             let first = segment(syn, 99, SeqNum(0), &[]);
             let control = uip.accept(Instant::ZERO, &first).unwrap();
@@ -411,7 +409,6 @@ mod beside_the_originals {
             let said = peer.headers(&segment(both, 700, SeqNum(0), &[]));
             let flags = if answers_syn { both } else { Flags::ACK };
             assert_eq!(said, [(flags, 100, 48)]);
-            // ESTABLISHED.
             let mut peer = Peer::accepted();
             let said = peer.headers(&segment(syn, 99, SeqNum(0), &[]));
             assert_eq!(said, [(Flags::ACK, 100, 48)]);

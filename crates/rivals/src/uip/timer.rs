@@ -5,7 +5,6 @@ use redpoll_base::{Duration, Instant, Rng};
 /// UIP_RTO: the timeout before there is a sample, and the value that is doubled, in ticks.
 const RTO: u8 = 3;
 
-/// Method of the retransmission timer.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Timing {
     /// uIP's own rule: ticks of half a second. The first timeout is an estimate after Jacobson in 8
@@ -38,7 +37,6 @@ pub struct Weak {
     pub limits: [(u16, u8); 4],
     /// A timer is set to its value times a random factor between these two, in 256ths.
     pub dither: (u16, u16),
-    /// The minimum timeout in ticks.
     pub min: u16,
     /// The longest in ticks, dithering not counted.
     pub max: u16,
@@ -59,10 +57,8 @@ impl Default for Weak {
     }
 }
 
-/// The parameters of [`Timing::Standard`].
 #[derive(Clone, PartialEq, Debug)]
 pub struct Standard {
-    /// Before there is a sample.
     pub initial: Duration,
     pub min: Duration,
     pub max: Duration,

@@ -65,7 +65,6 @@ impl Air {
         may
     }
 
-    /// Adds an interferer. Returns its number.
     pub fn add_interferer<E: From<Event>>(
         &mut self,
         now: Instant,

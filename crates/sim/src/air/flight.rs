@@ -15,7 +15,6 @@ pub struct Label {
     pub pan_id: Option<u16>,
     pub dst: Address,
     pub dsn: u8,
-    /// Whether the sender waits for an acknowledgment.
     pub wants_ack: bool,
     pub is_data_request: bool,
     /// Frame pending bit of an acknowledgment.

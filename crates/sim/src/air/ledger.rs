@@ -37,7 +37,6 @@ impl std::fmt::Display for Outcome {
 }
 
 impl Outcome {
-    /// All outcomes, in the order of their numbers.
     pub const ALL: [Outcome; 12] = [
         Outcome::Delivered,
         Outcome::Collision,
@@ -75,13 +74,11 @@ impl Outcome {
     }
 }
 
-/// Class of a frame; each class is counted separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FrameClass {
     Unicast,
     /// A frame for all nodes; each node within reception range is an addressee.
     Broadcast,
-    /// A link acknowledgment.
     Ack,
 }
 

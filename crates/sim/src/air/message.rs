@@ -71,7 +71,6 @@ impl MessageType {
         }
     }
 
-    /// Returns the name in texts for people.
     pub const fn title(self) -> &'static str {
         match self {
             MessageType::DioMulticast => "DIO, multicast",

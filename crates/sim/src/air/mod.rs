@@ -65,7 +65,6 @@ pub enum Event {
     Switch {
         node: u32,
     },
-    /// An interferer begins or ends a burst.
     Burst {
         interferer: u32,
     },
@@ -209,7 +208,6 @@ impl Air {
         }
     }
 
-    /// Sets the addresses of `node`.
     pub fn set_identity(&mut self, node: usize, identity: Identity) {
         self.stations[node].identity = identity;
     }
@@ -315,7 +313,6 @@ impl Air {
         times
     }
 
-    /// Returns the frame ledger for tests that falsify it.
     #[cfg(test)]
     pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
@@ -355,7 +352,6 @@ impl Air {
         links.of(node).iter().filter_map(neighbour).collect()
     }
 
-    /// Returns the bytes of the radio of `node` and its links.
     pub fn memory_bytes(&self, node: usize) -> usize {
         size_of::<Station>() + self.medium.memory_bytes(node)
     }
@@ -385,7 +381,6 @@ impl Air {
         self.sent
     }
 
-    /// Returns the recording for a viewer, if there is one.
     pub fn tape(&self) -> Option<&Tape> {
         self.tape.as_deref()
     }
@@ -403,7 +398,6 @@ impl Air {
         }
     }
 
-    /// Returns a digest of every transmission and its outcomes.
     pub fn digest(&self) -> u64 {
         self.digest.value()
     }

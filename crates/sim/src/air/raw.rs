@@ -17,12 +17,10 @@ use crate::medium::Reception;
 use crate::radio::{Acking, Received, State, Work};
 
 impl Air {
-    /// Makes the radio of `node` a raw one from now on.
     pub fn make_raw(&mut self, node: usize) {
         self.stations[node].is_raw = true;
     }
 
-    /// Returns whether the radio of `node` is a raw one.
     pub fn is_raw(&self, node: usize) -> bool {
         self.stations[node].is_raw
     }

@@ -14,7 +14,6 @@ pub struct Tape {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Changes {
     pub until: Instant,
-    /// Frames that began, in order.
     pub frames: Vec<Frame>,
     /// Outcomes of frames, including earlier ones.
     pub fates: Vec<Fate>,
@@ -26,7 +25,6 @@ pub struct Changes {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frame {
-    /// Number of the frame in the run.
     pub id: u64,
     /// Beginning of its first bit.
     pub start: Instant,

@@ -195,7 +195,6 @@ impl Bench {
         self.now = until;
     }
 
-    /// Runs until no event is left.
     fn settle(&mut self) {
         while let Some(at) = self.queue.next_at() {
             self.run_until(at);
@@ -369,7 +368,6 @@ fn a_filter_keeps_back_what_is_for_others() {
     assert_eq!(bench.overheard, [0, 1, 0], "destroyed");
 }
 
-/// Checks that the random retry delay separates hidden terminals, so both succeed.
 #[test]
 fn retries_with_a_random_delay_resolve_hidden_terminals() {
     let mut bench = Bench::line(3, Model::At86rf233, 3, &[]);

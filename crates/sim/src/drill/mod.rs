@@ -33,7 +33,6 @@ use scene::{Mesh, Scene};
 /// Share of its goodput that an honest flow must keep.
 pub const KEEPS: f64 = 0.8;
 
-/// Selection of attacks, and their duration.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Names of the attacks to run; empty for all.

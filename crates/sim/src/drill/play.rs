@@ -110,7 +110,6 @@ pub(super) fn play(
     course
 }
 
-/// Packets of an attacker, and their air time.
 #[derive(Clone, Copy, Default, Debug)]
 struct Air {
     packets: u64,
@@ -147,7 +146,6 @@ fn delivered(world: &World) -> u64 {
     honest.map(|flow| flow.delivered_bytes).sum()
 }
 
-/// Runs the attack until `end`.
 fn run_attack(
     world: &mut World,
     scene: &Scene,

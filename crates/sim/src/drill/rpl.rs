@@ -185,7 +185,6 @@ impl Forger<'_> {
         self.claim.packet(&packet)
     }
 
-    /// Returns an unused global address.
     fn nowhere(&self, rng: &mut Rng) -> Addr {
         let prefix = self.scene.scenario.border.prefix;
         global_address(&prefix, 0x4000 + rng.below(0x3fff) as u16)

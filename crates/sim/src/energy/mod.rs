@@ -12,7 +12,6 @@ use redpoll_base::{Duration, Instant};
 
 use crate::radio::{Currents, State, Station};
 
-/// Parameters of the processor and the battery.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Params {
     pub clock_mhz: f64,
@@ -26,7 +25,6 @@ pub struct Params {
     pub packet_instructions: f64,
     /// Whether instructions take virtual time, which delays the orders to the radio.
     pub takes_time: bool,
-    /// Current of the running processor in mA.
     pub cpu_active_ma: f64,
     /// Current of the processor asleep in mA.
     pub cpu_sleep_ma: f64,
@@ -43,14 +41,12 @@ impl Params {
 /// Energy figures of a node. Times are in seconds, charges in mC (mA · s).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
-    /// Radio asleep.
     pub sleep_s: f64,
     /// Receiver off, oscillator on: on a sleepy node, between the attempts of a frame or while a
     /// frame is moved.
     pub idle_s: f64,
     /// Receiver on without a signal.
     pub listen_s: f64,
-    /// Reception of frames.
     pub receive_s: f64,
     /// Transmission, including the turnarounds before it.
     pub transmit_s: f64,
@@ -58,7 +54,6 @@ pub struct Figures {
     pub off_s: f64,
     /// Transfers of frames between processor and radio, during one of the states above.
     pub spi_s: f64,
-    /// Processor running.
     pub cpu_s: f64,
     pub wake_ups: u64,
     /// Executed instructions, without waits for frames to move.
@@ -68,7 +63,6 @@ pub struct Figures {
     pub radio_charge_mc: f64,
     /// Charge that the processor took.
     pub cpu_charge_mc: f64,
-    /// Sum of both charges.
     pub charge_mc: f64,
     /// Life of the battery at this rate, in days.
     pub battery_days: f64,

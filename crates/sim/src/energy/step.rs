@@ -29,7 +29,6 @@ pub enum Step {
     /// Builds the first frame of a relayed packet.
     RelayedOut,
     RelayedIn,
-    /// Builds a later frame of any packet.
     FragmentOut,
     /// Accepts a frame that completes no packet.
     FragmentIn,
@@ -40,7 +39,6 @@ pub enum Step {
     RefusedIn,
     /// Orders a work of the radio other than the loading of a frame.
     Order,
-    /// Handles the end of a frame's loading.
     Loaded,
     /// Handles a successful transmission, with the acknowledgment if one was requested.
     Sent,
@@ -228,7 +226,6 @@ impl Kind {
     }
 }
 
-/// Position of a frame in a packet.
 struct Part {
     kind: Kind,
     /// Bytes of the whole packet; bytes over the air if it has one frame.

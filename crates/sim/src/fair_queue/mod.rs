@@ -41,7 +41,6 @@ pub struct FairQueueCounters {
     pub released: u64,
     /// Sum of the waiting times of those packets, in microseconds.
     pub waited_us: u64,
-    /// Longest waiting time, in microseconds.
     pub longest_wait_us: u64,
     /// Packets dropped by CoDel, or for lack of room.
     pub dropped: u64,

@@ -15,7 +15,6 @@ pub struct Oscillator {
     drift_ppb: i64,
 }
 
-/// Parts per billion of the whole.
 const BILLION: i64 = 1_000_000_000;
 
 impl Oscillator {
@@ -34,7 +33,6 @@ impl Oscillator {
         Oscillator::new(range_ppm * (2.0 * crate::fault::unit(&mut rng) - 1.0))
     }
 
-    /// Returns the drift in parts per million.
     #[cfg(test)]
     pub fn drift_ppm(&self) -> f64 {
         self.drift_ppb as f64 / 1_000.0

@@ -11,7 +11,6 @@ use std::collections::BinaryHeap;
 
 use redpoll_base::Instant;
 
-/// An event and its position in the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduled<E> {
     pub at: Instant,

@@ -42,7 +42,6 @@ impl Secrets {
         }
     }
 
-    /// Returns a key of 128 bits from the source, or from `seeded`.
     pub(crate) fn key(&mut self, seeded: &mut Rng) -> [u8; 16] {
         let mut key = [0; 16];
         match &mut self.source {

@@ -30,7 +30,6 @@ impl World {
         }
     }
 
-    /// Returns whether changes are recorded.
     pub fn is_live(&self) -> bool {
         self.air().tape().is_some()
     }

@@ -26,7 +26,6 @@ pub struct Sample {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NodeSample {
     pub radio: State,
-    /// Position in metres.
     pub position_m: (f64, f64),
     /// Index of its next hop towards the root.
     pub parent: Option<u32>,
@@ -39,14 +38,12 @@ pub struct NodeSample {
     pub duty_cycle: f64,
     /// Charge of radio and processor, in millicoulombs.
     pub charge_mc: f64,
-    /// Sent frames, including retries.
     pub sent: u32,
     pub retries: u32,
     pub collisions: u32,
 }
 
 impl NodeSample {
-    /// Returns the time of its radio in `state`.
     pub fn spent(&self, state: State) -> Duration {
         self.spent[state as usize]
     }
@@ -61,15 +58,11 @@ pub struct ConnectionSample {
     pub remote: Endpoint,
     /// State by the names of RFC 9293 §3.3.2.
     pub state: String,
-    /// Congestion window in bytes.
     pub cwnd: u32,
     /// Slow start threshold in bytes.
     pub ssthresh: u32,
-    /// Retransmission timeout in milliseconds.
     pub rto_ms: f64,
-    /// Latest round-trip time, in milliseconds.
     pub rtt_ms: f64,
-    /// Number of measured round-trip times.
     pub rtt_samples: u32,
     /// Smoothed round-trip time in milliseconds; `None` before the first measurement.
     pub srtt_ms: Option<f64>,
@@ -81,7 +74,6 @@ pub struct ConnectionSample {
     pub acked: u32,
     /// Payload bytes received in order.
     pub received: u32,
-    /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
     /// The flow that the connection belongs to, by its index in [`Sample::flows`], and its end.
     pub flow: Option<(u32, End)>,

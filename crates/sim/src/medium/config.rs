@@ -89,7 +89,6 @@ pub struct Sinr {
     /// Standard deviation of a direction's deviation from the shadowing of its pair, in dB: one
     /// normal value for each directed link.
     pub asymmetry_sigma_db: f64,
-    /// Standard deviation of the nodes' transmit powers, in dB.
     pub tx_power_sigma_db: f64,
     /// Standard deviation of the nodes' noise floors, in dB.
     pub noise_sigma_db: f64,
@@ -192,7 +191,6 @@ impl LinkSource {
 /// Deviations of one node's radio in the SINR medium.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RadioSpec {
-    /// Power at its antenna, in dBm; `None`: the medium's.
     pub tx_power_dbm: Option<f64>,
     /// Noise in its channel, in dBm; `None`: the medium's.
     pub noise_floor_dbm: Option<f64>,
@@ -201,7 +199,6 @@ pub struct RadioSpec {
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
     pub config: &'a Config,
-    /// Positions of the nodes, in metres.
     pub positions_m: &'a [(f64, f64)],
     pub links: &'a LinkSource,
     /// Deviations of the nodes' radios; empty if there are none.

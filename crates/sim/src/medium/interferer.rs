@@ -12,7 +12,6 @@ use crate::fault::{chance, unit};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interferer {
     pub name: String,
-    /// Position of its antenna, in metres.
     pub position_m: (f64, f64),
     /// Power at its antenna within the channel, in dBm; SINR medium only.
     pub power_dbm: f64,
@@ -144,7 +143,6 @@ impl BurstSequence {
         self.bursts
     }
 
-    /// Returns the time on the air until `now`.
     pub fn on_air(&self, now: Instant) -> Duration {
         match self.is_on {
             true => self.on_air + now.since(self.since),
@@ -237,7 +235,6 @@ mod tests {
         }
     }
 
-    /// Returns the beginnings and ends of bursts until `until`.
     fn bursts(spec: Interferer, seed: u64, until: Instant) -> Vec<(Instant, Instant)> {
         let mut course = BurstSequence::new(spec, Rng::new(seed));
         let mut bursts = Vec::new();

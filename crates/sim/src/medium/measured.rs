@@ -113,7 +113,6 @@ fn enter(link: &mut Link, record: &Record, config: &Config) {
     (link.receives, link.senses, link.disturbs) = (is_up, is_up, is_up);
 }
 
-/// Updates links from their measurements.
 #[derive(Clone, Debug)]
 pub struct Replay {
     measured: Arc<Measured>,

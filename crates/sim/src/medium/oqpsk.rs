@@ -21,7 +21,6 @@ const CERTAIN: f64 = 6.4;
 const STEPS_PER_DB: f64 = 32.0;
 const ENTRIES: usize = ((HIGHEST_DB - LOWEST_DB) * STEPS_PER_DB) as usize + 1;
 
-/// Returns the bit error rate at the power ratio `sinr`.
 pub fn bit_error_rate(sinr: f64) -> f64 {
     let mut binomial = 16.0;
     let mut sum = 0.0;

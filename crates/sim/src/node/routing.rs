@@ -23,7 +23,6 @@ const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES
 /// of a node without RPL. A test of `redpoll-stack` measures them.
 const RPL_STATE_BYTES: usize = 984;
 
-/// Maximum number of RPL targets of a router, unless the scenario sets it.
 const TARGETS_MAX: usize = 1_000;
 
 /// Returns the most targets of node `index` in a DODAG with this root; `None` with fixed routes.

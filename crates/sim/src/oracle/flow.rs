@@ -25,9 +25,7 @@ pub(super) struct Flow {
     name: String,
     from: String,
     to: String,
-    /// Bytes sent that have not arrived.
     on_the_way: VecDeque<u8>,
-    /// Bytes that arrived and were compared.
     matched: u64,
     /// Bytes that the application gave to the present connection.
     given: u64,
@@ -49,13 +47,11 @@ pub(super) struct Flow {
     rtt: Percentiles,
 }
 
-/// The figures of a flow, as reports give them.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowFigures {
     pub name: String,
     pub from: String,
     pub to: String,
-    /// Payload bytes that arrived.
     pub delivered_bytes: u64,
     /// Goodput between the arrivals of the first and the last byte, in 1000 bit/s.
     pub goodput_kbps: f64,
@@ -69,7 +65,6 @@ pub struct FlowFigures {
     /// Share of the sent segments that did not arrive after all link retries, without those in
     /// transit.
     pub segment_loss: f64,
-    /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
     pub rtt_ms: RttMs,
@@ -81,23 +76,18 @@ pub struct FlowFigures {
     pub image: Option<ImageFigures>,
 }
 
-/// Counters of a flow since the beginning of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlowSample {
     /// Payload bytes that have arrived.
     pub delivered: u64,
     /// Segments with payload, datagrams or messages sent, retransmissions included.
     pub sent: u64,
-    /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
 }
 
-/// Retransmitted segments by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Retransmissions {
-    /// After a timeout.
     pub rto: u64,
-    /// By fast retransmit and fast recovery.
     pub fast: u64,
     /// After the link had reported the segment lost.
     pub link_lost: u64,
@@ -113,7 +103,6 @@ pub struct Retransmissions {
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct RttMs {
     pub p50: Option<f64>,
-    /// The 95th percentile.
     pub p95: Option<f64>,
 }
 

@@ -269,7 +269,6 @@ impl Oracle {
         }
     }
 
-    /// Records another violation.
     pub fn violated(&mut self, what: String) {
         self.violation_count += 1;
         if self.violations.len() < KEPT {

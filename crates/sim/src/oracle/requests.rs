@@ -41,7 +41,6 @@ impl Requests {
         self.failed += 1;
     }
 
-    /// Returns the figures, or `None` without requests.
     pub(super) fn figures(&self) -> Option<RequestFigures> {
         let latency_ms = LatencyMs::of(&self.latency, self.longest);
         (self.made > 0).then_some(RequestFigures {

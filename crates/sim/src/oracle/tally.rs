@@ -6,9 +6,7 @@ use redpoll_tcp::Stats;
 pub(super) struct Tally {
     /// Number of the present connection. Statistics of earlier ones are ignored.
     serial: u32,
-    /// Sums of earlier connections.
     past: Sums,
-    /// Sums of the present connection.
     now: Sums,
     rtt_samples: u32,
     /// Payload of the present connection that was handed to the link at least once, in bytes. This
@@ -158,7 +156,6 @@ impl Sums {
         self.segments_sent + self.segments_received
     }
 
-    /// Returns the number of retransmitted segments.
     fn again(&self) -> u64 {
         self.rto + self.fast + self.link_lost + self.path_mtu + self.tail + self.probe
     }

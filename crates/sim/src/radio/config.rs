@@ -38,7 +38,6 @@ impl Config {
         }
     }
 
-    /// Returns the SPI time of one byte in nanoseconds.
     pub(crate) fn spi_ns_per_byte(&self) -> u64 {
         let us = self.spi_us_per_byte.unwrap_or(self.model.spi_us_per_byte());
         libm::round(us * 1_000.0).max(0.0) as u64

@@ -14,7 +14,6 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Returns whether `address` is this radio's own.
     pub fn owns(&self, address: Address) -> bool {
         match address {
             Address::Absent => false,
@@ -23,7 +22,6 @@ impl Identity {
         }
     }
 
-    /// Returns whether `pan_id` is this radio's PAN or the broadcast PAN.
     pub fn is_in(&self, pan_id: Option<u16>) -> bool {
         pan_id.is_none_or(|pan| pan == self.pan_id || pan == 0xffff)
     }
@@ -39,11 +37,9 @@ pub enum State {
     /// Receiver on without a frame; also while the processor moves a frame and during a clear
     /// channel assessment.
     Listen,
-    /// Receiving a frame.
     Receive,
     /// Between reception and transmission.
     Turnaround,
-    /// Transmitting.
     Transmit,
 }
 
@@ -161,7 +157,6 @@ pub enum Work {
     AwaitAck,
     /// Start of the receiver for a separate assessment.
     Settle,
-    /// Separate channel assessment.
     Assess {
         occupied: bool,
     },
@@ -270,11 +265,8 @@ pub struct Station {
     pub overhears: Overhears,
     pub overheard: Box<FrameBuf>,
     pub rests: RestState,
-    /// Whether the frame to send is also in the radio.
     pub loaded: bool,
-    /// Sequence number of the frame to send.
     pub dsn: u8,
-    /// Whether the frame to send requests an acknowledgment.
     pub wants_ack: bool,
     /// Whether a received frame is moved to the processor.
     pub reading: bool,

@@ -34,7 +34,6 @@ pub struct Report {
     pub set: BTreeMap<String, String>,
     /// The medium, with its ranges or powers and thresholds.
     pub medium: Medium,
-    /// Simulated seconds.
     pub simulated_s: f64,
     /// Real time of the run in seconds.
     pub wall_s: f64,

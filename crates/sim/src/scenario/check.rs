@@ -168,7 +168,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Returns the choice at `path`, or its default.
     pub(crate) fn chosen(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Some(Value::Text(text)) => Some(text),
@@ -258,23 +257,19 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Returns the number at `path`, of a key that has a default.
     pub(crate) fn real(&self, path: &str) -> f64 {
         self.number(path).unwrap_or_default()
     }
 
-    /// Returns the size at `path` in whole bytes.
     pub(crate) fn bytes(&self, path: &str) -> Option<u64> {
         self.number(path).map(|bytes| bytes.round() as u64)
     }
 
-    /// Returns the time at `path` in whole microseconds.
     pub(crate) fn time(&self, path: &str) -> Option<Duration> {
         self.number(path)
             .map(|us| Duration::from_micros(us.round() as u64))
     }
 
-    /// Returns the time at `path`, of a key that has a default.
     pub(crate) fn duration(&self, path: &str) -> Duration {
         self.time(path).unwrap_or_default()
     }
@@ -283,7 +278,6 @@ impl<'f> Values<'f> {
         matches!(self.value(path), Some(Value::Bool(true)))
     }
 
-    /// Returns the address at `path`, of a key that has a default.
     pub(crate) fn address(&self, path: &str) -> Addr {
         match self.value(path) {
             Some(Value::Address(addr)) => addr,

@@ -10,7 +10,6 @@ pub fn grid(columns: usize, rows: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     (0..columns * rows).map(place).collect()
 }
 
-/// Returns the positions of `nodes` nodes on a line, `spacing_m` metres apart.
 pub fn line(nodes: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     (0..nodes)
         .map(|index| (index as f64 * spacing_m, 0.0))

@@ -20,7 +20,6 @@ impl Routing {
     }
 }
 
-/// RPL's parameters, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RplParams {
     /// Storing or non-storing mode; see [`redpoll_stack::wire::rpl::mode`].
@@ -32,7 +31,6 @@ pub struct RplParams {
     pub dao_ack: bool,
     pub dao_targets: u8,
     pub dtsn_each_dio: bool,
-    /// Mean time between two probes of a link.
     pub probe_interval: Duration,
     /// Time between two DAOs of a node; `None`: half a lifetime.
     pub dao_interval: Option<Duration>,

@@ -23,7 +23,6 @@ pub(crate) struct Key {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Presence {
     Required,
-    /// Default value, as a user would write it.
     Default(&'static str),
     /// No value; the text describes the effect.
     Optional(&'static str),
@@ -91,7 +90,6 @@ pub(crate) enum Value {
 }
 
 impl KeyKind {
-    /// Returns the allowed values, for messages and the documentation.
     pub(crate) fn allowed(&self) -> String {
         match self {
             KeyKind::Name => "a word of letters, digits, - and _".to_owned(),

@@ -61,7 +61,6 @@ pub struct Notes {
 pub struct PcapngFile<F: Truncate = File> {
     file: F,
     path: String,
-    /// Whole blocks that are not yet written.
     blocks: Vec<u8>,
     /// Number of bytes in the file, which consists of whole blocks.
     written: u64,
@@ -93,7 +92,6 @@ impl Truncate for io::Stdout {
 }
 
 impl PcapngFile {
-    /// Creates the file at `path`, or replaces it.
     pub fn create(path: &Path, notes: &Notes) -> Result<Self, TraceError> {
         let name = path.display().to_string();
         match File::create(path) {

@@ -137,7 +137,6 @@ pub(super) struct Sink {
 struct Upload {
     conn: ConnId,
     pair: Pair,
-    /// Initial sequence number of the sender.
     irs: Option<SeqNum>,
     heard: Instant,
 }

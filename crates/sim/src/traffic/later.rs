@@ -14,7 +14,6 @@ pub(super) struct Later {
 }
 
 impl Later {
-    /// Returns `app`, started after `delay`.
     pub(super) fn wrap(app: Box<dyn App>, delay: Duration) -> Box<dyn App> {
         if delay.is_zero() {
             return app;

@@ -125,7 +125,6 @@ impl Maker<'_> {
         self.secrets.stream(seeded)
     }
 
-    /// Returns the delay of an app after the beginning of the run.
     fn delay(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Duration {
         let span_us = spec.start_spread.as_micros();
         if span_us == 0 {

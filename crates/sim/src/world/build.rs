@@ -27,7 +27,6 @@ use crate::traffic;
 /// Time after which a restarting node checks again whether its radio is idle.
 const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
-/// Error of [`World::with`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BuildError {
     /// A fault names a node that does not exist.
@@ -46,7 +45,6 @@ pub enum BuildError {
     /// A node's congestion control was not added to the run.
     #[error("nodes.{node}.congestion: no congestion control named {name} was added to this run")]
     Congestion { node: String, name: String },
-    /// The scenario has no node to simulate.
     #[error("the scenario has no nodes")]
     Empty,
 }
@@ -94,7 +92,6 @@ impl Default for WorldOptions<'_> {
     }
 }
 
-/// A scenario that becomes a world.
 struct Builder<'a> {
     scenario: Arc<Scenario>,
     options: WorldOptions<'a>,

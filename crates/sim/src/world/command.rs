@@ -19,7 +19,6 @@ pub enum Command {
         node: u32,
         /// New position in metres.
         x_m: f64,
-        /// New position in metres.
         y_m: f64,
     },
     /// Drops a share of the frames between two nodes, in one direction.
@@ -34,7 +33,6 @@ pub enum Command {
     Interfere {
         /// Position in metres.
         x_m: f64,
-        /// Position in metres.
         y_m: f64,
         /// Range of its interference in metres; approximate with path loss.
         range_m: f64,
@@ -48,12 +46,10 @@ pub enum Command {
     Transfer {
         from: u32,
         to: u32,
-        /// Number of bytes, at least 1.
         bytes: u64,
     },
 }
 
-/// Reason why a command is refused.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Refusal {
     #[error("there is no node number {0}")]
@@ -77,7 +73,6 @@ pub enum Refusal {
     /// The share of time is not between 0.01 and 0.99.
     #[error("got {0} as a share of the time; allowed: 0.01 to 0.99")]
     Busy(f64),
-    /// The position or range is not allowed.
     #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,
     /// The transfer has no bytes or too many bytes, or both its ends are the same node.

@@ -95,7 +95,6 @@ pub struct World {
 struct Plan {
     root: usize,
     hops: Vec<Option<usize>>,
-    /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
     by_link: BTreeMap<Address, usize>,
 }
@@ -187,7 +186,6 @@ impl World {
         self.crossing.tap_host();
     }
 
-    /// Returns the next packet for the host.
     pub fn host_output(&mut self) -> Option<Vec<u8>> {
         self.crossing.host_output()
     }

@@ -32,11 +32,9 @@ const LQI: u8 = 43;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Off from this time.
     Disabled(Instant),
     /// Ramped up without receiving.
     RxIdle,
-    /// Receiving from this time.
     Rx(Instant),
     /// Assessing, turning around or transmitting.
     Sends,

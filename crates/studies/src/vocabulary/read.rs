@@ -75,7 +75,6 @@ pub fn radio_duty_cycle(run: &Run, nodes: &str) -> Reading {
     Ok(100.0 * run.node(nodes, "/radio_duty_cycle")?)
 }
 
-/// Returns the radio-on seconds of the nodes with this prefix.
 pub fn on_time(run: &Run, nodes: &str) -> Reading {
     Ok(run.node(nodes, "/radio_duty_cycle")? * run.number("/simulated_s")?)
 }
@@ -102,7 +101,6 @@ pub fn reliability(run: &Run) -> Reading {
     reliability_of(run, "readings")
 }
 
-/// Reads [`RELIABILITY`] of the sensors whose flows' names begin with `flow`.
 pub fn reliability_of(run: &Run, flow: &str) -> Reading {
     let sum = |what: &str| run.flow_sum(flow, &format!("/readings/{what}"));
     let (delivered, lost) = (sum("delivered")?, sum("lost")?);

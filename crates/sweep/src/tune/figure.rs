@@ -13,7 +13,6 @@ enum Quantity {
     Charge,
     Lifetime,
     DutyCycle,
-    /// The field of `latency_ms`.
     Latency(&'static str),
     Transfer,
     Reliability,

@@ -19,7 +19,6 @@ pub struct Runs<'a> {
 pub type Conduct<'a, E> = dyn FnMut(&str, &[Job]) -> Result<(), E> + 'a;
 
 pub struct Tuned {
-    /// The result of the search.
     pub found: Found,
     pub verdicts: Verdicts,
     /// Number of runs in which the oracle found a violation.
@@ -27,7 +26,6 @@ pub struct Tuned {
 }
 
 impl<'a> Runs<'a> {
-    /// Returns the runs of `goal`, stored in `kept`.
     pub fn new(goal: &'a Goal, kept: &'a Results) -> Runs<'a> {
         Runs {
             goal,

@@ -10,7 +10,6 @@
 use super::space::{Point, Space};
 use super::standing::{Aims, Sample, Standing, Trust};
 
-/// The number of runs to spend.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     /// Greatest number of points of the first look.
@@ -27,7 +26,6 @@ const LEFT: usize = 3;
 
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// Name.
     pub name: String,
     pub points: usize,
     /// Seeds of each point, including those of earlier stages.

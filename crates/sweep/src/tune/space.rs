@@ -59,7 +59,6 @@ impl Values {
         }
     }
 
-    /// Returns the coordinate of the stratum with index `at` of `count`.
     fn of_stratum(&self, at: usize, count: usize) -> f64 {
         match self {
             Values::List(list) => (at * list.len() / count) as f64,
@@ -109,7 +108,6 @@ impl Space {
         Point { at, values }
     }
 
-    /// Returns the number of all combinations in the first look.
     pub fn combinations(&self) -> usize {
         let levels = self.parameters.iter().map(|it| it.values.levels());
         levels.fold(1, usize::saturating_mul)
@@ -201,7 +199,6 @@ impl Space {
         found
     }
 
-    /// Returns all neighbours of a point, along each parameter by its part of a step.
     pub fn neighbours(&self, point: &Point, parts: &[f64]) -> Vec<(usize, Side, Point)> {
         let along = parts.iter().enumerate();
         let sides = along

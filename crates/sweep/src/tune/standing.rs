@@ -106,7 +106,6 @@ fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     }
 }
 
-/// Whether a limit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// The whole interval is within the limit.
@@ -118,7 +117,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Judges the values of a figure in `runs` runs.
     pub fn of(figure: &Figure, limit: f64, values: &[f64], runs: usize) -> Verdict {
         let is_within = |value: f64| {
             if figure.more_is_better() {

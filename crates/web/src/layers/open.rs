@@ -37,7 +37,6 @@ pub enum Lowpan {
         size: u16,
         /// Position of the fragment in the datagram, in bytes.
         offset: u16,
-        /// Length in bytes.
         len: usize,
     },
     /// A recoverable fragment (RFC 8931 §5.1).

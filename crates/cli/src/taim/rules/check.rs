@@ -147,7 +147,6 @@ fn find(place: &Place, system: &System, queues: &str) -> Result<Vec<Finding>, Fa
     Ok(findings)
 }
 
-/// Returns the dangers of a rule for the queue.
 fn dangers(
     firewall: Firewall,
     chain: &Chain,
@@ -205,7 +204,6 @@ fn dangers(
     findings
 }
 
-/// Returns whether the kernel's list has this queue, which exists while a program reads it.
 fn has_reader(queues: &str, queue: u16) -> bool {
     let numbers = queues.lines().filter_map(|line| {
         let first = line.split_whitespace().next()?;

@@ -3,7 +3,6 @@
 use super::COMMENT;
 use super::model::{Chain, Effect, Firewall, Queue, Rule, Ruleset};
 
-/// Reads the output of `ip6tables-save`.
 pub(super) fn parse(firewall: Firewall, text: &str) -> Ruleset {
     let mut chains: Vec<Chain> = Vec::new();
     let mut table = "";
@@ -116,7 +115,6 @@ fn rule(line: &str, words: &[String]) -> Rule {
     }
 }
 
-/// Returns the rules that `install` adds for an interface.
 pub(super) fn rules(interface: &str, queue: u16) -> [String; 2] {
     ["-i", "-o"].map(|way| {
         format!(
@@ -131,7 +129,6 @@ pub(super) fn script(lines: &[String]) -> String {
     format!("*mangle\n{}\nCOMMIT\n", lines.join("\n"))
 }
 
-/// Returns the line that removes a rule.
 pub(super) fn removal(rule: &Rule) -> String {
     rule.text.replacen("-A ", "-D ", 1)
 }

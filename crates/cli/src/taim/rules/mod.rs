@@ -31,7 +31,6 @@ use crate::output::{fail, print};
 use crate::{FAILED, USAGE};
 use model::Firewall;
 
-/// Comment of each rule that `install` adds.
 const COMMENT: &str = "redpoll-taim";
 
 /// The commands below `redpoll taim`.

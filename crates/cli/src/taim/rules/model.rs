@@ -22,7 +22,6 @@ impl Firewall {
     }
 }
 
-/// The chains of one firewall.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Ruleset {
     pub(super) firewall: Firewall,
@@ -49,7 +48,6 @@ pub(super) struct Rule {
     /// Interfaces of the rule; `None` if it matches each interface, or more than one.
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
-    /// Protocol, if the rule names one.
     pub(super) protocol: Option<String>,
     /// Whether `redpoll taim install` made it.
     pub(super) is_ours: bool,
@@ -66,7 +64,6 @@ pub(super) enum Effect {
     Queue(Queue),
 }
 
-/// Queues to which a rule sends packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Queue {
     pub(super) first: u16,
@@ -81,7 +78,6 @@ impl Queue {
 }
 
 impl Rule {
-    /// Returns whether a packet may match both rules.
     fn overlaps(&self, other: &Rule) -> bool {
         let may = |a: &Option<String>, b: &Option<String>| match (a, b) {
             (Some(a), Some(b)) => a == b,

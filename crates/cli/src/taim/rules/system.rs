@@ -9,7 +9,6 @@ use super::nft;
 use crate::failure::Failure;
 use crate::{FAILED, USAGE};
 
-/// The rules of all firewall programs of this system.
 pub(super) struct System {
     pub(super) rulesets: Vec<Ruleset>,
     /// Whether the tables of iptables exist in nftables.
@@ -107,7 +106,6 @@ impl System {
         Err((FAILED, line.to_owned()))
     }
 
-    /// Returns whether ip6tables could make the rules.
     pub(super) fn has_ip6tables(&self) -> bool {
         self.ruleset(Firewall::Ip6tables).is_some()
     }

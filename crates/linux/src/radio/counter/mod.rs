@@ -42,7 +42,6 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// Returns a keeper that writes with `store`.
     pub fn new(store: Store) -> Keeper {
         Keeper {
             store,

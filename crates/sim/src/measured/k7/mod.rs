@@ -36,10 +36,8 @@ const COLUMNS: [&str; 7] = [
 const HEADER: &str =
     "one line of JSON with \"node_count\", a whole number, and \"channels\", a list of them";
 
-/// Content of a file for one channel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct K7 {
-    /// Names of the nodes of all channels, as in the file.
     pub nodes: Vec<String>,
     /// Directed links with received frames, in order of sender and receiver.
     pub links: Vec<K7Link>,

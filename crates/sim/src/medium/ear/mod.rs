@@ -16,7 +16,6 @@ pub type TxId = u32;
 /// Result of a reception, or the reason why there was none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reception {
-    /// Every bit is correct.
     Intact,
     /// Other transmissions disturbed it.
     Collision,
@@ -31,11 +30,9 @@ pub enum Reception {
 /// Effect of a transmission's start at a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// The receiver starts to receive the frame.
     Followed,
     /// The receiver starts to receive the frame and abandons the named one.
     Captured(TxId),
-    /// The receiver was not ready to receive.
     NotReady,
     /// The frame is lost here for this reason.
     Lost(Reception),

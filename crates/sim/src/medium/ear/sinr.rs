@@ -36,7 +36,6 @@ impl Followed {
 
 #[derive(Clone, Debug)]
 pub struct SinrEar {
-    /// Transmissions that disturb.
     audible: u16,
     /// First energy over the threshold since [`SinrEar::watch`].
     busy_since: Option<Instant>,
@@ -48,7 +47,6 @@ pub struct SinrEar {
     followed: Option<Followed>,
 }
 
-/// Parameters of all receivers in a SINR medium.
 #[derive(Clone, Debug)]
 pub struct SinrRules {
     capture_ratio: f64,

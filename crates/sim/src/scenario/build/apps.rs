@@ -140,7 +140,6 @@ impl App<'_, '_> {
         port.map_or(usual, |port| port as u16)
     }
 
-    /// Returns the number of bytes in `block`, a text such as "64 B".
     fn block(&self) -> u16 {
         let text = self.values.text(&self.key("block"));
         let number = text.split(' ').next().unwrap_or_default();

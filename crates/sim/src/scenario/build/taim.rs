@@ -8,7 +8,6 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
 use crate::scenario::model::{SpareParams, TaimParams};
 
-/// Returns TAiM's parameters from `border.taim` and the table `taim`.
 pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioError> {
     if !values.flag("border.taim") {
         let problem = "has no meaning without TAiM; allowed: with border.taim = true";

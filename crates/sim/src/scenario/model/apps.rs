@@ -18,9 +18,7 @@ pub struct AppSpec {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
-    /// `redpoll run` and `redpoll up`.
     Always,
-    /// Only `redpoll run`, in virtual time.
     Run,
     /// Only `redpoll up`, in real time with a host.
     Up,
@@ -33,25 +31,16 @@ pub enum When {
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppKind {
     /// Serves a page at `/` and a file at `/file` over HTTP/1.1.
-    HttpServer {
-        /// TCP port to listen on.
-        port: u16,
-        /// Bytes of `/file`.
-        file_bytes: u64,
-    },
+    HttpServer { port: u16, file_bytes: u64 },
     /// Serves a page at `/`, a file at `/file` and a writable resource at `/store` over CoAP.
     CoapServer {
         port: u16,
-        /// Bytes of `/file`.
         file_bytes: u64,
         /// Largest block in bytes, 16 to 1024.
         block: u16,
     },
     /// Returns the bytes of each connection to the sender (RFC 862).
-    Echo {
-        /// TCP port to listen on.
-        port: u16,
-    },
+    Echo { port: u16 },
     /// Connects and sends as fast as TCP allows.
     BulkSender {
         to: Target,
@@ -65,10 +54,7 @@ pub enum AppKind {
         resumes: bool,
     },
     /// Accepts connections and reads as fast as it can.
-    BulkSink {
-        /// TCP port to listen on.
-        port: u16,
-    },
+    BulkSink { port: u16 },
     /// Sends a reading at every interval, one by one or in batches.
     Sensor(SensorSpec),
     /// Requests the same resource from a server periodically.
@@ -162,7 +148,6 @@ pub struct ClientSpec {
 pub enum ClientProtocol {
     /// HTTP/1.1, with a connection for each request.
     Http,
-    /// Confirmable messages of CoAP.
     Coap,
 }
 
@@ -187,12 +172,10 @@ pub struct SensorSpec {
     pub cocoa: CocoaReading,
 }
 
-/// Protocol that carries a sensor's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SensorTransport {
     Udp,
     Tcp,
-    /// Confirmable messages of CoAP.
     Coap,
     /// Confirmable messages of CoAP with CoCoA's timeouts.
     Cocoa,

@@ -82,7 +82,6 @@ pub struct SleepyParams {
     pub poll: PollConfig,
     /// Longest time for which a datagram waits for a sleepy node.
     pub persistence: Duration,
-    /// Maximum number of datagrams that wait for one sleepy node.
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
@@ -110,7 +109,6 @@ pub struct LowpanParams {
     pub join_fragments: bool,
     /// Whether the rest of a datagram is dropped after one frame is lost.
     pub drop_rest: bool,
-    /// Whether every fragment except the last sets the frame pending bit.
     pub fragment_pending: bool,
     /// Whether the last fragment of a sleepy node's segment announces the next segment.
     pub segment_pending: bool,
@@ -131,7 +129,6 @@ pub struct LowpanParams {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryParams {
     pub window: u8,
-    /// OptARQTimeOut.
     pub arq_timeout: Duration,
     pub arq_timeout_min: Option<Duration>,
     pub fragment_retries: u8,

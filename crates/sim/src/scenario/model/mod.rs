@@ -50,7 +50,6 @@ pub struct Scenario {
     pub mac: MacParams,
     pub sleepy: SleepyParams,
     pub energy: energy::Params,
-    /// 6LoWPAN parameters.
     pub lowpan: LowpanParams,
     pub tcp: TcpParams,
     pub routing: Routing,
@@ -62,7 +61,6 @@ pub struct Scenario {
     pub modules: ModuleParams,
     /// Link-layer security, if frames are secured.
     pub security: Option<SecurityParams>,
-    /// Parameters of nodes that run outside the simulator.
     pub external: ExternalParams,
     /// Border router between the mesh and its host.
     pub border: BorderParams,
@@ -146,7 +144,6 @@ impl Scenario {
         })
     }
 
-    /// Returns the index of the node called `name`.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }

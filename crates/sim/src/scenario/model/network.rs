@@ -60,7 +60,6 @@ pub struct CacheParams {
     pub packet_bytes: u16,
 }
 
-/// Parameters of all nodes that run outside the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalParams {
     /// Longest real time for which such a node may leave a request unanswered.

@@ -46,7 +46,6 @@ pub struct NodeSpec {
     pub short: u16,
     /// Extended address, in big-endian order.
     pub eui64: [u8; 8],
-    /// Position in metres.
     pub position_m: (f64, f64),
     pub role: Role,
     /// Whether the node sleeps between its frames; only leaves do.

@@ -8,7 +8,6 @@ use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_tcp::EcnUse;
 
-/// Size of a full segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mss {
     /// Payload that always fits into this number of full frames.
@@ -16,7 +15,6 @@ pub enum Mss {
     Bytes(u16),
 }
 
-/// Transport parameters, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpParams {
     /// Payload of a full segment.
@@ -41,7 +39,6 @@ pub struct TcpParams {
     pub min_rto: Duration,
     /// Upper bound of the RTO (RFC 6298 §2.5).
     pub max_rto: Duration,
-    /// Retransmissions of one segment before the connection fails.
     pub max_retries: u8,
     /// Retransmissions of a SYN before the attempt fails.
     pub syn_retries: u8,

@@ -37,7 +37,6 @@ impl Port {
         }
     }
 
-    /// Opens `port`.
     pub(super) fn open(&mut self, cx: &mut Context<'_>, port: u16) -> Result<(), Error> {
         self.socket = Some(cx.node.udp_bind(port)?);
         Ok(())

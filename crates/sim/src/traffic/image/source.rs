@@ -22,7 +22,6 @@ pub(in crate::traffic) fn source(spec: &ImageSourceSpec, peers: Peers, rng: Rng)
     }
 }
 
-/// Returns at most `len` bytes from `offset` of an image of `whole` bytes.
 pub(super) fn piece(whole: u64, offset: u64, len: usize) -> Vec<u8> {
     let left = usize::try_from(whole.saturating_sub(offset)).unwrap_or(usize::MAX);
     let mut bytes = vec![0; len.min(left)];

@@ -162,7 +162,6 @@ impl App for Sensor {
 /// Time until the next attempt when the node has no room for a datagram.
 const NO_ROOM: Duration = Duration::from_millis(20);
 
-/// First local UDP port of sensors.
 const FIRST_PORT: u16 = 40_000;
 
 /// Opens a socket for `flow` by `bind`, at the first free port from [`FIRST_PORT`] on.

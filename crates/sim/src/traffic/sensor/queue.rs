@@ -92,7 +92,6 @@ impl Queue {
         (0..count).flat_map(|index| self.reading(index)).collect()
     }
 
-    /// Releases the first `count` readings.
     pub(super) fn let_go(&mut self, count: usize) {
         self.waiting.drain(..count.min(self.waiting.len()));
         self.is_due &= !self.waiting.is_empty();

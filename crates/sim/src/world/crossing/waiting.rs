@@ -11,7 +11,6 @@ use std::collections::VecDeque;
 use redpoll_base::Addr;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// Source and destination.
 type Pair = (Addr, Addr);
 
 #[derive(Debug)]

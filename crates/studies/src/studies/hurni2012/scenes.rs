@@ -314,7 +314,6 @@ pub const EARLIER: [Rules; 2] = [
     },
 ];
 
-/// Returns `case` with TSS that does not repeat acknowledgments.
 pub fn tss_quiet(case: Case) -> Case {
     EARLIER[1].of(case).set("cache.acknowledge_again", "false")
 }

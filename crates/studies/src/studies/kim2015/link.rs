@@ -93,7 +93,6 @@ pub fn figure_4b() -> Figure {
     figure
 }
 
-/// Returns the mean of a counter per node and hour.
 fn by_the_hour(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?.len() as f64;
     Ok(run.node_sum("node", pointer)? / nodes / HOURS)

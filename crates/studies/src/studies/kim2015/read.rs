@@ -15,14 +15,12 @@ pub const SEGMENTS: Metric = Metric::new("segments a packet", "");
 
 /// Minutes with traffic in a run.
 const MINUTES: f64 = 30.0;
-/// Prefix of the names of the traffic's flows.
 pub const FLOWS: &str = "readings";
 
 fn delivered(run: &Run) -> Reading {
     run.flow_sum(FLOWS, "/readings/delivered")
 }
 
-/// Reads [`THROUGHPUT`], averaged over the flows.
 pub fn throughput(run: &Run) -> Reading {
     let flows = run.flows(FLOWS)?.len();
     Ok(delivered(run)? / MINUTES / flows as f64)

@@ -24,7 +24,6 @@ fn quotient(one: u32, other: u32) -> Reading {
     Ok(f64::from(one) / f64::from(other))
 }
 
-/// Returns the retransmissions per lost segment.
 fn again(run: &Run, seen: &Seen) -> Reading {
     let lost = run.flow("bulk", "/segment_loss")? * run.flow("bulk", "/segments_sent")?;
     Ok(f64::from(seen.again) / lost)

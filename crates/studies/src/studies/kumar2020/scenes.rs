@@ -225,7 +225,6 @@ pub fn two_segments(case: Case) -> Case {
         .set("tcp.receive_buffer", format!("{} B", 2 * payload))
 }
 
-/// Sets the loss of packets at the border router, in percent.
 pub fn loss(case: Case, percent: u32) -> Case {
     case.set("faults.loss.type", "drop-packets")
         .set("faults.loss.share", format!("{percent} %"))

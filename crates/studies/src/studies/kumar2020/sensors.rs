@@ -291,7 +291,6 @@ fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2])
     })
 }
 
-/// Adds the reliability at the greatest loss.
 fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
     figure
         .difference(

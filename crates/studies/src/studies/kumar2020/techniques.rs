@@ -54,7 +54,6 @@ struct Technique {
 struct Ablation(Figure);
 
 impl Ablation {
-    /// Adds both rows of a technique, without and with it.
     fn both(&mut self, it: &Technique) -> [Handle; 2] {
         let mut row = |series, case| {
             let entry = self.0.point((series, it.name), it.metric, case, it.read);
@@ -63,7 +62,6 @@ impl Ablation {
         [row(OFF, &it.off), row(ON, &it.on)]
     }
 
-    /// Adds the ratio of the value with the technique to that without.
     fn gain(&mut self, what: &'static str, it: &Technique) -> redpoll_experiments::Entry<'_> {
         let [off, on] = self.both(it);
         self.0.ratio(what, on, off)

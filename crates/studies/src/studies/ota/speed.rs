@@ -31,7 +31,6 @@ fn rows(figure: &mut Figure, by: By, base: &Case) -> Rows {
     }
 }
 
-/// Adds the rows of all protocols in the order of [`By::ALL`].
 fn all(figure: &mut Figure, base: &Case) -> Vec<Rows> {
     By::ALL.iter().map(|by| rows(figure, *by, base)).collect()
 }

@@ -237,7 +237,6 @@ pub fn readings_lost(run: &Run) -> Reading {
     Ok(100.0 * (1.0 - mean(&delivery(run, READINGS)?)?))
 }
 
-/// Returns the readings that a node made per second.
 pub fn offered(run: &Run) -> Reading {
     let seconds = run.number("/simulated_s")? - BEGIN_S;
     Ok(run.flow(READINGS, "/readings/made")? / seconds)

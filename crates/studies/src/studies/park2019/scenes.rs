@@ -104,7 +104,6 @@ pub const BYTES: f64 = 19_000.0;
 /// Start of all flows in seconds; the mesh forms in the ten minutes before.
 pub const BEGIN_S: f64 = 600.0;
 pub const FLOWS: &str = "upload";
-/// Name of the flows of datagrams.
 pub const READINGS: &str = "readings";
 
 /// D_init of all runs with TAiM. The paper has no number: its authors chose one by looking at

@@ -37,7 +37,6 @@ impl Course {
         }
     }
 
-    /// Returns the mean time on the air, in milliseconds.
     pub fn air(&self) -> Reading {
         self.mean(self.air_ms)
     }

@@ -82,7 +82,6 @@ pub fn parts(mpdu: &[u8], contexts: &Contexts) -> Option<Parts> {
     Some(parts)
 }
 
-/// Parses the TCP header of a packet from the packet's first bytes.
 fn tcp(packet: &[u8]) -> Option<Tcp> {
     let (ip, rest) = Ipv6Header::parse_partial(packet).ok()?;
     let (upper, at) = skip_extension_headers(ip.next_header, rest).ok()?;
