@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_includes_what_its_target_may_see() {
+    fn an_arrow_includes_the_arrows_of_its_target() {
         for (from, to) in [
             ("tcp", "base"),
             ("border", "tcp"),
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_testkit_and_nothing_else() {
+    fn tests_may_use_only_testkit() {
         assert_eq!(judge(&arrow("tcp", "testkit", true)), None);
         assert!(judge(&arrow("tcp", "testkit", false)).is_some());
         assert!(judge(&arrow("tcp", "mac", true)).is_some());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_cargo_writes() {
+    fn reads_the_output_of_cargo() {
         let metadata = json!({ "packages": [
             {
                 "name": "redpoll-tcp",

@@ -396,14 +396,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_ran_beside_tells_its_skips_at_its_end() {
+    fn skips_of_a_parallel_process_are_found_in_its_last_lines() {
         let told = "skipped early: x\n== boards\nskipped boards: no C\nskipped size: no QEMU\n";
         assert_eq!(skipped_beside(told), ["boards: no C", "size: no QEMU"]);
         assert!(skipped_beside("== boards: ok\n").is_empty());
     }
 
     #[test]
-    fn what_the_process_beside_leaves_out_is_heard() {
+    fn omissions_of_a_parallel_process_are_found() {
         let told = |text: &str| left_out_beside(text);
         assert_eq!(
             told("size: all\nskipped: no emulator\n").as_deref(),

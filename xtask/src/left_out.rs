@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_nothing_names_is_found() {
+    fn an_unnamed_file_is_found() {
         let files = ["apart.rs", "forgotten.rs", "inside.rs"].map(str::to_owned);
         let program = "//! Tests.\n\nmod common;\nmod inside;\n";
         let manifest = "[package]\nname = \"x\"\n\n[[test]]\nname = \"apart\"\n";

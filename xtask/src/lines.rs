@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_rust_is_said() {
+    fn text_that_is_not_rust_is_reported() {
         assert!(check(Path::new("x.rs"), "fn (").is_err());
         assert!(check(Path::new("x.rs"), "struct 5;").is_err());
     }

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn test_files_are_told_by_their_names() {
+    fn test_files_are_recognized_by_their_names() {
         for (path, test) in [
             ("crates/mac/src/csma.rs", false),
             ("crates/mac/src/filter/tests.rs", true),

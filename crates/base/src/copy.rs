@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_moved_whether_it_overlaps_or_not() {
+    fn ranges_that_fit_are_moved_even_if_they_overlap() {
         for from in 0..9 {
             for until in 0..12 {
                 for to in 0..12 {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_copied() {
+    fn ranges_that_fit_are_copied() {
         let mut to = [0; 3];
         assert_eq!((copy(&[1, 2, 3, 4], &mut to), to), (3, [1, 2, 3]));
         assert_eq!((copy(&[9], &mut to), to), (1, [9, 2, 3]));

@@ -352,7 +352,7 @@ fn no_more_splices_than_connections() {
 }
 
 #[test]
-fn the_gate_counts_what_passes_and_what_does_not() {
+fn the_gate_counts_accepted_and_rejected_packets() {
     let mut node = border(1);
     let mut gate = Gate::new(prefix(1), 64);
     let now = Instant::from_millis(1);

@@ -401,7 +401,7 @@ fn a_flow_without_a_path_is_reported() {
 }
 
 #[test]
-fn an_impossible_interface_name_is_refused_with_what_is_allowed() {
+fn an_impossible_interface_name_is_refused_with_the_allowed_names() {
     for name in [
         "",
         "sixteen-letters-",
@@ -491,7 +491,7 @@ fn a_pipe_closed_by_the_reader_of_dissect_is_no_failure() {
 
 /// Checks the end by Ctrl-C with and without a browser, for which the server has its own threads.
 #[test]
-fn ctrl_c_ends_a_run_early_with_what_there_is() {
+fn ctrl_c_ends_a_run_early_with_the_results_so_far() {
     for more in [&[][..], &["--web", "127.0.0.1:0"]] {
         let mut command = Command::new(PROGRAM);
         command.args(["run", "line-3", "--duration", "20000 h"]);
@@ -513,7 +513,7 @@ fn ctrl_c_ends_a_run_early_with_what_there_is() {
 }
 
 #[test]
-fn a_run_is_written_down_for_view_which_refuses_what_is_no_recording() {
+fn a_run_is_recorded_and_view_refuses_other_files() {
     let folder = Folder::new("record");
     let (first, second) = (folder.file("first"), folder.file("second"));
     for file in [&first, &second] {

@@ -157,12 +157,12 @@ fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
 }
 
 #[test]
-fn a_cortex_m3_sends_what_a_simulated_leaf_sends() {
+fn a_cortex_m3_sends_the_frames_of_a_simulated_leaf() {
     sends_what_a_simulated_leaf_sends("same_frames_m3", &MPS2);
 }
 
 #[test]
-fn a_cortex_m0_sends_what_a_simulated_leaf_sends() {
+fn a_cortex_m0_sends_the_frames_of_a_simulated_leaf() {
     sends_what_a_simulated_leaf_sends("same_frames_m0", &MICROBIT);
 }
 

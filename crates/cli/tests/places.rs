@@ -43,7 +43,7 @@ fn no_output_overwrites_the_scenario() {
 }
 
 #[test]
-fn no_output_overwrites_what_the_scenario_names() {
+fn outputs_do_not_overwrite_files_of_the_scenario() {
     let folder = Folder::new("trace-kept");
     let trace = folder.write("links.k7", "not looked at before it would be too late\n");
     let set = format!("topology.file={trace}");

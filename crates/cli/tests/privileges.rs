@@ -264,8 +264,8 @@ fn a_frame_counter_continues_for_the_same_user() {
 /// Checks with ptrace(2) that each thread of the real program is denied files, connections, signals
 /// and system calls, and that it continues to write and serve.
 #[test]
-fn the_sandbox_denies_what_is_not_needed() {
-    if !is_root("the_sandbox_denies_what_is_not_needed") {
+fn the_sandbox_denies_unneeded_calls() {
+    if !is_root("the_sandbox_denies_unneeded_calls") {
         return;
     }
     let folder = folder_of_user("up-sandbox");

@@ -26,7 +26,7 @@ fn number(text: &str) -> f64 {
 }
 
 #[test]
-fn a_series_adds_up_to_what_the_run_gave() {
+fn a_series_adds_up_to_the_result_of_the_run() {
     let folder = Folder::new("series");
     let (csv, parquet, json) = (
         folder.file("s.csv"),
@@ -138,7 +138,7 @@ fn a_series_of_another_kind_is_refused_before_the_run() {
 }
 
 #[test]
-fn a_result_is_plotted_told_and_compared() {
+fn a_result_is_plotted_explained_and_compared() {
     let folder = Folder::new("results");
     for (side, mss) in [("a", "5 frames"), ("b", "2 frames")] {
         for seed in ["1", "2", "3"] {
@@ -355,7 +355,7 @@ fn the_first_frame_that_differs_is_found() {
 /// Frames alone do not say why: here one is not heard, and the next that differs is its
 /// repetition, or the acknowledgement that it does not get.
 #[test]
-fn what_differs_before_the_first_frame_is_named() {
+fn differences_before_the_first_frame_are_named() {
     let folder = Folder::new("diff-cause");
     let kept = |name: &str, more: &[&str]| {
         let out = folder.file(name);
@@ -382,7 +382,7 @@ fn what_differs_before_the_first_frame_is_named() {
 }
 
 #[test]
-fn two_programs_are_told_apart_by_their_first_frame() {
+fn two_programs_are_distinguished_by_their_first_frame() {
     let folder = Folder::new("diff-programs");
     let args = ["line-2", "--seed", "3", "--duration", "2 s"];
     let same = redpoll(&[&["diff", "--program", PROGRAM][..], &args].concat());

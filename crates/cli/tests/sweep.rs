@@ -166,7 +166,7 @@ fn points_are_drawn_within_their_ranges_the_same_each_time() {
 }
 
 #[test]
-fn parquet_has_what_csv_has() {
+fn parquet_and_csv_have_the_same_rows() {
     let folder = Folder::new("sweep-parquet");
     folder.write("a.toml", &GRID.replace("[3, 5]", "1"));
     let csv = stdout(&sweep(&folder, &["a.toml", "--flows", "-"]));

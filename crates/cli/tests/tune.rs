@@ -222,7 +222,7 @@ fn a_killed_search_continues_to_the_same_result() {
 }
 
 #[test]
-fn control_c_keeps_what_is_done() {
+fn control_c_keeps_the_finished_runs() {
     let folder = folder("tune-stopped");
     folder.write(
         "goal.toml",

@@ -83,7 +83,7 @@ fn the_live_view_listens_only_at_the_printed_address() {
 
 /// Checks an echo, and the lines about the connection.
 #[test]
-fn what_a_leaf_echoes_comes_back() {
+fn the_echo_of_a_leaf_returns() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7"]);
     mesh.wait_until_up();
     let line = mesh.line();
@@ -147,7 +147,7 @@ fn six_connections_at_once_are_all_served() {
 /// Handshakes with a node that is off stay open for minutes; forwards to others have room, also
 /// when all begin in one moment.
 #[test]
-fn eight_handshakes_that_nobody_answers_leave_room_for_a_ninth() {
+fn eight_unanswered_handshakes_leave_room_for_a_ninth() {
     let off = ["faults.off.type=node-off", "faults.off.node=leaf-12"];
     let forwards = ["0:leaf-12:80", "0:leaf-14:7"];
     let mut args = vec!["--join", "forward"];

@@ -78,19 +78,19 @@ fn main() -> ExitCode {
             neighbours_learn_the_way,
         ),
         Case::new(
-            "nobody_is_told_on_an_interface_that_is_not",
-            nobody_is_told_on_an_interface_that_is_not,
+            "advertising_on_an_absent_interface_is_refused",
+            advertising_on_an_absent_interface_is_refused,
         ),
         Case::new(
             "a_node_on_the_air_reaches_only_what_is_exposed",
-            reaches_only_what_is_exposed,
+            only_exposed_services_are_reachable,
         ),
         Case::new("names_for_the_hosts_file", names_for_the_hosts_file),
         Case::new("a_capture_has_the_time_of_the_day", capture_has_the_time),
         Case::new("strangers_do_not_fill_a_sink", strangers_do_not_fill_a_sink),
         Case::new(
             "requests_of_nobody_take_no_forward_and_no_sink",
-            requests_of_nobody,
+            requests_from_unused_addresses_do_not_block_others,
         ),
         Case::new("sigint_leaves_nothing_behind", || ends_by(Signal::SIGINT)),
         Case::new("sigterm_leaves_nothing_behind", || ends_by(Signal::SIGTERM)),
@@ -538,7 +538,7 @@ fn strangers_do_not_fill_a_sink() {
 
 /// Eight connection requests to the border router from unused addresses: its answers are lost,
 /// and other connections by a forward or to its sink are served.
-fn requests_of_nobody() {
+fn requests_from_unused_addresses_do_not_block_others() {
     let sink = ["--set", "apps.sink.when=up"];
     let forward = ["--join", "tun", "--forward", "0:leaf-12:80"];
     let mut mesh = office(68, &[&sink[..], &forward[..]].concat());
@@ -587,7 +587,7 @@ fn requests_of_nobody() {
 
 /// A node that no scenario knows sends to services of this computer that listen on [::], with its
 /// own address, and with addresses that are not its own.
-fn reaches_only_what_is_exposed() {
+fn only_exposed_services_are_reachable() {
     let bind = || UdpSocket::bind("[::]:0").unwrap();
     let (open, closed) = (bind(), bind());
     let port = |socket: &UdpSocket| socket.local_addr().unwrap().port();
@@ -700,7 +700,7 @@ fn neighbours_learn_the_way() {
     neighbour.wait_for_route(&prefix, false);
 }
 
-fn nobody_is_told_on_an_interface_that_is_not() {
+fn advertising_on_an_absent_interface_is_refused() {
     let (code, error) = office(18, &["--advertise", "nowhere0"]).fails();
     assert_eq!(code, 2, "{error}");
     assert!(

@@ -333,7 +333,7 @@ fn connections_between_the_same_ends_are_one_flow() {
 }
 
 #[test]
-fn what_is_no_capture_or_breaks_off_is_said() {
+fn a_file_that_is_cut_off_or_not_a_capture_is_reported() {
     let folder = Folder::new("why-bad");
     let text = folder.write("text.pcap", "this is no capture at all");
     let output = redpoll(&["why", &text]);

@@ -170,7 +170,7 @@ mod tests {
 
     /// The draft, §4.1.
     #[test]
-    fn blind_estimates_grow_with_what_is_under_way() {
+    fn blind_estimates_grow_with_the_running_exchanges() {
         let mut estimators = estimators(RtoPolicy::CocoaDraft);
         let mut rng = Rng::new(5);
         for (running, secs) in [(0, 2), (1, 4), (2, 6)] {

@@ -142,7 +142,7 @@ fn a_tcp_segment_shows_flags_numbers_and_options() {
 }
 
 #[test]
-fn fragments_show_their_place_and_the_first_what_is_known() {
+fn fragments_show_their_offset_and_the_first_shows_its_headers() {
     let segment = tcp_segment(&[0; 400]);
     let ip = ip(segment.len(), next_header::TCP);
     let size = 40 + segment.len() as u16;
@@ -316,7 +316,7 @@ fn other_link_types_and_short_records_are_said_to_be_malformed() {
 }
 
 #[test]
-fn what_is_no_capture_is_refused() {
+fn files_that_are_not_captures_are_refused() {
     for bytes in [
         &b""[..],
         b"abc",

@@ -59,7 +59,7 @@ fn any_order_and_repeated_fragments_complete_a_datagram_once() {
 }
 
 #[test]
-fn a_gap_a_late_fragment_or_another_tag_completes_nothing() {
+fn a_gap_a_late_fragment_or_another_tag_completes_no_datagram() {
     let mut link = Link::new();
     assert_eq!(link.input(&fragment(7, 0, 60)), None);
     assert_eq!(link.input(&fragment(7, 200, 100)), None);

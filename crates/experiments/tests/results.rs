@@ -115,7 +115,7 @@ fn a_file_of_another_version_or_kind_is_refused_and_left_alone() {
 }
 
 #[test]
-fn a_damaged_row_is_told() {
+fn a_damaged_row_is_reported() {
     for damage in [
         "UPDATE runs SET run = replace(run, 'goodput_kbps\":1', 'goodput_kbps\":2')",
         "UPDATE runs SET run = 'nothing'",

@@ -134,7 +134,7 @@ fn a_missing_position_of_a_line_panics_in_the_figure() {
 
 #[test]
 #[should_panic(expected = "a row of one figure is used in another")]
-fn a_handle_of_another_figure_is_told_when_the_figure_is_made() {
+fn a_handle_of_another_figure_fails_when_the_figure_is_built() {
     let mut one = Figure::new("one", "One");
     let row = one.known(("a", X::None), GOODPUT, 1.0).handle();
     let mut other = Figure::new("other", "Other");
@@ -143,7 +143,7 @@ fn a_handle_of_another_figure_is_told_when_the_figure_is_made() {
 
 #[test]
 #[should_panic(expected = "f: a has goodput at None twice")]
-fn a_row_that_is_declared_twice_is_told_when_the_figure_is_made() {
+fn a_row_declared_twice_fails_when_the_figure_is_built() {
     let mut figure = Figure::new("f", "Twice");
     figure.known(("a", X::None), GOODPUT, 1.0);
     figure.known(("a", X::None), GOODPUT, 2.0);

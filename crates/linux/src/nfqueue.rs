@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn each_refusal_says_what_to_do() {
+    fn each_refusal_names_a_remedy() {
         for errno in [Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOENT] {
             let line = refused(errno, 3, true).to_string();
             assert!(line.contains("modprobe nfnetlink_queue"), "{line}");
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_is_read_and_what_is_cut_short_is_not() {
+    fn a_packet_is_read_and_a_truncated_message_is_not() {
         let header = [0, 0, 0, 9, 0x86, 0xdd, 2];
         let bytes = message(PACKET, 0, 0, 3, &[(1, &header), (10, b"payload")]);
         assert_eq!(packet_of(&bytes), Some((9, &b"payload"[..])));

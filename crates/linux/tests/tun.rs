@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         Case::new("a_wrong_name_is_said", wrong_name_is_said),
         Case::new(
             "the_kernel_sends_nothing_of_its_own",
-            kernel_sends_nothing_of_its_own,
+            the_kernel_sends_no_packets_by_itself,
         ),
     ])
 }
@@ -150,7 +150,7 @@ fn wrong_name_is_said() {
     }
 }
 
-fn kernel_sends_nothing_of_its_own() {
+fn the_kernel_sends_no_packets_by_itself() {
     let tun = Tun::create(&config(8)).expect("a TUN interface");
     std::thread::sleep(Duration::from_millis(1500));
     assert_eq!(tun.recv(&mut [0; 2000]).unwrap(), None);

@@ -189,7 +189,7 @@ fn a_lost_fragment_takes_the_others_with_it() {
 }
 
 #[test]
-fn memory_bounds_what_is_under_way() {
+fn memory_limits_the_datagrams_in_transit() {
     // No room for the fourth fragment: the datagram ends, and its first three
     // do not leave.
     let mut relay = relay_with(LowpanConfig::default(), 4, 3);

@@ -75,7 +75,7 @@ fn the_mss_for_n_frames_fills_n_frames_exactly() {
 }
 
 #[test]
-fn sizes_agree_with_what_is_sent() {
+fn announced_sizes_agree_with_the_sent_fragments() {
     for len in 0..=1100 {
         let (sent, _) = pulled_frames(ip(6), len);
         assert_eq!(
@@ -93,7 +93,7 @@ fn sizes_agree_with_what_is_sent() {
 }
 
 #[test]
-fn what_fits_into_one_frame_is_not_fragmented() {
+fn a_datagram_that_fits_into_one_frame_is_not_fragmented() {
     let largest = CAPACITY - 3;
     let frames = frames_of(&packet(ip(6), 1, largest), 0);
     assert_eq!(frames.len(), 1);

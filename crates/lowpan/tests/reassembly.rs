@@ -86,7 +86,7 @@ fn copies_within_a_datagram_are_ignored_in_any_order() {
 
 /// RFC 4944 §5.3: identified by source, destination, size and tag.
 #[test]
-fn datagrams_are_told_apart() {
+fn datagrams_are_distinguished_by_tag_and_addresses() {
     let mut node = node(4);
     let one = packet(ip(6), 1, 494);
     let two = packet(ip(6), 2, 494);
@@ -328,7 +328,7 @@ fn a_live_reassembly_is_not_evicted() {
 }
 
 #[test]
-fn with_slots_to_spare_nothing_is_evicted() {
+fn with_free_slots_no_datagram_is_evicted() {
     let mut node = node(3);
     for tag in 0..2 {
         let frames = frames_of(&packet(ip(6), 1, 494), tag);

@@ -267,7 +267,7 @@ fn congestion_is_echoed_once() {
 
 /// A node without memory handles a datagram in another way, or refuses it.
 #[test]
-fn memory_bounds_what_is_under_way() {
+fn memory_limits_the_datagrams_in_transit() {
     // `a` has no memory for its own recoverable datagrams, so it sends plain fragments.
     let mut a = node(4);
     a.forward_fragments(forwarding(16));

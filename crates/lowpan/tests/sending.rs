@@ -379,7 +379,7 @@ fn a_segment_that_is_followed_promises_the_next() {
 }
 
 #[test]
-fn a_pause_follows_what_the_next_hop_forwards() {
+fn a_pause_follows_a_frame_that_the_next_hop_forwards() {
     let far = ip(6);
     let near = Ipv6Header {
         dst: redpoll_wire::ipv6::addr::link_local_from_short(3),

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_radio_is_told_of_changes_only() {
+    fn the_radio_receives_only_changes() {
         let mut table = Pending::new();
         assert!(table.set(3, false) && table.set(3, true) && table.set(3, true));
         assert!(table.contains(3) && !table.contains(4));

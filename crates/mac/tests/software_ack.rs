@@ -43,7 +43,7 @@ fn without_an_ack_in_time_the_frame_goes_out_again() {
 }
 
 #[test]
-fn acknowledges_what_it_hears_and_its_repetitions() {
+fn acknowledges_frames_and_their_repetitions() {
     let mut b = Bench::new(bare());
     let frame = data(PEER, ME, 9, b"x");
     for first in [true, false] {
@@ -66,7 +66,7 @@ fn acknowledges_what_it_hears_and_its_repetitions() {
 }
 
 #[test]
-fn acknowledges_only_what_is_for_this_node_and_asks_for_it() {
+fn acknowledges_only_frames_to_this_node_that_request_it() {
     let mut b = Bench::new(bare());
     let mut unasked = data(PEER, ME, 9, b"x");
     unasked[0] &= !0x20;

@@ -72,7 +72,7 @@ fn time_is_the_simulations() {
 /// Each node has its own globals and its own random numbers: the same for the same seed,
 /// independent of other nodes.
 #[test]
-fn nodes_share_nothing() {
+fn nodes_of_one_module_share_no_state() {
     let module = compile("copies", &[]);
     let numbers = |nodes: usize, seed| {
         let mut world = world(&line(&vec![&*module; nodes]), &[], seed).unwrap();

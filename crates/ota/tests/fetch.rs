@@ -27,7 +27,7 @@ fn part(fields: &str) -> String {
 }
 
 #[test]
-fn what_is_written_is_not_asked_for_again() {
+fn written_bytes_are_not_requested_again() {
     let mut out = [0; 256];
     let mut request = |have| {
         let len = Fetch::new(have).request("s", "/i", &mut out).unwrap();

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_what_comes() {
+    fn a_full_queue_drops_arriving_packets() {
         let mut pipe = Pipe::new(LINK, 1, "test");
         let now = Instant::from_millis(1);
         let sent = [(); 3].map(|()| pipe.send(now, vec![0; 75]));
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_begin_when_told_and_follow_the_seed() {
+    fn losses_begin_on_request_and_follow_the_seed() {
         let fates = |seed| {
             let mut pipe = Pipe::new(LINK, seed, "test");
             let mut now = Instant::from_millis(1);

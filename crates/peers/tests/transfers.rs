@@ -50,7 +50,7 @@ fn losses_are_repaired_and_counted() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_figures_whatever_ran_before() {
+fn the_same_seed_gives_the_same_figures_in_any_order() {
     let plan = Plan {
         losses: vec![5, 10],
         seeds: 2,

@@ -215,7 +215,7 @@ fn lost_packets_are_sent_again() {
 }
 
 #[test]
-fn nobody_listens_and_the_connection_is_refused() {
+fn a_connection_to_a_closed_port_is_refused() {
     let mut wire = Wire::new(0);
     let (local, remote) = (Endpoint::new(ADDRS[0], 0), Endpoint::new(ADDRS[1], 81));
     let opened = wire.ends[0]

@@ -602,7 +602,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_node_that_begins_anew_draws_other_numbers() {
+    fn a_restarted_node_draws_other_numbers() {
         let first = |ms| {
             let at = Instant::from_millis(ms);
             let birth = Birth { at, ..Birth::FIRST };

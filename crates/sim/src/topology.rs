@@ -601,7 +601,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_has_no_path() {
+    fn a_disconnected_node_has_no_path() {
         let neighbours = alike(&[vec![1], vec![0], vec![]]);
         let forwards = [true; 3];
         let routes = tree_routes(

@@ -157,7 +157,7 @@ fn random_network(rng: &mut Rng) -> String {
 /// Checks that streams arrive completely and in order, and that only received data is acknowledged.
 /// The oracle observes both ends of every connection.
 #[test]
-fn the_oracle_finds_nothing_in_random_networks() {
+fn random_networks_have_no_violations() {
     let mut rng = Rng::new(13);
     let (mut delivered, mut repeated, mut dropped) = (0, 0, 0);
     let mut opened_fast = 0;

@@ -49,7 +49,7 @@ const CONTEXT: [&str; 2] = ["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"];
 const FULL_SEGMENT: &str = "487";
 
 #[test]
-fn tshark_finds_nothing_malformed() {
+fn tshark_finds_no_malformed_frames() {
     for scenario in [
         "line-1",
         "line-2",

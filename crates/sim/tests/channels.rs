@@ -71,7 +71,7 @@ fn fading_costs_retries() {
 }
 
 #[test]
-fn parameters_of_what_is_off_change_nothing() {
+fn parameters_of_disabled_models_have_no_effect() {
     let digest = |overrides: &[(&str, &str)]| {
         let mut world = World::new(&scenario("testbed-3", overrides), 1).unwrap();
         world.run_until(Instant::from_millis(5_000));

@@ -101,7 +101,7 @@ fn tcp_timestamps_go_by_the_nodes_own_clock() {
 /// Checks that measurements use the world's time: the clock of a client does not change the latency
 /// of a request over one hop.
 #[test]
-fn what_is_measured_goes_by_the_worlds_time() {
+fn measurements_use_the_time_of_the_world() {
     let text = "[apps.server]\ntype = \"coap-server\"\non = \"node-1\"\nfile = \"64 B\"\n\
                 [apps.client]\ntype = \"coap-client\"\non = \"node-2\"\nto = \"node-1:5683\"\n\
                 interval = \"1 s\"\n";

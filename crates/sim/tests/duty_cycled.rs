@@ -256,7 +256,7 @@ fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
 /// 19th exceeds. Before them is the assessment that found energy, and the last one takes its 128
 /// µs.
 #[test]
-fn fast_sleep_halves_what_foreign_energy_costs() {
+fn fast_sleep_halves_the_cost_of_foreign_energy() {
     for (fast_sleep, looks) in [("true", 10.0), ("false", 19.0)] {
         let on = on_for_foreign_energy(fast_sleep);
         let expected = 373e-6 + looks * (610e-6 + 53e-6) + 128e-6;
@@ -434,7 +434,7 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
 /// Checks that after the first answer of a neighbour, strobes begin 12.5 ms before its wake-up
 /// (cxmac.c). The frame after them requests no acknowledgment, so its loss is not noticed.
 #[test]
-fn cx_mac_knows_when_to_begin_and_not_what_becomes_of_the_frame() {
+fn cx_mac_learns_wake_ups_and_does_not_notice_lost_frames() {
     let strobes = |access: (&str, &str)| {
         let (report, frames) = record("readings", &[access, CC2420], 300);
         assert!(report.flows[0].delivered_bytes > 1_000);

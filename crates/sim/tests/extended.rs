@@ -58,7 +58,7 @@ fn tcp_flows_over_duty_cycles() {
 }
 
 #[test]
-fn what_needs_short_addresses_is_refused() {
+fn settings_that_need_short_addresses_are_refused() {
     for (name, key, value, expected) in [
         (
             "sleepy-3",

@@ -204,7 +204,7 @@ fn told(played: &mut Played) -> Vec<String> {
 }
 
 #[test]
-fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
+fn a_leaf_elsewhere_sends_the_frames_of_a_simulated_leaf() {
     let here = play(&with_a_simulated_leaf(), None);
     let (_, there) = played(Trouble::default(), &[]);
     assert_same(&here, &there);
@@ -218,7 +218,7 @@ fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
 }
 
 #[test]
-fn garbage_on_the_line_changes_nothing() {
+fn garbage_on_the_line_has_no_effect() {
     let (_, clean) = played(Trouble::default(), &[]);
     let trouble = Trouble {
         damage: Some(150),
@@ -234,7 +234,7 @@ fn garbage_on_the_line_changes_nothing() {
 }
 
 #[test]
-fn a_leaf_that_is_reset_or_goes_begins_anew() {
+fn a_leaf_that_resets_or_disconnects_starts_again() {
     for (event, word) in [(Event::Reset, "reset"), (Event::Gone, "gone")] {
         let trouble = Trouble {
             after: Some((20, event)),

@@ -43,7 +43,7 @@ fn a_relay_that_forwards_fragments_needs_no_buffers_to_reassemble_in() {
 
 /// Checks lost frames and scarce buffers: every drop has a reason, and data arrives.
 #[test]
-fn what_relays_drop_has_a_name() {
+fn drops_of_relays_have_named_reasons() {
     let few = ("lowpan.fragments", "6");
     let lossy = [
         ("faults.air.type", "drop-frames"),
@@ -64,7 +64,7 @@ fn what_relays_drop_has_a_name() {
 
 /// Checks the repetitions and the round trips in the report (RFC 8931 §7.2).
 #[test]
-fn the_report_says_what_recovery_has_done() {
+fn the_report_counts_recovered_fragments() {
     let loss = [
         ("faults.air.type", "lose-frames"),
         ("faults.air.share", "5 %"),

@@ -70,7 +70,7 @@ fn a_leaf_answers_pings_from_the_host() {
 }
 
 #[test]
-fn what_does_not_belong_into_the_mesh_is_counted() {
+fn packets_that_do_not_belong_into_the_mesh_are_counted() {
     let scenario = office();
     let mut world = World::new(&scenario, 1).unwrap();
     let mut foreign = echo_request(&scenario, "leaf-14", 0);
@@ -201,7 +201,7 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
 /// Checks two packets of the host that are fragments of one packet, which is longer than a packet
 /// on the mesh may be.
 #[test]
-fn a_leaf_joins_what_ipv6_has_cut() {
+fn a_leaf_reassembles_ipv6_fragments() {
     let mut scenario = office();
     let cut = |scenario: &Scenario, offset: u16, more: bool, data: &[u8]| {
         let whole = echo_request(scenario, "leaf-14", 0);

@@ -129,7 +129,7 @@ fn paths_need_the_fewest_transmissions() {
 }
 
 #[test]
-fn a_file_that_is_wrong_is_told_by_line_and_column() {
+fn a_wrong_file_is_reported_by_line_and_column() {
     let row = "2018-01-11T16:00:00.0,1,0,26,-60,1.0,100\n";
     let error = scenario(
         "wrong",

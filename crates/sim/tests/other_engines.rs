@@ -71,7 +71,7 @@ fn a_queued_window_is_within_the_round_trip() {
 
 /// Checks ten additional bytes in every frame: less payload, and longer frames.
 #[test]
-fn link_security_costs_what_its_bytes_take() {
+fn link_security_costs_the_air_time_of_its_bytes() {
     let plain = flow("line-1", &[("tcp.mss", "5 frames")]);
     let secured = flow(
         "line-1",
@@ -134,7 +134,7 @@ fn every_mechanism_has_a_key_that_counts() {
 }
 
 #[test]
-fn what_repairs_losses_is_chosen_one_by_one() {
+fn loss_repair_mechanisms_are_selected_individually() {
     let repair = |key: &str| {
         let set = [(key.to_owned(), "false".to_owned())];
         let repair = Scenario::load("line-3", &set).unwrap().tcp.repair;

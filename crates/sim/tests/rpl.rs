@@ -161,7 +161,7 @@ fn acknowledged_daos_are_rare_and_parents_are_named() {
 /// Checks global repair (RFC 6550 §3.2.2): a border router that starts a new version every minute
 /// costs DIOs and DAOs, but no node loses its place or its connection.
 #[test]
-fn a_mesh_forms_anew_in_each_version() {
+fn a_mesh_forms_again_in_each_version() {
     for mode in ["storing", "non-storing"] {
         let set = [("rpl.mode", mode), ("rpl.version_interval", "60 s")];
         let (world, report) = run("office", &set, 1, 310);

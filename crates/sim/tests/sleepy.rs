@@ -138,7 +138,7 @@ fn making_way_for_a_listening_leaf_shortens_its_wait() {
 /// Checks that segments are marked. Their acknowledgments cannot be marked (RFC 3168 §6.1.4) and
 /// may be dropped, which costs little.
 #[test]
-fn red_marks_what_understands_marks() {
+fn red_marks_packets_of_ecn_capable_flows() {
     // The fourth segment of a window waits.
     let window = [
         ("tcp.send_buffer", "1948 B"),

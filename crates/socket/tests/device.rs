@@ -173,7 +173,7 @@ fn a_device_that_is_never_idle_leaves_others_their_turn() {
 }
 
 #[test]
-fn what_is_asked_of_the_node_wakes_the_driver() {
+fn a_call_to_the_node_wakes_the_driver() {
     let world = World::default();
     let net = net(1, &world);
     let [mut device, _] = devices(0);
@@ -239,7 +239,7 @@ fn no_packet_is_longer_than_the_device_takes() {
 
 /// RFC 7413: the first connection requests a cookie, the second one opens with its data.
 #[test]
-fn a_stream_opens_with_what_is_written_first() {
+fn a_stream_opens_with_the_first_written_data() {
     let world = World::default();
     let (here, there) = (net(1, &world), net(2, &world));
     let [mut a, mut b] = devices(0);

@@ -272,7 +272,7 @@ fn poll_reports_events_and_respects_its_timeout() {
 }
 
 #[test]
-fn close_resets_where_data_is_lost_and_where_told_to() {
+fn close_resets_if_data_is_lost_or_if_requested() {
     for (linger, unread, expected) in [
         (-1, false, Ok(0)),
         (0, false, Err(Errno::ECONNRESET)),

@@ -360,7 +360,7 @@ fn a_long_address_costs_its_own_frames_alone() {
 }
 
 #[test]
-fn sockets_refuse_what_has_no_address_or_no_way() {
+fn sockets_refuse_destinations_without_a_source_address_or_route() {
     let now = Instant::from_millis(5);
     let mut node = node_with(1, 600, |config| config.address = Addr::UNSPECIFIED);
     let default = Route {

@@ -108,7 +108,7 @@ fn an_assistant_changes_keeps_and_sends() {
 
 /// A malformed packet of an assistant, or one without a route, is dropped and counted.
 #[test]
-fn what_an_assistant_sends_is_checked() {
+fn packets_of_an_assistant_are_checked() {
     struct Junk(Vec<Vec<u8>>);
     impl Assist for Junk {
         fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {

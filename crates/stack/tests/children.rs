@@ -103,7 +103,7 @@ fn sent(lone: &mut Lone) -> Vec<Address> {
 }
 
 #[test]
-fn what_is_for_a_child_waits_until_it_asks() {
+fn packets_for_a_child_wait_until_it_polls() {
     let mut lone = router(1);
     assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
     packet_to(&mut lone, LEAF);

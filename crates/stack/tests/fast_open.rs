@@ -65,7 +65,7 @@ fn the_second_connection_begins_with_data() {
 
 /// RFC 7413 §4.2: off unless the application asks.
 #[test]
-fn a_listener_takes_no_data_unless_told() {
+fn by_default_a_listener_takes_no_data_of_a_syn() {
     let mut line = Line::new(2, 1_848);
     let listener = line.nodes[1].tcp_listen(80).unwrap();
     for _ in 0..3 {
@@ -292,7 +292,7 @@ fn without_room_a_fast_open_is_a_request_like_others() {
 }
 
 #[test]
-fn a_listener_that_ends_resets_what_is_pending() {
+fn a_listener_that_ends_resets_pending_connections() {
     let mut attack = Attack::new(FAST);
     assert!(attack.opens(1));
     let now = attack.lone.now;

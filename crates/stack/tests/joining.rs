@@ -163,7 +163,7 @@ fn an_incomplete_packet_causes_an_icmp_error_after_a_minute() {
 }
 
 #[test]
-fn what_cannot_be_part_of_a_packet_is_a_problem() {
+fn impossible_fragments_cause_a_parameter_problem() {
     let whole = datagram(1_000);
     let (mut lone, _) = lone();
     // Neither the last nor whole units: the length is wrong.
@@ -205,7 +205,7 @@ fn an_echo_longer_than_the_link_takes_is_not_answered() {
 
 /// RFC 3168 §5.3.
 #[test]
-fn a_mark_on_one_fragment_is_a_mark_on_all_and_never_on_what_cannot_be_marked() {
+fn a_mark_on_one_fragment_marks_the_packet_if_it_is_ecn_capable() {
     let whole = datagram(1_000);
     let with_ecn = |bits: u8, from, to| {
         let mut fragment = cut(&whole, u32::from(bits), from, to);
@@ -228,7 +228,7 @@ fn a_mark_on_one_fragment_is_a_mark_on_all_and_never_on_what_cannot_be_marked() 
 
 /// Random fragments stay within the limits, and all memory is free afterwards.
 #[test]
-fn random_fragments_leave_nothing_behind() {
+fn random_fragments_leave_no_state_behind() {
     let (mut lone, socket) = lone();
     let mut rng = Rng::new(7);
     let wholes: Vec<_> = (0..4).map(|n| datagram(600 + n * 100)).collect();

@@ -258,7 +258,7 @@ fn play(what: What, boundary: usize, last: usize) {
 }
 
 #[test]
-fn whatever_happens_between_fragments_no_wrong_byte_arrives() {
+fn events_between_fragments_corrupt_no_byte() {
     let last = frames_of_a_segment();
     assert!(last >= 4, "the test wants fragments: {last}");
     for what in ALL {

@@ -145,7 +145,7 @@ fn a_node_that_moves_takes_its_route_along() {
 /// RFC 6550 §7.2: a restarted counter is accepted by the same path at once, and by another path no
 /// later than after the lifetime of routes, regardless of the lifetime in the DAO.
 #[test]
-fn a_path_sequence_that_begins_anew_is_heeded_within_a_lifetime() {
+fn a_restarted_path_sequence_is_accepted_within_a_lifetime() {
     for (before, after) in [
         (200, 190),
         (250, 240),

@@ -268,7 +268,7 @@ fn a_no_path_removes_a_target_that_does_not_answer() {
 
 /// Only the answer with the number of the inquiry confirms a target, once.
 #[test]
-fn a_guessed_answer_confirms_nothing() {
+fn a_guessed_answer_confirms_no_target() {
     let mut lone = root();
     tell(&mut lone, NOBODY, NOBODY, NOBODY, ROUTER, endless);
     let mut asked = 0;

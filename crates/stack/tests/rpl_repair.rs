@@ -306,7 +306,7 @@ fn versions(lone: &mut Lone, time: Duration) -> Vec<u8> {
 /// Trickle's shortest interval, but not while it listens for the present version after its start.
 /// Other nodes cannot begin a version.
 #[test]
-fn a_root_begins_a_new_version_when_it_is_told_to() {
+fn a_root_begins_a_new_version_on_request() {
     let first = VERSION.0;
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));

@@ -45,7 +45,7 @@ fn tries() -> usize {
 }
 
 #[test]
-fn an_address_scan_of_an_on_link_prefix_is_a_few_frames_and_its_sender_is_told() {
+fn an_address_scan_of_an_on_link_prefix_costs_few_frames_and_causes_errors() {
     let mut lone = lone();
     lone.deaf = true;
     let told = scan(&mut lone, 10);

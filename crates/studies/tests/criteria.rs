@@ -4,7 +4,7 @@ use redpoll_experiments::Purpose;
 use redpoll_studies::STUDIES;
 
 #[test]
-fn every_study_has_what_its_figures_declare() {
+fn every_study_has_the_criteria_that_its_figures_declare() {
     for study in STUDIES {
         study.load().unwrap();
     }

@@ -9,7 +9,7 @@ use redpoll_experiments::{Case, MeasuredLinks, Study, select};
 use redpoll_studies::{STUDIES, find};
 
 #[test]
-fn unknown_names_are_told_with_those_that_are_known() {
+fn unknown_names_are_refused_with_the_known_ones() {
     let error = find("nobody1999").unwrap_err().to_string();
     assert_eq!(
         error,
@@ -81,7 +81,7 @@ fn a_figure_of_kumar2020_runs() {
 
 /// The probes of the air find their values, and the statements of the tables about them hold.
 #[test]
-fn what_is_seen_on_the_air() {
+fn probes_of_the_air_find_their_values() {
     let file = Temporary::new("air");
     let results = file.open();
     let names = ["4a", "table-9"].map(str::to_owned);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_connection_that_lasted_starts_anew() {
+    fn only_a_connection_that_lasted_resets_the_backoff() {
         let (mut again, mut rng) = (Reconnect::new(ReconnectPolicy::default()), Rng::new(1));
         let mut now = Instant::ZERO;
         for _ in 0..5 {

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_forgotten_where_the_numbers_wrap() {
+    fn timers_survive_the_wrap_of_their_numbers() {
         // Each of the two 32-bit numbers wraps in this range.
         for wrap in [1u64 << 32, 1_000 << 32, 250 << 32, 499 << 32, 500 << 32] {
             for before in (0..5_000).step_by(250) {

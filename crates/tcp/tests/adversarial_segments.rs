@@ -61,7 +61,7 @@ fn all_arrives(t: &mut Host, mut acked: u32, end: u32) {
 // ---- repeated and overlapping segments ----
 
 #[test]
-fn what_is_replayed_is_delivered_once() {
+fn replayed_segments_are_delivered_once() {
     let mut t = established();
     let words: Vec<Record> = (0..20u8)
         .map(|n| Record::new().seq(1 + u32::from(n) * 3).ack(1).data(&[n; 3]))
@@ -80,7 +80,7 @@ fn what_is_replayed_is_delivered_once() {
 /// Data received in order remain, whatever a later segment contains. Beyond a gap, either version
 /// may remain.
 #[test]
-fn other_bytes_do_not_replace_what_is_in_order() {
+fn other_bytes_do_not_replace_data_in_order() {
     let mut t = established();
     send!(t, seq 1, ack 1, data b"AB");
     send!(t, seq 1, ack 1, data b"!!CD");
@@ -198,7 +198,7 @@ fn a_timeout_taken_back_behind_a_closed_window_leaves_a_timer() {
 // ---- unusual windows ----
 
 #[test]
-fn a_window_that_shrinks_to_nothing_and_comes_back_stalls_nothing() {
+fn a_window_that_shrinks_to_zero_and_reopens_does_not_stall() {
     for shrunk in [0, 1, 7, 99, 100] {
         let mut t = established();
         t.write(&[1; 1_000]);
@@ -292,7 +292,7 @@ fn a_forged_clock_needs_more_than_a_number() {
 
 /// RFC 5961 §5.2: acknowledgments of data that were never sent.
 #[test]
-fn acknowledgments_of_data_never_sent_do_nothing() {
+fn acknowledgments_of_data_never_sent_have_no_effect() {
     let mut t = established();
     t.write(&[1; 100]);
     t.sent();
@@ -363,7 +363,7 @@ fn an_optimistic_peer_gets_no_more_than_its_window() {
 /// An attacker that does not know the sequence numbers succeeds with a probability of a window in
 /// 2^32, and for data of a product of two such factors.
 #[test]
-fn blind_segments_over_the_whole_space_do_nothing() {
+fn blind_segments_over_the_whole_space_have_no_effect() {
     let mut t = established();
     t.write(&[1; 10]);
     t.sent();

@@ -176,7 +176,7 @@ fn a_margin_is_added_before_the_least_timeout_counts() {
 /// none. RACK detects the loss by the second block.
 #[test]
 #[cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
-fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
+fn without_rate_reduction_no_new_data_leaves_before_half_has_arrived() {
     let cases = [
         (ALL, vec![1001, 1, 1101]),
         (Other { prr: false, ..ALL }, vec![1001, 1]),

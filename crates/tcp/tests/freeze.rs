@@ -28,7 +28,7 @@ fn run(freeze: u32, sleep: Duration) -> u32 {
 }
 
 #[test]
-fn a_transfer_goes_on_however_often_it_is_frozen() {
+fn a_transfer_survives_any_number_of_freezes() {
     let freezes = run(100, Duration::ZERO);
     assert!(freezes > 20, "{freezes}");
     let freezes = run(30, Duration::from_secs(5));
@@ -203,7 +203,7 @@ fn the_peer_does_not_notice() {
 }
 
 #[test]
-fn what_has_arrived_and_was_not_read_is_there_again() {
+fn unread_data_survives_a_freeze() {
     let config = Config::default();
     let mut two = Two::new(&config);
     two.there.send(two.now, &[7; 1_000]).unwrap();
@@ -331,7 +331,7 @@ fn ts_recent_expires_while_frozen() {
 /// RFC 5482: the timeout that the peer requested is not in the configuration.
 #[cfg(feature = "more-options")]
 #[test]
-fn what_was_agreed_with_the_peer_is_kept() {
+fn negotiated_options_survive_a_freeze() {
     let option = redpoll_tcp::UserTimeoutOption {
         advertise: Duration::from_secs(7_200),
         most: Duration::from_secs(100_000),

@@ -141,7 +141,7 @@ fn a_reset_in_syn_received_after_an_active_open_refuses() {
 /// RFC 9293 §3.5.2 and §3.10.7.1: a reset that answers a segment without ACK has number 0 and
 /// acknowledges everything.
 #[test]
-fn a_reset_for_no_connection_fits_what_it_answers() {
+fn a_reset_without_a_connection_matches_the_segment_that_it_answers() {
     for (flags, len, seq, ack, answer) in [
         (SYN, 0, 0, 8, RST_ACK),
         (SYN.with(Flags::FIN), 3, 0, 12, RST_ACK),
@@ -490,7 +490,7 @@ fn with_timestamps() -> Host {
 /// RFC 5961 §4.2: a challenge ACK, at a limited rate, answers a peer that has lost the connection
 /// and its timestamps.
 #[test]
-fn a_syn_is_challenged_whatever_its_timestamp() {
+fn a_syn_is_challenged_with_any_timestamp() {
     for timestamp in [None, Some((400, 0)), Some((900, 0))] {
         let mut t = with_timestamps();
         let mut answers = 0;

@@ -36,7 +36,7 @@ fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u
 
 /// Checks FIN-WAIT-1 with a window that stays closed, while every probe is answered.
 #[test]
-fn a_peer_that_takes_nothing_holds_no_orphan() {
+fn a_peer_that_accepts_no_data_holds_no_orphan() {
     let mut t = Host::established(&plain(), 462, 0);
     t.write(&[1; 900]);
     t.close();

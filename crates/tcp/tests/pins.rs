@@ -425,7 +425,7 @@ fn a_probe_with_the_link_holds_back_new_data() {
 
 /// The timer expires while the retransmission waits in the link's queue: this is not a second loss.
 #[test]
-fn a_timeout_while_the_retransmission_is_with_the_link_counts_for_nothing() {
+fn a_timeout_while_the_link_holds_the_retransmission_has_no_effect() {
     let config = Config {
         timestamps: false,
         min_rto: Duration::from_secs(1),

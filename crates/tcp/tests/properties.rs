@@ -433,7 +433,7 @@ fn wild_step(
 }
 
 #[test]
-fn nothing_that_arrives_or_is_called_panics() {
+fn no_segment_and_no_call_panics() {
     let seeds = std::env::var("WILD_SEEDS").map_or(400, |count| count.parse().unwrap());
     for seed in 0..seeds {
         wild_run(&mut Rng::new(seed), 400);

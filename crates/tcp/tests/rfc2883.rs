@@ -96,7 +96,7 @@ fn a_needless_reduction_is_taken_back() {
 
 /// A duplicate of other data has no effect.
 #[test]
-fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
+fn a_duplicate_of_part_of_a_retransmission_undoes_no_reduction() {
     let mut t = with_sack();
     t.write(&[b'x'; 400]);
     t.sent();

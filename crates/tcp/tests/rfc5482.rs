@@ -109,7 +109,7 @@ fn a_later_option_changes_the_timeout() {
 
 /// RFC 5482 §3.1: a peer does not change the timeout that the application has set.
 #[test]
-fn what_the_application_sets_stays() {
+fn the_timeout_of_the_application_stays() {
     let mut fixed = with_option();
     fixed.user_timeout = Some(s(120));
     let mut t = established(&fixed, Some(s(1_000)));

@@ -167,7 +167,7 @@ fn only_real_duplicates_count() {
 }
 
 #[test]
-fn repeated_acks_of_an_idle_connection_mean_nothing() {
+fn repeated_acks_of_an_idle_connection_have_no_effect() {
     let mut t = Host::established(&plain(), 100, 4096);
     for _ in 0..9 {
         send!(t, seq 1, ack 1);

@@ -95,7 +95,7 @@ fn data_needs_a_plausible_ack() {
 
 /// RFC 9293 §3.10.7.4: an ACK of data that were not sent has no effect.
 #[test]
-fn an_ack_of_the_future_moves_nothing() {
+fn an_ack_of_unsent_data_moves_no_variable() {
     let mut t = established();
     t.write(b"data");
     t.sent();

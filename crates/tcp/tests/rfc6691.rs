@@ -34,7 +34,7 @@ fn the_smaller_of_the_two_counts() {
 
 /// RFC 9293 §3.7.1, MUST-15: 1220 without an option, for IPv6.
 #[test]
-fn without_an_option_it_is_1220() {
+fn without_an_option_the_mss_is_1220() {
     let mut t = Host::accept(&config(1400, false), 2000, 64, Record::new().flags(SYN));
     t.max_len = 1500;
     recv!(t, flags SYN_ACK, seq 0, ack 1, mss 1400);

@@ -169,7 +169,7 @@ mod client {
 
     /// A SYN that the link has lost never reached the network.
     #[test]
-    fn repeats_with_data_what_the_link_has_lost() {
+    fn retransmits_with_data_a_syn_that_the_link_lost() {
         let mut t = client(COOKIE, None, b"data");
         let desc = t.conn.poll_segment(t.now(), 1240).unwrap();
         t.conn.on_segment_lost(desc.token, t.now());
@@ -509,7 +509,7 @@ mod server {
 
     /// RFC 7413 §4.2: "When this flag is off, the server ... MUST ignore all cookie options."
     #[test]
-    fn ignores_it_all_when_it_is_off() {
+    fn ignores_fast_open_when_it_is_off() {
         let mut node = Node::new(2);
         let mine = node.ask(&request()).unwrap();
         node.fast_open = false;

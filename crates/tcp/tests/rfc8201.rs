@@ -23,7 +23,7 @@ fn host(config: &Config, sack: bool) -> Host {
 /// RFC 8201 §4 and §5.2: "it must reduce its estimate of the PMTU". Segments that were too large
 /// are retransmitted at once in smaller segments, and the remaining segments are not retransmitted.
 #[test]
-fn what_was_too_large_is_retransmitted_at_once() {
+fn segments_that_were_too_large_are_retransmitted_at_once() {
     for sack in [false, true] {
         let mut t = host(&config(), sack);
         t.write(&[b'x'; 1440]);
@@ -132,7 +132,7 @@ fn an_outage_with_small_segments_does_not_shrink_them() {
 /// RFC 8201 §4: "A node must not increase its estimate of the Path MTU in response to the contents
 /// of a Packet Too Big message", nor after a timeout.
 #[test]
-fn nothing_makes_segments_larger_again() {
+fn segments_never_grow_again() {
     let mut t = host(&config(), true);
     t.write(&[b'x'; 4000]);
     t.sent();

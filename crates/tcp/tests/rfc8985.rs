@@ -243,7 +243,7 @@ fn without_sack_the_timer_remains() {
 
 /// RFC 8985 §6.3: after a timeout all overdue data are lost, however long it lasted.
 #[test]
-fn what_was_lost_a_minute_ago_is_repaired_without_another_timeout() {
+fn a_loss_of_a_minute_ago_is_repaired_without_another_timeout() {
     for seconds in [20, 40, 60] {
         let config = Config {
             min_rto: redpoll_testkit::ms(seconds * 1_000),

@@ -229,7 +229,7 @@ fn a_fin_fits_behind_a_full_window() {
 
 /// Eighth step, TIME-WAIT: the FIN arrives again because our ACK was lost.
 #[test]
-fn time_wait_answers_the_fin_and_starts_anew() {
+fn time_wait_answers_the_fin_and_restarts() {
     let mut t = host_in(State::TimeWait);
     t.run_until(50_000);
     send!(t, flags FIN_ACK, seq 1, ack 2);
@@ -366,7 +366,7 @@ fn a_reset_at_rcv_nxt_ends_every_state() {
 }
 
 #[test]
-fn after_a_reset_nothing_is_left() {
+fn after_a_reset_no_state_is_left() {
     let mut t = established();
     send!(t, seq 1, ack 1, data b"unread");
     t.write(b"unsent");
@@ -405,7 +405,7 @@ fn abort_sends_a_reset_in_synchronised_states() {
 
 /// RFC 9293 §3.10.7.1.
 #[test]
-fn a_closed_connection_resets_what_still_comes() {
+fn a_closed_connection_resets_later_segments() {
     let mut t = established();
     t.abort();
     recv!(t, flags RST, seq 1);

@@ -616,7 +616,7 @@ fn soft_errors_and_errors_on_a_live_connection_are_reported_only() {
 // The application's calls.
 
 #[test]
-fn a_full_buffer_takes_nothing_and_says_when_there_is_room() {
+fn a_full_buffer_takes_no_data_and_reports_room() {
     let mut t = Host::established_with(&plain(), 100, 4096, 150, 64);
     let now = t.now();
     assert_eq!(t.conn.send(now, &[b'x'; 200]), Ok(150));

@@ -146,7 +146,7 @@ const HOLES: u32 = if cfg!(feature = "large-windows") {
 /// are not retransmitted, each hole is filled once, and no timeout is necessary. Data after the
 /// last hole that the scoreboard can store may be retransmitted once.
 #[test]
-fn what_is_known_to_have_arrived_is_not_sent_again() {
+fn data_known_to_have_arrived_is_not_retransmitted() {
     for (count, told) in [(8, 4), (16, 5), (16, 8), (30, 10), (36, 17)] {
         let mut t = Out::new(count);
         for number in (0..told).map(|it| 2 * it + 1) {

@@ -40,7 +40,7 @@ fn written(request: &Request<'_>) -> Vec<u8> {
 }
 
 #[test]
-fn a_message_is_as_it_is_described() {
+fn messages_have_the_documented_bytes() {
     let request = Request {
         number: 0x0102,
         at: Instant::from_micros(0x0a0b),

@@ -176,7 +176,7 @@ fn a_page_of_another_origin_is_refused() {
 }
 
 #[test]
-fn a_browser_sees_frames_segments_and_what_became_of_them() {
+fn a_browser_sees_frames_segments_and_their_outcomes() {
     let mut show = Show::new("line-2");
     let mut browser = show.connect();
     let hello = browser.next_of("hello");
@@ -219,7 +219,7 @@ fn only_with_the_token_can_anything_be_changed() {
 }
 
 #[test]
-fn layers_of_a_frame_are_told_and_nonsense_is_refused() {
+fn layers_of_a_frame_are_described_and_invalid_requests_are_refused() {
     let show = Show::new("pair");
     let mut browser = show.connect();
     // An acknowledgement of the frame with sequence number 7.

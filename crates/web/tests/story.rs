@@ -24,7 +24,7 @@ fn open(bytes: &[u8]) -> Result<Reader<Cursor<Vec<u8>>>, StoryError> {
 }
 
 #[test]
-fn what_is_written_is_read_from_any_moment_on() {
+fn a_recording_can_be_read_from_any_moment_on() {
     let bytes = recording("line-2", 10);
     let mut reader = open(&bytes).unwrap();
     assert_eq!((reader.end(), reader.is_cut()), (10_000_000, false));

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_leads_out_of_docs_leads_to_the_repository() {
+    fn links_out_of_docs_lead_to_the_repository() {
         let text =
             "[a](../crates/x.rs) [b](../README.md#c) [d](e.md) [f](#g) [h](https://i.example/)";
         let expected = format!(

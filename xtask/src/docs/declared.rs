@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_rows_and_columns_say_what_is_run() {
+    fn blocks_rows_and_columns_determine_the_runs() {
         let text = r#"
             [measures]
             goodput = "flows.0.goodput_kbps"
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn invalid_declarations_are_named() {
         let error = |text: &str| declared(text).map(|_| ()).unwrap_err();
         assert!(error("[x]\nscenario = \"a\"\n").contains("x: a block must have"));
         assert!(error("[x]\nvalue = \"{a:.1}\"\n").contains("x: there is no `scenario`"));

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_found_equal() {
+    fn a_written_table_equals_itself() {
         assert_eq!(table(Some("2")).text().as_deref(), Some(inside(0)));
         assert!(table(Some("2")).differences(inside(0)).is_empty());
         assert!(table(None).differences(inside(0)).is_empty());
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_difference_says_where_it_is() {
+    fn a_difference_names_its_line() {
         let found = table(Some("2.5")).differences(inside(0));
         assert_eq!(
             found,

@@ -434,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_named() {
+    fn missing_fields_are_named() {
         let error = |formula| value(formula).unwrap_err();
         assert!(error("flows.0.goodput").contains("no `goodput`"));
         assert!(error("flows.bulk.rtt_ms.p50").contains("no `p50`"));

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_shown_as_it_is_typed() {
+    fn a_run_is_shown_as_its_command_line() {
         let set = ["a.b=1", "c=0 ms", "a.b=2"].map(String::from);
         let run = Run::scenario("line-3", &set, Some("60 s"), 4).unwrap();
         assert_eq!(
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fails_is_said_and_ends_it() {
+    fn a_failed_run_is_reported_and_ends_the_check() {
         let workspace = Workspace::here();
         let run = Run::scenario("none", &[], None, 1).unwrap();
         let failure = carry_out(&workspace, Path::new("/nowhere"), [run.clone()].into());

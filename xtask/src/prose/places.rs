@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_records_of_the_past_only_what_was_written_later_counts() {
+    fn only_later_additions_to_old_records_count() {
         let decision = "# 1. Title\n\n> **In short:** one.\n> Two.\n\n2026-01-01\n\nOld text.\n";
         let counts = |path, text| counted(Path::new(path), text);
         assert_eq!(

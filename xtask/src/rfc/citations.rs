@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_citation() {
+    fn other_words_are_not_citations() {
         assert!(counted("// RFC what? §3, an RFC").is_empty());
         assert_eq!(
             counted("RFC 1 § 2")[&1].vague,

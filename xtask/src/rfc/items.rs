@@ -193,11 +193,11 @@ mod tests {
     }
 
     #[test]
-    fn references_that_lead_nowhere_are_told() {
+    fn broken_references_are_reported() {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut items = Items::new(here);
         assert_eq!(items.wrong_place("src/rfc/items.rs:Items::file"), None);
-        let this = "src/rfc/items.rs::references_that_lead_nowhere_are_told";
+        let this = "src/rfc/items.rs::broken_references_are_reported";
         assert_eq!(items.wrong_test(this), None);
         for place in ["src/rfc/items.rs", "src/none.rs:x", "src/rfc/items.rs:x"] {
             assert!(items.wrong_place(place).is_some(), "{place}");

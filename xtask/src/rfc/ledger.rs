@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_misspelt_is_refused() {
+    fn misspelt_keys_are_refused() {
         for text in ["state = \"met\"", "status = \"mett\""] {
             let text = format!("{HEAD}[[requirement]]\nid = \"a\"\n{text}");
             assert!(toml::from_str::<Ledger>(&text).is_err());

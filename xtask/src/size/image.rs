@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_function_is_generic_over_is_no_part_of_its_name() {
+    fn type_arguments_are_not_part_of_a_name() {
         assert!(is_named("a::serve", "a::serve"));
         assert!(is_named("a::serve::<b::Board>", "a::serve"));
         assert!(!is_named("a::served", "a::serve"));

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_counted_is_said_to_be_skipped() {
+    fn uncounted_values_are_reported_as_skipped() {
         let without = Measured {
             instructions: Err("skipped: no emulator".to_owned()),
             ..measured()

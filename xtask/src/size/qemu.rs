@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_promised_a_segment_holds() {
+    fn instructions_per_segment_keep_their_limits() {
         let mut counts = PerSegment {
             all: 11_000.0,
             copy: 2_800.0,
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn missing_counts_are_named() {
         let without = PRINTED.replace("copy_laps", "laps");
         let failure = parse(&without).unwrap_err().to_string();
         assert!(failure.contains("`copy_laps`"), "{failure}");

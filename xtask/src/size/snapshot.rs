@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_promised_holds() {
+    fn sizes_keep_their_limits() {
         assert!(exceeding("25600  flash: TCP\n99999  flash: RPL, all of it\n").is_empty());
         assert_eq!(
             exceeding("    8  A\n25601  flash: TCP\n"),

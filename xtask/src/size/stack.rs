@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_promised_of_a_leaf_holds() {
+    fn the_memory_of_a_leaf_keeps_its_limits() {
         let mut stack = Stack {
             serving: vec![("serve".to_owned(), SERVING_MOST)],
             above: vec![("run".to_owned(), 4_000)],
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_what_prologues_make() {
+    fn frame_sizes_follow_from_prologues() {
         // push {r4, r5, r7, lr}; add r7, sp, #8; sub sp, #24
         let code = [0xb0, 0xb5, 0x02, 0xaf, 0x86, 0xb0];
         assert_eq!(frame_of(&code, 0x100, code.len()), 16 + 24);

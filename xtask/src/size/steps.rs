@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_is_not_written_anew() {
+    fn similar_counts_are_not_rewritten() {
         let table = "packet_in  900 2.0\ntimer 30 0.0\ngone 1 0.0\n";
         let steps = [
             step("packet_in", 950.0, 2.1),

@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_page_may_not_have_is_refused_with_its_line() {
+    fn forbidden_parts_of_a_page_are_refused_with_their_lines() {
         let with =
             |text: &str| Page::parse("p.md", &format!("```sh\na\n```\n\n```text\n```\n{text}"));
         assert!(with("").is_ok());

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_level_counts_what_is_recent() {
+    fn the_level_counts_recent_activity() {
         let mut activity = Activity::NONE;
         let at = Instant::from_millis;
         let second = Duration::from_secs(1);

@@ -107,7 +107,7 @@ fn other_fields_of_a_forged_segment_are_not_repeated() {
 /// A reset that its receiver would not accept (RFC 9293 §3.10.7.4), and a SYN in the middle of
 /// a connection, do not end the connection, and do not validate a forged acknowledgment.
 #[test]
-fn a_forged_reset_or_request_ends_nothing() {
+fn a_forged_reset_or_request_does_not_end_a_flow() {
     for flags in [RST, SYN] {
         let mut cache = cache(Params::default(), 4, 4, 128);
         open(&mut cache);

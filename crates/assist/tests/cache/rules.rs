@@ -214,7 +214,7 @@ fn tss_overhears_the_last_fragment() {
 }
 
 #[test]
-fn tss_holds_nothing_back_for_longer_than_two_timeouts() {
+fn tss_delays_no_segment_longer_than_two_timeouts() {
     let params = Params {
         acknowledges_again: false,
         ..Params::tss()

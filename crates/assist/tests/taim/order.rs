@@ -75,7 +75,7 @@ fn unequal() -> (Engine, [Conn; 2], Instant) {
 }
 
 #[test]
-fn the_least_throughput_leaves_first_and_overtakes_what_came_before() {
+fn the_flow_with_the_least_throughput_overtakes_earlier_packets() {
     let (mut engine, [mut fast, mut slow], now) = unequal();
     let throughputs: Vec<_> = engine.flows().map(|flow| flow.throughput).collect();
     assert!(

@@ -469,7 +469,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_address_is_said_and_fast_is_what_was_sent_again_fast() {
+    fn the_table_shows_a_refused_address_and_fast_retransmissions() {
         let scenario = Scenario::load("pair", &[]).unwrap();
         let mut world = World::new(&scenario, 1).unwrap();
         world.run_until(Instant::from_millis(2_000));

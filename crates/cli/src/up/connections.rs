@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_with_impossible_lengths_count_for_nothing() {
+    fn headers_with_impossible_lengths_are_not_counted() {
         let scenario = Scenario::load("office", &[]).unwrap();
         let leaf = (Ipv6Addr::from(scenario.address(11).unwrap()), 80);
         let host = ("fd00::1".parse().unwrap(), 40_000);

@@ -32,7 +32,7 @@ fn ports(src: (&str, u16), dst: (&str, u16), protocol: u8) -> Vec<u8> {
 }
 
 #[test]
-fn nothing_is_reachable_that_is_not_exposed() {
+fn unexposed_services_are_unreachable() {
     let mut reach = Reach::new(vec!["tcp:[fd00::1]:1883".parse().unwrap()]);
     for protocol in [next_header::TCP, next_header::UDP] {
         for port in [22, 53, 1883, 5353, 65535] {

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_stored_is_asked_for_again() {
+    fn a_counter_that_could_not_be_stored_is_requested_again() {
         let mut counter = FrameCounter::new(0, 100);
         for _ in 0..3 {
             assert_eq!((counter.poll(), counter.poll()), (Some(100), None));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_nobody_asked_for_changes_nothing() {
+    fn an_unrequested_answer_has_no_effect() {
         let mut counter = FrameCounter::new(10, 100);
         counter.on_stored(1_000);
         counter.on_stored(5);

@@ -352,7 +352,7 @@ fn a_node_whose_counters_are_used_up_says_so_and_sends_nothing() {
 }
 
 #[test]
-fn nothing_is_sent_before_the_counter_is_stored() {
+fn no_frame_is_sent_before_the_counter_is_stored() {
     let key = Key::new(1, KEY);
     let mut sender = node(SecurityLevel::EncMic32, key, eui64(0x11), 0);
     for _ in 0..1_000 {

@@ -75,7 +75,7 @@ fn every_difference_is_found() {
 }
 
 #[test]
-fn what_is_left_at_the_end_is_an_error() {
+fn unexpected_packets_at_the_end_are_an_error() {
     let (without, _) = GOOD.split_once("*    >").unwrap();
     let late = format!("{without}+9 getsockopt(4, SOL_SOCKET, SO_ERROR, [0], [4]) = 0\n");
     let failure = run(&late).unwrap_err();
@@ -106,7 +106,7 @@ fn blocking_calls_need_a_range_and_return_within_it() {
 }
 
 #[test]
-fn what_cannot_be_read_is_named() {
+fn unreadable_lines_are_named() {
     for (line, message) in [
         ("0 < S 0:1(0)", "0:1 is not 0 bytes"),
         ("0 < . 0:0(0)", "used together"),

@@ -58,7 +58,7 @@ fn calls_on_the_wrong_socket() {
 }
 
 #[test]
-fn what_is_not_supported_says_so() {
+fn unsupported_options_are_refused_by_name() {
     let mut sockets = sockets(2);
     assert_eq!(sockets.connect(1, peer()), Err(Errno::EINPROGRESS));
     assert_eq!(

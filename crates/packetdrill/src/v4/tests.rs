@@ -45,7 +45,7 @@ fn a_segment_goes_in_and_comes_out_the_same() {
 }
 
 #[test]
-fn what_is_wrong_is_dropped() {
+fn malformed_packets_are_dropped() {
     assert!(to_v6(&syn()).is_some());
     for (at, what) in [(8, "header checksum"), (25, "TCP checksum"), (0, "options")] {
         let mut packet = syn();

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_lpp_and_x_mac_are_told_from_their_short_ones() {
+    fn frames_of_lpp_and_x_mac_are_distinguished_from_their_short_ones() {
         let lpp = DutyConfig::of(Method::Lpp, Release::Contiki27);
         let mut area = [7; 20];
         assert_eq!(write(&lpp, ENDS, 9, &mut area, 4), 10);

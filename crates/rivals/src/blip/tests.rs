@@ -111,7 +111,7 @@ fn a_repeated_syn_has_the_wrong_number() {
 }
 
 #[test]
-fn what_is_written_leaves_with_the_next_tick() {
+fn written_data_leaves_with_the_next_tick() {
     let mut peer = Peer::connected(Corrections::NONE);
     peer.write(38);
     assert_eq!(peer.said(), []);
@@ -149,7 +149,7 @@ fn without_an_answer_it_ends_with_the_seventh_send() {
 }
 
 #[test]
-fn a_write_sends_again_what_is_in_flight() {
+fn a_write_retransmits_the_data_in_flight() {
     for (corrections, place, len) in [
         (Corrections::NONE, 1, 30),
         (only(|c| c.write = true), 11, 20),
@@ -332,7 +332,7 @@ mod beside_the_original {
     }
 
     #[test]
-    fn what_belongs_to_no_connection_is_reset_with_a_closed_window() {
+    fn a_segment_without_a_connection_is_reset_with_a_closed_window() {
         let peer = Peer::connecting(Corrections::NONE);
         let meta = IpMeta {
             src: Addr([2; 16]),
@@ -365,7 +365,7 @@ mod beside_the_original {
     }
 
     #[test]
-    fn what_is_far_is_reset_with_its_own_numbers_and_its_data_acknowledged() {
+    fn a_far_segment_is_reset_with_its_own_numbers_and_acknowledged_data() {
         let mut peer = Peer::connected(Corrections::NONE);
         let far = segment(Flags::ACK, 900, BASE + 3, b"far");
         assert_eq!(
@@ -443,7 +443,7 @@ mod beside_the_original {
     }
 
     #[test]
-    fn what_comes_behind_the_acknowledgment_of_its_fin_is_not_taken() {
+    fn segments_after_the_acknowledgment_of_its_fin_are_ignored() {
         // FIN-WAIT-2.
         let mut peer = Peer::connected(Corrections::NONE);
         peer.close();

@@ -310,7 +310,7 @@ mod beside_the_originals {
     }
 
     #[test]
-    fn a_syn_that_is_the_next_byte_counts_for_nothing() {
+    fn a_syn_at_the_next_byte_has_no_effect() {
         let mut peer = Peer::accepted();
         let base = peer.base;
         let with_data = |seq| segment(Flags::SYN, seq, base, b"data");
@@ -336,7 +336,7 @@ mod beside_the_originals {
     }
 
     #[test]
-    fn nothing_counts_in_closing_but_the_acknowledgment() {
+    fn in_closing_only_the_acknowledgment_counts() {
         let mut peer = Peer::accepted();
         let base = peer.base;
         peer.close();
@@ -352,7 +352,7 @@ mod beside_the_originals {
     }
 
     #[test]
-    fn what_does_not_answer_a_syn_is_reset_with_its_own_header() {
+    fn a_segment_that_does_not_answer_a_syn_is_reset_with_its_own_header() {
         let answer = Flags::SYN.with(Flags::ACK);
         for (flags, seq, ack) in [
             (answer, 700, 10),
@@ -416,7 +416,7 @@ mod beside_the_originals {
     }
 
     #[test]
-    fn what_belongs_to_no_connection_is_reset_with_its_own_header() {
+    fn a_segment_without_a_connection_is_reset_with_its_own_header() {
         let uip = Uip::new(UipConfig::default(), Rng::new(1));
         let meta = IpMeta {
             src: Addr([2; 16]),

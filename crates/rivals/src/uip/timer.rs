@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn weak_samples_count_and_the_estimate_is_what_is_doubled() {
+    fn weak_samples_count_and_the_estimate_is_doubled() {
         let timing = Timing::Weak(Weak {
             dither: (256, 256),
             ..Weak::default()

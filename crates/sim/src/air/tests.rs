@@ -350,7 +350,7 @@ fn overhearing_nodes_get_every_frame() {
 
 /// Checks that a CC2420 with address decoding does not report frames for others or damaged frames.
 #[test]
-fn a_filter_keeps_back_what_is_for_others() {
+fn a_filter_drops_frames_for_other_nodes() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
         config.max_frame_retries = 0;
     });

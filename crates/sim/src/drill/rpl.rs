@@ -273,7 +273,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_forged_is_well_formed() {
+    fn forged_messages_are_well_formed() {
         let scene = Scene::new(Target::Router, Mesh::Rpl).unwrap();
         let mut rng = Rng::new(1);
         for count in 0..300 {

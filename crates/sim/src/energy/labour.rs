@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn each_packet_takes_what_an_operating_system_adds() {
+    fn each_packet_costs_the_instructions_of_an_operating_system() {
         let mut labour = Labour::new(1_000.0);
         let engine = Labour::new(0.0).costs;
         // A packet of the node's own, and a relayed one.

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_too_long_is_dropped_or_marked_and_what_has_no_room_goes() {
+    fn late_packets_are_dropped_or_marked_and_excess_packets_are_dropped() {
         let codel = CoDel {
             target: Duration::from_millis(5),
             interval: Duration::from_millis(100),

@@ -262,7 +262,7 @@ mod commands {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused_and_changes_nothing() {
+    fn invalid_commands_are_refused_without_an_effect() {
         let nonsense = [
             Command::Kill { node: 99 },
             Command::Revive { node: 0 },

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sample_is_told_with_line_and_column() {
+    fn invalid_samples_are_reported_with_line_and_column() {
         for (text, line, column, part) in [
             ("", 1, 1, "got no sample"),
             ("-98\n  x\n", 2, 3, "got \"x\"; allowed: noise in dBm"),

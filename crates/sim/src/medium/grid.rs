@@ -56,7 +56,7 @@ mod tests {
     use redpoll_base::Rng;
 
     #[test]
-    fn finds_what_a_search_of_all_pairs_finds() {
+    fn finds_the_pairs_of_an_exhaustive_search() {
         let mut rng = Rng::new(3);
         let mut coordinate = || f64::from(rng.below(2_000)) / 10.0 - 100.0;
         let points: Vec<_> = (0..200).map(|_| (coordinate(), coordinate())).collect();

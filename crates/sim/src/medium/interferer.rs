@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_never_busy_never_begins() {
+    fn an_interferer_that_is_never_busy_never_begins() {
         for spec in [
             Interferer {
                 busy: 0.0,

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_missing_or_twice_is_told() {
+    fn wrong_missing_and_repeated_bytes_are_reported() {
         let mut image = Image::default();
         assert_eq!(image.figures(), None);
         image.begun(at(1_000));

@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn identity_decides_what_is_its_own() {
+    fn the_identity_decides_which_frames_are_its_own() {
         let identity = Identity {
             pan_id: 0x7270,
             short: 7,

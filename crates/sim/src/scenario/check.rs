@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hint_is_given_only_for_what_is_near() {
+    fn a_hint_is_given_only_for_similar_names() {
         let allowed = ["link_retry_delay", "max_be", "min_be"];
         assert_eq!(
             closest("link_retry_dealy", &allowed),

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_toml_is_refused_with_its_line() {
+    fn text_that_is_not_toml_is_refused_with_its_line() {
         let error = parse("f.toml", "a = 1\nb = = 2\n").unwrap_err().to_string();
         assert!(error.starts_with("f.toml:2: "), "{error}");
         assert_eq!(error.lines().count(), 1, "{error}");

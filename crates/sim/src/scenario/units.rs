@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_or_missing_unit_is_told_apart() {
+    fn wrong_and_missing_units_have_different_messages() {
         assert_eq!(Measure::Time.parse("40"), Err(Unfit::NoUnit));
         assert_eq!(
             Measure::Time.parse("40 m"),

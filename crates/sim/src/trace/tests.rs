@@ -107,7 +107,7 @@ fn another_implementation_reads_it_back() {
 }
 
 #[test]
-fn on_a_full_disk_what_was_written_stays_readable() {
+fn a_full_disk_leaves_the_written_frames_readable() {
     let (whole, _) = capture(usize::MAX, 2_000);
     for room in [300, 10_000, 100_000, 100_001, 100_002] {
         let (bytes, result) = capture(room, 2_000);

@@ -21,7 +21,7 @@ fn a_transfer_with_a_total_delivers_exactly_that() {
 }
 
 #[test]
-fn a_transfer_starts_when_it_is_told_to() {
+fn a_transfer_starts_at_its_configured_time() {
     let mut world = World::new(&pair(&format!("{SINK}{BULK}start = \"5 s\"")), 1).unwrap();
     world.run_until(redpoll_base::Instant::from_millis(4_999));
     assert!(world.report().flows.is_empty());

@@ -43,7 +43,7 @@ fn clients_on_the_host_fetch_a_file_again_and_again() {
 }
 
 #[test]
-fn what_the_far_end_refuses_fails() {
+fn connections_refused_by_the_far_end_fail() {
     for (protocol, other) in [("http", "bulk-sink"), ("coap", "http-server")] {
         let apps = format!(
             "[apps.web]\ntype = \"{protocol}-server\"\non = \"far\"\nport = 81\n\

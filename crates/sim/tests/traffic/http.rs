@@ -185,7 +185,7 @@ fn a_page_and_a_file_arrive_whole() {
 }
 
 #[test]
-fn what_cannot_be_served_is_answered_with_its_reason() {
+fn requests_that_cannot_be_served_get_the_reason() {
     let mut world = World::new(&server(), 1).unwrap();
     let long = [
         b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec(),

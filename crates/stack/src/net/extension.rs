@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upper_layer_lies_behind_what_is_understood() {
+    fn the_upper_layer_follows_the_known_extension_headers() {
         let plain = walk(17, &[1, 2, 3], false).unwrap();
         assert_eq!((plain.protocol, plain.offset, plain.pointer), (17, 0, 6));
         // Hop-by-hop with padding, routing without segments left, atomic fragment.

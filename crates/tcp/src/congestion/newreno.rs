@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_restored_grows_back_without_a_burst() {
+    fn a_restored_window_grows_back_without_a_burst() {
         let mut cc = NewReno::new(MSS);
         cc.on_timeout(true, &flow(8 * MSS));
         cc.on_undone(9 * MSS, MSS, &flow(6 * MSS));

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn duplicates_of_what_was_resent_after_a_timeout_are_not_a_new_loss() {
+    fn duplicates_of_data_resent_after_a_timeout_are_not_a_new_loss() {
         let mut episode = Episode::default();
         episode.on_timeout(100, NOW, false);
         assert!(episode.on_advance(100));

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_says_that_nothing_was_lost() {
+    fn a_duplicate_shows_that_no_segment_was_lost() {
         let block = SeqRange::new(UNA + 400, UNA + 500);
         let mut tlp = probed(true);
         assert!(!tlp.on_ack(UNA, 500, None, false));

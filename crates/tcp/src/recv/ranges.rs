@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_takes_only_what_touches() {
+    fn a_full_list_takes_only_adjacent_ranges() {
         let mut full = Ranges::default();
         for n in 0..RANGES as u16 {
             assert!(full.can_add(range(20 * n + 10, 20 * n + 20)));

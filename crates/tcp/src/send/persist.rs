@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_small_window_has_the_override_timeout_whatever_was_probed_before() {
+    fn a_small_window_has_the_override_timeout_after_any_earlier_probe() {
         let mut persist = Persist::default();
         (0..9).for_each(|_| persist.on_probe_sent());
         persist.on_timeout(12);

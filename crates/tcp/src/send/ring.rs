@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_store_is_read_or_freed() {
+    fn positions_outside_the_store_are_neither_read_nor_freed() {
         let mut ring = SendRing::new([0u8; 8]);
         ring.begin(SeqNum(100));
         ring.write(b"abc");

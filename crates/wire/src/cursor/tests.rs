@@ -15,7 +15,7 @@ fn a_write_that_does_not_fit_leaves_no_trace() {
 }
 
 #[test]
-fn only_what_is_written_can_be_patched() {
+fn only_written_bytes_can_be_patched() {
     let mut buffer = [0; 8];
     let mut out = Cursor::new(&mut buffer);
     out.put_u32(0).unwrap();

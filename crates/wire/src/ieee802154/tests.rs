@@ -54,7 +54,7 @@ fn an_immediate_acknowledgement_is_a_frame() {
 }
 
 #[test]
-fn nothing_is_emitted_where_not_all_fits() {
+fn no_bytes_are_emitted_if_not_all_fit() {
     let header = FrameHeader {
         dst: Address::Short(1),
         src: Address::Short(2),
@@ -67,7 +67,7 @@ fn nothing_is_emitted_where_not_all_fits() {
 }
 
 #[test]
-fn the_2015_version_is_read_where_it_is_simple() {
+fn simple_frames_of_the_2015_version_are_read() {
     // Both extended, PAN compression 0: only the receiver's PAN.
     let mut bytes = std::vec![0x01, 0xec, 5, 0x34, 0x12];
     bytes.extend([0x11; 8]);

@@ -139,7 +139,7 @@ fn daos_and_their_acknowledgements_go_there_and_back() {
 }
 
 #[test]
-fn what_is_malformed_is_refused() {
+fn malformed_messages_are_refused() {
     let parse = |bytes: &[u8]| Options::parse(bytes).map(|options| options.iter().count());
     assert_eq!(parse(&[0, 1, 2, 0, 0, 9, 0]), Ok(1));
     assert_eq!(parse(&[5]), Err(Error::Truncated));

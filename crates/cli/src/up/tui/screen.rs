@@ -89,8 +89,8 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_gives_the_terminal_back_before_it_is_told() {
-        if !redpoll_testkit::has_terminals("a_panic_gives_the_terminal_back_before_it_is_told") {
+    fn a_panic_restores_the_terminal_before_its_message() {
+        if !redpoll_testkit::has_terminals("a_panic_restores_the_terminal_before_its_message") {
             return;
         }
         let pty = openpty(None, None).unwrap();

@@ -29,7 +29,7 @@ fn send(bench: &mut Bench, frame: &[u8]) {
 /// Checks that the raw radio indicates frames for itself and for others, from beginning to end, and
 /// acknowledges none, so the sender retransmits.
 #[test]
-fn a_raw_radio_hears_everything_and_says_nothing() {
+fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
     let mut bench = bench();
     bench.send(0, Address::Short(short(1)), 40);
     bench.run_until(Instant::from_millis(900));
@@ -81,7 +81,7 @@ fn a_raw_radio_acknowledges_by_sending() {
 /// Checks that frames of a raw radio arrive and are acknowledged by an ordinary radio. A frame that
 /// it sends during a reception is transmitted, and the reception is lost.
 #[test]
-fn what_a_raw_radio_sends_is_received() {
+fn frames_of_a_raw_radio_are_received() {
     let mut bench = bench();
     send(&mut bench, &data(short(1), short(2), 9, 50));
     bench.run_until(Instant::from_millis(50));

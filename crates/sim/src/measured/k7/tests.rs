@@ -83,7 +83,7 @@ fn a_wrong_node_count_names_the_rarest_node() {
 }
 
 #[test]
-fn what_is_wrong_is_told_with_line_and_column() {
+fn faults_are_reported_with_line_and_column() {
     let row = |row: &str| format!("{HEAD}2018-01-11T16:00:00.0,0,1,26,-60,1.0,100\n{row}\n");
     let head = |head: &str| format!("{head}\n");
     let cases: [(String, usize, usize, &str); 20] = [

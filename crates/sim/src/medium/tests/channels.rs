@@ -29,7 +29,7 @@ fn deviation(values: &[f64]) -> f64 {
 /// Checks that the two directions of a pair share the pair's shadowing, and that each has a
 /// separate part: their difference has the deviation of this part times √2.
 #[test]
-fn directions_differ_by_as_much_as_they_are_told_to() {
+fn directions_differ_by_the_configured_deviation() {
     let sinr = Sinr {
         shadowing_sigma_db: 4.0,
         asymmetry_sigma_db: 2.0,
@@ -107,7 +107,7 @@ fn nodes_differ_in_power_and_noise() {
 /// Checks that a node with 13 dB more noise receives nothing from nodes 9 dB over the others'
 /// noise, but that the others receive it.
 #[test]
-fn a_noisy_receiver_loses_what_others_receive() {
+fn a_noisy_receiver_loses_frames_that_others_receive() {
     // -91.1 dBm.
     let positions = [(0.0, 0.0), (50.0, 0.0)];
     let noisy = RadioSpec {

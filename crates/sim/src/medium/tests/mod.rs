@@ -107,7 +107,7 @@ fn cca_sees_a_transmission_that_begins_or_ends_meanwhile() {
 }
 
 #[test]
-fn cca_does_not_see_what_begins_when_it_ends() {
+fn cca_does_not_detect_a_frame_that_begins_when_it_ends() {
     let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);
     let l = link(&medium, 0, 1);
     medium.watch(at(0), 1);
@@ -281,7 +281,7 @@ fn listed_links_replace_positions() {
 }
 
 #[test]
-fn a_transmission_may_be_heard_by_nobody() {
+fn a_transmission_may_have_no_receiver() {
     let config = Config::UnitDisk(UnitDisk {
         success_ratio_tx: 0.25,
         ..DISK
@@ -378,7 +378,7 @@ fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
 }
 
 #[test]
-fn powers_of_interferers_leave_nothing_behind() {
+fn powers_of_interferers_return_to_exactly_zero() {
     let positions = [(0.0, 0.0), (10.0, 0.0)];
     let all = [wifi(12.0), wifi(13.7), wifi(25.1)];
     let config = Config::Sinr(sinr_config());

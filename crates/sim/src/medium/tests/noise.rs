@@ -111,7 +111,7 @@ fn a_replayed_trace_is_the_trace_from_a_place_that_each_node_draws() {
 }
 
 #[test]
-fn a_trace_that_is_repeated_begins_anew_and_another_one_ends_in_silence() {
+fn a_repeated_trace_starts_again_and_another_ends_in_silence() {
     let trace = NoiseTrace {
         samples_dbm: (0..100).map(|i| -90.0 + i as f32 / 10.0).collect(),
     };
@@ -174,7 +174,7 @@ fn the_model_has_the_statistics_of_the_trace() {
 /// Compares the model with the trace that `REDPOLL_NOISE_TRACE` names, or with an artificial one,
 /// and prints the statistics of both.
 #[test]
-fn a_trace_of_yours_and_what_the_model_learns_from_it() {
+fn the_noise_model_has_the_statistics_of_its_trace() {
     let trace = match std::env::var_os("REDPOLL_NOISE_TRACE") {
         Some(path) => {
             let file = std::fs::File::open(path).expect("REDPOLL_NOISE_TRACE names a file");

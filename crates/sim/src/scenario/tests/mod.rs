@@ -141,7 +141,7 @@ fn overrides_reach_any_key() {
 }
 
 #[test]
-fn an_override_is_named_when_it_is_wrong() {
+fn a_wrong_override_is_named() {
     let wrong = |key, value| load(SMALL, &[(key, value)]).unwrap_err().to_string();
     assert_eq!(
         wrong("mac.max_bee", "5"),
@@ -401,7 +401,7 @@ fn long_seeds_are_exact() {
 
 /// Checks that a host which sends to thirty nodes has a connection for each.
 #[test]
-fn a_place_has_connections_for_what_it_sends_and_gets() {
+fn a_place_has_connections_for_its_flows_in_both_directions() {
     let mut text = "duration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 9\n\
                     spacing = \"10 m\"\n[apps.sink]\ntype = \"bulk-sink\"\n\
                     on = \"every other node\"\nport = 9\n"

@@ -99,7 +99,7 @@ mod tests {
     use super::sizes;
 
     #[test]
-    fn the_snapshot_has_what_is_read() {
+    fn the_snapshot_has_every_value_that_is_read() {
         assert!(sizes().iter().all(|size| size.bytes > 0.0));
     }
 

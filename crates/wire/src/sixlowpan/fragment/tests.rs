@@ -23,7 +23,7 @@ fn headers_byte_by_byte() {
 }
 
 #[test]
-fn what_cannot_be_part_of_a_datagram_is_refused() {
+fn impossible_fragments_are_refused() {
     // No size; an offset at the end.
     assert_eq!(Header::parse(&[0xc0, 0, 0, 0]), Err(Error::Length));
     assert_eq!(Header::parse(&[0xe0, 16, 0, 0, 2]), Err(Error::Length));

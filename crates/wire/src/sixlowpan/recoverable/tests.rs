@@ -84,7 +84,7 @@ fn bitmaps() {
 }
 
 #[test]
-fn what_does_not_agree_with_itself_is_refused() {
+fn contradictory_headers_are_refused() {
     let fragment = [0xe8, 1, 0x04, 2, 0, 9, b'a', b'b'];
     assert!(Fragment::parse(&fragment).is_ok());
     assert_eq!(Fragment::parse(&fragment[..7]), Err(Error::Length));

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inconsistency_begins_anew_but_not_within_the_shortest_interval() {
+    fn an_inconsistency_restarts_trickle_but_not_within_the_shortest_interval() {
         let (mut trickle, mut rng) = started(1);
         assert!(!trickle.on_inconsistent(Instant::from_millis(100), &mut rng));
         for _ in 0..6 {
