@@ -2,8 +2,10 @@
 
 use std::process::Command;
 
+use redpoll_sweep::Table;
+
 #[test]
-fn the_documentation_has_every_key_of_a_report() {
+fn every_key_of_a_report_is_documented_and_every_number_has_a_unit() {
     fn missing(value: &serde_json::Value, page: &str, found: &mut Vec<String>) {
         match value {
             serde_json::Value::Object(fields) => {
@@ -32,6 +34,8 @@ fn the_documentation_has_every_key_of_a_report() {
     for more in [
         &["testbed-3"][..],
         &["readings"],
+        &["duty-cycled"],
+        &["sleepy-rpl"],
         &["office", "--set", "border.taim=true"],
         &["sleepy-3", "--set", server, "--set", client],
     ] {
@@ -43,6 +47,16 @@ fn the_documentation_has_every_key_of_a_report() {
         let mut found = Vec::new();
         missing(&report, &page, &mut found);
         assert!(found.is_empty(), "{more:?}: {found:?}");
+        for part in ["flows", "nodes"] {
+            let columns = Table::of_items(report[part].as_array().unwrap()).schema();
+            let numbers = columns.iter().filter(|it| it.kind.is_number());
+            let lacking = numbers.filter(|it| it.unit.is_none());
+            let lacking: Vec<_> = lacking.map(|it| &it.name).collect();
+            assert!(
+                lacking.is_empty(),
+                "{more:?}: {part} without unit: {lacking:?}"
+            );
+        }
     }
 }
 

@@ -26,6 +26,9 @@ use pyo3::prelude::*;
 /// The native part of the package `redpoll`.
 #[pymodule]
 mod _native {
+    /// Version of the package.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
     #[pymodule_export]
     use super::app::Node;
     #[pymodule_export]

@@ -50,7 +50,11 @@ pub fn study_rows(
         rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
     }
     let text = |name| Column::new(name, CellType::Text);
-    let number = |name| Column::new(name, CellType::Number);
+    // Each row has a unit of its own.
+    let number = |name| Column {
+        unit: Some("in the column unit"),
+        ..Column::new(name, CellType::Number)
+    };
     let columns = [
         text("figure"),
         text("series"),

@@ -2,6 +2,7 @@
 //! take them without copying.
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -13,6 +14,9 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use redpoll_results::table::{Cell, CellType, Column, Row};
+
+/// Key of a field's metadata with the unit of its numbers.
+const UNIT: &str = "unit";
 
 /// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
 /// `polars.DataFrame` or `pyarrow.table`.
@@ -35,7 +39,9 @@ impl Table {
                 CellType::Truth => DataType::Boolean,
                 CellType::Text => DataType::Utf8,
             };
-            Field::new(&column.name, kind, true)
+            let unit = column.unit.map(|unit| (UNIT.to_owned(), unit.to_owned()));
+            let metadata = unit.into_iter().collect::<HashMap<_, _>>();
+            Field::new(&column.name, kind, true).with_metadata(metadata)
         });
         let schema: SchemaRef = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
         let arrays = columns.iter().enumerate();

@@ -1,6 +1,8 @@
 """Scenarios, runs and applications."""
 
+import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import threading
@@ -25,6 +27,16 @@ type = "bulk-sender"
 on = "node-2"
 to = "node-1:5001"
 """
+
+
+def test_the_version_is_that_of_the_project():
+    root = pathlib.Path(__file__).parents[3]
+    declared = {
+        "Cargo.toml": r'(?m)^version = "(.*)"$',
+        "CITATION.cff": r"(?m)^version: (.*)$",
+    }
+    for name, pattern in declared.items():
+        assert re.findall(pattern, (root / name).read_text()) == [redpoll.__version__], name
 
 
 def test_a_run_gives_the_same_as_the_same_run():

@@ -60,6 +60,29 @@ def test_flows_and_nodes_of_a_run_are_tables():
     assert nodes.column("name") == [node["name"] for node in result.nodes]
 
 
+def units(table):
+    """The unit of each column of numbers; `None` where there is none."""
+    pyarrow = pytest.importorskip("pyarrow")
+    schema = pyarrow.table(table).schema
+    numbers = [field for field in schema if pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)]
+    assert numbers
+    return {field.name: (field.metadata or {}).get(b"unit") for field in numbers}
+
+
+def test_each_column_of_numbers_has_a_unit(series, tmp_path):
+    result = redpoll.run(Scenario("readings", {"duration": "20 s"}))
+    sweep = redpoll.sweep(
+        Scenario("pair", {"duration": "1 s"}), {"tcp.mss": ["1 frames", "2 frames"]}, seeds=1, results=tmp_path / "a.sqlite"
+    )
+    tables = [series, result.flow_table, result.node_table, sweep.flows, sweep.nodes]
+    for table in tables:
+        found = units(table)
+        assert not [name for name, unit in found.items() if unit is None]
+    assert units(series)["srtt_ms"] == b"ms" and units(series)["frames_sent"] == b"1"
+    assert units(result.flow_table)["readings.latency_ms.p95"] == b"ms"
+    assert units(sweep.flows)["goodput_kbps"] == b"kbit/s"
+
+
 def test_pandas_and_polars_take_a_table(series):
     pandas = pytest.importorskip("pandas")
     polars = pytest.importorskip("polars")

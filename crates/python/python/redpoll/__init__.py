@@ -6,6 +6,7 @@
 True
 """
 
+from ._native import VERSION as __version__
 from ._native import CongestionUpdate, Node, Table
 from .app import App
 from .congestion import Congestion, Window
@@ -43,6 +44,7 @@ __all__ = [
     "Table",
     "Tuned",
     "Window",
+    "__version__",
     "run",
     "sweep",
     "tune",

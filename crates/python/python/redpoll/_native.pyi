@@ -10,6 +10,7 @@ __all__ = [
     "Ran",
     "Table",
     "Tuned",
+    "VERSION",
     "built_in",
     "check",
     "check_study",
@@ -20,6 +21,8 @@ __all__ = [
 ]
 
 _Changes = list[tuple[str, str]]
+
+VERSION: str
 
 def check(
     name: str, text: str, changes: _Changes, given: list[str]

@@ -3,6 +3,7 @@
 //! A [`Writer`] writes rows as they arrive and buffers at most one group of them.
 
 mod read;
+mod unit;
 mod write;
 
 pub use read::{ReadError, read};
@@ -30,11 +31,13 @@ pub enum CellType {
     Text,
 }
 
-/// A column. Its name contains the unit of its numbers, as in `srtt_ms`.
+/// A column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
     pub name: String,
     pub kind: CellType,
+    /// Unit of its numbers, `1` for counts and ratios; `None` for truths and texts.
+    pub unit: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,11 +59,19 @@ impl Format {
 }
 
 impl Column {
+    /// Makes a column, whose unit the name contains, as in `srtt_ms`.
     pub fn new(name: &str, kind: CellType) -> Column {
         Column {
             name: name.to_owned(),
             kind,
+            unit: kind.is_number().then(|| unit::unit_of(name)).flatten(),
         }
+    }
+}
+
+impl CellType {
+    pub fn is_number(self) -> bool {
+        matches!(self, CellType::Whole | CellType::Number)
     }
 }
 

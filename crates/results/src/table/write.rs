@@ -18,6 +18,9 @@ use super::{Cell, CellType, Column, Format, Row};
 /// Rows of a group, which are buffered before they are written.
 const GROUP: usize = 8_192;
 
+/// Key of the note of a Parquet file with the units of its columns of numbers, as a JSON object.
+const UNITS: &str = "redpoll.units";
+
 /// The reason why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
@@ -58,7 +61,8 @@ impl<W: Write + Send> Writer<W> {
             Format::Parquet => {
                 let fields = columns.iter().map(field).collect::<Result<Vec<_>, _>>()?;
                 let schema = Type::group_type_builder("redpoll").with_fields(fields);
-                let notes = notes.iter();
+                let units = (UNITS, units(&columns));
+                let notes = notes.iter().chain([&units]);
                 let notes =
                     notes.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone()));
                 let properties = WriterProperties::builder()
@@ -117,6 +121,14 @@ impl<W: Write + Send> Writer<W> {
         }
         Ok(())
     }
+}
+
+fn units(columns: &[Column]) -> String {
+    let units = columns.iter().filter_map(|it| {
+        let unit = serde_json::Value::from(it.unit?);
+        Some((it.name.clone(), unit))
+    });
+    serde_json::Value::Object(units.collect()).to_string()
 }
 
 fn parquet_group<W: Write + Send>(
