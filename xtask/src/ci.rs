@@ -185,9 +185,10 @@ fn computed() -> Option<f64> {
 }
 
 /// Separate workspaces, which `cargo fmt --all` omits.
-const OWN_WORKSPACES: [&str; 4] = [
+const OWN_WORKSPACES: [&str; 5] = [
     python::MANIFEST,
     "examples/nrf52840/Cargo.toml",
+    "examples/template/Cargo.toml",
     "firmware/Cargo.toml",
     "fuzz/Cargo.toml",
 ];
