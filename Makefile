@@ -127,7 +127,7 @@ bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="-
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
 # The crates that others build upon, in the order in which they need one another.
-PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart transceiver radiotest ota
+PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart transceiver radiotest ota apps
 
 package: ## Package the device crates as for publication, and build the packages
 	@scripts/setup.sh build

@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 34] = [
+const ARROWS: [(&str, &[&str]); 35] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -26,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("ota", &[]),
+    ("apps", &[]),
     ("replay", &["stack"]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),
@@ -58,7 +59,7 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("capi", &["socket"]),
     // `studies` only with the feature of that name.
     ("python", &["sweep", "studies"]),
-    ("samples", &[]),
+    ("samples", &["apps"]),
     ("testkit", &["base", "tcp", "wire"]),
     ("packetdrill", &["socket"]),
     ("peers", &["base", "tcp", "testkit"]),

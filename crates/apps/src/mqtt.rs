@@ -18,10 +18,13 @@ use rust_mqtt::types::{MqttString, ReasonCode, TopicName};
 /// Why readings have not been published.
 #[derive(Debug)]
 pub enum Failure<E> {
+    /// The network did not connect to the broker.
     Network(E),
+    /// The connection ended.
     Lost(ErrorKind),
     /// The broker refused, and gave this reason.
     Refused(ReasonCode),
+    /// The name or the topic is not one of MQTT: too long, or with a wildcard.
     Name,
     /// The broker violates the protocol, or its message is longer than the memory.
     Protocol,

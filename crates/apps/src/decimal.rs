@@ -6,7 +6,7 @@ const LEN: usize = 11;
 /// A number in decimal digits.
 ///
 /// ```
-/// use redpoll_samples::decimal::Decimal;
+/// use redpoll_apps::decimal::Decimal;
 ///
 /// assert_eq!(Decimal::of(-273).as_str(), "-273");
 /// assert_eq!(Decimal::of(0).as_str(), "0");
@@ -20,6 +20,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
+    /// Writes a number.
     pub fn of(number: i32) -> Decimal {
         let mut decimal = Decimal {
             bytes: [0; LEN],
@@ -45,6 +46,7 @@ impl Decimal {
         self.bytes[self.begin] = byte;
     }
 
+    /// Returns the digits, with the sign of a negative number.
     pub fn as_str(&self) -> &str {
         core::str::from_utf8(&self.bytes[self.begin..]).unwrap_or_default()
     }

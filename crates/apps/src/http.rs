@@ -1,0 +1,344 @@
+//! A web server over `edge-http`, for HTTP/1.1 and the method GET.
+//!
+//! Clients cannot block it. While all its connections are in use, one of them is ended for a new
+//! client: the connection that has been without a request for longest, otherwise the slowest one,
+//! if its client receives less than 300 bytes a second. A client also has a minute for its request
+//! and for each 2,000 bytes of the answer, and 15 seconds between two requests.
+
+use core::array::from_fn;
+use core::cell::Cell;
+use core::convert::Infallible;
+use core::net::{Ipv6Addr, SocketAddr};
+
+pub use edge_http::io::Error;
+use edge_http::io::server::Connection;
+use edge_http::{Method, RequestHeaders};
+use edge_nal::{Close, TcpAccept, TcpBind, TcpShutdown};
+use embassy_futures::select::{Either, select, select_array};
+use embedded_io_async::{ErrorType, Read, Write};
+
+use crate::decimal::Decimal;
+
+/// Requests that are answered at the same time. A node has this many connections for the
+/// server.
+pub const AT_ONCE: usize = 3;
+const HEAD: usize = 512;
+const FIELDS: usize = 16;
+
+/// Time between two checks of a connection, in milliseconds.
+const LOOK: u32 = 500;
+/// Number of checks in which a client must send a whole request, or receive [`LEAST_BYTES`] or the
+/// rest of the answer.
+const PATIENCE: u32 = 60_000 / LOOK;
+/// Bytes of an answer that a client must receive in [`PATIENCE`].
+const LEAST_BYTES: u64 = 2_000;
+/// Number of checks for which a connection stays open without a request.
+const IDLE: u32 = 15_000 / LOOK;
+/// Number of checks before a request and its answer may be ended for another client: two seconds.
+const GRACE: u32 = 2_000 / LOOK;
+/// Bytes of an answer that a client must receive in a second to keep its connection.
+const LEAST_PACE: u64 = 300;
+/// Bytes of an answer that may wait in the connection. The client may have received all bytes but
+/// these.
+const SEND_BUFFER: u64 = 2_440;
+
+/// The content of a server.
+pub trait Site {
+    /// A resource that [`find`](Self::find) has found.
+    type Resource: Copy;
+
+    /// Returns the resource at a path, which begins with `/`; `None` becomes an answer with 404.
+    fn find(&self, path: &str) -> Option<Self::Resource>;
+
+    /// Returns the length of a resource in bytes.
+    fn len(&self, resource: Self::Resource) -> usize;
+
+    /// Fills `out` with the bytes of a resource from `begin` on. `out` ends at the resource's end or
+    /// before.
+    fn read(&self, resource: Self::Resource, begin: usize, out: &mut [u8]);
+
+    /// Returns the media type of a resource, such as `text/html`.
+    fn media_type(&self, resource: Self::Resource) -> Option<&str> {
+        let _ = resource;
+        None
+    }
+}
+
+/// A page of a site in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'p> {
+    /// Its path, which begins with `/`.
+    pub path: &'p str,
+    /// Its media type, such as `text/html`.
+    pub media_type: &'p str,
+    /// Its content.
+    pub body: &'p [u8],
+}
+
+/// Pages in memory.
+///
+/// ```
+/// use redpoll_apps::http::{Page, Site};
+///
+/// let site = [Page { path: "/", media_type: "text/plain", body: b"22.5" }];
+/// let page = site.as_slice().find("/").expect("it has one page");
+/// assert_eq!(page.body, b"22.5");
+/// assert!(site.as_slice().find("/more").is_none());
+/// ```
+impl<'p> Site for [Page<'p>] {
+    type Resource = Page<'p>;
+
+    fn find(&self, path: &str) -> Option<Page<'p>> {
+        self.iter().find(|page| page.path == path).copied()
+    }
+
+    fn len(&self, page: Page<'p>) -> usize {
+        page.body.len()
+    }
+
+    fn read(&self, page: Page<'p>, begin: usize, out: &mut [u8]) {
+        let bytes = page.body.get(begin..).unwrap_or_default();
+        for (place, byte) in out.iter_mut().zip(bytes) {
+            *place = *byte;
+        }
+    }
+
+    fn media_type(&self, page: Page<'p>) -> Option<&str> {
+        Some(page.media_type)
+    }
+}
+
+/// Answers on `port`: paths of `site` with 200, other paths with 404, other methods than GET with
+/// 405. It ends with an error if the network does. `pause` waits for a number of milliseconds.
+///
+/// # Errors
+/// Those of binding and accepting.
+pub async fn serve<N: TcpBind, W: Site + ?Sized>(
+    net: &N,
+    port: u16,
+    site: &W,
+    pause: impl AsyncFn(u32),
+) -> Result<Infallible, Error<N::Error>> {
+    let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
+    let listener = net.bind(local).await.map_err(Error::Io)?;
+    let slots: [Slot; AT_ONCE] = from_fn(|_| Slot::default());
+    let work = async |at: usize| {
+        let mut head = [0; HEAD];
+        loop {
+            let (_, mut stream) = listener.accept().await.map_err(Error::Io)?;
+            slots[at].enter(Phase::Busy);
+            let talk = converse(&mut stream, &mut head, &slots[at], site);
+            let ended = select(talk, watch(&slots, at, &pause)).await;
+            slots[at].enter(Phase::Free);
+            if let Either::Second(Ending::Reset) = ended {
+                // A connection that has ended by itself needs no reset.
+                let _ = stream.abort().await;
+            }
+        }
+    };
+    select_array::<_, AT_ONCE>(from_fn(&work)).await.0
+}
+
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Phase {
+    #[default]
+    Free,
+    /// A request or its answer is in progress.
+    Busy,
+    /// The client has acknowledged the answer.
+    Idle,
+}
+
+/// A place for a connection; there are [`AT_ONCE`] of these.
+#[derive(Default)]
+struct Slot {
+    phase: Cell<Phase>,
+    /// Number of the server's checks since the phase began.
+    age: Cell<u32>,
+    /// Bytes of the answer that were written, and the number of these at the start of the present
+    /// minute.
+    given: Cell<u64>,
+    before: Cell<u64>,
+}
+
+impl Slot {
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.age.set(0);
+        self.given.set(0);
+        self.before.set(0);
+    }
+
+    /// Counts a check. Returns how the connection ends, if its time has passed.
+    fn look(&self) -> Option<Ending> {
+        let age = self.age.get() + 1;
+        self.age.set(age);
+        match self.phase.get() {
+            Phase::Idle if age >= IDLE => Some(Ending::Close),
+            Phase::Busy if age.is_multiple_of(PATIENCE) => {
+                let given = self.given.get();
+                let taken = given - self.before.replace(given);
+                (taken < LEAST_BYTES).then_some(Ending::Reset)
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns a value by which connections give way: the one with the highest value first. `None`
+    /// if this connection does not give way.
+    fn rank(&self) -> Option<(bool, u64)> {
+        let age = self.age.get();
+        match self.phase.get() {
+            Phase::Idle => Some((true, age.into())),
+            Phase::Busy if age >= GRACE => {
+                let taken = self.given.get().saturating_sub(SEND_BUFFER);
+                let pace = taken * 1_000 / u64::from(age * LOOK);
+                LEAST_PACE.checked_sub(pace + 1).map(|rank| (false, rank))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The end of a connection that the server gives up.
+#[derive(Clone, Copy)]
+enum Ending {
+    Close,
+    Reset,
+}
+
+/// Waits until connection `at` has to end.
+async fn watch(slots: &[Slot; AT_ONCE], at: usize, pause: impl AsyncFn(u32)) -> Ending {
+    loop {
+        pause(LOOK).await;
+        if let Some(ending) = slots[at].look() {
+            return ending;
+        }
+        let is_full = slots.iter().all(|it| it.phase.get() != Phase::Free);
+        let rank = slots[at].rank();
+        let is_first = slots.iter().all(|it| it.rank() <= rank);
+        if is_full && rank.is_some() && is_first {
+            return Ending::Reset;
+        }
+    }
+}
+
+/// A stream that adds the written bytes to its slot.
+struct Counted<'s, S> {
+    stream: &'s mut S,
+    slot: &'s Slot,
+}
+
+impl<S: ErrorType> ErrorType for Counted<'_, S> {
+    type Error = S::Error;
+}
+
+impl<S: Read> Read for Counted<'_, S> {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, S::Error> {
+        let len = self.stream.read(bytes).await?;
+        if self.slot.phase.get() == Phase::Idle {
+            self.slot.enter(Phase::Busy);
+        }
+        Ok(len)
+    }
+}
+
+impl<S: Write> Write for Counted<'_, S> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, S::Error> {
+        let len = self.stream.write(bytes).await?;
+        self.slot.given.update(|given| given + len as u64);
+        Ok(len)
+    }
+
+    async fn flush(&mut self) -> Result<(), S::Error> {
+        self.stream.flush().await
+    }
+}
+
+async fn converse<S: Read + Write + TcpShutdown>(
+    stream: &mut S,
+    head: &mut [u8; HEAD],
+    slot: &Slot,
+    site: &(impl Site + ?Sized),
+) -> Result<(), Error<S::Error>> {
+    let mut stream = Counted { stream, slot };
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = match Connection::new(head, &mut stream).await {
+            Ok(mut connection) => {
+                answer(&mut connection, site).await?;
+                connection.complete().await?;
+                !connection.needs_close()
+            }
+            Err(Error::Io(_) | Error::ConnectionClosed | Error::IncompleteHeaders) => break,
+            // RFC 9112 §5.1: a malformed request, such as one with a space before a colon.
+            Err(error) => {
+                let status = match error {
+                    Error::TooLongHeaders | Error::TooManyHeaders => "431",
+                    _ => "400",
+                };
+                for piece in ["HTTP/1.1 ", status, REFUSAL] {
+                    let sent = stream.write_all(piece.as_bytes()).await;
+                    sent.map_err(Error::Io)?;
+                }
+                false
+            }
+        };
+        stream.flush().await.map_err(Error::Io)?;
+        slot.enter(Phase::Idle);
+    }
+    // RFC 9112 §9.6: the server reads further bytes of the client, because a reset could destroy
+    // the answer.
+    stream.stream.close(Close::Write).await.map_err(Error::Io)?;
+    while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
+    Ok(())
+}
+
+/// The rest of an answer that refuses a request.
+const REFUSAL: &str = " \r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+
+/// Returns whether a request has one Host field, which only HTTP/1.0 may omit (RFC 9112 §3.2).
+fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
+    let fields = head.headers.iter_raw();
+    let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("Host"));
+    let is_good = match hosts.next() {
+        Some((_, value)) => value
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && !b"/?#@\"<>".contains(byte)),
+        None => !head.http11,
+    };
+    is_good && hosts.next().is_none()
+}
+
+async fn answer<S: Read + Write>(
+    connection: &mut Connection<'_, S, FIELDS>,
+    site: &(impl Site + ?Sized),
+) -> Result<(), Error<S::Error>> {
+    let head = connection.headers()?;
+    let found = site.find(head.path);
+    let (status, resource) = match (head.method, found) {
+        _ if !is_sound(head) => (400, None),
+        (Method::Get, Some(resource)) => (200, Some(resource)),
+        (Method::Get, None) => (404, None),
+        _ => (405, None),
+    };
+    let bytes = resource.map_or(0, |it| site.len(it));
+    let media_type = resource.and_then(|it| site.media_type(it));
+    let length = Decimal::of(i32::try_from(bytes).unwrap_or(i32::MAX));
+    let fields = [
+        ("Content-Length", length.as_str()),
+        ("Content-Type", media_type.unwrap_or_default()),
+    ];
+    let fields = &fields[..1 + usize::from(media_type.is_some())];
+    connection.initiate_response(status, None, fields).await?;
+    let Some(resource) = resource else {
+        return Ok(());
+    };
+    let mut chunk = [0; 256];
+    for begin in (0..bytes).step_by(chunk.len()) {
+        let len = chunk.len().min(bytes - begin);
+        site.read(resource, begin, &mut chunk[..len]);
+        connection.write_all(&chunk[..len]).await?;
+    }
+    Ok(())
+}
