@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -28,6 +28,19 @@ setup: ## Install the tools for building, the demo and the tests
 build: ## Build the program: target/release/redpoll
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
+
+# Where `make install-c` installs, and for a package the folder that becomes the root.
+PREFIX ?= /usr/local
+DESTDIR ?=
+LIBDIR ?= lib
+
+install-c: ## Install Redpoll for C: header, libraries, packages of pkg-config and CMake (PREFIX, DESTDIR, LIBDIR)
+	@scripts/setup.sh build
+	@$(CARGO) xtask c-install --prefix "$(PREFIX)" --destdir "$(DESTDIR)" --libdir "$(LIBDIR)"
+
+c-libs: ## Build Redpoll for C for microcontrollers into target/c, and measure flash and memory on emulators
+	@scripts/setup.sh c-libs
+	@$(CARGO) xtask c-libs target/c && . scripts/env.sh && cargo xtask c-libs --size
 
 demo: ## Let curl fetch a file from a node four radio hops away (two minutes after the build)
 	@scripts/setup.sh demo

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|c-libs
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -200,6 +200,20 @@ if [ "$purpose" = test ]; then
     need ip iproute2 "programs in C, and meshes, in network namespaces"
     need unshare util-linux "programs in C in network namespaces"
     get_c_for_thumb
+fi
+
+# Compilers and emulators of the microcontrollers that the library for C is built for.
+if [ "$purpose" = c-libs ]; then
+    get_more_targets thumbv6m-none-eabi thumbv7m-none-eabi thumbv8m.main-none-eabi thumbv8m.main-none-eabihf
+    need arm-none-eabi-gcc gcc-arm-none-eabi "linking images for a Cortex-M"
+    need riscv64-unknown-elf-gcc gcc-riscv64-unknown-elf "linking images for RISC-V"
+    need qemu-system-arm qemu-system-arm "running images on an emulated Cortex-M"
+    need qemu-system-riscv32 qemu-system-misc "running images on an emulated RISC-V processor"
+fi
+
+if [ "$purpose" = test ]; then
+    need cmake cmake "building a C program with CMake"
+    need pkg-config pkg-config "building a C program with pkg-config"
 fi
 
 if [ "$purpose" = demo ] || [ "$purpose" = test ]; then

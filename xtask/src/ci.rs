@@ -9,9 +9,9 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    api, arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out,
-    lines, names, prose, publish, purity, python, reference, release, rfc, size, tutorials, web,
-    workflows,
+    api, arrows, boards, book, clib, deny, dissect, docs, features, firmware, hosts, lanes,
+    left_out, lines, names, prose, publish, purity, python, reference, release, rfc, size,
+    tutorials, web, workflows,
 };
 
 /// A step: its name and its function. `Ok(Some(reason))` means that the step was skipped.
@@ -57,8 +57,9 @@ const BUILDS: [Step; 7] = [
 ];
 
 /// Steps that run alone on the machine.
-const LAST: [Step; 8] = [
+const LAST: [Step; 9] = [
     ("test", test),
+    ("package for C", clib::check),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
     // These steps follow the tests, whose build of the program they use.

@@ -12,6 +12,7 @@ mod boards;
 mod book;
 mod ci;
 mod circles;
+mod clib;
 mod deny;
 mod dissect;
 mod docs;
@@ -94,6 +95,20 @@ Usage: cargo xtask CHECK
   publish   packs the published crates, builds the packages with the oldest
             supported Rust, and compares their interface with REDPOLL_BASELINE, by
             default the last release
+  c-install installs the library for C: header, static and shared library, and
+            the packages of pkg-config and CMake
+              --prefix DIR      below this absolute path (default: /usr/local)
+              --destdir DIR     in this folder instead of /, for packages
+              --libdir DIR      folder of the libraries (default: lib)
+              --target TRIPLE   for another machine
+              --debug           without optimisation
+  c-libs    DIR                 writes static libraries for microcontrollers to DIR
+              --size            prints flash and memory of linked images, which run
+                                on emulators
+              --size --write    also writes the table of docs/c.md
+              --size --check    fails if the table differs
+  c-check   installs the library for C into an empty folder, and builds and runs the
+            first program of docs/c.md with pkg-config and with CMake
   boards    builds the examples for boards for their targets
   packetdrill  runs two public suites of packetdrill scripts against the library;
             fails if a script fails without a listed cause, or passes with one
@@ -183,6 +198,9 @@ fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
     if let Some(outcome) = outcome {
         return Ok(outcome);
     }
+    if let Some(command) = clib::Command::parse(args) {
+        return command.map(|command| command.run(workspace));
+    }
     for check in [check_sources, check_programs, check_documents] {
         if let Some(outcome) = check(workspace, args)? {
             return Ok(outcome);
@@ -239,6 +257,7 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
         ["dissect-check", "--short"] => dissect::run(workspace, dissect::Extent::Short).map(told),
         ["features"] => features::check(workspace),
         ["hosts"] => hosts::check(workspace),
+        ["c-check"] => clib::check(workspace).map(told),
         ["boards"] => boards::run(workspace).map(told),
         ["publish"] => publish::run(workspace).map(told),
         ["firmware"] => firmware::run(workspace, false).map(told),
@@ -297,7 +316,7 @@ fn wrong(args: &[&str]) -> String {
         [
             known @ ("ci" | "api" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
-            | "fuzz" | "book" | "dissect-check" | "workflows" | "release"),
+            | "fuzz" | "book" | "dissect-check" | "workflows" | "release" | "c-check"),
             rest @ ..,
         ] => format!("`{known}` does not take `{}`", rest.join(" ")),
         [unknown, ..] => format!("there is no check `{unknown}`"),

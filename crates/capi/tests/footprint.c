@@ -1,0 +1,160 @@
+/* The image whose size is the footprint of the library: a client with one TCP connection, on a radio
+ * (ON_RADIO) or over IPv6 (OVER_IP), without a C library. It prints, through the emulator, how much
+ * memory the node takes, and "sent" once the node has made the frame or packet of its SYN. */
+#include "redpoll.h"
+
+#if defined(__arm__)
+static int emulator(uintptr_t operation, const void *argument)
+{
+    register uintptr_t r0 __asm__("r0") = operation;
+    register const void *r1 __asm__("r1") = argument;
+    __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory");
+    return (int)r0;
+}
+
+void start(void);
+extern uint8_t stack[];
+__attribute__((section(".vectors"), used)) static const void *const vectors[2] = {stack, (void *)start};
+#define BEGIN_STACK
+#elif defined(__riscv)
+static int emulator(uintptr_t operation, const void *argument)
+{
+    register uintptr_t a0 __asm__("a0") = operation;
+    register const void *a1 __asm__("a1") = argument;
+    __asm__ volatile(".balign 16\n.option push\n.option norvc\n"
+                     "slli x0, x0, 0x1f\nebreak\nsrai x0, x0, 7\n.option pop\n"
+                     : "+r"(a0)
+                     : "r"(a1)
+                     : "memory");
+    return (int)a0;
+}
+
+void start(void);
+__attribute__((section(".vectors"), used, naked)) void vectors(void)
+{
+    __asm__ volatile("la sp, stack\nj start\n");
+}
+#endif
+
+static void print(const char *text)
+{
+    emulator(4, text); /* SYS_WRITE0 */
+}
+
+static void print_number(size_t number)
+{
+    char text[12];
+    int at = sizeof text - 1;
+    text[at] = 0;
+    do {
+        text[--at] = (char)('0' + number % 10);
+    } while ((number /= 10) > 0);
+    print(text + at);
+}
+
+/* Apart from all other data, so that the size of these is known. */
+__attribute__((section(".node"), aligned(8))) static uint8_t memory[32 * 1024];
+static rp_node *node;
+static uint8_t data[16];
+
+static void end(const char *text)
+{
+    print(text);
+    emulator(0x18, (const void *)0x20026); /* SYS_EXIT, ADP_Stopped_ApplicationExit */
+    for (;;) {
+    }
+}
+
+/* The application: it connects, sends, receives and closes. */
+static void application(uint64_t now)
+{
+    static int fd = -1;
+    if (fd < 0) {
+        struct rp_endpoint peer = {.address = {0xfd, 0x72, [15] = 9}, .port = 80};
+        fd = rp_socket(node, now, RP_SOCK_STREAM);
+        if (rp_connect(node, now, fd, &peer) != RP_EINPROGRESS) {
+            end("not begun\n");
+        }
+    } else if (rp_send(node, now, fd, data, sizeof data) > 0) {
+        if (rp_recv(node, now, fd, data, sizeof data, 0) == 0) {
+            rp_close(node, now, fd);
+        }
+    }
+}
+
+#ifdef ON_RADIO
+static void make(void)
+{
+    struct rp_config config;
+    size_t len;
+    rp_config_init(&config, RP_LEAF);
+    config.short_address = 1;
+    config.parent = 2;
+    config.prefix[0] = 0xfd;
+    config.entropy[0] = 1;
+    if (rp_sizeof_node(&config, &len) == 0) {
+        print("node ");
+        print_number(len);
+        print("\n");
+    }
+    rp_node_init(memory, sizeof memory, &config, &node);
+}
+
+/* A radio that is never heard: a driver would be here. */
+static void carry(uint64_t now)
+{
+    static uint8_t frame[127];
+    struct rp_work work;
+    while (rp_poll_radio(node, now, &work) == 1) {
+        if (work.kind == RP_WORK_LOAD) {
+            rp_radio_done(node, now, RP_RESULT_LOADED);
+        } else if (work.kind == RP_WORK_TRANSMIT) {
+            rp_radio_done(node, now, RP_RESULT_NO_ACK);
+            end("sent\n");
+        }
+    }
+    if (*(volatile uint8_t *)frame) {
+        rp_input_frame(node, now, frame, sizeof frame, -50, 255, 0);
+    }
+}
+#else
+static void make(void)
+{
+    struct rp_ip_config config;
+    size_t len;
+    rp_ip_config_init(&config);
+    config.address[0] = 0xfd;
+    config.entropy[0] = 1;
+    if (rp_sizeof_ip(&config, &len) == 0) {
+        print("node ");
+        print_number(len);
+        print("\n");
+    }
+    rp_ip_init(memory, sizeof memory, &config, &node);
+}
+
+static uint8_t packet[1280];
+
+static void carry(uint64_t now)
+{
+    if (rp_ip_output(node, now, packet, sizeof packet) > 0) {
+        end("sent\n");
+    }
+    if (*(volatile uint8_t *)packet) {
+        rp_ip_input(node, now, packet, sizeof packet);
+    }
+}
+#endif
+
+void start(void)
+{
+    make();
+    for (uint64_t now = 0; now < 10000000; now += 1000) {
+        rp_on_timeout(node, now);
+        while (rp_poll_event(node) > 0) {
+        }
+        application(now);
+        carry(now);
+    }
+    end("silent\n");
+}

@@ -1,0 +1,155 @@
+//! Static libraries for microcontrollers.
+
+use std::path::{Path, PathBuf};
+
+use super::install::target_dir;
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// A kind of processor.
+pub struct Kind {
+    /// The target of Rust.
+    pub target: &'static str,
+    /// Processors with these instructions.
+    pub processors: &'static str,
+    /// The compiler of C, and its options for this processor.
+    pub compiler: &'static [&'static str],
+    /// The emulator and its options, except for the image.
+    pub emulator: &'static [&'static str],
+    /// Beginning of the code, and of the data.
+    pub code: u32,
+    pub data: u32,
+}
+
+const ARM: &str = "arm-none-eabi-gcc";
+const RISC: &str = "riscv64-unknown-elf-gcc";
+const QEMU: &str = "qemu-system-arm";
+
+/// The kinds of processors whose archives are made.
+pub const KINDS: [Kind; 7] = [
+    Kind {
+        target: "thumbv6m-none-eabi",
+        processors: "Cortex-M0, M0+",
+        compiler: &[ARM, "-mthumb", "-mcpu=cortex-m0"],
+        emulator: &[QEMU, "-machine", "mps2-an385"],
+        code: 0,
+        data: 0x2000_0000,
+    },
+    Kind {
+        target: "thumbv7m-none-eabi",
+        processors: "Cortex-M3",
+        compiler: &[ARM, "-mthumb", "-mcpu=cortex-m3"],
+        emulator: &[QEMU, "-machine", "mps2-an385"],
+        code: 0,
+        data: 0x2000_0000,
+    },
+    Kind {
+        target: "thumbv7em-none-eabi",
+        processors: "Cortex-M4, M7",
+        compiler: &[ARM, "-mthumb", "-mcpu=cortex-m4", "-mfloat-abi=soft"],
+        emulator: &[QEMU, "-machine", "mps2-an386"],
+        code: 0,
+        data: 0x2000_0000,
+    },
+    Kind {
+        target: "thumbv7em-none-eabihf",
+        processors: "Cortex-M4F, M7F",
+        compiler: &[
+            ARM,
+            "-mthumb",
+            "-mcpu=cortex-m4",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv4-sp-d16",
+        ],
+        emulator: &[QEMU, "-machine", "mps2-an386"],
+        code: 0,
+        data: 0x2000_0000,
+    },
+    Kind {
+        target: "thumbv8m.main-none-eabi",
+        processors: "Cortex-M33",
+        compiler: &[ARM, "-mthumb", "-mcpu=cortex-m33+nodsp", "-mfloat-abi=soft"],
+        emulator: &[QEMU, "-machine", "mps2-an505"],
+        code: 0x1000_0000,
+        data: 0x3800_0000,
+    },
+    Kind {
+        target: "thumbv8m.main-none-eabihf",
+        processors: "Cortex-M33 with FPU",
+        compiler: &[
+            ARM,
+            "-mthumb",
+            "-mcpu=cortex-m33",
+            "-mfloat-abi=hard",
+            "-mfpu=fpv5-sp-d16",
+        ],
+        emulator: &[QEMU, "-machine", "mps2-an505"],
+        code: 0x1000_0000,
+        data: 0x3800_0000,
+    },
+    Kind {
+        target: "riscv32imac-unknown-none-elf",
+        processors: "RV32IMAC, such as ESP32-C6 and ESP32-H2",
+        compiler: &[RISC, "-march=rv32imac", "-mabi=ilp32", "-mcmodel=medany"],
+        emulator: &["qemu-system-riscv32", "-machine", "virt", "-bios", "none"],
+        code: 0x8000_0000,
+        data: 0x8020_0000,
+    },
+];
+
+impl Kind {
+    /// Builds the archive for flash, and returns its path.
+    pub fn build(&self, workspace: &Workspace) -> Result<PathBuf, Failure> {
+        let folder = target_dir(workspace).join("c-libs");
+        let mut cargo = workspace.cargo();
+        cargo.args(["rustc", "--quiet", "--package", "redpoll-capi", "--lib"]);
+        cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
+        cargo.args(["--profile", "device", "--target", self.target]);
+        cargo.arg("--target-dir").arg(&folder);
+        // Two builds in different folders give the same bytes.
+        let root = workspace.root.display();
+        cargo.env("RUSTFLAGS", format!("--remap-path-prefix={root}=redpoll"));
+        workspace::run(&mut cargo).map_err(|failure| {
+            Failure::new(format!(
+                "{failure}; if the target is missing: rustup target add {}",
+                self.target
+            ))
+        })?;
+        let built = folder.join(self.target).join("device");
+        Ok(built.join("libredpoll_capi.a"))
+    }
+}
+
+/// Writes the archives of all kinds, the header and the licences into a folder.
+pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
+    let mut built = Vec::new();
+    for kind in &KINDS {
+        built.push((kind.target, kind.build(workspace)?));
+    }
+    let copy = |from: &Path, place: PathBuf| {
+        let place = folder.join(place);
+        let copied = place
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::copy(from, &place));
+        match copied {
+            Ok(_) => {
+                println!("{}", place.display());
+                Ok(())
+            }
+            Err(e) => Err(Failure::new(format!(
+                "c-libs: cannot write {}: {e}",
+                place.display()
+            ))),
+        }
+    };
+    for (target, archive) in built {
+        copy(&archive, Path::new(target).join("libredpoll.a"))?;
+    }
+    let header = workspace.root.join("crates/capi/include/redpoll.h");
+    copy(&header, PathBuf::from("include/redpoll.h"))?;
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        copy(&workspace.root.join(licence), PathBuf::from(licence))?;
+    }
+    Ok(())
+}
