@@ -160,6 +160,9 @@ struct rp_config {
     uint8_t children;          /* number of sleepy leaves that may register with a router;
                                   default 0 */
     uint8_t max_frame_retries; /* retries of a frame after its first attempt; default 9 */
+    uint8_t rpl_neighbours;    /* number of neighbours that RPL remembers, as parents and
+                                  children; default 0, without RPL. Otherwise parent must be
+                                  RP_NO_SHORT, and the node must not sleep */
     uint8_t reserved;          /* must be 0 */
 };
 
@@ -191,6 +194,20 @@ int rp_address(rp_node *node, uint8_t *address);
  * RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise. RP_ENOMEM: the table of routes is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
+
+/* --------------------------------------------------------------------- RPL -- */
+
+/* Starts routing by RPL (RFC 6550) on a node with rpl_neighbours. An RP_LEAF joins a DODAG and is
+ * never a parent; an RP_ROUTER joins, and forwards for others; an RP_BORDER is the root of a DODAG
+ * in non-storing mode. Leaves and routers also join DODAGs in storing mode. All nodes must have the
+ * same prefix. RP_EALREADY: RPL runs; RP_EOPNOTSUPP: rpl_neighbours is 0, or the library has no
+ * RPL, or no root. */
+int rp_rpl_start(rp_node *node, uint64_t now_us);
+
+/* Returns 1 if the node has a route to the root or is the root, otherwise 0. rank is the node's
+ * rank, 0xffff without a route; parent is the short address of the preferred parent, or RP_NO_SHORT.
+ * RP_EOPNOTSUPP: RPL does not run. */
+int rp_rpl_place(rp_node *node, uint16_t *rank, uint16_t *parent);
 
 /* ------------------------------------------------------- TCP over your IPv6 -- */
 

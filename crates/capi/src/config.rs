@@ -9,6 +9,7 @@ use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::error::{Code, code, reference};
 use crate::plan::Room;
+use crate::rpl::AVAILABLE;
 
 /// `RP_LEAF`: its packets go to its parent, and none through it.
 pub const LEAF: u8 = 0;
@@ -55,6 +56,7 @@ pub struct RpConfig {
     pub packets: u8,
     pub children: u8,
     pub max_frame_retries: u8,
+    pub rpl_neighbours: u8,
     pub reserved: u8,
 }
 
@@ -91,6 +93,7 @@ impl RpConfig {
             packets: if is_leaf { 2 } else { 4 },
             children: 0,
             max_frame_retries: MacConfig::default().max_frame_retries,
+            rpl_neighbours: 0,
             reserved: 0,
         })
     }
@@ -103,7 +106,11 @@ impl RpConfig {
         let sleeps_and_forwards = self.sleepy != 0 && self.role != LEAF;
         // Routers distinguish registrations by the EUI-64 (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
+        let routes_by_rpl = self.rpl_neighbours > 0;
+        // RPL finds the parent. A sleepy leaf has a parent that speaks for it.
+        let cannot_route = self.sleepy != 0 || self.parent != NO_SHORT || !AVAILABLE;
         let refused = !has_address
+            || routes_by_rpl && cannot_route
             || self.role > BORDER
             || self.radio & !RADIO != 0
             || self.entropy == [0; 32]
@@ -130,6 +137,9 @@ impl RpConfig {
             sockets: self.sockets,
             packets: self.packets,
             children: self.children,
+            rpl_neighbours: self.rpl_neighbours,
+            role: self.role,
+            seed: self.seed(),
             routes: self.routes,
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,

@@ -10,6 +10,7 @@ use redpoll_stack::{Node, NodeMemory};
 
 use crate::error::reference;
 use crate::plan::{ALIGN, Plan, Room};
+use crate::rpl::Candidate;
 
 /// First field of every existing node, which distinguishes a node from a pointer to something else.
 const ALIVE: u32 = 0x7270_6f4b;
@@ -31,6 +32,20 @@ pub(crate) struct Buffers {
     pub(crate) udp: u16,
 }
 
+/// What RPL needs when it starts.
+#[derive(Debug)]
+// A library without RPL only keeps the fields.
+#[cfg_attr(not(feature = "rpl"), allow(dead_code))]
+pub(crate) struct Rpl {
+    /// Memory for its neighbours; empty if the node does not route by RPL, or after the start.
+    pub(crate) candidates: &'static mut [Candidate],
+    /// One of `RP_LEAF`, `RP_ROUTER` and `RP_BORDER`.
+    pub(crate) role: u8,
+    pub(crate) is_started: bool,
+    /// Seed of its random delays.
+    pub(crate) seed: u64,
+}
+
 /// `struct rp_node`, which C only uses by pointer.
 #[repr(C, align(8))]
 pub struct RpNode {
@@ -41,6 +56,7 @@ pub struct RpNode {
     /// The longest packet that its slots take, in bytes.
     pub(crate) packet_bytes: u16,
     pub(crate) buffers: Buffers,
+    pub(crate) rpl: Rpl,
     /// Address at which the node was made. Its tables follow it in memory, so the node must not be
     /// moved.
     here: *const RpNode,
@@ -83,7 +99,7 @@ impl RpNode {
             return Err(Errno::ENOMEM);
         }
         // SAFETY: the memory is long enough and aligned, and the caller's to give.
-        let (tables, sockets) = unsafe { plan.carve(memory, room) };
+        let tables = unsafe { plan.carve(memory, room) };
         let place = memory.cast::<RpNode>();
         // SAFETY: the plan begins with the place of an `RpNode`.
         unsafe {
@@ -98,8 +114,14 @@ impl RpNode {
                     udp: room.udp_buffer,
                 },
                 here: place,
-                node: MaybeUninit::new(birth(tables)),
-                sockets,
+                rpl: Rpl {
+                    candidates: tables.candidates,
+                    role: room.role,
+                    is_started: false,
+                    seed: room.seed,
+                },
+                node: MaybeUninit::new(birth(tables.node)),
+                sockets: tables.sockets,
             });
         }
         *made = place;

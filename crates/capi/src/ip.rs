@@ -6,7 +6,7 @@ use redpoll_stack::transport as tcp;
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::{DropReason, Node, NodeConfig, Route, Via};
 
-use crate::config::{secret, seed};
+use crate::config::{LEAF, secret, seed};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
@@ -89,6 +89,9 @@ impl RpIpConfig {
             sockets: self.sockets,
             packets: self.packets,
             children: 0,
+            rpl_neighbours: 0,
+            role: LEAF,
+            seed: 0,
             // All packets return to the host.
             routes: 1,
             send_buffer: self.send_buffer,

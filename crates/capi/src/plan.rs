@@ -13,6 +13,8 @@ use redpoll_stack::{
     ConnectionSlot, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot,
 };
 
+use crate::rpl::{Candidate, NO_CANDIDATE};
+
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;
 
@@ -20,7 +22,8 @@ type Udp = UdpSlot<&'static mut [u8]>;
 /// least this alignment, and no part of a node needs more.
 pub(crate) const ALIGN: usize = 8;
 
-/// Numbers and sizes of a node's buffers and tables; sizes of buffers are in bytes.
+/// Numbers and sizes of a node's buffers and tables, in which sizes of buffers are in bytes, and
+/// the parameters that RPL takes later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) connections: u8,
@@ -30,11 +33,16 @@ pub(crate) struct Room {
     pub(crate) sockets: u8,
     pub(crate) packets: u8,
     pub(crate) children: u8,
+    pub(crate) rpl_neighbours: u8,
     pub(crate) routes: u16,
     pub(crate) send_buffer: u16,
     pub(crate) receive_buffer: u16,
     pub(crate) udp_buffer: u16,
     pub(crate) packet_bytes: u16,
+    /// Role of a node on a radio, one of `RP_LEAF`, `RP_ROUTER` and `RP_BORDER`.
+    pub(crate) role: u8,
+    /// Seed of the node's random choices.
+    pub(crate) seed: u64,
 }
 
 /// A part: its offset in bytes, and the number of its elements.
@@ -51,6 +59,7 @@ pub(crate) struct Plan {
     udp: Part,
     routes: Part,
     neighbours: Part,
+    candidates: Part,
     slots: Part,
     sockets: Part,
     /// Buffers of connections, two each, of UDP sockets, and of packets.
@@ -59,6 +68,13 @@ pub(crate) struct Plan {
     datagrams: Part,
     packets: Part,
     len: usize,
+}
+
+/// The tables of a node and those of its sockets and of RPL.
+pub(crate) struct Tables {
+    pub(crate) node: NodeMemory<StaticMemory>,
+    pub(crate) sockets: &'static mut [Socket],
+    pub(crate) candidates: &'static mut [Candidate],
 }
 
 /// A sequence of parts, each of which begins after the end of the previous one.
@@ -92,6 +108,7 @@ impl Plan {
             udp: line.put::<Udp>(udp)?,
             routes: line.put::<Option<RouteSlot>>(room.routes.into())?,
             neighbours: line.put::<Option<Neighbour>>(room.children.into())?,
+            candidates: line.put::<Candidate>(room.rpl_neighbours.into())?,
             slots: line.put::<Slot>(packets)?,
             sockets: line.put::<Socket>(room.sockets.into())?,
             sending: line.put::<u8>(bytes(connections, room.send_buffer))?,
@@ -116,11 +133,7 @@ impl Plan {
     /// # Safety
     /// `memory` is aligned to [`ALIGN`], has [`Plan::len`] bytes, and no other code uses it during
     /// the node's life.
-    pub(crate) unsafe fn carve(
-        &self,
-        memory: *mut u8,
-        room: &Room,
-    ) -> (NodeMemory<StaticMemory>, &'static mut [Socket]) {
+    pub(crate) unsafe fn carve(&self, memory: *mut u8, room: &Room) -> Tables {
         let place = |part: Part| Place { memory, part };
         // SAFETY (of all calls): each part lies within the memory, is aligned, and no two
         // overlap; by the caller's promise, no other code uses it.
@@ -146,7 +159,11 @@ impl Plan {
                     bytes: place(self.packets).bytes(),
                 },
             };
-            (memory, place(self.sockets).table(|| Socket::FREE))
+            Tables {
+                node: memory,
+                sockets: place(self.sockets).table(|| Socket::FREE),
+                candidates: place(self.candidates).table(|| NO_CANDIDATE),
+            }
         }
     }
 }

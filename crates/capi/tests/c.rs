@@ -129,6 +129,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     assert!(below.contains("all right"), "{below}");
     let sockets = program(&library, "tests/sockets.c", options, &[]);
     assert!(sockets.contains("all right"), "{sockets}");
+    let rpl = program(&library, "tests/rpl.c", options, &[]);
+    assert!(rpl.contains("all right"), "{rpl}");
     if !has_valgrind() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
@@ -141,6 +143,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/adapters.c",
         "tests/below.c",
         "tests/sockets.c",
+        "tests/rpl.c",
     ] {
         program(&library, source, &[], &VALGRIND);
     }
@@ -257,7 +260,7 @@ fn in_c(rust: &str) -> String {
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in [
-        "abi", "config", "error", "ip", "node", "options", "socket", "waiting",
+        "abi", "config", "error", "ip", "node", "options", "rpl", "socket", "waiting",
     ] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
         for text in source.split("extern \"C\" fn ").skip(1) {

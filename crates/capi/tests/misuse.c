@@ -60,6 +60,8 @@ static void configurations(void)
     REFUSES(config.sleepy = 1);
     REFUSES(config.children = 1; config.eui64[7] = 1);
     REFUSES(config.children = 1; config.role = RP_ROUTER);
+    REFUSES(config.rpl_neighbours = 1);
+    REFUSES(config.rpl_neighbours = 1; config.sleepy = 1; config.eui64[7] = 1);
     EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0, 0, 0));
     EXPECT(0, RP_ABI_CHECK());
 }
@@ -94,6 +96,7 @@ static void all(int code, rp_node *node)
     struct rp_endpoint peer = {.port = 1};
     struct rp_pollfd one = {.fd = 0};
     struct rp_tcp_info info;
+    uint16_t rank;
     uint64_t at;
     int value;
     EXPECT(code, rp_address(node, bytes));
@@ -128,6 +131,8 @@ static void all(int code, rp_node *node)
     EXPECT(code, rp_getsockname(node, 0, 0, &peer));
     EXPECT(code, rp_getpeername(node, 0, 0, &peer));
     EXPECT(code, rp_tcp_info(node, 0, 0, &info));
+    EXPECT(code, rp_rpl_start(node, 0));
+    EXPECT(code, rp_rpl_place(node, &rank, &rank));
     EXPECT(code, rp_node_end(node));
 }
 
@@ -219,6 +224,11 @@ static void sockets(rp_node *node)
     struct rp_endpoint peer = {.port = 1};
     struct rp_pollfd many[300];
     int value;
+    uint16_t rank = 0;
+    EXPECT(RP_EOPNOTSUPP, rp_rpl_start(node, 0));
+    EXPECT(RP_EOPNOTSUPP, rp_rpl_place(node, &rank, &rank));
+    EXPECT(RP_EFAULT, rp_rpl_place(node, NULL, &rank));
+    EXPECT(RP_EFAULT, rp_rpl_place(node, &rank, NULL));
     EXPECT(RP_EFAULT, rp_poll_radio(node, 0, NULL));
     EXPECT(RP_EINVAL, rp_radio_done(node, 0, RP_RESULT_SENT));
     EXPECT(RP_EINVAL, rp_radio_done(node, 0, 99));
@@ -416,6 +426,9 @@ static void no_radio(rp_node *node)
     uint8_t bytes[1280] = {0};
     struct rp_work work;
     EXPECT(RP_EOPNOTSUPP, rp_add_route(node, bytes, 0, RP_VIA_HOST, RP_NO_SHORT));
+    uint16_t rank;
+    EXPECT(RP_EOPNOTSUPP, rp_rpl_start(node, 0));
+    EXPECT(RP_EOPNOTSUPP, rp_rpl_place(node, &rank, &rank));
     EXPECT(RP_EOPNOTSUPP, rp_poll_radio(node, 0, &work));
     EXPECT(RP_EOPNOTSUPP, rp_radio_done(node, 0, RP_RESULT_LOADED));
     EXPECT(RP_EOPNOTSUPP, rp_input_frame(node, 0, bytes, 9, 0, 0, 0));
