@@ -24,6 +24,8 @@
 
 #include "rp_errno.h"
 
+/* An application of several files has these types from integrations/riot/redpoll/include. */
+#ifndef SOCK_TYPES_H
 struct sock_tcp {
     int fd;
 };
@@ -33,6 +35,7 @@ struct sock_tcp_queue {
     sock_tcp_t *socks; /* those that connections are handed out in */
     unsigned len;
 };
+#endif
 
 static const struct rp_waiter *rp_riot_waiter;
 

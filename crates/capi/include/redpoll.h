@@ -65,9 +65,6 @@ typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 
 /* Version of this header. */
 #define RP_VERSION "0.1.0"
-#define RP_VERSION_MAJOR 0
-#define RP_VERSION_MINOR 1
-#define RP_VERSION_PATCH 0
 
 /* Returns the version of the library, in the form of RP_VERSION. */
 const char *rp_version(void);

@@ -7,9 +7,9 @@ use redpoll_stack::mac::{MacConfig, RadioCaps};
 use redpoll_stack::transport as tcp;
 use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
+use crate::candidate::AVAILABLE;
 use crate::error::{Code, code, reference};
 use crate::plan::Room;
-use crate::rpl::AVAILABLE;
 
 /// `RP_LEAF`: its packets go to its parent, and none through it.
 pub const LEAF: u8 = 0;

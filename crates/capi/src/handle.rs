@@ -8,9 +8,9 @@ use redpoll_socket::Errno;
 use redpoll_socket::posix::{Socket, Sockets};
 use redpoll_stack::{Node, NodeMemory};
 
+use crate::candidate::Candidate;
 use crate::error::reference;
 use crate::plan::{ALIGN, Plan, Room};
-use crate::rpl::Candidate;
 
 /// First field of every existing node, which distinguishes a node from a pointer to something else.
 const ALIVE: u32 = 0x7270_6f4b;

@@ -13,7 +13,7 @@
 //! - `handle.rs`: the check that a pointer from C is a node;
 //! - `node.rs`: a node on a radio: its creation, its radio and host side; timers of every node;
 //! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
-//! - `rpl.rs`: routing by RPL;
+//! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
 //! - `socket.rs`: sockets whose calls answer at once;
 //! - `options.rs`: options of sockets, and the state of a connection;
 //! - `waiting.rs`: the same calls, which wait by a hook of the caller;
@@ -25,6 +25,7 @@
 #![warn(missing_docs)]
 
 pub mod abi;
+mod candidate;
 pub mod config;
 mod error;
 mod handle;

@@ -13,7 +13,7 @@ use redpoll_stack::{
     ConnectionSlot, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot,
 };
 
-use crate::rpl::{Candidate, NO_CANDIDATE};
+use crate::candidate::{Candidate, NO_CANDIDATE};
 
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;

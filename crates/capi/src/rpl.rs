@@ -13,8 +13,6 @@ use absent as implementation;
 #[cfg(feature = "rpl")]
 use present as implementation;
 
-pub(crate) use implementation::{AVAILABLE, Candidate, NO_CANDIDATE};
-
 /// The position of a node in a DODAG.
 struct Place {
     rank: u16,
@@ -63,17 +61,11 @@ mod present {
     use redpoll_stack::wire::rpl::INFINITE_RANK;
     #[cfg(feature = "rpl-root")]
     use redpoll_stack::wire::rpl::{Configuration, config_flag, mode, objective};
-    use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole};
+    use redpoll_stack::{RplConfig, RplMemory, RplRole};
 
     use super::Place;
     use crate::config::{LEAF, NO_SHORT, ROUTER};
     use crate::handle::RpNode;
-
-    /// Whether the library has RPL.
-    pub(crate) const AVAILABLE: bool = true;
-    /// Memory for one neighbour.
-    pub(crate) type Candidate = Option<RplNeighbour>;
-    pub(crate) const NO_CANDIDATE: Candidate = None;
 
     /// The parameters that a root distributes: those of RFC 6550 §17, but intervals of DIOs from 1 s
     /// on, and MRHOF (RFC 6719) with lifetimes of half an hour.
@@ -150,12 +142,6 @@ mod absent {
 
     use super::Place;
     use crate::handle::RpNode;
-
-    /// Whether the library has RPL.
-    pub(crate) const AVAILABLE: bool = false;
-    /// Memory for one neighbour.
-    pub(crate) type Candidate = ();
-    pub(crate) const NO_CANDIDATE: Candidate = ();
 
     pub(super) fn start(_: &mut RpNode, _: Instant) -> Result<(), Errno> {
         Err(Errno::EOPNOTSUPP)

@@ -162,6 +162,7 @@ fn link(
         "-nostdlib",
         "-Wl,--gc-sections",
         "-Wl,--no-warn-rwx-segments",
+        "-Wl,--no-warn-execstack",
     ]);
     link.args(["-fno-pic", "-Wl,--build-id=none"]);
     link.arg(format!("-D{node}")).arg("-T").arg(&script_path);

@@ -1,4 +1,5 @@
-//! The places of the repository's version: manifests, lock files, the citation.
+//! The places of the repository's version: manifests, lock files, the citation, the header for C and
+//! its reference.
 
 use std::ops::Range;
 use std::path::Path;
@@ -11,6 +12,8 @@ pub fn is_known(path: &Path) -> bool {
         "package.json",
         "package-lock.json",
         "CITATION.cff",
+        "redpoll.h",
+        "reference/c.md",
     ];
     names.iter().any(|name| path.ends_with(name))
 }
@@ -23,6 +26,9 @@ pub fn find(path: &Path, text: &str) -> Vec<Range<usize>> {
         Some("package.json" | "package-lock.json") => npm(text),
         Some("CITATION.cff") => lines(text)
             .filter_map(|(at, line)| value(at, line, "version: ", "\n"))
+            .collect(),
+        Some("redpoll.h" | "c.md") => lines(text)
+            .filter_map(|(at, line)| value(at, line, "#define RP_VERSION \"", "\""))
             .collect(),
         _ => Vec::new(),
     }
@@ -142,6 +148,11 @@ mod tests {
 
     #[test]
     fn each_kind_of_file_is_changed() {
+        check(
+            "redpoll.h",
+            "#define RP_VERSION \"0.1.0\"\n",
+            "#define RP_VERSION \"2.0.0\"\n",
+        );
         check(
             "a/Cargo.toml",
             "[workspace.package]\nversion = \"1.0.0\"\n[workspace.dependencies]\n\
