@@ -47,7 +47,11 @@ const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    match Args::parse().command {
+    let words = match up::config::expand(std::env::args_os().collect()) {
+        Ok(words) => words,
+        Err(line) => return output::fail(USAGE, line),
+    };
+    match Args::parse_from(words).command {
         Command::Run(args) => run::run(&args),
         Command::Up(args) => up::run(&args),
         Command::View(args) => view::run(&args),

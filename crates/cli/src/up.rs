@@ -1,5 +1,6 @@
 //! `redpoll up`: a mesh in real time, joined to this computer.
 //!
+//! - `config`: the settings of `--config`;
 //! - `join`: the connection by TUN, namespace or forwards only, and its report;
 //! - `mesh`: the simulated mesh for the gateway;
 //! - `connections`: the lines about each connection;
@@ -11,6 +12,7 @@
 //! - `demo`: the demonstration, which is such a program.
 
 mod args;
+pub mod config;
 mod connections;
 mod demo;
 mod environment;
@@ -24,6 +26,7 @@ mod tui;
 
 use std::fmt::Write as _;
 use std::os::fd::AsFd;
+use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use redpoll_base::{Duration, Instant};
@@ -87,6 +90,9 @@ pub fn run(args: &UpArgs) -> ExitCode {
 
 fn up(args: &UpArgs) -> Result<u8, Failure> {
     args.check().map_err(unusable)?;
+    if args.check_config {
+        return check_config(args).map(|()| 0);
+    }
     if args.tui {
         tui::refuse_without_terminal().map_err(unusable)?;
     }
@@ -183,6 +189,16 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         session.tui = Some(Tui::start(session.mesh.world()).map_err(failed)?);
     }
     end(session, args, &scenario, chatty)
+}
+
+/// Checks the settings without starting anything.
+fn check_config(args: &UpArgs) -> Result<(), Failure> {
+    let scenario = load(args)?;
+    if args.radio.is_some() {
+        radio::check(args, &scenario)?;
+    }
+    let file = args.config.as_deref().unwrap_or(Path::new(""));
+    output::print(&format!("{}: no errors\n", file.display())).map_err(failed)
 }
 
 fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Failure> {

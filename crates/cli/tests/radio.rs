@@ -1,6 +1,10 @@
 //! Border routers on radios: over UDP datagrams with another Redpoll node, and the messages
 //! without a radio.
 
+#[path = "radio/config.rs"]
+mod config;
+mod support;
+
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration as StdDuration;

@@ -18,7 +18,7 @@ use redpoll_stack::Streams;
 use redpoll_stack::transport::Endpoint;
 
 use crate::forward::{Broken, ForwardEvent, Forwarder, MeshTcp, Received};
-use crate::reach::{Attempt, Reach};
+use crate::reach::{Attempt, Reach, Service};
 use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
@@ -161,6 +161,11 @@ impl Gateway {
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
         self
+    }
+
+    /// Replaces the services that nodes may reach.
+    pub fn expose(&mut self, services: Vec<Service>) {
+        self.reach.expose(services);
     }
 
     /// Returns the next destination that a node was not allowed to reach.

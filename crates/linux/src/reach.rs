@@ -174,6 +174,11 @@ impl Reach {
         Reach::new(vec![Service::default()])
     }
 
+    /// Replaces the services that nodes may reach. The known flows from outside stay.
+    pub fn expose(&mut self, exposed: Vec<Service>) {
+        self.exposed = exposed;
+    }
+
     pub fn exposed(&self) -> &[Service] {
         &self.exposed
     }

@@ -32,6 +32,16 @@ pub struct UpArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
 
+    /// Read the scenario and options from this file, such as /etc/redpoll/border.toml; its keys are names of
+    /// options, and options of the command line override them. With --radio and without a terminal, SIGHUP
+    /// reads the file again: `expose` applies at once, other keys need a restart
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+
+    /// Check the file of --config, the options and the scenario, and end
+    #[arg(long, requires = "config")]
+    pub check_config: bool,
+
     /// Forward connections from a port of this computer to a port of a node, such as
     /// 8080:leaf-12:80; needs no privilege. May be repeated
     #[arg(long, value_name = "PORT:NODE:PORT")]

@@ -1,5 +1,9 @@
 //! `redpoll up --radio`: this computer is the border router of a mesh that is in the air.
 
+use std::io::IsTerminal as _;
+use std::path::Path;
+
+use nix::sys::signal::Signal;
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 use redpoll_linux::gateway::{Clock, Gateway};
@@ -16,6 +20,7 @@ use redpoll_sim::{NodeSpec, Scenario, node_on_radio};
 use redpoll_stack::mac::RadioCaps;
 
 use super::args::UpArgs;
+use super::config::Reload;
 use super::environment::Environment;
 use super::{
     exposed, failed, greeting, join, listen, load, mesh, reserve_forwards, tell_hosts, unusable,
@@ -35,6 +40,8 @@ pub(super) fn up(
     mut signals: Signals,
     rights: &Rights,
 ) -> Result<u8, Failure> {
+    // On a terminal, SIGHUP means that the terminal is closed.
+    let reload = Reload::of(args).filter(|_| !std::io::stderr().is_terminal());
     let mut spec: RadioSpec = url
         .parse()
         .map_err(|error| unusable(format!("--radio: {error}")))?;
@@ -91,11 +98,12 @@ pub(super) fn up(
         scenario.nodes[border].name, args.channel
     ))
     .map_err(failed)?;
-    for line in rights.give_up(&[], &sandbox(&spec, rights))? {
+    let sandbox = sandbox(&spec, rights);
+    for line in rights.give_up(&[], &with_settings(sandbox, args))? {
         eprintln!("redpoll: {line}");
     }
     let gateway = Gateway::on_clock(clock, joined.tun, forwarder).with_reach(reach);
-    live(&mut mesh, gateway, &mut signals)
+    live(&mut mesh, gateway, &mut signals, reload)
 }
 
 /// Returns the rights to open the radio again after it was unplugged or has ended.
@@ -113,10 +121,28 @@ fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     }
 }
 
+/// Returns the rights to read the settings and the scenario again. An editor replaces a file, so its
+/// folder stays readable.
+fn with_settings(mut sandbox: Sandbox, args: &UpArgs) -> Sandbox {
+    let Some(config) = &args.config else {
+        return sandbox;
+    };
+    for file in [config.as_path(), Path::new(&args.scenario.file)] {
+        if let Ok(file) = std::path::absolute(file)
+            && file.is_file()
+            && let Some(folder) = file.parent()
+        {
+            sandbox = sandbox.with_reading(folder);
+        }
+    }
+    sandbox
+}
+
 fn live<P>(
     mesh: &mut RadioMesh<P>,
     mut gateway: Gateway,
     signals: &mut Signals,
+    mut reload: Option<Reload>,
 ) -> Result<u8, Failure>
 where
     P: redpoll_stack::Profile,
@@ -136,15 +162,45 @@ where
             eprintln!("redpoll: {}", withheld(&attempt));
         }
         while let Some(notice) = signals.next().map_err(failed)? {
-            if let Notice::End(_) = notice {
-                output::print(&farewell(mesh)).map_err(failed)?;
-                return Ok(0);
+            match (notice, &mut reload) {
+                (Notice::End(Signal::SIGHUP), Some(reload)) => {
+                    for line in read_again(reload, &mut gateway) {
+                        eprintln!("redpoll: {line}");
+                    }
+                }
+                (Notice::End(_), _) => {
+                    output::print(&farewell(mesh)).map_err(failed)?;
+                    return Ok(0);
+                }
+                (Notice::Child | Notice::Stop, _) => {}
             }
         }
         let mut others = vec![signals.as_fd()];
         others.extend(mesh.radio().fd());
         gateway.wait(mesh, &others, None).map_err(failed)?;
     }
+}
+
+/// Reads the file of `--config` again, and applies what can change at runtime. If the file has an
+/// error, all settings stay. Returns lines for the log.
+fn read_again(reload: &mut Reload, gateway: &mut Gateway) -> Vec<String> {
+    let stay = |line: &dyn std::fmt::Display| {
+        vec![format!("error: the settings stay as they were: {line}")]
+    };
+    let (args, fixed) = match reload.again() {
+        Ok(found) => found,
+        Err(line) => return stay(&line),
+    };
+    match load(&args) {
+        Ok(scenario) => gateway.expose(exposed(&args, &scenario)),
+        Err((_, line)) => return stay(&line),
+    }
+    let warnings = fixed.into_iter();
+    let warnings =
+        warnings.map(|key| format!("warning: a new value of {key} applies only after a restart"));
+    warnings
+        .chain(["the settings were read again".to_owned()])
+        .collect()
 }
 
 fn farewell<P>(mesh: &RadioMesh<P>) -> String
@@ -182,7 +238,7 @@ where
 }
 
 /// Refuses options and scenarios that a border router on a radio cannot have.
-fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
+pub(super) fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     if scenario.routing.rpl().is_none() {
         let line =
             "--radio needs RPL to find the routes of a real mesh; allowed: --set routing=rpl";

@@ -1,0 +1,195 @@
+//! The settings of a border router: `redpoll up --config`, `--check-config` and SIGHUP.
+
+use std::fs::File;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::datagrams;
+use crate::support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
+
+/// Settings of a border router whose radio is datagrams, without an interface.
+fn settings(more: &str) -> String {
+    let [radio, _] = datagrams();
+    let [port, _] = crate::ports();
+    format!(
+        "scenario = \"office\"\nset = [\"routing=rpl\"]\nradio = \"{radio}\"\njoin = \"forward\"\n\
+         forward = [\"{port}:leaf-12:80\"]\n{more}"
+    )
+}
+
+/// A running border router. Its output is in files.
+struct Border {
+    child: Child,
+    folder: Folder,
+}
+
+impl Drop for Border {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Border {
+    fn start(text: &str, more: &[&str]) -> Border {
+        let folder = Folder::new("border");
+        let config = folder.write("border.toml", text);
+        let file = |name: &str| File::create(folder.file(name)).unwrap();
+        let mut command = Command::new(PROGRAM);
+        command.args(["up", "--config", &config]).args(more);
+        command
+            .stdin(Stdio::null())
+            .stdout(file("out"))
+            .stderr(file("log"));
+        let child = command.spawn().unwrap();
+        let border = Border { child, folder };
+        border.hears("out", "The radio is ");
+        border
+    }
+
+    fn hears(&self, file: &str, words: &str) {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let text = std::fs::read_to_string(self.folder.file(file)).unwrap();
+            if text.contains(words) {
+                return;
+            }
+            let log = std::fs::read_to_string(self.folder.file("log")).unwrap();
+            assert!(
+                Instant::now() < until,
+                "no `{words}` in {file}: {text}{log}"
+            );
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Replaces the settings, as editors do, and sends SIGHUP.
+    fn reload(&self, text: &str) {
+        let new = self.folder.write("new", text);
+        std::fs::rename(new, self.folder.file("border.toml")).unwrap();
+        self.signal(Signal::SIGHUP);
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).unwrap();
+    }
+}
+
+#[test]
+fn settings_are_read_again_while_the_border_router_runs() {
+    let text = settings("channel = 20\n");
+    let mut border = Border::start(&text, &["--set", "seed=3"]);
+    border.hears("out", "channel 20.");
+
+    border.reload(&text.replace("channel = 20", "channel = 21\nexpose = [\"1883\"]"));
+    border.hears(
+        "log",
+        "warning: a new value of channel applies only after a restart",
+    );
+    border.hears("log", "the settings were read again");
+    border.reload(&text.replace("channel = 20", "channel = 99"));
+    border.hears("log", "error: the settings stay as they were: ");
+    border.hears("log", "border.toml:6:11: channel: invalid value '99'");
+    border.reload(&text.replace("\"office\"", "\"nowhere\""));
+    border.hears("log", "error: the settings stay as they were: nowhere");
+
+    border.signal(Signal::SIGTERM);
+    assert_eq!(border.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn without_settings_hangup_ends_a_border_router() {
+    let folder = Folder::new("border-plain");
+    let [radio, _] = datagrams();
+    let [port, _] = crate::ports();
+    let out = File::create(folder.file("out")).unwrap();
+    let forward = format!("{port}:leaf-12:80");
+    let mut child = Command::new(PROGRAM)
+        .args(["up", "office", "--set", "routing=rpl", "--radio", &radio])
+        .args(["--join", "forward", "--forward", &forward])
+        .stdin(Stdio::null())
+        .stdout(out)
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !std::fs::read_to_string(folder.file("out"))
+        .unwrap()
+        .contains("The radio is ")
+    {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGHUP).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn settings_are_checked_without_starting() {
+    let folder = Folder::new("border-check");
+    let good = settings("");
+    let check = |text: &str, more: &[&str]| {
+        let config = folder.write("border.toml", text);
+        redpoll(&[&["up", "--config", &config, "--check-config"], more].concat())
+    };
+    let output = check(&good, &[]);
+    let config = folder.file("border.toml");
+    assert_eq!(
+        (code(&output), stdout(&output)),
+        (0, format!("{config}: no errors\n"))
+    );
+    // Each fault: the text, further options, and the words of the only line.
+    let faults: [(&str, &[&str], &str); 7] = [
+        (
+            "chanel = 20\n",
+            &[],
+            "border.toml:6:1: got the unknown key \"chanel\"; allowed: scenario, ",
+        ),
+        (
+            "channel = 9\n",
+            &[],
+            "border.toml:6:11: channel: invalid value '9'",
+        ),
+        ("name = \n", &[], "border.toml:6:8: "),
+        (
+            "radio = \"zep://127.0.0.1:1\"\n",
+            &[],
+            "border.toml:6:1: duplicate key",
+        ),
+        ("", &["--set", "routing=fixed"], "--radio needs RPL"),
+        ("", &["--set", "mac.nothing=1"], "nothing"),
+        (
+            "",
+            &[
+                "--set",
+                "security.level=enc-mic-32",
+                "--set",
+                "security.key=000102030405060708090a0b0c0d0e0f",
+            ],
+            "needs --state FILE",
+        ),
+    ];
+    for (text, more, words) in faults {
+        let output = check(&format!("{good}{text}"), more);
+        let line = complaint(&output);
+        assert_eq!(code(&output), 2, "{line}");
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    let missing = redpoll(&["up", "--config", "/nowhere/border.toml"]);
+    assert_eq!(code(&missing), 2);
+    assert!(complaint(&missing).contains("--config: cannot read /nowhere/border.toml: "));
+    // The example is valid, and the options of the command line override it.
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dist/border.toml");
+    let output = redpoll(&[
+        "up",
+        "--config",
+        example,
+        "--check-config",
+        "--channel",
+        "11",
+    ]);
+    assert_eq!(code(&output), 0, "{output:?}");
+}
