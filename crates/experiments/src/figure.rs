@@ -20,6 +20,20 @@ pub enum X {
     None,
 }
 
+/// The place of a row in its figure.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct At<S, P> {
+    pub series: S,
+    /// Position on the first axis.
+    pub x: P,
+}
+
+impl<S, P> At<S, P> {
+    pub fn new(series: S, x: P) -> At<S, P> {
+        At { series, x }
+    }
+}
+
 impl fmt::Display for X {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -217,7 +231,7 @@ impl Figure {
 
     pub fn point(
         &mut self,
-        at: (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         case: &Case,
         read: impl Fn(&Run) -> Reading + 'static,
@@ -228,7 +242,7 @@ impl Figure {
 
     pub fn seen<P: Probe>(
         &mut self,
-        at: (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         case: &Probed<P>,
         read: impl Fn(&Run, &P::Found) -> Reading + 'static,
@@ -240,7 +254,7 @@ impl Figure {
 
     pub fn known(
         &mut self,
-        at: (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         value: f64,
     ) -> Entry<'_> {
@@ -250,7 +264,7 @@ impl Figure {
     /// Adds a number that `make` computes from other rows' numbers.
     pub fn made<const N: usize>(
         &mut self,
-        at: (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         of: [Handle; N],
         make: impl Fn([f64; N]) -> f64 + 'static,
@@ -266,7 +280,7 @@ impl Figure {
     /// `of`.
     pub fn made_of_all(
         &mut self,
-        at: (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         of: &[Handle],
         make: impl Fn(&[f64]) -> f64 + 'static,
@@ -282,7 +296,7 @@ impl Figure {
         of: [Handle; N],
         make: impl Fn([f64; N]) -> f64 + 'static,
     ) -> Entry<'_> {
-        self.made((VERDICT, X::None), Metric::new(what, ""), of, make)
+        self.made(At::new(VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
     pub fn verdict_of_all(
@@ -291,7 +305,7 @@ impl Figure {
         of: &[Handle],
         make: impl Fn(&[f64]) -> f64 + 'static,
     ) -> Entry<'_> {
-        self.made_of_all((VERDICT, X::None), Metric::new(what, ""), of, make)
+        self.made_of_all(At::new(VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
     pub fn ratio(&mut self, what: &'static str, one: Handle, other: Handle) -> Entry<'_> {
@@ -305,7 +319,7 @@ impl Figure {
     pub fn of(&mut self, what: &'static str, row: Handle) -> Entry<'_> {
         let unit = self.rows[self.index(row)].metric.unit;
         self.made(
-            (VERDICT, X::None),
+            At::new(VERDICT, X::None),
             Metric::new(what, unit),
             [row],
             |[value]| value,
@@ -322,7 +336,7 @@ impl Figure {
         let mut rows = Vec::new();
         for (x, case) in cases {
             let x = x.into();
-            let entry = self.point((series, x.clone()), metric, &case, read.clone());
+            let entry = self.point(At::new(series, x.clone()), metric, &case, read.clone());
             rows.push((x, entry.handle()));
         }
         Line {
@@ -344,7 +358,7 @@ impl Figure {
         let mut rows = Vec::new();
         for x in xs {
             let read = read.clone();
-            let entry = self.seen((series, x), metric, case, move |run, found| {
+            let entry = self.seen(At::new(series, x), metric, case, move |run, found| {
                 read(run, found, x)
             });
             rows.push((x.into(), entry.handle()));
@@ -385,11 +399,11 @@ impl Figure {
 
     fn declare(
         &mut self,
-        (series, x): (impl Into<String>, impl Into<X>),
+        at: At<impl Into<String>, impl Into<X>>,
         metric: Metric,
         origin: Origin,
     ) -> Entry<'_> {
-        let (series, x) = (series.into(), x.into());
+        let (series, x) = (at.series.into(), at.x.into());
         let is_same = |row: &Declared| (&row.series, &row.x, row.metric) == (&series, &x, metric);
         assert!(
             !self.rows.iter().any(is_same),

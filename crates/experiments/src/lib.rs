@@ -41,7 +41,7 @@ pub use case::{Case, CaseError, Probed, Scene};
 pub use conduct::{Job, Outcome, conduct, jobs};
 pub use criteria::{Band, Judgement, Purpose};
 pub use error::{CriteriaError, ResultsError, StudyError};
-pub use figure::{Entry, Figure, Handle, Line, Metric, Shade, VERDICT, X};
+pub use figure::{At, Entry, Figure, Handle, Line, Metric, Shade, VERDICT, X};
 pub use probe::{Look, Probe};
 pub use results::{FINGERPRINT, Results, StoredRun};
 pub use row::{Row, RowDetails};

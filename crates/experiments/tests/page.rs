@@ -4,7 +4,7 @@ use crate::common;
 
 use common::{Temporary, bound, run_all};
 use redpoll_experiments::page::Page;
-use redpoll_experiments::{Figure, Hue, Row, Study};
+use redpoll_experiments::{At, Figure, Hue, Row, Study};
 
 const STUDY: Study = Study {
     name: "s",
@@ -36,7 +36,12 @@ fn a_page_shows_verdicts_authors_versions_and_commands() {
     let mut figures = bound();
     let slow = common::at(0).set("duration", "1 s");
     let shown = figures[0]
-        .point(("slow", 0_u32), common::GOODPUT, &slow, common::goodput)
+        .point(
+            At::new("slow", 0_u32),
+            common::GOODPUT,
+            &slow,
+            common::goodput,
+        )
         .aside()
         .handle();
     // Another row shows why the verdict of this row does not hold.

@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::Barrier;
 
 use common::{Temporary, at, bound, case, figure, run_all};
-use redpoll_experiments::{Outcome, Results, ResultsError, StudyError, conduct, jobs};
+use redpoll_experiments::{At, Outcome, Results, ResultsError, StudyError, conduct, jobs};
 use rusqlite::Connection;
 
 #[test]
@@ -50,7 +50,7 @@ fn cases_have_as_many_seeds_as_they_say() {
     let few = case().set("duration", "1 s").at_most_seeds(1);
     let many = case().set("duration", "3 s").at_least_seeds(7);
     for (name, case) in [("few", &few), ("many", &many)] {
-        figure.point((name, 0_u32), common::GOODPUT, case, common::goodput);
+        figure.point(At::new(name, 0_u32), common::GOODPUT, case, common::goodput);
     }
     run_all(&[figure], &results, 3);
     let kept = |case| results.runs(case, 100).unwrap().len();

@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{GOODPUT, Temporary, at, bound, case, goodput, run_all};
-use redpoll_experiments::{Figure, Gap, Metric, Purpose, Reading, Row, Run, StudyError, X};
+use redpoll_experiments::{At, Figure, Gap, Metric, Purpose, Reading, Row, Run, StudyError, X};
 
 fn rows(figure: &Figure, seeds: u64, name: &str) -> Vec<Row> {
     let file = Temporary::new(name);
@@ -51,10 +51,12 @@ fn rows_made_of_others_pair_them_by_seed() {
     const SEED: Metric = Metric::new("seed", "");
     let mut figure = Figure::new("f", "Seeds");
     let some = figure
-        .point(("odd", X::None), SEED, &at(0), odd_seed)
+        .point(At::new("odd", X::None), SEED, &at(0), odd_seed)
         .handle();
     let all = figure
-        .point(("all", X::None), SEED, &at(40), |run| run.number("/seed"))
+        .point(At::new("all", X::None), SEED, &at(40), |run| {
+            run.number("/seed")
+        })
         .handle();
     figure.ratio("odd / all", some, all);
     figure.difference("all - odd", all, some);
@@ -70,9 +72,11 @@ fn rows_made_of_others_pair_them_by_seed() {
 #[test]
 fn a_quotient_by_zero_is_a_missing_number() {
     let mut figure = Figure::new("f", "Zero");
-    let zero = figure.known(("zero", X::None), GOODPUT, 0.0).handle();
+    let zero = figure
+        .known(At::new("zero", X::None), GOODPUT, 0.0)
+        .handle();
     let all = figure
-        .point(("a", X::None), GOODPUT, &at(0), goodput)
+        .point(At::new("a", X::None), GOODPUT, &at(0), goodput)
         .handle();
     figure.ratio("all / zero", all, zero);
     let rows = rows(&figure, 2, "zero");
@@ -113,7 +117,7 @@ fn a_name_that_no_run_has_is_an_error() {
     ];
     for read in wrong {
         let mut figure = Figure::new("f", "Wrong");
-        figure.point(("a", X::None), GOODPUT, &case(), read);
+        figure.point(At::new("a", X::None), GOODPUT, &case(), read);
         run_all(std::slice::from_ref(&figure), &results, 1);
         let error = figure.rows("s", &results, 1).unwrap_err();
         assert!(matches!(error, StudyError::Unknown { .. }), "{error}");
@@ -136,7 +140,7 @@ fn a_missing_position_of_a_line_panics_in_the_figure() {
 #[should_panic(expected = "a row of one figure is used in another")]
 fn a_handle_of_another_figure_fails_when_the_figure_is_built() {
     let mut one = Figure::new("one", "One");
-    let row = one.known(("a", X::None), GOODPUT, 1.0).handle();
+    let row = one.known(At::new("a", X::None), GOODPUT, 1.0).handle();
     let mut other = Figure::new("other", "Other");
     other.ratio("nothing", row, row);
 }
@@ -145,6 +149,6 @@ fn a_handle_of_another_figure_fails_when_the_figure_is_built() {
 #[should_panic(expected = "f: a has goodput at None twice")]
 fn a_row_declared_twice_fails_when_the_figure_is_built() {
     let mut figure = Figure::new("f", "Twice");
-    figure.known(("a", X::None), GOODPUT, 1.0);
-    figure.known(("a", X::None), GOODPUT, 2.0);
+    figure.known(At::new("a", X::None), GOODPUT, 1.0);
+    figure.known(At::new("a", X::None), GOODPUT, 2.0);
 }

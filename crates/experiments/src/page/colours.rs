@@ -174,7 +174,7 @@ pub fn check_looks(study: &Study, figures: &[&Figure]) -> Result<(), String> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::{HUES, check_looks};
-    use crate::figure::{Figure, Metric};
+    use crate::figure::{At, Figure, Metric};
     use crate::study::Study;
 
     pub const PLAIN: Study = Study {
@@ -192,16 +192,16 @@ pub(super) mod tests {
         const METRIC: Metric = Metric::new("goodput", "kb/s");
         let mut figure = Figure::new("f", "Many series");
         for series in 0..HUES.len() {
-            figure.known((format!("series {series}"), 0_u32), METRIC, 1.0);
+            figure.known(At::new(format!("series {series}"), 0_u32), METRIC, 1.0);
         }
         assert_eq!(check_looks(&PLAIN, &[&figure]), Ok(()));
-        figure.known(("one more", 0_u32), METRIC, 1.0);
+        figure.known(At::new("one more", 0_u32), METRIC, 1.0);
         let error = check_looks(&PLAIN, &[&figure]).unwrap_err();
         assert_eq!(error, "f: series 0 and one more look the same");
         // Another metric belongs to another chart.
         let mut other = Figure::new("g", "Two charts");
-        other.known(("series 0", 0_u32), METRIC, 1.0);
-        other.known(("one more", 0_u32), Metric::new("loss", "%"), 1.0);
+        other.known(At::new("series 0", 0_u32), METRIC, 1.0);
+        other.known(At::new("one more", 0_u32), Metric::new("loss", "%"), 1.0);
         assert_eq!(check_looks(&PLAIN, &[&other]), Ok(()));
     }
 }

@@ -4,7 +4,7 @@ use super::scenes::{
     ALL, LPP, MACS, aside, beside, beyond as ours, beyond_by_default, bytes, case, greatest, least,
     line, radio_on,
 };
-use redpoll_experiments::{Case, Figure, Gap, Metric, Reading, Run};
+use redpoll_experiments::{At, Case, Figure, Gap, Metric, Reading, Run};
 
 pub(super) const BYTES: Metric = Metric::new("received", "kB");
 const RADIO: Metric = Metric::new("radio on", "ms a byte");
@@ -62,7 +62,7 @@ pub fn beyond() -> Figure {
         let mut judge = |what, of: &[_], make: fn(&[f64]) -> f64, id: &str| {
             figure
                 .made_of_all(
-                    (named("verdict"), mac.name),
+                    At::new(named("verdict"), mac.name),
                     Metric::new(what, ""),
                     of,
                     make,

@@ -4,7 +4,7 @@ use super::overall::Means;
 use super::scenes::{
     MACS, SEGMENTS, UNMODIFIED, VARIANTS, over_fading_links, ratio_of_means, segments,
 };
-use redpoll_experiments::{Figure, Metric};
+use redpoll_experiments::{At, Figure, Metric};
 
 /// Number of segments divided by the number with unmodified uIP.
 const GAIN: Metric = Metric::new("gain", "of unmodified");
@@ -20,7 +20,7 @@ pub fn fading() -> Figure {
     for mac in MACS {
         for variant in &VARIANTS[1..] {
             let both = [means.of(mac, *variant), means.of(mac, UNMODIFIED)];
-            figure.made_of_all((variant.name, mac.name), GAIN, &both, ratio_of_means);
+            figure.made_of_all(At::new(variant.name, mac.name), GAIN, &both, ratio_of_means);
         }
     }
     figure

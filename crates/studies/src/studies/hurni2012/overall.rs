@@ -7,7 +7,7 @@ use super::scenes::{
     radio_on_a_segment, segments, without_retries,
 };
 use super::throughput::{IDLE_CACHE, LINKS, RETRIES, STALE};
-use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run};
 
 pub struct Means(Vec<(Mac, Variant, Handle)>);
 
@@ -26,12 +26,12 @@ impl Means {
                     .into_iter()
                     .map(|hops| {
                         let case = case(mac, variant, hops);
-                        let at = (series(hops), mac.name);
+                        let at = At::new(series(hops), mac.name);
                         figure.point(at, metric, &case, read).aside().handle()
                     })
                     .collect();
                 let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
-                let at = (variant.name, mac.name);
+                let at = At::new(variant.name, mac.name);
                 let mean = figure.made_of_all(at, metric, &of, mean).handle();
                 means.push((mac, variant, mean));
             }
@@ -202,7 +202,7 @@ pub fn figure_9() -> Figure {
     });
     let copies_sent = {
         let case = case(CONTIKIMAC, CCTRL, 4);
-        let at = ("cctrl, 4 hops", CONTIKIMAC.name);
+        let at = At::new("cctrl, 4 hops", CONTIKIMAC.name);
         figure.point(at, COPIES, &case, copies).aside().handle()
     };
     for it in RATIOS {
@@ -253,12 +253,12 @@ fn mean(
     let of: Vec<Handle> = HOPS
         .into_iter()
         .map(|hops| {
-            let at = (format!("{series}, {hops} hops"), mac.name);
+            let at = At::new(format!("{series}, {hops} hops"), mac.name);
             figure.point(at, metric, &case(hops), read).aside().handle()
         })
         .collect();
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
-    let at = (series, mac.name);
+    let at = At::new(series, mac.name);
     figure.made_of_all(at, metric, &of, mean).aside().handle()
 }
 
@@ -270,7 +270,7 @@ pub fn figure_10() -> Figure {
     let better = [CCTRL, ALL]
         .map(|variant| better(&mut figure, NULLMAC, variant, RADIO, radio_on_a_segment));
     let shares = [XMAC, CONTIKIMAC, LPP].map(|mac| {
-        let at = ("all, 4 hops", mac.name);
+        let at = At::new("all, 4 hops", mac.name);
         figure
             .point(at, ON, &case(mac, ALL, 4), on)
             .aside()

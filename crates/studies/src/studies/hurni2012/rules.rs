@@ -5,7 +5,7 @@ use super::scenes::{
     CCTRL, EARLIER, HOPS, Mac, NULLMAC, SEGMENTS, UNMODIFIED, XMAC, aside, beside, beyond as ours,
     case, least, line, ratio_of_means, segments, tss_quiet,
 };
-use redpoll_experiments::{Case, Figure, Metric};
+use redpoll_experiments::{At, Case, Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited", "");
 /// Why TSS reduces throughput.
@@ -58,7 +58,7 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
             };
             figure
                 .made_of_all(
-                    (named(rules.name), "verdict"),
+                    At::new(named(rules.name), "verdict"),
                     Metric::new(what, ""),
                     &beside(&with, other, &HOPS),
                     make,
@@ -87,7 +87,7 @@ fn of_ours(figure: &mut Figure, mac: Mac) {
         });
         figure
             .made_of_all(
-                (name, "verdict"),
+                At::new(name, "verdict"),
                 Metric::new("received / without a cache", ""),
                 &beside(&with, &without, &HOPS),
                 ratio_of_means,

@@ -2,7 +2,7 @@
 
 use super::probes::{Activity, Levels};
 use super::scenes::{CCTRL, XMAC, case};
-use redpoll_experiments::{Figure, Gap, Handle, Metric, Reading};
+use redpoll_experiments::{At, Figure, Gap, Handle, Metric, Reading};
 
 const LEVEL: Metric = Metric::new("activity level", "frames");
 
@@ -35,7 +35,7 @@ pub fn figure_3() -> Figure {
             figure.seen_line(&series, LEVEL, &case, xs, move |_, levels, from_s| {
                 mean(levels, node, from_s, STEP_S)
             });
-            let at = (series, "mean");
+            let at = At::new(series, "mean");
             let of_node = move |_: &_, levels: &Levels| mean(levels, node, 0, SHOWN_S);
             figure.seen(at, LEVEL, &case, of_node).handle()
         })

@@ -4,7 +4,7 @@ use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
 use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, ours};
 use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Figure, Metric, Probed, VERDICT};
+use redpoll_experiments::{At, Figure, Metric, Probed, VERDICT};
 
 const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server", "%");
 /// The pieces that the border router sends to nodes with data are the server's segments.
@@ -29,18 +29,30 @@ pub fn beyond() -> Figure {
         let ours = heaviest(tcp);
         let at = |name: &str| format!("{name}, {way}");
         let least = figure
-            .point((at("UDP"), way), THROUGHPUT, &case(udp, HEAVY), throughput)
+            .point(
+                At::new(at("UDP"), way),
+                THROUGHPUT,
+                &case(udp, HEAVY),
+                throughput,
+            )
             .handle();
-        figure.point((at("BLIP"), way), THROUGHPUT, &case(tcp, HEAVY), throughput);
+        figure.point(
+            At::new(at("BLIP"), way),
+            THROUGHPUT,
+            &case(tcp, HEAVY),
+            throughput,
+        );
         let most = figure
-            .point((at("beyond"), way), THROUGHPUT, &ours, throughput)
+            .point(At::new(at("beyond"), way), THROUGHPUT, &ours, throughput)
             .handle();
         let jain = figure
-            .point((at("beyond"), way), JAIN, &ours, |run| fairness(run, FLOWS))
+            .point(At::new(at("beyond"), way), JAIN, &ours, |run| {
+                fairness(run, FLOWS)
+            })
             .handle();
         figure
             .made(
-                (VERDICT, way),
+                At::new(VERDICT, way),
                 Metric::new("throughput over UDP's", ""),
                 [most, least],
                 |[most, least]| most / least,
@@ -48,7 +60,7 @@ pub fn beyond() -> Figure {
             .judged(format!("{way}-throughput"));
         figure
             .made(
-                (VERDICT, way),
+                At::new(VERDICT, way),
                 Metric::new("Jain's index", ""),
                 [jain],
                 |[jain]| jain,
@@ -58,14 +70,21 @@ pub fn beyond() -> Figure {
             let blip = case(tcp, HEAVY).at_most_seeds(SEEDS).probe(FROM_SERVER);
             let [_, small] = [("BLIP", &blip), ("beyond", &ours)].map(|(name, case)| {
                 figure
-                    .seen((at(name), way), SMALL, case, |_, seen| seen.small_percent())
+                    .seen(At::new(at(name), way), SMALL, case, |_, seen| {
+                        seen.small_percent()
+                    })
                     .handle()
             });
             figure
                 .of("small segments", small)
                 .judged("no-8-byte-segments");
             let segments = figure
-                .point((at("beyond"), way), SEGMENTS, &ours, segments_a_packet)
+                .point(
+                    At::new(at("beyond"), way),
+                    SEGMENTS,
+                    &ours,
+                    segments_a_packet,
+                )
                 .handle();
             figure
                 .of("segments a packet", segments)

@@ -9,7 +9,7 @@ use super::scenes::{
     UDP_UP, case, case_in, line, lossy, stock,
 };
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, VERDICT, mean, numbers};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run, VERDICT, mean, numbers};
 
 const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
@@ -19,17 +19,17 @@ pub fn figure_7() -> Figure {
         .about("60 packets a minute, and 90 upstream: throughput of a node by its hop distance.");
     for (traffic, id) in [(TCP_UP, "up-falls"), (TCP_DOWN, "down-falls")] {
         let case = case(traffic, HEAVY);
-        let row = figure.point((traffic.name, HEAVY), BY_HOPS, &case, |run| {
+        let row = figure.point(At::new(traffic.name, HEAVY), BY_HOPS, &case, |run| {
             by_hops(run, "/readings/delivered")
         });
         let row = row.handle();
         figure.of(traffic.name, row).judged(id);
     }
-    figure.point((STOCK, HEAVY), BY_HOPS, &stock(), |run| {
+    figure.point(At::new(STOCK, HEAVY), BY_HOPS, &stock(), |run| {
         by_hops(run, "/readings/delivered")
     });
     // Upstream, this load is the first that fills the mesh.
-    let (fuller, at) = (case(TCP_UP, FULLER), (TCP_UP.name, FULLER));
+    let (fuller, at) = (case(TCP_UP, FULLER), At::new(TCP_UP.name, FULLER));
     figure.point(at, BY_HOPS, &fuller, |run| {
         by_hops(run, "/readings/delivered")
     });
@@ -50,7 +50,7 @@ pub fn figure_8() -> Figure {
         .judged("by-load");
     let hops = figure
         .point(
-            (TCP_DOWN.name, HEAVY),
+            At::new(TCP_DOWN.name, HEAVY),
             BY_HOPS,
             &case(TCP_DOWN, HEAVY),
             |run| by_hops(run, "/rtt_ms/p50"),
@@ -115,13 +115,13 @@ fn mechanism(figure: &mut Figure) {
         ];
         for (metric, read, id) in rows {
             let mut at = |name: &str, case: &Case| {
-                let row = figure.point((name, 7_u32), metric, case, read);
+                let row = figure.point(At::new(name, 7_u32), metric, case, read);
                 row.handle()
             };
             let judged = at(traffic.name, &seven);
             let beside: Vec<Handle> = others.iter().map(|(name, case)| at(name, case)).collect();
             let entry = figure
-                .made((VERDICT, word), metric, [judged], |[value]| value)
+                .made(At::new(VERDICT, word), metric, [judged], |[value]| value)
                 .judged(format!("{word}-{id}"));
             // The third row holds, and needs no cause.
             if traffic == UDP_UP && id != "link" {
@@ -147,7 +147,7 @@ pub fn figure_10() -> Figure {
     let mut at_a_neck = |traffic| {
         [HEAVY, FULLER, FULLEST].map(|load| {
             let (name, case) = neck(traffic, load);
-            let row = figure.point((name, 7_u32), THROUGHPUT, &case, throughput);
+            let row = figure.point(At::new(name, 7_u32), THROUGHPUT, &case, throughput);
             row.handle()
         })
     };
@@ -155,7 +155,7 @@ pub fn figure_10() -> Figure {
     let seven = case_in(Building::SevenHops, UDP_UP, HEAVY);
     let lossy = [(UDP_UP.name.to_owned(), seven), neck(UDP_UP, HEAVY)].map(|good| {
         let (name, case) = over_lossy_links(good);
-        let row = figure.point((name, 7_u32), THROUGHPUT, &case, throughput);
+        let row = figure.point(At::new(name, 7_u32), THROUGHPUT, &case, throughput);
         row.handle()
     });
     let [udp_up, udp_down] = udp;
@@ -165,9 +165,12 @@ pub fn figure_10() -> Figure {
     ] {
         let what = Metric::new("throughput, 7 hops / 5 hops", "");
         figure
-            .made((VERDICT, id), what, [seven, five], |[seven, five]| {
-                seven / five
-            })
+            .made(
+                At::new(VERDICT, id),
+                what,
+                [seven, five],
+                |[seven, five]| seven / five,
+            )
             .judged(id)
             .cause(cause, shown_by);
     }
@@ -177,9 +180,12 @@ pub fn figure_10() -> Figure {
     {
         let what = Metric::new("Jain's index, 5 hops minus 7 hops", "");
         figure
-            .made((VERDICT, id), what, [five, seven], |[five, seven]| {
-                five - seven
-            })
+            .made(
+                At::new(VERDICT, id),
+                what,
+                [five, seven],
+                |[five, seven]| five - seven,
+            )
             .judged(id);
     }
     mechanism(&mut figure);

@@ -3,7 +3,7 @@
 use super::beyond::heaviest;
 use super::read::{LINK_ETX, QUEUE_LOSS, link_etx, queue_loss};
 use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, line};
-use redpoll_experiments::{Figure, Metric, Reading, Run, VERDICT};
+use redpoll_experiments::{At, Figure, Metric, Reading, Run, VERDICT};
 
 const LOAD: &str = "packets per minute and node";
 const FRAMES: Metric = Metric::new("frames of all nodes", "a second");
@@ -25,14 +25,14 @@ pub fn figure_4a() -> Figure {
     );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, LINK_ETX, traffic, link_etx));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
-        let at = (VERDICT, traffic.name);
+        let at = At::new(VERDICT, traffic.name);
         figure
             .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
             .judged(format!("{}-low", traffic.word));
     }
     let frames = Traffic::ALL.map(|traffic| {
         let heavy = case(traffic, HEAVY);
-        let row = figure.point((traffic.name, HEAVY), FRAMES, &heavy, |run| {
+        let row = figure.point(At::new(traffic.name, HEAVY), FRAMES, &heavy, |run| {
             Ok(run.node_sum("node", "/frames_sent")? / run.number("/simulated_s")?)
         });
         row.handle()
@@ -53,7 +53,7 @@ pub fn figure_4a() -> Figure {
     // Shadowing by walls creates links of intermediate quality.
     for traffic in Traffic::ALL {
         let walls = case(traffic, HEAVY).set("medium.shadowing_sigma", "4 dB");
-        let at = (format!("{}, shadowing of 4 dB", traffic.name), HEAVY);
+        let at = At::new(format!("{}, shadowing of 4 dB", traffic.name), HEAVY);
         figure.point(at, LINK_ETX, &walls, link_etx);
     }
     figure
@@ -67,10 +67,15 @@ pub fn figure_4b() -> Figure {
              their ten slots were in use, as a share of the packets that applications made.",
         );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, QUEUE_LOSS, traffic, queue_loss));
-    let ours = figure.point(("beyond", HEAVY), QUEUE_LOSS, &heaviest(TCP_UP), queue_loss);
+    let ours = figure.point(
+        At::new("beyond", HEAVY),
+        QUEUE_LOSS,
+        &heaviest(TCP_UP),
+        queue_loss,
+    );
     let ours = ours.handle();
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
-        let at = (VERDICT, traffic.name);
+        let at = At::new(VERDICT, traffic.name);
         let entry = figure
             .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
             .judged(format!("{}-negligible", traffic.word));
@@ -107,7 +112,7 @@ pub fn figure_9() -> Figure {
         );
     let resets = Traffic::ALL.map(|traffic| {
         let heavy = case(traffic, HEAVY);
-        let row = figure.point((traffic.name, HEAVY), RESETS, &heavy, |run| {
+        let row = figure.point(At::new(traffic.name, HEAVY), RESETS, &heavy, |run| {
             by_the_hour(run, "/rpl/trickle_resets")
         });
         row.handle()

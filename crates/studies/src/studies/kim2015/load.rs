@@ -3,7 +3,7 @@
 use super::read::{FLOWS, THROUGHPUT, throughput};
 use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in, ours};
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Figure, Metric, VERDICT};
+use redpoll_experiments::{At, Figure, Metric, VERDICT};
 
 /// Compares seven hops upstream with and without avoidance of overloaded parents.
 pub fn by_load() -> Figure {
@@ -27,10 +27,10 @@ pub fn by_load() -> Figure {
                 [("alike", alike), ("by load", aware)].map(|(name, case)| {
                     let at = format!("{}, {name}", traffic.name);
                     let much = figure
-                        .point((at.as_str(), load), THROUGHPUT, &case, throughput)
+                        .point(At::new(at.as_str(), load), THROUGHPUT, &case, throughput)
                         .handle();
                     let jain = figure
-                        .point((at, load), JAIN, &case, |run| fairness(run, FLOWS))
+                        .point(At::new(at, load), JAIN, &case, |run| fairness(run, FLOWS))
                         .handle();
                     (much, jain)
                 });
@@ -39,7 +39,7 @@ pub fn by_load() -> Figure {
             }
             figure
                 .made(
-                    (VERDICT, word),
+                    At::new(VERDICT, word),
                     Metric::new(
                         "throughput, parents chosen by load / without regard to load",
                         "",
@@ -50,7 +50,7 @@ pub fn by_load() -> Figure {
                 .judged(format!("{word}-throughput"));
             figure
                 .made(
-                    (VERDICT, word),
+                    At::new(VERDICT, word),
                     Metric::new(
                         "Jain's index, parents chosen by load minus without regard to load",
                         "",

@@ -11,7 +11,7 @@ use super::scenes::{
 };
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{
-    Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
+    At, Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
 };
 
 const BUILDING: &str = "building";
@@ -36,7 +36,7 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
 
 fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) -> Case) {
     let mut row = |name: &str, metric, case: &Case, read: fn(&Run) -> Reading| -> Handle {
-        figure.point((name, x), metric, case, read).handle()
+        figure.point(At::new(name, x), metric, case, read).handle()
     };
     let jain = |run: &Run| fairness(run, FLOWS);
     let rtt = |run: &Run| mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?);
@@ -106,7 +106,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
             udp_down,
         ),
     ] {
-        figure.made((name, x), ratio, [over, under], |[over, under]| {
+        figure.made(At::new(name, x), ratio, [over, under], |[over, under]| {
             over / under
         });
     }
@@ -132,9 +132,12 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
             etx[3],
         ),
     ] {
-        figure.made((name, x), difference, [more, less], |[more, less]| {
-            more - less
-        });
+        figure.made(
+            At::new(name, x),
+            difference,
+            [more, less],
+            |[more, less]| more - less,
+        );
     }
 }
 

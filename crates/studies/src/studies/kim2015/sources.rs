@@ -7,7 +7,7 @@ use super::read::{
 };
 use super::scenes::{SLOW_SERIAL, SOURCES, Traffic, case_by};
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Case, Figure};
+use redpoll_experiments::{At, Case, Figure};
 
 /// Number of seeds. Few are sufficient here, because the other figures include all sources.
 const SEEDS: u64 = 3;
@@ -29,13 +29,13 @@ pub fn sources() -> Figure {
         let all = [("all of them", &SOURCES[..])];
         for (name, sources) in first.into_iter().chain(single).chain(all) {
             let case = case_by(sources, traffic).at_most_seeds(SEEDS);
-            rows(&mut figure, (name, traffic.name), &case);
+            rows(&mut figure, At::new(name, traffic.name), &case);
         }
     }
     figure
 }
 
-fn rows(figure: &mut Figure, at: (&'static str, &'static str), case: &Case) {
+fn rows(figure: &mut Figure, at: At<&'static str, &'static str>, case: &Case) {
     figure.point(at, THROUGHPUT, case, throughput);
     figure.point(at, JAIN, case, |run| fairness(run, FLOWS));
     figure.point(at, LINK_ETX, case, link_etx);

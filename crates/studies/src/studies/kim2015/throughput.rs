@@ -5,7 +5,7 @@ use super::scenes::{
     FULLER, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_UP, case, line, stock,
 };
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::Figure;
+use redpoll_experiments::{At, Figure};
 
 const LOAD: &str = "packets per minute and node";
 
@@ -17,8 +17,10 @@ pub fn figure_5b() -> Figure {
         Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));
     let jain =
         Traffic::ALL.map(|traffic| line(&mut figure, JAIN, traffic, |run| fairness(run, FLOWS)));
-    figure.point((STOCK, HEAVY), THROUGHPUT, &stock(), throughput);
-    figure.point((STOCK, HEAVY), JAIN, &stock(), |run| fairness(run, FLOWS));
+    figure.point(At::new(STOCK, HEAVY), THROUGHPUT, &stock(), throughput);
+    figure.point(At::new(STOCK, HEAVY), JAIN, &stock(), |run| {
+        fairness(run, FLOWS)
+    });
     figure
         .ratio(
             "throughput up, UDP / TCP",
@@ -43,7 +45,7 @@ pub fn figure_5b() -> Figure {
     let [udp_up, udp_down, tcp_up, tcp_down] = jain.map(|line| line.at(HEAVY));
     let fuller = [UDP_UP, TCP_UP].map(|traffic| {
         let case = case(traffic, FULLER);
-        let row = figure.point((traffic.name, FULLER), JAIN, &case, |run| {
+        let row = figure.point(At::new(traffic.name, FULLER), JAIN, &case, |run| {
             fairness(run, FLOWS)
         });
         row.handle()
@@ -102,7 +104,7 @@ pub fn figure_6b() -> Figure {
         );
     line(&mut figure, SEGMENTS, TCP_UP, segments_a_packet);
     let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);
-    figure.point((STOCK, HEAVY), SEGMENTS, &stock(), segments_a_packet);
+    figure.point(At::new(STOCK, HEAVY), SEGMENTS, &stock(), segments_a_packet);
     figure
         .of("segments per packet down, heavy load", down.at(HEAVY))
         .judged("linux-overhead");

@@ -2,7 +2,7 @@
 
 use super::read::{LOSS, loss, losses};
 use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
-use redpoll_experiments::{Figure, Metric, Reading, Run, quantile};
+use redpoll_experiments::{At, Figure, Metric, Reading, Run, quantile};
 
 const SPREAD: Metric = Metric::new("upper minus lower quartile of the nodes", "%");
 
@@ -38,11 +38,16 @@ pub fn figure_5a() -> Figure {
         .judged("down-over-up");
     // The mesh can carry slightly more than the heaviest load downstream.
     for traffic in [UDP_UP, UDP_DOWN] {
-        figure.point((traffic.name, FULLER), LOSS, &case(traffic, FULLER), loss);
+        figure.point(
+            At::new(traffic.name, FULLER),
+            LOSS,
+            &case(traffic, FULLER),
+            loss,
+        );
     }
     let spread = figure
         .point(
-            (UDP_DOWN.name, HEAVY),
+            At::new(UDP_DOWN.name, HEAVY),
             SPREAD,
             &case(UDP_DOWN, HEAVY),
             spread_of,
@@ -52,7 +57,7 @@ pub fn figure_5a() -> Figure {
     let random = case(UDP_DOWN, HEAVY)
         .set("mac.link_retry_delay", "100 ms")
         .set("mac.link_retry_pause", "0 ms");
-    let at = ("UDP down, up to 100 ms between attempts", HEAVY);
+    let at = At::new("UDP down, up to 100 ms between attempts", HEAVY);
     figure.point(at, LOSS, &random, loss);
     let less = figure.point(at, SPREAD, &random, spread_of).handle();
     figure

@@ -11,7 +11,7 @@ use crate::vocabulary::read::{
     ACTIVE, CPU, DUTY, RELIABILITY, active_of, cpu_duty_cycle_of, radio_duty_cycle, reliability,
     reliability_of,
 };
-use redpoll_experiments::{Case, Figure, Handle, Line, Probed, Shade, mean};
+use redpoll_experiments::{At, Case, Figure, Handle, Line, Probed, Shade, mean};
 
 /// A row of table 7: its name, the prefix of its rows in the criteria, the prefixes of its nodes'
 /// and flows' names, and the paper's reliability, radio and CPU duty cycle in percent.
@@ -100,9 +100,9 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     let [single, batch, _] = rows.map(|(name, transport, batch, radio)| {
         let case = loss(tcplp(three_frames(readings(transport, batch))), 5);
         let case = case.set("duration", "3600 s");
-        figure.point((SERIES, name), RELIABILITY, &case, reliability);
+        figure.point(At::new(SERIES, name), RELIABILITY, &case, reliability);
         let row = figure
-            .point((SERIES, name), DUTY, &case, leaves)
+            .point(At::new(SERIES, name), DUTY, &case, leaves)
             .paper(radio);
         match transport {
             "ideal" => row.judged("ideal-radio").handle(),
@@ -110,7 +110,11 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
         }
     });
     figure
-        .known(("calculated", "ideal"), DUTY, ideal::duty_cycle(3, 5.0))
+        .known(
+            At::new("calculated", "ideal"),
+            DUTY,
+            ideal::duty_cycle(3, 5.0),
+        )
         .paper(0.665)
         .note(
             "as in §8.2.2: segments in full frames of 7.2 ms, including retransmissions of \
@@ -159,7 +163,7 @@ fn other_interferers(figure: &mut Figure, it: &Protocol) -> Vec<Handle> {
     let of = |(series, changes): Others| {
         let case = hours_of_work(it.day()).with(changes).at_most_seeds(2);
         figure
-            .point((series, it.name), RELIABILITY, &case, move |run| {
+            .point(At::new(series, it.name), RELIABILITY, &case, move |run| {
                 reliability_of(run, flows)
             })
             .handle()
@@ -171,7 +175,7 @@ fn other_interferers(figure: &mut Figure, it: &Protocol) -> Vec<Handle> {
 fn own_radio(figure: &mut Figure, series: &'static str, case: &Case) -> [Handle; 2] {
     [&PROTOCOLS[0], &PROTOCOLS[1]].map(|it| {
         figure
-            .point((series, it.name), DUTY, case, |run| {
+            .point(At::new(series, it.name), DUTY, case, |run| {
                 radio_duty_cycle(run, it.nodes)
             })
             .handle()
@@ -184,7 +188,7 @@ fn beyond(figure: &mut Figure) {
     let [tcp, coap] = own_radio(figure, "beyond", &own);
     let reliability = [&PROTOCOLS[0], &PROTOCOLS[1]].map(|it| {
         figure
-            .point(("beyond", it.name), RELIABILITY, &own, |run| {
+            .point(At::new("beyond", it.name), RELIABILITY, &own, |run| {
                 reliability_of(run, it.flows)
             })
             .handle()
@@ -226,7 +230,7 @@ pub fn table_7() -> Figure {
     let [single, batch] = lost_behind_the_mesh(&mut figure);
     let [tcp, coap, _, unreliable] = PROTOCOLS.map(|it| {
         let case = it.day();
-        let at = || ("testbed", it.name);
+        let at = || At::new("testbed", it.name);
         let others = other_interferers(&mut figure, &it);
         figure
             .point(at(), RELIABILITY, &case, move |run| {

@@ -2,7 +2,7 @@
 
 use super::bound;
 use crate::vocabulary::probes::air::{Course, Exchange};
-use redpoll_experiments::{Case, Figure, Metric, Probed, Reading, Run, Scene};
+use redpoll_experiments::{At, Case, Figure, Metric, Probed, Reading, Run, Scene};
 
 const TIME: Metric = Metric::new("time", "ms");
 const SERIES: &str = "AT86RF233";
@@ -60,14 +60,18 @@ pub fn figure_4a() -> Figure {
              correctly, not how long a radio takes.",
         );
     let case = case();
-    figure.seen((SERIES, "bus"), TIME, &case, bus);
-    figure.seen((SERIES, "access"), TIME, &case, access);
+    figure.seen(At::new(SERIES, "bus"), TIME, &case, bus);
+    figure.seen(At::new(SERIES, "access"), TIME, &case, access);
     figure
-        .seen((SERIES, "air"), TIME, &case, |_, seen| seen.air())
+        .seen(At::new(SERIES, "air"), TIME, &case, |_, seen| seen.air())
         .paper(4.1);
-    figure.seen((SERIES, "acknowledged"), TIME, &case, |_, seen| seen.ack());
+    figure.seen(At::new(SERIES, "acknowledged"), TIME, &case, |_, seen| {
+        seen.ack()
+    });
     let whole = figure
-        .seen((SERIES, "in all"), TIME, &case, |_, seen| seen.whole())
+        .seen(At::new(SERIES, "in all"), TIME, &case, |_, seen| {
+            seen.whole()
+        })
         .paper(7.2)
         .judged("in-all")
         .handle();

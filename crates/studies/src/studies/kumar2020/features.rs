@@ -1,7 +1,7 @@
 //! Features of TCP (the paper's table 9), each shown by its effect on the air.
 
 use crate::vocabulary::probes::air::{Seen, Segments};
-use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{At, Case, Scene};
 use redpoll_experiments::{Figure, Metric, Reading, Run, X};
 
 /// Returns a scene with one hop, over which node 2 sends to node 1.
@@ -131,7 +131,7 @@ pub fn table_9() -> Figure {
     for it in features() {
         let row = figure
             .seen(
-                (it.name, X::None),
+                At::new(it.name, X::None),
                 it.shown,
                 &it.case.probe(SEGMENTS),
                 it.read,

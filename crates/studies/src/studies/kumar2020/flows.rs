@@ -3,7 +3,7 @@
 use super::scenes::{readings, three_frames};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Case, Figure, Gap, Metric, Reading, Run, quantile};
+use redpoll_experiments::{At, Case, Figure, Gap, Metric, Reading, Run, quantile};
 
 /// Offered load of each flow in kb/s, and the interval of its 82-byte readings in ms.
 const LOADS: [(f64, u32); 6] = [
@@ -81,7 +81,12 @@ pub fn figure_12() -> Figure {
             .set("lowpan.red", "false")
     };
     let tail_drop = figure
-        .point(("TCP, tail drop", at_most.0), JAIN, &tail_drop("tcp"), jain)
+        .point(
+            At::new("TCP, tail drop", at_most.0),
+            JAIN,
+            &tail_drop("tcp"),
+            jain,
+        )
         .handle();
     let own = || LOADS.map(|(load, ms)| (load, case("tcp", ms)));
     figure.line("TCP, beyond", MEDIAN, own(), |run| goodput(run, 0.5));

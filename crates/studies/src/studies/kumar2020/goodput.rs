@@ -4,7 +4,7 @@ use super::bound;
 use super::scenes::{delay, downlink, line, uplink};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{GOODPUT, LOSS, RTT, goodput, rtt, segment_loss};
-use redpoll_experiments::{Case, Figure, Handle, Line, Metric, X};
+use redpoll_experiments::{At, Case, Figure, Handle, Line, Metric, X};
 
 const THREE_HOPS: &str = "beyond, 3 hops";
 
@@ -36,7 +36,7 @@ pub fn figure_3a() -> Figure {
         .handle();
     let counted = figure
         .known(
-            ("counted in frames", X::None),
+            At::new("counted in frames", X::None),
             TIMES,
             counted(5) / counted(1),
         )
@@ -199,13 +199,19 @@ pub fn figure_4b() -> Figure {
              5-frame segments, window 1848 B, d = 0.",
         );
     const SERIES: &str = "kb/s";
-    figure.known((SERIES, "link"), GOODPUT, 250.0).paper(250.0);
     figure
-        .known((SERIES, "radio"), GOODPUT, bound::radio_kbps())
+        .known(At::new(SERIES, "link"), GOODPUT, 250.0)
+        .paper(250.0);
+    figure
+        .known(At::new(SERIES, "radio"), GOODPUT, bound::radio_kbps())
         .paper(125.0)
         .note("the paper: the radio almost halves the rate");
     figure
-        .known((SERIES, "unused space"), GOODPUT, bound::unused_kbps())
+        .known(
+            At::new(SERIES, "unused space"),
+            GOODPUT,
+            bound::unused_kbps(),
+        )
         .paper(100.0)
         .note(
             "a segment's frames have 597 bytes, and the last is not full; for five full frames, \
@@ -213,17 +219,17 @@ pub fn figure_4b() -> Figure {
         );
     figure
         .known(
-            ("five full frames", "unused space"),
+            At::new("five full frames", "unused space"),
             GOODPUT,
             bound::unused_of_full_kbps(),
         )
         .paper(100.0);
     figure
-        .known((SERIES, "TCP headers"), GOODPUT, bound::tcp_kbps())
+        .known(At::new(SERIES, "TCP headers"), GOODPUT, bound::tcp_kbps())
         .paper(95.0);
     let case = delay(tcplp(line(1)), 0);
     let measured = figure
-        .point((SERIES, "measured"), GOODPUT, &case, goodput)
+        .point(At::new(SERIES, "measured"), GOODPUT, &case, goodput)
         .paper(75.0)
         .handle();
     figure
@@ -276,7 +282,7 @@ pub fn section_7_2() -> Figure {
             row.judged(id);
         }
         figure
-            .known(("bound", hops), GOODPUT, BOUNDS[index])
+            .known(At::new("bound", hops), GOODPUT, BOUNDS[index])
             .paper(BOUNDS[index]);
     }
     for (what, hops, paper) in [
@@ -356,7 +362,12 @@ pub fn table_6() -> Figure {
     let [one, three] = [(75.0, 0), (20.0, 1)].map(|(paper, index): (f64, usize)| {
         let (name, hops) = HOPS[index];
         figure
-            .point(("testbed", name), GOODPUT, &tcplp(line(hops)), goodput)
+            .point(
+                At::new("testbed", name),
+                GOODPUT,
+                &tcplp(line(hops)),
+                goodput,
+            )
             .paper(paper)
             .handle()
     });
@@ -364,7 +375,12 @@ pub fn table_6() -> Figure {
         let [near, far] = [(rival.one_hop, 0), (rival.multihop, 1)].map(|(paper, index)| {
             let (name, hops) = HOPS[index];
             figure
-                .point((rival.name, name), GOODPUT, &rival.case(hops), goodput)
+                .point(
+                    At::new(rival.name, name),
+                    GOODPUT,
+                    &rival.case(hops),
+                    goodput,
+                )
                 .paper(paper)
                 .handle()
         });
@@ -379,7 +395,7 @@ pub fn table_6() -> Figure {
             };
             let entry = figure
                 .made(
-                    (format!("TCPlp / {}", rival.name), name),
+                    At::new(format!("TCPlp / {}", rival.name), name),
                     TIMES,
                     [own, other],
                     |[own, other]| own / other,
@@ -446,12 +462,12 @@ impl Stack {
             let case = tcplp(line(hops)).with(self.changes);
             let own = tcplp_rows[index];
             let goodput = figure
-                .point((self.name, name), GOODPUT, &case, goodput)
+                .point(At::new(self.name, name), GOODPUT, &case, goodput)
                 .paper(self.paper[index])
                 .handle();
             figure
                 .made(
-                    (format!("TCPlp / {}", self.name), name),
+                    At::new(format!("TCPlp / {}", self.name), name),
                     TIMES,
                     [own, goodput],
                     |[own, other]| own / other,

@@ -3,7 +3,7 @@
 use super::scenes::{line, uplink};
 use crate::vocabulary::probes::air::{Bytes, HeaderBytes, Headers, Range};
 use crate::vocabulary::profiles::{TCPLP_SECURITY_BYTES, tcplp};
-use redpoll_experiments::{Case, Figure, Gap, Handle, Metric, Probed, X};
+use redpoll_experiments::{At, Case, Figure, Gap, Handle, Metric, Probed, X};
 
 const BYTES: Metric = Metric::new("bytes", "B");
 const ROOM: Metric = Metric::new("room in a frame", "B");
@@ -61,19 +61,19 @@ pub fn table_5() -> Figure {
         for (frame, [least, most], paper) in frames {
             let Some([low, high]) = paper else { continue };
             figure
-                .seen((least, name), BYTES, &inside, move |_, bytes| {
+                .seen(At::new(least, name), BYTES, &inside, move |_, bytes| {
                     Ok(layer(frame(bytes)?).least() + security)
                 })
                 .paper(low);
             figure
-                .seen((most, name), BYTES, &outside, move |_, bytes| {
+                .seen(At::new(most, name), BYTES, &outside, move |_, bytes| {
                     Ok(layer(frame(bytes)?).most() + security)
                 })
                 .paper(high);
         }
     }
     figure
-        .seen(("table 4", X::None), ROOM, &outside, |_, bytes| {
+        .seen(At::new("table 4", X::None), ROOM, &outside, |_, bytes| {
             Ok(bytes.room()?.most() - f64::from(TCPLP_SECURITY_BYTES))
         })
         .paper(116.0);
@@ -93,7 +93,7 @@ fn single(case: Case, security: u32) -> Probed<Headers> {
 fn share(figure: &mut Figure, series: &'static str, case: Case, security: u32) -> Handle {
     figure
         .seen(
-            (series, X::None),
+            At::new(series, X::None),
             SHARE,
             &single(case, security),
             move |_, bytes| Ok(100.0 * bytes.share_with(security as usize)?),
@@ -113,7 +113,7 @@ fn one_frame(figure: &mut Figure) {
         };
         figure
             .seen(
-                ("one frame, least", name),
+                At::new("one frame, least", name),
                 BYTES,
                 &inside,
                 move |_, bytes| Ok(layer(bytes.first()?).least() + security),

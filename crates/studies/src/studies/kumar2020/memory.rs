@@ -1,7 +1,7 @@
 //! Memory of TCP (the paper's table 3). `cargo xtask size` measures the numbers on a Cortex-M0 and
 //! keeps them in a file, which its `--check` compares.
 
-use redpoll_experiments::{Figure, Metric, VERDICT, X};
+use redpoll_experiments::{At, Figure, Metric, VERDICT, X};
 
 const SIZES: &str = include_str!("../../../../../firmware/size.txt");
 
@@ -75,17 +75,17 @@ pub fn table_3() -> Figure {
         );
     for size in sizes() {
         figure
-            .known(("ours", size.module), size.metric, size.bytes)
+            .known(At::new("ours", size.module), size.metric, size.bytes)
             .paper(size.paper)
             .judged(size.id);
     }
     figure
-        .known(("ours", "all of it"), ROM, bytes(FLASH))
+        .known(At::new("ours", "all of it"), ROM, bytes(FLASH))
         .note("with a SYN cache and cookies, Fast Open, user timeouts, path MTU");
     let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
     figure
         .known(
-            (VERDICT, X::None),
+            At::new(VERDICT, X::None),
             Metric::new("an active socket's share of 32 KiB, in %", ""),
             share,
         )

@@ -4,7 +4,7 @@ use super::day::{PROTOCOLS, Protocol};
 use super::scenes::hour_of_night;
 use crate::vocabulary::profiles::TCPLP_PACKET_INSTRUCTIONS;
 use crate::vocabulary::read::{CPU, cpu_duty_cycle_of};
-use redpoll_experiments::{Figure, Handle};
+use redpoll_experiments::{At, Figure, Handle};
 
 /// Instructions of the operating system per packet, with the name of the series.
 const SYSTEMS: [(&str, u32); 3] = [
@@ -26,7 +26,7 @@ fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
     SYSTEMS.map(|(series, instructions)| {
         let case = hour_of_night(it.day()).set("energy.packet_instructions", instructions);
         figure
-            .point((series, it.name), CPU, &case, move |run| {
+            .point(At::new(series, it.name), CPU, &case, move |run| {
                 cpu_duty_cycle_of(run, nodes)
             })
             .handle()
@@ -44,7 +44,7 @@ pub fn table_7() -> Figure {
     let [tcp, coap, single, batch] = PROTOCOLS.map(|it| {
         let less = with_less(&mut figure, &it);
         figure
-            .point(("testbed", it.name), CPU, &it.day(), move |run| {
+            .point(At::new("testbed", it.name), CPU, &it.day(), move |run| {
                 cpu_duty_cycle_of(run, it.nodes)
             })
             .paper(it.cpu)

@@ -7,7 +7,7 @@ use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     Cause, GOODPUT, LOSS, RTT, frames, goodput, retransmissions, rtt, segment_loss,
 };
-use redpoll_experiments::{Case, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
+use redpoll_experiments::{At, Case, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
 /// Delays of the sweep, in ms.
 pub const DELAYS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];
@@ -92,7 +92,7 @@ pub fn figure_5b() -> Figure {
         ]);
     for (series, case) in [("headers of 11 B", short), ("headers of 23 B", long)] {
         figure
-            .point((series, 0_u32), LOSS, &case, segment_loss)
+            .point(At::new(series, 0_u32), LOSS, &case, segment_loss)
             .note("table 5's shortest and longest; segments are of five frames")
             .aside();
     }
@@ -193,26 +193,26 @@ pub fn figure_6a() -> Figure {
         );
     let case = testbed(3, 0).probe(SENDER);
     for x in (0..100_u32).step_by(2) {
-        figure.seen(("cwnd", x), CWND, &case, move |_, course| {
+        figure.seen(At::new("cwnd", x), CWND, &case, move |_, course| {
             cwnd_at(course, FROM_S + f64::from(x))
         });
     }
     let at_maximum = |_: &Run, course: &Course| share_of_time(course, |cwnd| cwnd >= BUFFER);
     let maximum = figure
-        .seen(("testbed", X::None), MAXIMUM, &case, at_maximum)
+        .seen(At::new("testbed", X::None), MAXIMUM, &case, at_maximum)
         .judged("at-maximum")
         .handle();
-    figure.seen(("testbed", X::None), HALF, &case, |_, course| {
+    figure.seen(At::new("testbed", X::None), HALF, &case, |_, course| {
         share_of_time(course, |cwnd| cwnd >= BUFFER / 2.0)
     });
     figure
-        .point(("testbed", X::None), LOSS, &case, segment_loss)
+        .point(At::new("testbed", X::None), LOSS, &case, segment_loss)
         .paper(6.0);
-    figure.point(("testbed", X::None), REPAIRED, &case, repaired);
+    figure.point(At::new("testbed", X::None), REPAIRED, &case, repaired);
     let mut shown_by: Vec<Handle> = Vec::new();
     for (series, ms) in [("d = 5 ms", 5), ("d = 10 ms", 10), ("d = 20 ms", 20)] {
         let case = testbed(3, ms).probe(SENDER);
-        let at = || (series, X::None);
+        let at = || At::new(series, X::None);
         shown_by.push(figure.seen(at(), MAXIMUM, &case, at_maximum).handle());
         shown_by.push(figure.point(at(), LOSS, &case, segment_loss).handle());
         figure.point(at(), REPAIRED, &case, repaired);
@@ -223,7 +223,7 @@ pub fn figure_6a() -> Figure {
         &shown_by,
     );
     let own = beyond(3, 0).probe(SENDER);
-    figure.seen(("beyond", X::None), MAXIMUM, &own, at_maximum);
+    figure.seen(At::new("beyond", X::None), MAXIMUM, &own, at_maximum);
     figure
 }
 

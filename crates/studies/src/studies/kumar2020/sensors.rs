@@ -7,7 +7,7 @@ use crate::vocabulary::read::{
     ACTIVE, CPU, Cause, DUTY, RELIABILITY, active, cpu_duty_cycle, radio_duty_cycle, reliability,
     retransmissions,
 };
-use redpoll_experiments::{Case, Entry, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
+use redpoll_experiments::{At, Case, Entry, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
 pub struct Metrics {
     pub reliability: Line,
@@ -216,14 +216,14 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
     let mut rows = Vec::new();
     for (index, (series, case)) in cases.into_iter().enumerate() {
         for (metric, reason) in [NO_PLACE, GIVEN_UP] {
-            let row = figure.point((series, 21_u32), metric, &case, move |run| {
+            let row = figure.point(At::new(series, 21_u32), metric, &case, move |run| {
                 lost_for(run, reason)
             });
             rows.push(row.handle());
         }
         // The lines of the figure contain this point for the first two.
         if index > 1 {
-            let row = figure.point((series, 21_u32), RELIABILITY, &case, reliability);
+            let row = figure.point(At::new(series, 21_u32), RELIABILITY, &case, reliability);
             rows.push(row.handle());
         }
     }
@@ -241,7 +241,7 @@ fn figure_10_lines(figure: &mut Figure) -> Lossy {
     metrics(figure, "ideal, simulated", &cases("ideal"));
     let ideal = LOSSES.map(|it| {
         let duty = ideal::duty_cycle(5, it.into());
-        figure.known(("ideal", it), DUTY, duty).handle()
+        figure.known(At::new("ideal", it), DUTY, duty).handle()
     });
     Lossy {
         again: [tcp.1, coap.1],

@@ -11,7 +11,7 @@ use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     DUTY, GOODPUT, LATENCY, LOSS, goodput, latency, radio_duty_cycle, segment_loss,
 };
-use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run};
 
 const OFF: &str = "off";
 const ON: &str = "on";
@@ -56,7 +56,9 @@ struct Ablation(Figure);
 impl Ablation {
     fn both(&mut self, it: &Technique) -> [Handle; 2] {
         let mut row = |series, case| {
-            let entry = self.0.point((series, it.name), it.metric, case, it.read);
+            let entry = self
+                .0
+                .point(At::new(series, it.name), it.metric, case, it.read);
             entry.handle()
         };
         [row(OFF, &it.off), row(ON, &it.on)]
@@ -99,21 +101,23 @@ fn buffers(figure: &mut Figure) {
     let sender = tcplp(line(3)).probe(Slots { node: 7 });
     let receiver = lossy_line().probe(SEGMENTS);
     let off = figure
-        .seen((OFF, ZERO_COPY), MEMORY, &sender, |_, taken| {
+        .seen(At::new(OFF, ZERO_COPY), MEMORY, &sender, |_, taken| {
             Ok(BUFFER + SEGMENT * taken.most as f64)
         })
         .handle();
-    let on = figure.known((ON, ZERO_COPY), MEMORY, BUFFER).handle();
+    let on = figure
+        .known(At::new(ON, ZERO_COPY), MEMORY, BUFFER)
+        .handle();
     figure
         .ratio("send buffer, with / without zero-copy send", on, off)
         .paper(0.5)
         .note("by construction: buffer for the part of a window that waits to be sent");
     let off = figure
-        .seen((OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {
+        .seen(At::new(OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {
             Ok(BUFFER + f64::from(seen.most_out_of_order))
         })
         .handle();
-    let on = figure.known((ON, IN_PLACE), MEMORY, BUFFER).handle();
+    let on = figure.known(At::new(ON, IN_PLACE), MEMORY, BUFFER).handle();
     figure
         .ratio(
             "receive buffer, with / without in-place reassembly",

@@ -2,7 +2,7 @@
 
 use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, Tcp, lines, verdict, with_full_sense};
 use crate::vocabulary::read::{JAIN, fairness};
-use redpoll_experiments::{Figure, Handle, Line, Run};
+use redpoll_experiments::{At, Figure, Handle, Line, Run};
 
 pub fn figure_4(load: &Load) -> Figure {
     let (name, title) = match load.letter {
@@ -91,7 +91,7 @@ fn unsensed(figure: &mut Figure, tcp: Tcp, load: Load, fast: &Line) -> Vec<Handl
     for range_m in UNSENSED_M {
         let case = with_full_sense(tcp, Mac::ContikiMac(16), load, range_m);
         let read = |run: &Run| fairness(run, "readings");
-        let at = (series.as_str(), range_m);
+        let at = At::new(series.as_str(), range_m);
         causes.push(fast.at(range_m));
         causes.push(figure.point(at, JAIN, &case, read).aside().handle());
     }

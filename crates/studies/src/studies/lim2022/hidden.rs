@@ -1,7 +1,7 @@
 //! Figure 1: nodes that are hidden from node 5.
 
 use super::scenes::RANGES;
-use redpoll_experiments::{Figure, Metric};
+use redpoll_experiments::{At, Figure, Metric};
 
 const HIDDEN: Metric = Metric::new("nodes hidden from node 5", "");
 
@@ -33,7 +33,7 @@ pub fn figure_1() -> Figure {
     // With nodes numbered from 0 at the border router, node 5 is one step from both edges.
     for range_m in RANGES {
         let count = hidden(5, f64::from(range_m)) as f64;
-        let entry = figure.known(("geometry", range_m), HIDDEN, count);
+        let entry = figure.known(At::new("geometry", range_m), HIDDEN, count);
         match range_m {
             50 => entry.paper(9.0).judged("hidden-50"),
             80 => entry.paper(4.0).judged("hidden-80"),

@@ -1,6 +1,6 @@
 //! The paper's grid, its three MACs and its two timers.
 
-use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{At, Case, Scene};
 use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VERDICT};
 
 /// Keys of all scenes: four by four nodes, 40 m apart, with the border router in a corner. Every
@@ -271,5 +271,5 @@ pub fn verdict<'f>(
     of: &[Handle],
     make: impl Fn(&[f64]) -> f64 + 'static,
 ) -> Entry<'f> {
-    figure.made_of_all((VERDICT, tcp), Metric::new(what, ""), of, make)
+    figure.made_of_all(At::new(VERDICT, tcp), Metric::new(what, ""), of, make)
 }

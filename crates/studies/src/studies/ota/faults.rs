@@ -3,7 +3,7 @@
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, WHOLE, charge, time, twice, whole};
 use super::scenes::{self, By, Fault, lossy, rpl};
-use redpoll_experiments::{Case, Figure, Handle, Metric, VERDICT, X};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, VERDICT, X};
 
 /// Difference to the time without the fault.
 const COST: Metric = Metric::new("time more", "s");
@@ -24,7 +24,7 @@ fn rows(figure: &mut Figure, by: By, base: &Case, lost: u32) -> Rows {
     };
     let (mut twice_rows, mut whole_rows, mut times) = (Vec::new(), Vec::new(), Vec::new());
     for fault in Fault::ALL {
-        let at = || (series.clone(), fault.name());
+        let at = || At::new(series.clone(), fault.name());
         let case = fault.of(lossy(by.of(base.clone()), lost)).probe(Transfer);
         times.push(figure.point(at(), TIME, &case, time).handle());
         twice_rows.push(figure.point(at(), TWICE, &case, twice).handle());
@@ -60,7 +60,7 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         "",
     );
     figure
-        .made_of_all((VERDICT, X::None), metric, &all, |shares| {
+        .made_of_all(At::new(VERDICT, X::None), metric, &all, |shares| {
             shares.iter().copied().fold(1.0, f64::min)
         })
         .judged("whole");

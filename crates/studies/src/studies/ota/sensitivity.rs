@@ -3,7 +3,7 @@
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, charge, time, twice};
 use super::scenes::{self, By, lossy};
-use redpoll_experiments::{Case, Figure};
+use redpoll_experiments::{At, Case, Figure};
 
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
@@ -100,7 +100,7 @@ fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
         for percent in [0, 10] {
             let case: Case = lossy(by.of(base.clone()), percent).with(changes);
             let case = case.probe(Transfer);
-            let at = || (format!("{}, {where_}, {percent} % lost", by.name()), *name);
+            let at = || At::new(format!("{}, {where_}, {percent} % lost", by.name()), *name);
             figure.point(at(), TIME, &case, time);
             figure.point(at(), TWICE, &case, twice);
             figure.seen(at(), CHARGE, &case, |_, found| charge(found));

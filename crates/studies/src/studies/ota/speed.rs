@@ -4,7 +4,7 @@ use super::bound::{long_tcp_s, stop_and_wait_s, tcp_s};
 use super::probes::Transfer;
 use super::read::{CHARGE, FRAMES, TIME, TWICE, charge, frames, time, twice};
 use super::scenes::{self, By, lossy};
-use redpoll_experiments::{Case, Figure, Handle};
+use redpoll_experiments::{At, Case, Figure, Handle};
 
 const LOSSES: [u32; 3] = [0, 5, 10];
 struct Rows {
@@ -16,7 +16,7 @@ fn rows(figure: &mut Figure, by: By, base: &Case) -> Rows {
     let mut time_rows = Vec::new();
     let mut charge_rows = Vec::new();
     for percent in LOSSES {
-        let at = (by.name(), percent);
+        let at = At::new(by.name(), percent);
         let case = lossy(by.of(base.clone()), percent).probe(Transfer);
         time_rows.push(figure.point(at, TIME, &case, time).handle());
         figure.point(at, TWICE, &case, twice);
@@ -52,11 +52,11 @@ pub fn awake() -> Figure {
     let mut bounds = Vec::new();
     for percent in LOSSES {
         let lost = f64::from(percent) / 100.0;
-        let row = figure.known(("bound, five frames", percent), TIME, tcp_s(lost));
+        let row = figure.known(At::new("bound, five frames", percent), TIME, tcp_s(lost));
         bounds.push(row.handle());
-        figure.known(("bound", percent), TIME, long_tcp_s(lost));
+        figure.known(At::new("bound", percent), TIME, long_tcp_s(lost));
         let waits = stop_and_wait_s(lost);
-        figure.known(("bound, stop-and-wait", percent), TIME, waits);
+        figure.known(At::new("bound, stop-and-wait", percent), TIME, waits);
     }
     let (tcp, bdx) = (of(&rows, By::Tcp), of(&rows, By::Bdx));
     figure.of("TCP, 10 % lost", tcp.time[2]).judged("tcp");

@@ -3,7 +3,7 @@
 use super::read::{DURATION, MAX_MIN, TOGETHER, duration, jain, max_min, slowest, together};
 use super::scenes::{Testbed, taim};
 use crate::vocabulary::read::JAIN;
-use redpoll_experiments::{Case, Figure, Metric, Reading, Run, X};
+use redpoll_experiments::{At, Case, Figure, Metric, Reading, Run, X};
 
 type Read = fn(&Run) -> Reading;
 
@@ -56,13 +56,13 @@ pub fn beyond() -> Figure {
     ];
     let rows = series.map(|(series, case)| {
         metrics.map(|(metric, read)| {
-            let row = figure.point((series, X::None), metric, &case, read);
+            let row = figure.point(At::new(series, X::None), metric, &case, read);
             row.handle()
         })
     });
     let [blip, _, _, _, red_rows, both] = rows;
     let periods = figure.point(
-        ("beyond, RED and TAiM", X::None),
+        At::new("beyond, RED and TAiM", X::None),
         PERIODS,
         &taim(red()),
         |run| run.number("/taim/periods"),
@@ -74,7 +74,7 @@ pub fn beyond() -> Figure {
         ("beyond, RED and TAiM, twenty times the bytes", taim(red())),
     ] {
         let case = longer(case);
-        let at = (series, X::None);
+        let at = At::new(series, X::None);
         let index = figure.point(at.clone(), JAIN, &case, jain).aside().handle();
         let lasts = figure.point(at, DURATION, &case, duration).aside().handle();
         shown.extend([index, lasts]);

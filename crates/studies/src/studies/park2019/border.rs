@@ -7,7 +7,7 @@ use super::read::{
 };
 use super::scenes::{AtBorder, FLOWS, Testbed, line, line_of_one_segment};
 use crate::vocabulary::read::JAIN;
-use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run, X};
 
 const SLOWEST: Metric = Metric::new("slowest flow", "B/s");
 const WAIT: Metric = Metric::new("waiting time at the border router", "ms");
@@ -52,7 +52,7 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
         let at_second = |_: &Run, found: &Progress, seconds| jain_of_line(found, seconds);
         figure.seen_line(&series, JAIN, &case, SECONDS, at_second);
         let mut seen = |metric, read: fn(&Run, &Progress) -> Reading| {
-            let at = (series.as_str(), X::None);
+            let at = At::new(series.as_str(), X::None);
             figure.seen(at, metric, &case, read).handle()
         };
         let end = Metric::new("Jain's index at the end", "");
@@ -68,7 +68,7 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     });
     let [without, _, _, fq_codel, _, lead] = &rules;
     let mut judge = |what: &'static str, of: &[Handle], make: Make, id: &str| {
-        let place = (format!("{who}, line"), "verdict");
+        let place = At::new(format!("{who}, line"), "verdict");
         let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
         entry.judged(format!("line-{word}-{id}"));
     };
@@ -134,13 +134,13 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         let series = format!("{}, {who}, testbed-1", rule.name());
         let case = rule.of(case.clone());
         metrics.map(|(metric, read)| {
-            let at = (series.as_str(), X::None);
+            let at = At::new(series.as_str(), X::None);
             figure.point(at, metric, &case, read).handle()
         })
     });
     let [without, taim, _, fq_codel, _, lead] = &rules;
     let mut judge = |what: &'static str, of: &[Handle], make: Make, id: &str| {
-        let place = (format!("{who}, testbed-1"), "verdict");
+        let place = At::new(format!("{who}, testbed-1"), "verdict");
         let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
         entry.judged(format!("testbed-{word}-{id}"));
     };

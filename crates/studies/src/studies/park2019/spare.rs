@@ -4,7 +4,7 @@
 use super::read::{READINGS_LOST, readings_lost};
 use super::scenes::{Testbed, line_of_both};
 use redpoll_experiments::{
-    Case, Figure, Gap, Handle, Metric, Reading, Run, VERDICT, X, mean, numbers,
+    At, Case, Figure, Gap, Handle, Metric, Reading, Run, VERDICT, X, mean, numbers,
 };
 
 type Read = fn(&Run) -> Reading;
@@ -91,9 +91,12 @@ fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
         }),
         (READINGS_LOST, readings_lost),
     ];
-    let rows =
-        metrics.map(|(metric, read)| figure.point((series, X::None), metric, case, read).handle());
-    figure.point((series, X::None), RTT, case, |run| rtt(run, DOWN));
+    let rows = metrics.map(|(metric, read)| {
+        figure
+            .point(At::new(series, X::None), metric, case, read)
+            .handle()
+    });
+    figure.point(At::new(series, X::None), RTT, case, |run| rtt(run, DOWN));
     rows
 }
 
@@ -109,13 +112,13 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
         metrics.map(|(metric, read)| {
             let series = format!("{series}, {host}");
             figure
-                .point((series, X::None), metric, &case, read)
+                .point(At::new(series, X::None), metric, &case, read)
                 .handle()
         })
     });
     let [without, with] = rows;
     let mut judge = |what: &'static str, at: usize, id: &str| {
-        let place = (VERDICT, host);
+        let place = At::new(VERDICT, host);
         figure
             .made(
                 place,

@@ -10,7 +10,7 @@ use super::read::{
 use super::scenes::{BYTES, FLOWS, NODES, Testbed};
 use super::udp::{ARRIVED, arrived};
 use crate::vocabulary::read::JAIN;
-use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
+use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run, X};
 
 type Read = fn(&Run) -> Reading;
 
@@ -23,7 +23,7 @@ const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
 
 fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     for node in 1..=NODES as u32 {
-        figure.point((series, node), THROUGHPUT, case, move |run| {
+        figure.point(At::new(series, node), THROUGHPUT, case, move |run| {
             throughput_of(run, node)
         });
     }
@@ -36,7 +36,9 @@ fn whole(
     case: &Case,
     read: fn(&Run) -> Reading,
 ) -> Handle {
-    figure.point((series, X::None), metric, case, read).handle()
+    figure
+        .point(At::new(series, X::None), metric, case, read)
+        .handle()
 }
 
 pub fn figure_4() -> Figure {
@@ -297,7 +299,7 @@ fn beside(
         (DURATION, duration),
     ];
     metrics.map(|(metric, read)| {
-        let row = figure.point((series, X::None), metric, case, read);
+        let row = figure.point(At::new(series, X::None), metric, case, read);
         row.aside().handle()
     })
 }
@@ -380,7 +382,7 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         figure.seen_line(series, JAIN_OF_MINUTE, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_of_minute(found, minute);
         figure.seen_line(series, MAX_MIN_OF_MINUTE, &case, minutes, max_min);
-        let at = (series, X::None);
+        let at = At::new(series, X::None);
         let active = figure.seen(at.clone(), ACTIVE, &case, |_, found| all_active(found));
         let active = active.handle();
         let jain = figure.seen(at.clone(), MEAN_JAIN, &case, |_, found| {

@@ -2,7 +2,7 @@
 
 use super::read::{delivery, offered, worst_has};
 use super::scenes::{READINGS, Testbed};
-use redpoll_experiments::{Figure, Handle, Metric, Reading, Run, mean, quantile};
+use redpoll_experiments::{At, Figure, Handle, Metric, Reading, Run, mean, quantile};
 
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
@@ -70,7 +70,12 @@ pub fn figure_6() -> Figure {
         )
         .judged("more-and-more");
     let children = figure
-        .point(("UDP", 0.5), CHILDREN, &Testbed::One.udp(0.5), worst_has)
+        .point(
+            At::new("UDP", 0.5),
+            CHILDREN,
+            &Testbed::One.udp(0.5),
+            worst_has,
+        )
         .handle();
     figure
         .of("routing targets of the worst node / mean", children)
@@ -87,12 +92,12 @@ pub fn figure_6() -> Figure {
 fn two_packets(figure: &mut Figure) -> [Handle; 3] {
     let series = "UDP, room for two packets";
     let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);
-    let worst = figure.point((series, 1.0), SHARE, &case(1.0), |run| {
+    let worst = figure.point(At::new(series, 1.0), SHARE, &case(1.0), |run| {
         quantile(&delivery(run, READINGS)?, 0.0)
     });
     let worst = worst.aside().handle();
     let [half, one] = [0.5, 1.0].map(|rate| {
-        let row = figure.point((series, rate), CHILDREN, &case(rate), worst_has);
+        let row = figure.point(At::new(series, rate), CHILDREN, &case(rate), worst_has);
         row.aside().handle()
     });
     [worst, half, one]
