@@ -32,7 +32,6 @@ pub fn exit(fine: bool) -> ! {
     }
 }
 
-/// Prints on the host.
 #[derive(Debug)]
 pub struct Console;
 

@@ -49,7 +49,6 @@ impl Stopwatch {
         result
     }
 
-    /// Adds the laps of another stopwatch.
     pub fn add(&mut self, other: &Stopwatch) {
         self.ticks += other.ticks;
         self.laps += other.laps;

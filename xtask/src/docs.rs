@@ -26,7 +26,6 @@ use document::Expected;
 use expression::Sources;
 use runs::{Results, Run};
 
-/// The action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     action: Action,
@@ -85,7 +84,6 @@ impl Options {
     }
 }
 
-/// A document with its text.
 struct Document {
     path: PathBuf,
     text: String,
@@ -196,7 +194,6 @@ fn used(
     Ok(used)
 }
 
-/// Returns the runs that the blocks need.
 fn needed(blocks: &BTreeMap<&str, &Block>, short: bool) -> BTreeSet<Run> {
     let mut needed: BTreeSet<Run> = BTreeSet::new();
     for block in blocks.values() {

@@ -68,7 +68,6 @@ const PRODUCTS: [(&str, &[&str]); 3] = [
 struct Published {
     name: String,
     features: BTreeSet<String>,
-    /// Whether the crate has default features.
     default: bool,
 }
 
@@ -195,7 +194,6 @@ fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
     Ok(crates)
 }
 
-/// Runs the check on its own.
 pub fn check(workspace: &Workspace) -> Outcome {
     if let Some(skipped) = run(workspace)? {
         println!("features: skipped: {skipped}");

@@ -112,7 +112,6 @@ fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
     }
 }
 
-/// Returns the test programs in cargo's messages.
 fn programs(messages: &str) -> Vec<Test> {
     let messages = messages
         .lines()

@@ -324,7 +324,6 @@ fn wrong(args: &[&str]) -> String {
     }
 }
 
-/// Prints the skipped parts.
 fn told(skipped: Option<String>) {
     if let Some(reason) = skipped {
         println!("{}{reason}", ci::LEFT_OUT);

@@ -80,7 +80,6 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns a line for each finding.
     fn described(&self) -> Vec<String> {
         let at = format!("{}:{}", self.file.display(), self.block.lines.0);
         let line = |(name, instead, words): &(_, _, String)| {

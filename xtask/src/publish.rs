@@ -115,7 +115,6 @@ fn features(manifest: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| *name != "default" && !name.starts_with(['#', ' ']))
 }
 
-/// Returns the files of the repository that a README links.
 fn linked(readme: &str) -> impl Iterator<Item = &str> {
     let links = readme.split(REPOSITORY).skip(1);
     links.filter_map(|link| link.split([')', '#']).next())

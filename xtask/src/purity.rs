@@ -25,7 +25,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// Returns the instructions to install it.
     pub fn advice(self) -> &'static str {
         match self {
             Way::Installed => "no toolchain has the target: `rustup target add thumbv6m-none-eabi`",

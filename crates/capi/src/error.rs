@@ -96,7 +96,6 @@ fn check(pointer: *const u8, len: usize) -> Result<(), Errno> {
     }
 }
 
-/// Returns the text of a code.
 fn meaning(code: Code) -> &'static CStr {
     if code >= 0 {
         return c"no error";

@@ -190,9 +190,7 @@ pub unsafe extern "C" fn rp_ip_input(
     code(found.and_then(|node| input(node, Instant::from_micros(now_us), packet?)))
 }
 
-/// `RP_IGNORED_MULTICAST`
 const IGNORED_MULTICAST: usize = 1;
-/// `RP_IGNORED_IPV4`
 const IGNORED_IPV4: usize = 2;
 
 /// The shortest IPv4 header, in bytes (RFC 791 §3.1).

@@ -400,7 +400,6 @@ fn listen(
     Ok((forwarder, forwards))
 }
 
-/// Returns the advertiser for `--advertise`.
 fn advertiser(
     args: &UpArgs,
     scenario: &Scenario,

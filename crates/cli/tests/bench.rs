@@ -18,7 +18,6 @@ fn without_peers_bench_names_make_bench() {
     assert!(message.contains("make bench"), "{message}");
 }
 
-/// Checks the saving by a kept connection, in any build.
 #[test]
 fn a_kept_connection_makes_readings_cheaper() {
     let output = bench(&["readings", "--json", "-"]);

@@ -58,7 +58,6 @@ impl Estimators {
         }
     }
 
-    /// Returns the timeout after `last` has passed.
     pub(crate) fn backed_off(&self, last: Timeout) -> Timeout {
         let current = match self.policy {
             RtoPolicy::Rfc7252 => last.current.times(2),

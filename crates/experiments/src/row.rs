@@ -74,7 +74,6 @@ impl Row {
 
 #[derive(Clone, Debug, Default)]
 struct Numbers {
-    /// Number that needs no run.
     known: Option<f64>,
     by_seed: BTreeMap<u64, f64>,
     value: Option<f64>,

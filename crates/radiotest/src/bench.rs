@@ -15,7 +15,6 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Time after which no frame is on the air, and all events have been reported.
 const QUIET: Duration = Duration::from_millis(12);
 
-/// A frame that the radio has delivered.
 pub(crate) struct Heard {
     pub(crate) info: RxInfo,
     pub(crate) frame: Vec<u8>,
@@ -41,7 +40,6 @@ pub(crate) fn on_air(len: usize) -> Duration {
     us(timing::air_time_us(len + 2))
 }
 
-/// Returns that the radio has the property.
 pub(crate) fn passed() -> Finding {
     Ok(Outcome::Passed)
 }
@@ -211,7 +209,6 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The outcome of a frame of the tester's.
 pub(crate) struct Said {
     pub(crate) heard: Vec<Heard>,
     pub(crate) sent: Vec<Ack>,
@@ -239,7 +236,6 @@ impl Said {
         }
     }
 
-    /// Checks that the radio sent nothing.
     pub(crate) fn is_unanswered(&self) -> Result<(), String> {
         ensure(self.sent.is_empty(), || {
             format!("the radio sent {:02x?}", self.sent[0].frame)

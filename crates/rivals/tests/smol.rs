@@ -183,7 +183,6 @@ fn carries(lose: usize, from: &[usize]) -> usize {
         assert_eq!(stats.bytes_received, expected);
         stats.retransmissions.rto + stats.retransmissions.fast
     });
-    // The end of each direction, then of the connection.
     for side in [0, 1] {
         wire.ends[side].stack.close(wire.now, conns[side]);
         while wire.step() && !wire.ends[1 - side].events.contains(&Event::PeerClosed) {}

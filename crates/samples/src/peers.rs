@@ -52,7 +52,6 @@ async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (St
     (String::from_utf8(answer).expect("a head is text"), body)
 }
 
-/// Publishes [`READINGS`] readings.
 pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
     let topic = ("sample", "samples/reading");
     let mut readings = (0..READINGS).map(reading);

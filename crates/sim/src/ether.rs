@@ -100,7 +100,6 @@ pub struct Reply {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
     Ack {
-        /// The frame-pending bit.
         pending: bool,
         /// Difference between its sequence number and the frame's.
         off_by: u8,

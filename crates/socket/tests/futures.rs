@@ -19,7 +19,6 @@ use redpoll_base::{Duration, Instant};
 use redpoll_socket::Errno;
 use redpoll_socket::nal::{Clock, Net, Watch};
 
-/// A clock that the test advances.
 struct Time<'t>(&'t Cell<u64>);
 
 impl Clock for Time<'_> {

@@ -40,7 +40,6 @@ pub(crate) struct PacketView<'p> {
     pub(crate) header: &'p Ipv6Header,
     #[allow(dead_code, reason = "a build may have no protocol that reads it")]
     pub(crate) origin: Origin,
-    /// The bytes from the IPv6 header on.
     pub(crate) bytes: &'p mut [u8],
 }
 

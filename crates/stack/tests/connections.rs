@@ -205,7 +205,6 @@ fn data_received_before_accept_can_be_read_after_it() {
     assert!(matches!(events[..], [NodeEvent::Tcp(c, Event::Failed(_))] if c == conn));
 }
 
-/// Connections that were not accepted are reset; the port is free and closed.
 #[test]
 fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     let mut lone = Lone::border(|_| {});

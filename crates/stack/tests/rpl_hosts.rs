@@ -180,7 +180,6 @@ fn a_registration_is_advertised_as_an_external_target() {
     }
 }
 
-/// A registration that its host ends, or that expires, causes a No-Path.
 #[test]
 fn an_ended_registration_causes_a_no_path() {
     for mode in [mode::STORING, mode::NON_STORING] {

@@ -182,7 +182,6 @@ impl Table {
         columns.collect()
     }
 
-    /// Returns the type of a column; text if the column is empty.
     fn kind(&self, column: usize) -> CellType {
         let first = self.rows.iter().find_map(|row| row[column].as_ref());
         first.map_or(CellType::Text, Cell::kind)

@@ -125,7 +125,6 @@ enum Decision {
     Complete(How),
 }
 
-/// Contents of our SYN with ACK, or of a challenge ACK.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     iss: SeqNum,

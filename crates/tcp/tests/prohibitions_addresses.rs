@@ -71,7 +71,6 @@ impl World {
         }
     }
 
-    /// Checks that every segment of a connection has the connection's addresses.
     fn look(&mut self) -> Vec<(Endpoint, Endpoint, SeqNum)> {
         let mut sent = Vec::new();
         for conn in &mut self.conns {

@@ -69,7 +69,6 @@ fn ecn_can_be_switched_off() {
     assert!(!has(&answer, Flags::ECE));
 }
 
-/// ECN is accepted if the peer requests it, and not requested.
 #[test]
 fn ecn_can_be_accepted_without_being_requested() {
     let config = Config {

@@ -77,10 +77,8 @@ pub struct Scene {
 /// The state of everything that changes, at one moment.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct State<'a> {
-    /// The moment.
     pub t: u64,
     pub nodes: &'a Nodes,
-    /// Connections that have been seen.
     pub flows: Vec<&'a FlowInfo>,
     /// The nodes' ends of these connections.
     pub ends: Vec<&'a EndRow>,
@@ -255,7 +253,6 @@ pub struct Clock {
     /// Virtual seconds in a real second; `None`: as fast as possible.
     pub speed: Option<f64>,
     pub ended: bool,
-    /// The page may set it.
     pub settable: bool,
     /// The page may have it go back.
     pub restartable: bool,
@@ -292,7 +289,6 @@ pub enum Ask {
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockAsk {
-    /// Stand still.
     Pause,
     Resume,
     /// Go on for the time up to the next frame, and stand still.

@@ -18,7 +18,6 @@ use crate::http;
 /// Time within which the text has to be written.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Path and media type of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct PageKind {
     pub path: &'static str,
@@ -34,7 +33,6 @@ pub struct PageServer {
 }
 
 impl PageServer {
-    /// Listens at `address`.
     pub fn listen(address: SocketAddr, kind: PageKind) -> io::Result<PageServer> {
         let listener = http::listen(address)?;
         Ok(PageServer {

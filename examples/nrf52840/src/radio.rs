@@ -27,7 +27,6 @@ use redpoll_base::Instant;
 use redpoll_stack::mac::{FrameBuf, RxInfo};
 use redpoll_transceiver::{Assessment, Ticker, Transceiver, nrf52840};
 
-/// The driver on a channel.
 pub struct Nrf<'d> {
     driver: Driver<'d>,
     packet: Packet,

@@ -51,7 +51,6 @@ const FIRST: usize = 6_000;
 const PORT: u16 = 7;
 /// Messages of each length that the leaf sends by CoAP.
 const MESSAGES: u32 = 60;
-/// Bytes of a short message.
 const SHORT: usize = 16;
 const COAP_PORT: u16 = 5683;
 /// Longest packet in bytes that fits in one frame.
@@ -152,7 +151,6 @@ fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
 /// A node, its radio, and the instructions of its steps.
 struct Station {
     node: Device,
-    /// The frame that the radio has loaded.
     loaded: FrameBuf,
     asleep: bool,
     /// Whether the radio answers the leaf's data requests with a pending frame.
@@ -189,7 +187,6 @@ impl Watches {
 struct World {
     stations: [Station; NODES],
     now: Instant,
-    /// Number of attempted frames.
     attempts: u32,
     /// Bytes of each data packet, with its headers.
     data_bytes: u16,

@@ -168,7 +168,6 @@ fn secure(
     }
 }
 
-/// Adds routing by RPL to a node.
 #[cfg(feature = "rpl")]
 #[inline(never)]
 fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<StaticMemory>) {

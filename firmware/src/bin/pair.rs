@@ -94,7 +94,6 @@ extern "C" fn exchange_begins() {
     black_box("begins");
 }
 
-/// And where it ends.
 #[unsafe(no_mangle)]
 #[inline(never)]
 extern "C" fn exchange_ends() {

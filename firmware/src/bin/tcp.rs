@@ -268,7 +268,6 @@ fn use_one(connection: &mut Connection<Buffer>) {
     }
 }
 
-/// The queries.
 fn query(connection: &mut Connection<Buffer>) {
     black_box((connection.poll_at(), connection.poll_event()));
     black_box((connection.expects(), connection.state(), connection.error()));

@@ -115,7 +115,6 @@ pub fn beside(from: &Path, file: &str) -> Option<PathBuf> {
     Some(path)
 }
 
-/// Documents under `docs/` that the book does not have.
 fn left_out(documents: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let summary = documents.get(Path::new(SUMMARY)).map(String::as_str);
     let listed: BTreeSet<PathBuf> = links(summary.unwrap_or_default())

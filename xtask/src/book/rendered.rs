@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::links::{beside, is_elsewhere};
 use crate::report::Failure;
 
-/// Checks all pages in `folder`; returns their number.
 pub fn check(folder: &Path) -> Result<usize, Failure> {
     let mut pages: BTreeMap<PathBuf, String> = BTreeMap::new();
     let mut folders = vec![PathBuf::new()];

@@ -11,7 +11,6 @@ use serde_json::Value;
 use crate::report::Failure;
 use crate::workspace;
 
-/// The values of a frame's fields, by name.
 pub type Fields = BTreeMap<String, Vec<String>>;
 
 pub struct Difference {

@@ -24,7 +24,6 @@ const DOCUMENT: &str = "docs/dissect-check.md";
 /// Link type with check sequence, and without.
 const WITH_FCS: u32 = 195;
 const WITHOUT_FCS: u32 = 230;
-/// Frames in one file.
 const PER_FILE: usize = 4_000;
 /// Differences that are shown for each field.
 const SHOWN: usize = 3;

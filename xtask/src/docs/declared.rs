@@ -87,7 +87,6 @@ struct BlockText {
     command: Option<Vec<String>>,
 }
 
-/// A row or a column.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct SideText {
@@ -155,7 +154,6 @@ enum Seeds {
     List(Vec<u64>),
 }
 
-/// The run of a cell.
 #[derive(Clone, Debug, Default)]
 struct What {
     scenario: Option<String>,

@@ -16,7 +16,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Formulas by name.
 pub type Measures = BTreeMap<String, String>;
 
 /// A term of a formula.

@@ -17,7 +17,6 @@ enum Part {
     Place(Place),
 }
 
-/// A place for a number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     over_seeds: OverSeeds,

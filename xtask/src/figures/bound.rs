@@ -1,6 +1,5 @@
 //! The bound of a figure, and the value that is compared with it.
 
-/// The worst seed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     Worst,

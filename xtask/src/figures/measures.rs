@@ -50,7 +50,6 @@ pub(super) fn simulated_per_wall(result: &Value) -> f64 {
     number(&result["simulated_s"]) / number(&result["wall_s"])
 }
 
-/// Returns the delivered share of the readings sent, of 50 bytes each.
 pub(super) fn delivered_share(result: &Value) -> f64 {
     let sum = |key: &str| -> f64 { list(&result["flows"]).iter().map(|f| number(&f[key])).sum() };
     sum("delivered_bytes") / (50.0 * sum("segments_sent"))

@@ -168,7 +168,6 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
     )
 }
 
-/// Returns the names, grouped by folder.
 fn by_folder(names: &[&str]) -> String {
     let mut text = String::new();
     let mut last = "";

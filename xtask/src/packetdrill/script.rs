@@ -159,7 +159,6 @@ impl Packet {
         self.flags.contains(flag)
     }
 
-    /// Returns the sequence number, if the script gives a number.
     pub fn first(&self) -> Option<u32> {
         self.sequence.split(':').next()?.parse().ok()
     }
@@ -181,7 +180,6 @@ impl Packet {
         }
     }
 
-    /// Returns the options, each with its value.
     pub fn option_list(&self) -> Vec<&str> {
         let options = self.options.as_deref().unwrap_or_default();
         options.split(',').map(str::trim).collect()

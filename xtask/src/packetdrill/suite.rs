@@ -16,7 +16,6 @@ pub enum Skipped {
     HasTwin,
     /// The script tests IPv4 itself.
     OnlyIpv4,
-    /// TCP over UDP.
     OverUdp,
     /// The suite has the same script for the standard option of Fast Open.
     Experimental,
@@ -46,7 +45,6 @@ impl Skipped {
 impl Suite {
     pub const ALL: [Suite; 2] = [Suite::FreeBsd, Suite::Linux];
 
-    /// Returns the name in files.
     pub fn key(self) -> &'static str {
         match self {
             Suite::FreeBsd => "freebsd",

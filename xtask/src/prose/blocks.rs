@@ -15,7 +15,6 @@ pub struct Block {
     pub text: String,
 }
 
-/// Collects lines into blocks.
 #[derive(Default)]
 struct Collector {
     open: Option<Block>,

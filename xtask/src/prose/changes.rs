@@ -48,7 +48,6 @@ impl Changes {
         changes
     }
 
-    /// Returns whether a line of `block` has changed.
     pub fn meet(&self, file: &Path, block: &Block) -> bool {
         let mut ranges = self.0.get(file).into_iter().flatten();
         ranges.any(|(from, to)| *from <= block.lines.1 && block.lines.0 <= *to)

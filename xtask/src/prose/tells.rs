@@ -37,7 +37,6 @@ pub fn all() -> Vec<Tell> {
 }
 
 impl Tell {
-    /// Returns the words that match a pattern.
     pub fn find(&self, words: &[String]) -> Option<String> {
         const SHOWN: usize = 8;
         self.patterns.iter().find_map(|pattern| {

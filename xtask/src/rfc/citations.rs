@@ -53,7 +53,6 @@ pub fn each(text: &str, mut report: impl FnMut(u32, Option<&str>)) {
     }
 }
 
-/// Returns the requirement numbers that a file cites.
 pub fn requirements(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for kind in ["MUST-", "SHLD-", "MAY-", "REC-"] {

@@ -11,11 +11,9 @@ use crate::workspace::{self, Workspace};
 pub struct Images {
     /// Without the engine.
     pub bare: Image,
-    /// With the whole of it.
     pub tcp: Image,
     /// With the part of it that TCPlp has too.
     pub subset: Image,
-    /// With a whole node.
     pub node: Image,
     /// Images of a node that routes by RPL, by the features of [`ROUTED`].
     pub routed: Vec<(&'static str, Image)>,
@@ -136,7 +134,6 @@ pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, F
     folder.ok_or_else(|| Failure::new("firmware: cargo built no image `leaf-microbit`"))
 }
 
-/// Builds, and returns cargo's messages.
 fn cargo(workspace: &Workspace, toolchain: &Toolchain, what: &[&str]) -> Result<String, Failure> {
     let mut cargo: Command = toolchain.cargo(workspace, "build", Libraries::CoreAndAlloc);
     cargo.args(["--release", "--message-format", "json-render-diagnostics"]);

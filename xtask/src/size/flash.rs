@@ -12,7 +12,6 @@ pub(super) const DRIVER: &str = "the image's own calls";
 pub(super) struct Flash {
     /// Image with the engine less image without it.
     pub(super) difference: u64,
-    /// The difference of flash, by crate.
     pub(super) by_crate: BTreeMap<String, i64>,
 }
 

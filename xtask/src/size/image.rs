@@ -9,7 +9,6 @@ use object::{Object, ObjectSection, ObjectSymbol, SectionFlags, SectionKind, Sym
 use super::thumb;
 use crate::report::Failure;
 
-/// A function, or a constant, of an image.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
     pub address: u64,
@@ -32,7 +31,6 @@ pub struct Image {
     pub symbols: Vec<Symbol>,
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u64,
-    /// The bytes at `code_address`.
     pub code: Vec<u8>,
     pub code_address: u64,
     /// Bytes of memory that variables take.
@@ -62,7 +60,6 @@ impl Image {
         })
     }
 
-    /// Returns the function or constant at `address`.
     pub fn symbol_at(&self, address: u64) -> Option<&Symbol> {
         let after = self.symbols.partition_point(|s| s.address <= address);
         self.symbols[..after]
@@ -211,7 +208,6 @@ pub struct Frame {
     pub place: Option<String>,
 }
 
-/// Returns whether a section takes flash.
 fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     let allocated = match section.flags() {
         SectionFlags::Elf { sh_flags } => sh_flags & u64::from(elf::SHF_ALLOC) != 0,
@@ -220,7 +216,6 @@ fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     allocated && section.kind() != SectionKind::UninitializedData
 }
 
-/// Returns whether a section takes memory.
 fn is_variable(section: &object::Section<'_, '_>) -> bool {
     let of_memory = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
     match section.flags() {

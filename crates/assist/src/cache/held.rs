@@ -41,7 +41,6 @@ pub(super) struct Copied {
     pub(super) is_locked: bool,
     pub(super) number: u32,
     pub(super) len: usize,
-    /// Time of the next action.
     pub(super) due: Instant,
     /// Latest time of the retransmission; `due` is the earliest.
     pub(super) deadline: Instant,
@@ -59,7 +58,6 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         Held { slots, bytes }
     }
 
-    /// Returns the maximum length of a packet.
     fn room(&self) -> usize {
         let bytes = self.bytes.as_ref().len();
         bytes.checked_div(self.slots.as_ref().len()).unwrap_or(0)

@@ -4,7 +4,6 @@ use redpoll_base::{Duration, Instant};
 
 use super::params::Contention;
 
-/// Interval between two checks.
 const CHECKS: Duration = Duration::from_secs(2);
 /// After this many checks with waiting packets, packets pass for one interval, in which they show
 /// how fast the network is.
@@ -65,7 +64,6 @@ impl Contest {
         }
     }
 
-    /// Returns whether packets wait.
     pub(super) fn is_on(&self) -> bool {
         self.is_on
     }
@@ -80,7 +78,6 @@ impl Contest {
         now.since(began) >= CHECKS
     }
 
-    /// Returns the time of the next check.
     pub(super) fn check_at(&self) -> Option<Instant> {
         self.began.map(|began| began + CHECKS)
     }

@@ -16,10 +16,8 @@ const SIMULATED_S: u64 = 60;
 const LEAST: WallDuration = WallDuration::from_millis(300);
 /// Real time after which no further run of a point begins, set-up included.
 const MOST: WallDuration = WallDuration::from_secs(3);
-/// Most runs of a point.
 const RUNS: u64 = 100;
 
-/// Declares values with names.
 macro_rules! named {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $value:ident = $text:literal,)* }) => {
         $(#[$meta])*

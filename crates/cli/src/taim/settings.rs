@@ -18,7 +18,6 @@ pub(super) const INTERFACE: &str = "wpan0";
 pub(super) struct Settings {
     pub(super) queue: u16,
     pub(super) interface: String,
-    /// Whether the user named the interface.
     pub(super) is_interface_named: bool,
     policy: PolicyArg,
     always: bool,

@@ -68,7 +68,6 @@ impl SimulatedMesh {
         &mut self.world
     }
 
-    /// Records an event of a forwarded connection.
     pub(super) fn forward(&mut self, event: &ForwardEvent) {
         self.connections.forward(self.world.now(), event);
     }

@@ -23,7 +23,6 @@ pub(super) fn check(packet: &mut Packet) -> Result<(), u16> {
     options::check_with(packet, &OPTIONS)
 }
 
-/// Returns the Q-Block1 option of `packet`, if it has a valid one.
 pub(super) fn block(packet: &Packet) -> Option<Block> {
     Block::read(packet, Q_BLOCK1).ok().flatten()
 }

@@ -76,7 +76,6 @@ impl Body {
         true
     }
 
-    /// Returns the blocks below `end` that have not arrived.
     fn missing_below(&self, end: u32) -> impl Iterator<Item = u32> {
         (self.told..end.min(self.blocks)).filter(|num| !self.has(*num))
     }

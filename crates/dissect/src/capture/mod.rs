@@ -69,7 +69,6 @@ pub struct Record {
     /// Bytes of the check sequence, if the file says so.
     pub(crate) fcs_len: Option<u8>,
     pub(crate) data: Vec<u8>,
-    /// Bytes that were not captured.
     pub(crate) missing: usize,
     pub(crate) has_ti: bool,
 }

@@ -295,7 +295,6 @@ impl<'a> Mac<'a> {
         Ok(())
     }
 
-    /// Returns whether the payload is not encrypted.
     pub fn is_readable(&self) -> bool {
         match self.aux {
             Some(aux) => !aux.encrypts(),

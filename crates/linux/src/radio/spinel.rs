@@ -41,19 +41,12 @@ pub const BAD_FCS: u16 = 0x0004;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Command {
-    /// To the radio: reset.
     Reset = 1,
-    /// To the radio: return the value of a property.
     Get = 2,
-    /// To the radio: set the value of a property.
     Set = 3,
-    /// To the radio: add an entry to a list.
     Insert = 4,
-    /// To the radio: remove an entry from a list.
     Remove = 5,
-    /// To the host: the value of a property.
     Is = 6,
-    /// To the host: an entry was added to a list.
     Inserted = 7,
     /// To the host: an entry was removed from a list.
     Removed = 8,

@@ -49,7 +49,6 @@ pub(crate) struct Path {
     pub(crate) expires: Instant,
 }
 
-/// The values of a new [`Path`].
 pub(crate) struct NewPath {
     pub(crate) src: Address,
     pub(crate) tag_in: u8,

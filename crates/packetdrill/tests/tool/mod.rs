@@ -543,7 +543,6 @@ fn ones_sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// Closes a descriptor as packetdrill does at the end.
 pub fn close_real(fd: i32) -> bool {
     // SAFETY: takes no pointer; nothing else uses the descriptor.
     unsafe { libc::close(fd) == 0 }

@@ -52,7 +52,6 @@ impl NodeSample {
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConnectionSample {
     pub node: u32,
-    /// Address and port of this end.
     pub local: Endpoint,
     /// Address and port of the other end.
     pub remote: Endpoint,
@@ -70,7 +69,6 @@ pub struct ConnectionSample {
     pub in_flight: u32,
     /// Bytes from the application that the peer has not acknowledged.
     pub unacked: u32,
-    /// Payload bytes that the peer has acknowledged.
     pub acked: u32,
     /// Payload bytes received in order.
     pub received: u32,

@@ -93,7 +93,6 @@ pub struct Retransmissions {
     pub link_lost: u64,
     /// After the path MTU had shrunk.
     pub path_mtu: u64,
-    /// As tail loss probes.
     pub tail: u64,
     /// To probe a closed window.
     pub probe: u64,

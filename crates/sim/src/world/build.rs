@@ -29,7 +29,6 @@ const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A fault names a node that does not exist.
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
         fault: usize,

@@ -142,7 +142,6 @@ impl World {
         }
     }
 
-    /// Returns the figures of node `index`, if it is external.
     pub fn external_figures(&self, index: usize) -> Option<ExternalFigures> {
         match &self.places.get(index)?.occupant {
             Occupant::External(external) => Some(external.figures()),

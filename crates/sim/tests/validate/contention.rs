@@ -38,7 +38,6 @@ impl Above for Saturated {
 }
 
 pub struct Shares {
-    /// Frames acknowledged per second.
     pub per_second: f64,
     /// Share of the sent frames that were not acknowledged.
     pub collisions: f64,

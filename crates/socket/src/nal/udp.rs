@@ -92,7 +92,6 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
         self
     }
 
-    /// Waits until there is a datagram.
     pub(super) async fn until_readable(&self) -> Result<(), Errno> {
         let id = self.id;
         let attempt = |node: &mut Node<P>, _| match node.udp_is_readable(id) {

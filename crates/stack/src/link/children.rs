@@ -42,7 +42,6 @@ enum Habit {
 struct Child {
     short: u16,
     habit: Habit,
-    /// The end of its registration.
     until: Instant,
 }
 

@@ -231,7 +231,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Returns the number of sleeping neighbours.
     pub(crate) fn children(&self) -> usize {
         self.children.iter().count()
     }
@@ -240,7 +239,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         M::ROUTES && self.children.contains(neighbour)
     }
 
-    /// Whether the queue for a sleeping neighbour is full.
     pub(crate) fn is_full_for(&self, neighbour: Address) -> bool {
         self.is_child(neighbour) && !self.lowpan.has_indirect_room(neighbour)
     }

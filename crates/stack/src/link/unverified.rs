@@ -44,7 +44,6 @@ impl Unverified {
         self.proven.contains(&neighbour)
     }
 
-    /// Whether a packet may go to an unverified neighbour.
     pub(crate) fn admit(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_silent = |it: &(Address, Instant)| it.0 == neighbour && it.1 > now;
         if self.silent.iter().flatten().any(is_silent) {

@@ -36,13 +36,11 @@ pub(crate) enum IcmpError {
 }
 
 impl IcmpError {
-    /// No route leads to the destination.
     pub(crate) const NO_ROUTE: Self = Self::unreachable(unreachable::NO_ROUTE);
     /// The packet would leave the scope of its source.
     pub(crate) const BEYOND_SCOPE: Self = Self::unreachable(unreachable::BEYOND_SCOPE);
     /// No node is known to have the address.
     pub(crate) const ADDRESS_UNREACHABLE: Self = Self::unreachable(unreachable::ADDRESS);
-    /// No socket has the port.
     pub(crate) const PORT_UNREACHABLE: Self = Self::unreachable(unreachable::PORT);
 
     pub(crate) const fn unreachable(code: u8) -> Self {

@@ -14,7 +14,6 @@ use super::routing::EXTENSION_MAX;
 /// The change of headers of a packet that leaves.
 #[derive(Debug)]
 pub(crate) enum Plan {
-    /// The packet leaves as it is.
     Keep,
     /// The first extension header, of this length, is removed.
     Strip(usize),
@@ -25,7 +24,6 @@ pub(crate) enum Plan {
 pub(crate) struct Insertion {
     /// An IPv6 header before the packet's own, with the extension header in between.
     pub(crate) outer: Option<Ipv6Header>,
-    /// The packet's new destination.
     pub(crate) dst: Option<Addr>,
     pub(crate) kind: u8,
     extension: [u8; EXTENSION_MAX],

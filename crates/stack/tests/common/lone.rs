@@ -25,7 +25,6 @@ pub struct Lone<A: Assist = NoAssist> {
     /// Whether no neighbour acknowledges.
     pub deaf: bool,
     pub busy: bool,
-    /// Neighbours that do not acknowledge.
     pub absent: BTreeSet<u16>,
     /// Neighbours whose data requests are acknowledged with the frame pending bit.
     pub promised: BTreeSet<u16>,

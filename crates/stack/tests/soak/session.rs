@@ -65,7 +65,6 @@ impl Plan {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
-    /// Both streams have ended.
     Well,
     /// As planned, before the end of the streams.
     BrokenOff,

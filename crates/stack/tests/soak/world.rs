@@ -73,7 +73,6 @@ impl World {
         }
     }
 
-    /// Runs the world for `cycles` sessions.
     pub fn run(mut self, cycles: u64, done: &AtomicU64, again: &str) -> Tally {
         let guard = Guard(again);
         while self.tally.cycles < cycles {

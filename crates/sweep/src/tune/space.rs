@@ -21,7 +21,6 @@ pub struct Parameter {
 pub enum Values {
     /// A list in which neighbours are similar.
     List(Vec<String>),
-    /// Any value between two ends.
     Range {
         ends: Ends,
         /// Number of values in the first look, at least two.
@@ -85,7 +84,6 @@ impl PartialEq for Point {
     }
 }
 
-/// All parameters of a goal.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// In the order of the goal's file.

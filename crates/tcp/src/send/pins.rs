@@ -8,7 +8,6 @@
 use crate::ahead::{Ahead, Span, window};
 use crate::{SeqNum, SeqRange};
 
-/// Maximum number of pinned segments.
 const PINS: usize = 4;
 
 /// Identifies a segment from [`poll_segment`](crate::Connection::poll_segment) to the report that
@@ -137,7 +136,6 @@ impl Pins {
         Some(Pin { end, len, kind })
     }
 
-    /// Releases a pin. Returns `None` if it was already released.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.get(token)?;
         if let Some(end) = self.ends.get_mut(usize::from(token.slot)) {

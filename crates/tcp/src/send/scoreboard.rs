@@ -193,7 +193,6 @@ impl Scoreboard {
         })
     }
 
-    /// Returns the number of outstanding bytes.
     fn end(&self) -> u32 {
         let lens = self.list.iter().map(|stretch| u32::from(stretch.len));
         lens.fold(0, u32::wrapping_add)

@@ -13,7 +13,6 @@ use redpoll_wire::sixlowpan::Contexts;
 /// A frame whose layers have been found.
 #[derive(Clone, Debug)]
 pub struct Opened<'a> {
-    /// The MAC header, and the payload.
     pub mac: Mac<'a>,
     /// The 6LoWPAN header of a data frame.
     pub lowpan: Option<Lowpan>,

@@ -41,7 +41,6 @@ fn asleep_s(node: &NodeSample) -> f64 {
 }
 
 impl Scribe {
-    /// Returns a scribe for `world`.
     pub fn new(world: &World, mode: Mode) -> Scribe {
         let scenario = world.scenario();
         let addresses: BTreeMap<Addr, u32> = (0..scenario.nodes.len())

@@ -41,7 +41,6 @@ impl PacketInformation {
         [next, 0, kind, 4, flags, instance, high, low]
     }
 
-    /// Returns the option, beginning with type and length.
     const fn option(&self) -> [u8; 6] {
         let kind = if self.ignorable { OPTION } else { OPTION_OLD };
         let down = if self.down { DOWN } else { 0 };

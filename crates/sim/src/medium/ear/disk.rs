@@ -11,7 +11,6 @@ pub struct DiskEar {
     /// First energy since [`DiskEar::watch`]; in the far future if there was none.
     busy_since: Instant,
     followed: Option<Followed>,
-    /// Transmissions that disturb.
     audible: u16,
     /// Transmissions that make the channel busy.
     sensed: u16,

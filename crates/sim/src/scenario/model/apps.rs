@@ -177,7 +177,6 @@ pub enum SensorTransport {
     Udp,
     Tcp,
     Coap,
-    /// Confirmable messages of CoAP with CoCoA's timeouts.
     Cocoa,
     /// Non-confirmable messages of CoAP.
     Unreliable,

@@ -393,7 +393,6 @@ impl<P: Profile> Routing<P> {
     }
 }
 
-/// The default route through a neighbour.
 pub(crate) fn default_route(router: Address) -> Route {
     Route {
         prefix: Addr::UNSPECIFIED,

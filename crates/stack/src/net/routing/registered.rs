@@ -66,7 +66,6 @@ impl<M: Memory + 'static> Registered<M> {
         self.tenure.take()
     }
 
-    /// The end of the registration of the neighbour at `link`.
     pub(super) fn tenure(&self, now: Instant, link: Address) -> Option<Instant> {
         self.neighbours.tenure(link, now)
     }

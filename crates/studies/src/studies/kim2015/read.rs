@@ -13,7 +13,6 @@ pub const QUEUE_LOSS: Metric = Metric::new("lost at queues", "%");
 pub const LOSS: Metric = Metric::new("end-to-end loss", "%");
 pub const SEGMENTS: Metric = Metric::new("segments a packet", "");
 
-/// Minutes with traffic in a run.
 const MINUTES: f64 = 30.0;
 pub const FLOWS: &str = "readings";
 

@@ -449,7 +449,6 @@ impl<'a> Iterator for Bodies<'a> {
     }
 }
 
-/// Returns the length of an option with such a body, in units.
 fn units(body: &[u8]) -> usize {
     body.len().saturating_add(HEAD) / UNIT
 }

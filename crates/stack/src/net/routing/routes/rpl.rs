@@ -13,7 +13,6 @@ use crate::net::routing::rpl::UnackedHop;
 pub(crate) struct DownwardRoute {
     /// In storing mode the next hop, in non-storing mode the parent of the target.
     pub(crate) link: Peer,
-    /// Path Sequence.
     pub(crate) sequence: Sequence,
     pub(crate) advertisement: Advertisement,
     pub(crate) target: Target,
@@ -37,9 +36,7 @@ pub(crate) enum Target {
 /// How far a router has advertised a target, or its end, to its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Advertisement {
-    /// No DAO is necessary.
     Done,
-    /// A DAO is due.
     Due,
     /// A DAO is due that only renews the route, so it may wait for others.
     RenewalDue,
@@ -149,7 +146,6 @@ impl DownwardRoute {
         }
     }
 
-    /// Whether the entry has not expired.
     #[inline(never)] // size
     pub(crate) fn is_good(&self, now: Instant) -> bool {
         u32::from_be_bytes(self.until_s) >= seconds(now)
@@ -270,7 +266,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// The route to the target `to`, if packets may take it.
     pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<DownwardRoute> {
         if !HAS_TARGETS {
             return None;
@@ -290,7 +285,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// Calls `change` with every target.
     pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut DownwardRoute)) {
         if !HAS_TARGETS {
             return;
@@ -302,7 +296,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Removes the target `to`.
     pub(crate) fn forget_downward(&mut self, to: &Addr) {
         if let Some(link) = self.downward_mut(to).map(|downward| downward.link) {
             self.remove(&Route {

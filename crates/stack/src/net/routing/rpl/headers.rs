@@ -245,7 +245,6 @@ impl Tunnel<'_> {
         Plan::Insert(insertion)
     }
 
-    /// Inserts a source route.
     fn route(&self, packet: &PacketView<'_>, path: &Path) -> Result<Plan, Refusal> {
         let first = path.first_stop();
         let outer = match path.is_external() {

@@ -45,7 +45,6 @@ use parts::RplParts;
 use shared::{Context, Shared};
 use upward::Upward;
 
-/// The destination of a message, and its code.
 #[derive(Clone, Copy, Debug)]
 struct Envelope {
     code: u8,

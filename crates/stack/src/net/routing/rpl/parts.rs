@@ -65,7 +65,6 @@ impl<P: Profile> RplParts<P> {
 
     // --- messages ---
 
-    /// Processes a control message.
     pub(super) fn on_message(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -235,7 +234,6 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// Processes a packet for which there is no route.
     pub(super) fn on_unreachable(&mut self, cx: &mut Context<'_, P>, dst: &Addr) {
         if self.downward.on_unreachable(cx.now, &self.upward, dst) {
             self.upward.reset_trickle(cx);
@@ -375,7 +373,6 @@ impl<P: Profile> RplParts<P> {
         self.reconsider(cx);
     }
 
-    /// The link-layer address of the preferred parent.
     pub(super) fn parent(&self) -> Option<Address> {
         self.upward.parent().map(Peer::link)
     }

@@ -15,13 +15,11 @@ pub(super) fn times(span: Duration, factor: u64) -> Duration {
     span.times(factor)
 }
 
-/// Whether `at` is set and not later than `now`.
 #[inline(never)] // size
 pub(super) fn has_come(at: &Option<Instant>, now: Instant) -> bool {
     at.is_some_and(|at| at <= now)
 }
 
-/// Returns the earlier of `at` and `other`.
 #[inline(never)] // size
 pub(super) fn earlier(at: Instant, other: &Option<Instant>) -> Instant {
     other.map_or(at, |other| other.min(at))

@@ -27,7 +27,6 @@ const PAUSE: Duration = Duration::from_secs(60);
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Daos {
     pub(super) path_sequence: Sequence,
-    /// The last DAOSequence.
     pub(super) sequence: u8,
     /// How often the DAO that is due was sent before.
     tries: u8,
@@ -47,7 +46,6 @@ pub(super) struct Daos {
     refresh_at: Option<Instant>,
     /// The former parent, which has to hear that no target is reachable through it.
     pub(super) no_path: Option<NoPath>,
-    /// The message that was written last.
     pub(super) written: Written,
 }
 
@@ -66,7 +64,6 @@ pub(super) enum Written {
     /// None, or one that is not repeated if it finds no slot.
     #[default]
     Other,
-    /// A DAO.
     Dao,
     /// A No-Path, with the state to return to if it finds no slot.
     NoPath(NoPath),
@@ -132,7 +129,6 @@ impl Daos {
         self.due = Some(earlier(at, &self.due));
     }
 
-    /// Whether a DAO may leave now.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         self.pending.is_none() && (has_come(&self.due, now) || has_come(&self.renewal_due, now))
     }

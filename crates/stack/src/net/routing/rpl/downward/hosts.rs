@@ -58,7 +58,6 @@ impl<P: Profile> Downward<P> {
         self.hosts.as_mut()
     }
 
-    /// The registered host with this address.
     pub(super) fn host(&self, now: Instant, dst: &Addr) -> Option<Via> {
         self.hosts.as_ref()?.neighbour(now, dst)
     }

@@ -22,7 +22,6 @@ pub(in crate::net::routing::rpl) const MESSAGE_MAX: usize = 128;
 /// Targets that fit into it if each has its parent in its transit information.
 const TARGETS_WITH_PARENTS: usize = 2;
 
-/// A DAO-ACK that is due.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
     pub(super) to: Addr,
@@ -184,7 +183,6 @@ impl<P: Profile> Downward<P> {
         Some(Envelope { code, dst })
     }
 
-    /// Writes the beginning of a DAO, before its targets.
     fn begin_dao(
         &mut self,
         dodag: &DodagOf<P>,
@@ -262,7 +260,6 @@ fn advertise_targets<P: Profile>(
     fits.map(|()| left)
 }
 
-/// Writes a target and its transit information.
 fn target(out: &mut Cursor<'_>, to: Addr, transit: &Transit) -> Option<()> {
     let target = TargetOption {
         prefix: to,

@@ -132,7 +132,6 @@ impl<P: Profile> Downward<P> {
         known.or_else(|| self.host(now, dst))
     }
 
-    /// Whether an acknowledgement or an echo request is due.
     pub(super) fn has_message_due(&self) -> bool {
         self.inquiries.is_due() || self.has_ack_due()
     }

@@ -109,7 +109,6 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Processes one target of a DAO.
     pub(super) fn take_target(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -14,7 +14,6 @@ use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::{Context, Shared};
 use crate::profile::Profile;
 
-/// Writes a DIS to `dst`.
 pub(in crate::net::routing::rpl) fn emit_dis<P: Profile>(
     shared: &mut Shared<P>,
     dst: Addr,
@@ -28,17 +27,14 @@ pub(in crate::net::routing::rpl) fn emit_dis<P: Profile>(
 }
 
 impl<P: Profile> Upward<P> {
-    /// Whether a DIS or a DIO is due.
     pub(in crate::net::routing::rpl) fn has_message_due(&self) -> bool {
         self.dio_due || self.dis_due || self.askers.iter().any(Option::is_some)
     }
 
-    /// Returns the destination of the DIS that is due.
     pub(in crate::net::routing::rpl) fn take_dis(&mut self) -> Option<Addr> {
         core::mem::take(&mut self.dis_due).then_some(ALL_NODES)
     }
 
-    /// Returns the destination of the DIO that is due.
     pub(in crate::net::routing::rpl) fn take_dio(&mut self) -> Option<Addr> {
         if let Some(asker) = self.askers.iter_mut().find_map(Option::take) {
             return Some(asker.link_local());

@@ -69,12 +69,10 @@ impl<O> Dodag<O> {
         STORES && self.mode == mode::STORING
     }
 
-    /// Whether `link` is the root.
     pub(super) fn is_rooted_at(&self, link: Peer) -> bool {
         Peer::at(&self.id) == Some(link)
     }
 
-    /// Whether `addr` has the prefix of the DODAG.
     pub(super) fn holds(&self, addr: &Addr) -> bool {
         addr.shares_prefix(&self.prefix, 64)
     }
@@ -203,7 +201,6 @@ impl<P: Profile> Upward<P> {
         dodag.filter(|dodag| self.is_root() && !dodag.is_storing())
     }
 
-    /// Whether `addr` has the prefix of the DODAG.
     pub(super) fn holds(&self, addr: &Addr) -> bool {
         self.dodag.as_ref().is_some_and(|dodag| dodag.holds(addr))
     }

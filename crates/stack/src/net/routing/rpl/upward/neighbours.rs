@@ -162,7 +162,6 @@ pub(super) struct Admission {
 /// any cost, which has 16 bits.
 const UNPROVEN_ORDER: u32 = 1 << 16;
 
-/// The table of candidate neighbours, in the caller's memory.
 pub(super) struct Candidates<T> {
     table: T,
 }

@@ -57,7 +57,6 @@ impl Trickle {
         self.shortest
     }
 
-    /// Starts with the shortest interval.
     pub(super) fn start(&mut self, now: Instant, rng: &mut Rng) {
         self.interval = self.shortest;
         self.begin(now, rng);

@@ -23,7 +23,6 @@ use crate::profile::Profile;
 
 /// Whether hosts that do not know RPL may register.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
-/// The hosts that have registered with this router.
 pub(super) type Hosts<M> = PhantomData<M>;
 
 impl<P: Profile> Downward<P> {

@@ -32,7 +32,6 @@ pub(crate) struct Path {
 }
 
 impl Path {
-    /// The next hop.
     pub(crate) fn first(&self) -> Option<Address> {
         self.hops.first().map(|hop| hop.link())
     }
