@@ -32,7 +32,7 @@ pub(crate) struct Buffers {
     pub(crate) udp: u16,
 }
 
-/// What RPL needs when it starts.
+/// Parameters for the start of RPL.
 #[derive(Debug)]
 // A library without RPL only keeps the fields.
 #[cfg_attr(not(feature = "rpl"), allow(dead_code))]

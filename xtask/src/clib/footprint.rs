@@ -14,7 +14,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// What is done with the table.
+/// Action on the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Print,
@@ -121,7 +121,7 @@ fn measure(
     }
 }
 
-/// The linker's script: code, then data, of which the memory of the node is apart.
+/// Returns the linker's script: code, then data, with the memory of the node in its own region.
 fn script(kind: &Kind) -> String {
     let (code, data) = (kind.code, kind.data);
     format!(
