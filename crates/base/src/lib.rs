@@ -19,6 +19,7 @@ mod copy;
 pub mod crc;
 mod divide;
 mod ecn;
+pub mod events;
 mod hash;
 mod least;
 mod memory;

@@ -1,6 +1,6 @@
 //! Counters; every dropped frame and datagram has a reason.
 
-use redpoll_base::Instant;
+use redpoll_base::{Instant, event};
 
 use crate::{DropReason, LossReason};
 
@@ -101,6 +101,7 @@ impl LowpanCounters {
     }
 
     pub(crate) fn dropped(&mut self, reason: DropReason) {
+        event!(Debug, "received frame dropped: {reason:?}");
         count(match reason {
             DropReason::Malformed => &mut self.malformed,
             DropReason::Unsupported => &mut self.unsupported,
@@ -115,6 +116,7 @@ impl LowpanCounters {
     }
 
     pub(crate) fn lost(&mut self, reason: LossReason) {
+        event!(Debug, "datagram lost: {reason:?}");
         count(match reason {
             LossReason::LinkFailure => &mut self.link_failure,
             LossReason::Gone => &mut self.segment_gone,

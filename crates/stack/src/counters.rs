@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use redpoll_base::event;
+
 /// Why the IP layer of a node dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
@@ -152,25 +154,39 @@ pub struct NodeCounters {
     pub parent_changes: u32,
     /// How often a router refused this node's address because another node has it.
     pub duplicate_addresses: u32,
-    drops: [u32; DropReason::ALL.len()],
+    drops: Drops,
+}
+
+/// Packets dropped for each reason, in the order of [`DropReason::ALL`].
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Drops([u32; REASONS]);
+
+/// Writes each reason with its count.
+impl fmt::Debug for Drops {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_map()
+            .entries(DropReason::ALL.into_iter().zip(self.0))
+            .finish()
+    }
 }
 
 impl NodeCounters {
     /// Counts a packet dropped for `reason`.
     pub fn drop(&mut self, reason: DropReason) {
-        if let Some(count) = self.drops.get_mut(reason as usize) {
+        event!(Debug, "packet dropped: {reason}");
+        if let Some(count) = self.drops.0.get_mut(reason as usize) {
             *count = count.wrapping_add(1);
         }
     }
 
     /// Returns how many packets were dropped for `reason`.
     pub fn dropped(&self, reason: DropReason) -> u32 {
-        self.drops.get(reason as usize).copied().unwrap_or(0)
+        self.drops.0.get(reason as usize).copied().unwrap_or(0)
     }
 
     /// Every reason with its count, zeros included.
     pub fn drops(&self) -> impl Iterator<Item = (DropReason, u32)> + '_ {
-        DropReason::ALL.into_iter().zip(self.drops)
+        DropReason::ALL.into_iter().zip(self.drops.0)
     }
 }
 
@@ -179,6 +195,16 @@ mod tests {
     use std::string::ToString;
 
     use super::*;
+
+    #[test]
+    fn the_debug_output_names_every_counter() {
+        let mut counters = NodeCounters::default();
+        counters.drop(DropReason::NoRoute);
+        let text = std::format!("{counters:?}");
+        assert!(text.contains("forwarded: 0"), "{text}");
+        assert!(text.contains("NoRoute: 1"), "{text}");
+        assert!(text.contains("Fragment: 0"), "{text}");
+    }
 
     #[test]
     fn every_reason_has_its_own_counter_and_name() {

@@ -8,6 +8,7 @@ mod common;
 mod connections;
 mod duplicate;
 mod ecn;
+mod events;
 mod extended;
 mod fast_open;
 mod half_open;

@@ -20,7 +20,7 @@ pub(crate) mod outgoing;
 pub(crate) mod plan;
 pub(crate) mod routing;
 
-use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
+use redpoll_base::{Addr, Instant, Memory, Wake, earliest, event};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
@@ -268,6 +268,7 @@ impl<P: Profile> Net<P> {
 
     fn begin_with(&mut self, now: Instant, parent: Address, counters: &mut NodeCounters) {
         counters.parent_changes = counters.parent_changes.wrapping_add(1);
+        event!(Info, "new parent: {parent:?}");
         self.nd.solicitor.begin_registration(parent, now);
     }
 

@@ -51,6 +51,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                 close_queued: false,
                 text,
             });
+            self.log_state();
             return Break(());
         }
         self.on_handshake_ack(seg);
@@ -141,6 +142,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     fn established(&mut self, syn: OurSyn) {
         self.phase = Phase::Synchronized(Synchronized::Established);
+        self.log_state();
         self.rto
             .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
         // RFC 5681 §3.1: the initial window is one segment if the SYN or its answer was lost.

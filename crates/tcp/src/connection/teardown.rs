@@ -1,6 +1,6 @@
 //! The transitions to CLOSED (RFC 9293 §3.6 and §3.5.3).
 
-use redpoll_base::{Bytes, Duration, Instant};
+use redpoll_base::{Bytes, Duration, Instant, event};
 
 use super::Connection;
 use super::marks::Marks;
@@ -30,11 +30,17 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             Some(next) if next == state => {}
             Some(next) => {
                 self.phase = Phase::Synchronized(next);
+                self.log_state();
                 if next == Synchronized::TimeWait {
                     self.enter_time_wait();
                 }
             }
         }
+    }
+
+    pub(super) fn log_state(&self) {
+        let (local, remote) = (self.local.port, self.remote.port);
+        event!(Debug, "port {local} to {remote}: {}", self.state());
     }
 
     /// "Start the time-wait timer, turn off the other timers."
@@ -147,6 +153,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     fn enter_closed(&mut self, error: Option<Error>) {
         self.phase = Phase::Closed(Closed { error });
+        self.log_state();
         // Without pins the link does not read the bytes, and they return to the application.
         self.pins.clear();
         self.outbox.clear();

@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use redpoll_base::least;
+use redpoll_base::{event, least};
 use redpoll_wire::rpl::INFINITE_RANK;
 
 use super::{DodagOf, RplNeighbour, Upward};
@@ -174,6 +174,7 @@ impl<P: Profile> Upward<P> {
             neighbour.full = false;
         }
         count(&mut cx.shared.counters.parent_changes);
+        event!(Info, "new RPL parent: {link:?}, rank {}", self.rank);
         if !self.is_leaf() {
             if joins {
                 self.trickle.start(cx.now, &mut cx.shared.rng);
