@@ -35,44 +35,27 @@ fn frames(report: &Report, message: &str) -> u64 {
 /// time, and that no frame of Redpoll's nodes is counted as `other`.
 #[test]
 fn each_type_of_message_is_counted() {
+    let storing: &[&str] = &[
+        "dio_multicast",
+        "dio_unicast",
+        "dis",
+        "dao",
+        "dao_ack",
+        "ack",
+        "data",
+    ];
+    let non_storing: &[&str] = &["dio_multicast", "dis", "dao", "dao_ack", "icmp", "data"];
+    let sleepy: &[&str] = &["mac", "nd", "ack", "data"];
     let cases: &[(Case, &[&str])] = &[
-        (
-            ("office", &[RPL], 60),
-            &[
-                "dio_multicast",
-                "dio_unicast",
-                "dis",
-                "dao",
-                "dao_ack",
-                "ack",
-                "data",
-            ],
-        ),
-        (
-            ("office", &[RPL, ENCRYPTED, KEY], 60),
-            &[
-                "dio_multicast",
-                "dio_unicast",
-                "dis",
-                "dao",
-                "dao_ack",
-                "ack",
-                "data",
-            ],
-        ),
-        (
-            ("office", &[RPL, NON_STORING], 60),
-            &["dio_multicast", "dis", "dao", "dao_ack", "icmp", "data"],
-        ),
+        (("office", &[RPL], 60), storing),
+        (("office", &[RPL, ENCRYPTED, KEY], 60), storing),
+        (("office", &[RPL, NON_STORING], 60), non_storing),
         (
             ("office", &[RPL, NON_STORING, ENCRYPTED, KEY], 60),
-            &["dio_multicast", "dis", "dao", "dao_ack", "icmp", "data"],
+            non_storing,
         ),
-        (("sleepy-3", &[], 60), &["mac", "nd", "ack", "data"]),
-        (
-            ("sleepy-3", &[ENCRYPTED, KEY], 60),
-            &["mac", "nd", "ack", "data"],
-        ),
+        (("sleepy-3", &[], 60), sleepy),
+        (("sleepy-3", &[ENCRYPTED, KEY], 60), sleepy),
         (
             ("sleepy-rpl", &[], 60),
             &["dio_multicast", "dao", "dao_ack", "mac", "nd", "data"],
