@@ -315,7 +315,7 @@ impl Radio for SimRadio {
                 Poll::Ready(RadioEvent::Frame(info))
             }
             Some(Item::Done(result)) => Poll::Ready(RadioEvent::Done(result)),
-            Some(Item::Raw(_)) => unreachable!("the station has been made a raw one"),
+            Some(Item::Raw(_)) => unreachable!("the station is a raw station"),
             None => station
                 .wait(inner.now, cx, until)
                 .map(|()| RadioEvent::Time),
@@ -366,7 +366,7 @@ impl RawRadio {
         let station = &mut inner.stations[self.station];
         match station.inbox.pop_front() {
             Some(Item::Raw(event)) => Poll::Ready(Some(event)),
-            Some(_) => unreachable!("the station has been made a raw one"),
+            Some(_) => unreachable!("a raw station gets only raw items"),
             None => station.wait(inner.now, cx, until).map(|()| None),
         }
     }

@@ -73,8 +73,8 @@ fn every_tcp_sends_to_every_other() {
 
 const BYTES: u64 = 1_500;
 
-/// Checks three hops, each of which loses, duplicates and delays frames; the oracle observes every
-/// byte. A sender that gives up restarts at the first byte.
+/// Checks each rival over three hops, once with lost and once with duplicated frames; the oracle
+/// observes every byte. A sender that gives up restarts at the first byte.
 #[test]
 fn losses_and_doubles_cost_time_and_no_byte() {
     let all = [

@@ -141,7 +141,7 @@ pub const ATTACKS: [Attack; 39] = [
         "silent-handshakes",
         1,
         &Target::ALL,
-        "handshakes that are completed, and then send no data",
+        "completed handshakes whose clients then send no data",
     ),
     from_host(
         AttackKind::Slowloris,
@@ -191,7 +191,7 @@ pub const ATTACKS: [Attack; 39] = [
         "coap-amplification",
         2,
         &Target::ALL,
-        "CoAP requests with other nodes' addresses",
+        "CoAP requests whose source addresses are those of other nodes",
     ),
     from_host(
         AttackKind::UnfinishedUploads,
@@ -226,7 +226,7 @@ pub const ATTACKS: [Attack; 39] = [
         "data-requests",
         10,
         ROUTERS,
-        "data requests with the addresses of neighbours and other nodes",
+        "data requests whose source address is that of a node of the mesh, or unused",
     ),
     from_air(
         AttackKind::FirstFragments,
@@ -255,7 +255,7 @@ pub const ATTACKS: [Attack; 39] = [
         "reports",
         5,
         ROUTERS,
-        "duplicate address requests (DAR) for such registrations",
+        "duplicate address requests (DAR) for the leaf's address and for other addresses",
     ),
     from_air(
         AttackKind::Replays,

@@ -155,7 +155,7 @@ impl Flow {
         if bytes.len() > self.on_the_way.len() {
             let sent = start + self.on_the_way.len() as u64;
             let got = start + bytes.len() as u64;
-            return Err(format!("{got} bytes received of {sent} sent"));
+            return Err(format!("{got} bytes received, but only {sent} sent"));
         }
         let wrong = bytes
             .iter()
@@ -288,7 +288,9 @@ impl Flow {
         let acked = self.sender.present().bytes_acked;
         let received = self.receiver.present().bytes_received;
         if self.receiver.present().segments() > 0 && acked > received {
-            return Err(format!("{acked} bytes acknowledged of {received} received"));
+            return Err(format!(
+                "{acked} bytes acknowledged, but only {received} received"
+            ));
         }
         if !self.is_given {
             return Ok(());

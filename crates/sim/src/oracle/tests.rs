@@ -43,7 +43,7 @@ fn violations_are_named_with_time_and_flow() {
     assert_eq!(
         &oracle.violations()[1..],
         [
-            "0.011000 s: flow bulk: 6 bytes received of 5 sent",
+            "0.011000 s: flow bulk: 6 bytes received, but only 5 sent",
             "0.013000 s: flow bulk: ended with 4 bytes missing",
             "time ran backwards, from 0.013000 s to 0.005000 s",
         ]
@@ -244,7 +244,7 @@ fn impossible_statistics_are_violations() {
     let cases: [(&str, Stats, Stats); 5] = [
         ("fine", acked(600), received(6)),
         (
-            "601 bytes acknowledged of 600 received",
+            "601 bytes acknowledged, but only 600 received",
             acked(601),
             received(6),
         ),

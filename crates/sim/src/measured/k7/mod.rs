@@ -339,7 +339,7 @@ impl Reading {
                 format!("; the rarest name so far is \"{name}\" (rows: {rows}, the first: {line})")
             });
             let allowed = format!(
-                "at most {count} different nodes, the header's node_count; this one is one more{rarest}"
+                "at most {count} different nodes, the header's node_count; this is one more{rarest}"
             );
             return Err(row.refuse(field, index, &allowed));
         }

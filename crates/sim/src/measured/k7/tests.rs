@@ -180,7 +180,7 @@ fn faults_are_reported_with_line_and_column() {
             row("2018-01-11T16:00:00.0,2,3,26,-60,1.0,100"),
             4,
             25,
-            "at most 3 different nodes, the header's node_count; this one is one more;",
+            "at most 3 different nodes, the header's node_count; this is one more;",
         ),
     ];
     for (text, line, column, part) in cases {

@@ -9,7 +9,7 @@ use crate::scenario::units::Measure;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("energy.clock", Quantity { measure: Measure::Frequency, min: 0.001, max: 10_000.0 }, Default("48 MHz"), None,
-        "Clock of the processor."),
+        "Clock frequency of the processor."),
     key("energy.cycles_per_instruction", Number { min: 0.1, max: 100.0 }, Default("1.5"), None,
         "Cycles per instruction on average; an assumption for a Cortex-M0+."),
     key("energy.wake_up_instructions", Number { min: 0.0, max: 1e9 }, Default("0"), None,

@@ -103,7 +103,7 @@ pub(super) const KEYS: &[Key] = &[
         "One-way delay of a packet between the border router and a simulated host."),
 
     key("border.queue", Count { min: 0, max: 100_000 }, Default("500"), None,
-        "Number of packets from the host that may wait while half of the border router's slots are in use, as in the queue of a Linux interface; the other half is reserved for packets from the radio. Each pair of source and destination has its own queue, served in turn; on overflow the longest queue drops its newest packet. With 0 there is no queue, and a packet without a slot is dropped."),
+        "Largest number of packets from the host that may wait. A packet waits if half of the border router's slots are in use; the other half is for packets from the radio. Each pair of source and destination has its own queue, and the queues are served in turn. On overflow the longest queue drops its newest packet. With 0 there is no queue, and a packet without a slot is dropped."),
 
     key("border.serial_rate", Count { min: 1_200, max: 10_000_000 }, Optional("no serial line"), None,
         "Bits per second of a serial line between the host and the border router, which is then a mote; each byte of a packet takes ten bits, and a packet has eight bytes of framing. Like TinyOS's PppRouter, the mote processes one packet at a time: it loses a packet whose first byte arrives before the mote has finished the previous packet (`host.serial_busy`). Eight packets may wait towards the host (`host.serial_full`)."),
@@ -151,7 +151,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.waiting_weight", Number { min: 0.0, max: 1.0 }, Default("0.25"), None,
         "Weight of the last period in the moving average of the number of waiting flows. This average limits the delay between two packets. No source has a value; the default is an assumption of this project."),
     key("taim.active", time(1.0 * US_PER_S, DAY_US), Default("3 min"), None,
-        "Largest age of a flow's last new byte for the flow to count as the slowest or fastest. The default is an assumption."),
+        "A flow counts as the slowest or fastest only if its last new byte is at most this old. The default is an assumption."),
     key("taim.min_rto", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "Least retransmission timeout that TAiM assumes of both ends of a connection (RFC 6298 §2.4). The default is an assumption."),
     key("taim.max_wait", time(1_000.0, 3_600.0 * US_PER_S), Optional("no limit"), None,
@@ -168,7 +168,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair_queue.longest_spacing", time(0.0, 60.0 * US_PER_S), Optional("none: the time is constant"), None,
         "Makes the shaper find its rate: each second it adds a sixteenth to the time between two packets, at most up to this time, while fewer than 90 % of the active flows have a packet in the queue. Otherwise it subtracts a sixteenth, at most down to `spacing`. A flow is active if it sent a packet of at least 128 bytes in the last 10 s; with one active flow the time falls to `spacing`."),
     key("fair_queue.quantum", size(1.0, 65_535.0), Default("1280 B"), None,
-        "Bytes that a queue sends per turn; the default is the MTU of IPv6, as in RFC 8290 §5.2.4."),
+        "Bytes that a queue sends per turn. The default is the minimum MTU of IPv6; RFC 8290 §5.2.4 uses the size of an Ethernet frame."),
     key("fair_queue.target", time(1_000.0, 60.0 * US_PER_S), Default("100 ms"), None,
         "CoDel's TARGET, the acceptable waiting time of packets; RFC 8289 §4.4 recommends a tenth of `interval`."),
     key("fair_queue.interval", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,

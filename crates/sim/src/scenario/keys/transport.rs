@@ -65,7 +65,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tcp.congestion", ChoiceOrGiven(CONGESTION), Default("newreno"), None,
         "Congestion control: `newreno` (RFC 5681 and 6582); `cubic` (RFC 9438); or `off`, so that only the peer's window limits the data in flight. RFC 5681 forbids `off`: it fills queues and ignores losses at the expense of other flows. A run in Python may add congestion controls of its own, which this key selects by their names."),
     key("tcp.rto_margin", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
-        "Added to every retransmission timeout computed from round trips, before `tcp.min_rto` applies; FreeBSD adds 200 ms to a timeout of at least 30 ms."),
+        "Time added to every retransmission timeout that is computed from round trips, before `tcp.min_rto` applies; FreeBSD adds 200 ms to a timeout of at least 30 ms."),
     key("tcp.link_feedback", Bool, Default("true"), None,
         "The link reports each segment that it gives up, and TCP retransmits it at once; otherwise TCP assumes that the segment was sent."),
     key("tcp.queue_window", Bool, Default("false"), None,

@@ -226,7 +226,7 @@ impl External {
             }
             Arrival::Gone => {
                 if self.presence != Presence::Absent {
-                    notice(seat, "is gone: its line was closed");
+                    notice(seat, "has disconnected: its byte stream was closed");
                     self.figures.gone += 1;
                 }
                 self.dismiss(seat);
@@ -301,7 +301,8 @@ impl External {
         }
         if self.asker.counters().damaged > damaged && !self.has_told_of_damage {
             self.has_told_of_damage = true;
-            let text = "sent bytes that are not a message; its line carries garbage";
+            let text = "sent a damaged or invalid message, or one of another version; check the \
+                        byte stream, and build the node from this version of Redpoll";
             notice(seat, text);
         }
     }
