@@ -131,8 +131,8 @@ fn table(comparison: &Comparison) -> String {
     let [a, b] = comparison.seeds.each_ref().map(Vec::len);
     let mut text = format!("{}: A has {a} seeds, B has {b}\n", comparison.case);
     text += &format!(
-        "  {:<36} {:>10} {:>10}  {:<28}  B / A, 95 %\n",
-        "mean of", "A", "B", "B - A, 95 %"
+        "  {:<36} {:>10} {:>10}  {:<28}  B / A, 95 % interval\n",
+        "mean of", "A", "B", "B - A, 95 % interval"
     );
     for line in &comparison.lines {
         let (difference, ratio, star) = match &line.difference {
@@ -163,7 +163,7 @@ fn table(comparison: &Comparison) -> String {
     text += &match a.min(b) {
         0 | 1 => "one seed allows no intervals; compare results with several seeds\n".to_owned(),
         _ => format!(
-            "{} of {} figures differ by more than the spread of the seeds (*)\n",
+            "{} of {} figures differ significantly (*: the interval of B - A excludes 0)\n",
             differ.count(),
             comparison.lines.len()
         ),

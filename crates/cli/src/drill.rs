@@ -148,7 +148,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  less, for the reason stated",
+                Outcome::Explained => "  less, for this reason:",
                 Outcome::Lost => "  LOST",
                 Outcome::LeftBehind => "  LEFT BEHIND",
             }
@@ -164,7 +164,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
     let _ = writeln!(
         text,
-        "\n{} of {} rows keep {:.0} %, {} keep less for the reason stated; {} seeds of {} \
+        "\n{} of {} rows keep {:.0} %, {} keep less for a stated reason; {} seeds of {} \
          s.\nalone, attacked: goodput in kb/s without and with the attack; keeps: mean of their \
          ratio; worst: the least over the seeds;\nnew: share of new connections that are still \
          served; floor: share of air time that the attacker's own frames leave free;\nx: bytes \

@@ -92,7 +92,7 @@ impl Rights {
         let may = account.act(|| faccessat(AT_FDCWD, device, modes, AtFlags::AT_EACCESS));
         matches!(may, Ok(Err(_))).then(|| {
             format!(
-                "warning: the user {} cannot open {} again after it was unplugged; put it into the group that has the device (`ls -lL` shows it)",
+                "warning: the user {} cannot open {} again after it was unplugged; add this user to the group that has the device (`ls -lL` shows it)",
                 account.name(),
                 device.display()
             )

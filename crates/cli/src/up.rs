@@ -105,7 +105,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
     let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
     if captures_to_stdout && !args.is_alone() {
-        let line = "--pcap - writes to standard output, which the program next to the mesh uses; \
+        let line = "--pcap - writes to standard output, which the program that `up` starts uses; \
             allowed: --pcap FILE";
         return Err(unusable(line));
     }

@@ -40,7 +40,7 @@ fn view(args: &ViewArgs) -> Result<(), Failure> {
         (code, format!("{name}: {error}"))
     })?;
     if reader.is_cut() {
-        eprintln!("warning: {name} is cut off; the page shows the part before that");
+        eprintln!("warning: {name} is cut off; the page shows the frames before the cut");
     }
     let server = web::listen_at(args.web)?;
     let said = output::print(&web::greeting(&server));

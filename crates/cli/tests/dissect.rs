@@ -46,7 +46,7 @@ fn odd_fields_skipped_frames_and_unknown_contexts_are_on_standard_error() {
         ),
         (
             "orig_less.pcap",
-            "original length below the captured one (3 times",
+            "original length below the captured length (3 times",
         ),
         (
             "multi.pcapng",

@@ -87,7 +87,7 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
     let page = fs::read_to_string(folder.0.join("page/index.html")).unwrap();
     assert!(page.contains("<svg") && page.contains("</html>"), "{page}");
 
-    // The command that the page has for a point gives the point's number.
+    // The command that the page shows for a point reproduces the point's value.
     let command = page.split("<code>redpoll ").nth(1).unwrap();
     let command = command.split("</code>").next().unwrap().replace('\'', "");
     let (run, changes) = command.split_once(" --set ").unwrap();

@@ -122,7 +122,7 @@ pub fn leaf_and_node(workspace: &Workspace, toolchain: &Toolchain) -> Result<[Im
     Ok([leaf, node])
 }
 
-/// Builds the images of a leaf on a serial line; the folder that they are in.
+/// Builds the images of a leaf on a serial line, and returns their folder.
 pub fn leaves(workspace: &Workspace, toolchain: &Toolchain) -> Result<PathBuf, Failure> {
     let flags = flags(workspace, toolchain);
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();

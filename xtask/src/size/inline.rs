@@ -171,7 +171,7 @@ fn updated(page: &str, sites: &[Site], new: &str) -> Option<String> {
     rows.sort_by_key(|row| std::cmp::Reverse(greatest(row)));
     rows.dedup();
     let count = format!(
-        "{} of {} attributes are measured.\n\n",
+        "The table has the {} of {} attributes that have been measured so far.\n\n",
         rows.len(),
         sites.len()
     );

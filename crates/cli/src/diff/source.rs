@@ -34,7 +34,8 @@ pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Sour
     match (&args.program, &args.b) {
         (Some(old), _) => {
             let own = std::env::current_exe();
-            let own = own.map_err(|error| format!("cannot find this program itself: {error}"))?;
+            let own =
+                own.map_err(|error| format!("cannot find the file of this program: {error}"))?;
             Ok((Source::run(old, args)?, Source::run(&own, args)?))
         }
         (None, Some(b)) => Ok((

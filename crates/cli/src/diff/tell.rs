@@ -116,7 +116,7 @@ fn sought(
         Some(place) => {
             let number = same + 1 + place as u64;
             let after = apart(record, &other[place]);
-            format!("frame {number} of {others} is the frame of {own}{after}")
+            format!("frame {number} of {others} equals the frame of {own}{after}")
         }
         None => format!(
             "the frame of {own} is not among the next {} frames of {others}",

@@ -6,7 +6,7 @@ use redpoll_experiments::page::number;
 use redpoll_experiments::{Figure, Row};
 
 pub fn render(told: &[(&Figure, Vec<Row>)]) -> String {
-    let mut text = String::from("spread: least and greatest of n seeds\n");
+    let mut text = String::from("spread: least and greatest value of n seeds\n");
     for (figure, rows) in told {
         section(&mut text, figure, rows);
     }

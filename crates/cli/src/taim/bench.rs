@@ -72,7 +72,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "us",
         },
         Figure {
-            name: "memory per flow, with its share of held packets",
+            name: "memory per flow, including that for held packets",
             asked: "<= 2048",
             measured: memory() as f64 / f64::from(SLOTS),
             unit: "B",

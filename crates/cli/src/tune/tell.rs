@@ -22,9 +22,13 @@ pub fn plan(goal: &Goal) -> String {
     };
     let (seeds, rounds) = (goal.effort.seeds, goal.effort.rounds);
     text += &format!(
-        "then successive halving up to {seeds} seeds, and {rounds} rounds among neighbours\n"
+        "then successive halving with up to {seeds} seeds per point, and {rounds} rounds among \
+         the neighbours of the best point\n"
     );
-    text += &format!("judged with {} other seeds\n", goal.held_out.len());
+    text += &format!(
+        "the result is judged with {} other seeds\n",
+        goal.held_out.len()
+    );
     for parameter in &goal.space.parameters {
         let values = match &parameter.values {
             Values::List(list) => list.join(", "),
@@ -205,7 +209,11 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
                     it.value,
                     gain(it.differences[0].as_ref()),
                     goal.aims.best.name(),
-                    if limits.len() == 1 { "it" } else { "them" },
+                    if limits.len() == 1 {
+                        "this limit"
+                    } else {
+                        "these limits"
+                    },
                 )
             }
             Bound::End { along, side } => {

@@ -259,7 +259,7 @@ impl Network {
             done.send(begun.elapsed()).unwrap();
         });
         let took = is_done.recv_timeout(PATIENCE).expect("it ends");
-        // Waits until the port is free.
+        // Gives the kernel 100 ms to free the port.
         std::thread::sleep(Duration::from_millis(100));
         took
     }

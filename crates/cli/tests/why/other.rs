@@ -225,8 +225,8 @@ fn next(client: &mut End, server: &End) -> Vec<u8> {
     bytes
 }
 
-/// Each frame of the datagram is acknowledged, but its last frames are never sent: the sender did
-/// not receive the acknowledgement, which the capture cannot show.
+/// Each transmitted frame of the datagram is acknowledged, but its last frames are never sent,
+/// because the sender did not receive an acknowledgement. The capture cannot show this loss.
 #[test]
 fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
     let (mut air, mut client, server) = connected();
