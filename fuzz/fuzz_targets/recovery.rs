@@ -1,9 +1,9 @@
-//! A relay under fragments of every kind, plain and recoverable (RFC 4944 §5.3,
-//! RFC 8931 §5), and its own datagrams: no panic, and nothing left when all is
-//! quiet.
+//! Feeds a relay plain and recoverable fragments (RFC 4944 §5.3, RFC 8931 §5) and datagrams of
+//! its own. The relay must not panic. After all its timers have run out, it must have no timer
+//! set, no slot in use and no queued datagram.
 //!
-//! The input is a list of steps: a byte that says what happens, one that is a
-//! length or a time, and for frames their bytes.
+//! The input is a list of steps: a byte for the kind of step, a byte for a length, a time or a
+//! result, and the bytes of a frame if there is one.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

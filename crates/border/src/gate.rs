@@ -31,8 +31,8 @@ pub enum Rejected {
 pub enum Withheld {
     /// Not a well-formed IPv6 packet.
     Malformed,
-    /// The source is an address that no router forwards: unspecified, loopback, link-local, a
-    /// group, or an IPv4 address in IPv6 form (RFC 4291 §2.5, RFC 6890).
+    /// The source is an address that no router forwards: unspecified, loopback, link-local,
+    /// multicast, IPv4-compatible or IPv4-mapped (RFC 4291 §2.5, §2.7, RFC 6890).
     UnroutableSource,
     /// The source is outside the mesh's prefix, or is the host's own address.
     ForeignSource,

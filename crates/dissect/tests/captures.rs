@@ -60,8 +60,11 @@ fn odd_fields_are_counted_and_the_first_frame_is_named() {
     for (name, words) in [
         ("snap0.pcap", "snapshot length of the file, 0 B"),
         ("snapsmall.pcap", "snapshot length of the file, 20 B"),
-        ("orig_less.pcap", "original length below the captured one"),
-        ("usec_over.pcap", "fraction of one second or more"),
+        (
+            "orig_less.pcap",
+            "original length below the captured length",
+        ),
+        ("usec_over.pcap", "sub-second part of one second or more"),
     ] {
         let mut capture = opened(bytes(name));
         records(&mut capture);

@@ -102,7 +102,7 @@ fn a_datagram_that_fits_into_one_frame_is_not_fragmented() {
     assert_eq!(frames_of(&packet(ip(6), 1, largest + 1), 0).len(), 2);
 }
 
-/// Every length up to the MTU, from a slot, with and without UDP compression.
+/// A packet of any length up to the MTU is reassembled unchanged, as TCP and as compressed UDP.
 #[test]
 fn every_length_comes_out_as_it_went_in() {
     for len in 0..=1240 {

@@ -29,7 +29,7 @@ fn a_datagram_leaves_in_recoverable_fragments() {
         covered += header.size;
     }
     assert_eq!(first.offset, covered);
-    // Two bytes of encoding, next header and the addresses' last 16 bits.
+    // IPHC has seven bytes: two of encoding, the next header, and 16 bits of each address.
     assert!(usize::from(covered) < packet.len() - 30);
 }
 

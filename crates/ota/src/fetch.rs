@@ -56,8 +56,8 @@ impl fmt::Display for Refused {
             Refused::Malformed => f.write_str("the answer is not HTTP/1.1"),
             Refused::Status(status) => write!(f, "the server answers {status}"),
             Refused::NoLength => f.write_str("the answer has no length"),
-            Refused::Coded => f.write_str("the answer is coded"),
-            Refused::OtherPart => f.write_str("the answer is not the part that was asked for"),
+            Refused::Coded => f.write_str("the answer has a content or transfer coding"),
+            Refused::OtherPart => f.write_str("the answer is not the requested part"),
         }
     }
 }

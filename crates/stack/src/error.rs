@@ -37,7 +37,7 @@ impl fmt::Display for Error {
             Error::WouldBlock => "the call would block",
             Error::NotConnected => "the connection is not open",
             Error::Failed(_) => "the connection failed",
-            Error::Thaw(_) => "the frozen connection cannot go on",
+            Error::Thaw(_) => "the frozen connection cannot be restored",
         })
     }
 }

@@ -152,7 +152,7 @@ fn a_genuine_dao_takes_its_target_back() {
     }
 }
 
-/// Targets that do not exist leave the root soon: if they do not answer, if there is no path to
+/// The root removes forged targets: within 62 s if they do not answer or if it has no path to
 /// them, and at once if their parent returns the inquiry, however many there are.
 #[test]
 fn forged_targets_leave_the_root() {

@@ -31,7 +31,7 @@ fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
     let mut all = Vec::new();
     for n in 0..seconds * 10 {
         let packet = udp(HOST, address(0x4000 + n), (1, 53), b"?");
-        // During the attempts for a packet without a receiver, the few slots may be in use.
+        // The node refuses the packet if retransmissions of earlier packets occupy all slots.
         let _ = lone.host_sends(&packet);
         lone.run_for(Duration::from_millis(100));
         all.extend(told(lone));

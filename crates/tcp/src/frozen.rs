@@ -62,7 +62,7 @@ impl fmt::Display for ThawError {
         f.write_str(match self {
             ThawError::Damaged => "the frozen connection is damaged",
             ThawError::Version => "the frozen connection is of another version",
-            ThawError::Spent => "the frozen connection has been taken up already",
+            ThawError::Spent => "the frozen connection has already been restored",
             ThawError::TooOld => "the peer may have given up the frozen connection",
             ThawError::NoRoom => "the buffers are too small for the frozen connection",
         })

@@ -147,7 +147,8 @@ impl World {
         self.una += count * MSS;
         match &mut self.episode {
             Some(episode) if self.una < episode.recover => episode.is_partial = true,
-            // RFC 6582 §3.2, step 2: the recovery ends here. Earlier data cause no other.
+            // RFC 6582 §3.2, step 3: the recovery ends here. Step 2: duplicate ACKs up to
+            // `recover` start no other recovery.
             Some(episode) => {
                 self.timeout = episode.recover + 1;
                 self.episode = None;

@@ -1,4 +1,4 @@
-//! RFC 5682: F-RTO detects spurious timeouts without timestamps; RFC 4015 responds.
+//! RFC 5682: F-RTO detects spurious timeouts without timestamps; the response is RFC 4015's.
 #![cfg(feature = "gentle-recovery")]
 
 use redpoll_tcp::Config;

@@ -98,12 +98,15 @@ impl Reader {
         }
         if original < captured {
             odds.add(
-                "frames have an original length below the captured one",
+                "frames have an original length below the captured length",
                 number,
             );
         }
         if u64::from(part) >= self.per_second {
-            odds.add("timestamps have a fraction of one second or more", number);
+            odds.add(
+                "timestamps have a sub-second part of one second or more",
+                number,
+            );
         }
         let data = self.input.bytes(len)?;
         let at_us = u64::from(seconds) * 1_000_000 + u64::from(part) * 1_000_000 / self.per_second;

@@ -269,7 +269,7 @@ impl Reader {
         }
         if original < captured {
             odds.add(
-                "frames have an original length below the captured one",
+                "frames have an original length below the captured length",
                 number,
             );
         }

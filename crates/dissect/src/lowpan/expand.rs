@@ -110,7 +110,7 @@ pub fn expand(
         Some(&HC1) => {
             layer.say("HC1");
             let done = hc1::expand(&mut expander, identifiers, layer);
-            done.ok_or("malformed HC1 (truncated, or reserved)")?;
+            done.ok_or("malformed HC1 (truncated, or a reserved value)")?;
         }
         Some(&first) if iphc::is_dispatch(first) => {
             layer.say("IPHC");
@@ -126,7 +126,8 @@ pub fn expand(
 impl Expander<'_> {
     fn routes(&mut self, layer: &mut Layer) -> Result<(), String> {
         let read = route::read(&mut self.input, layer);
-        self.done.tunnel_hop_limit = read.ok_or("malformed 6LoRH (truncated, or reserved)")?;
+        self.done.tunnel_hop_limit =
+            read.ok_or("malformed 6LoRH (truncated, or a reserved value)")?;
         Ok(())
     }
 
@@ -142,7 +143,9 @@ impl Expander<'_> {
                 return Ok(());
             }
             // RFC 6282 §3.1.1: elided bits are those of the encapsulating header.
-            identifiers = self.encapsulating().ok_or("no encapsulating header")?;
+            identifiers = self
+                .encapsulating()
+                .ok_or("elided addresses without an encapsulating header")?;
         }
     }
 

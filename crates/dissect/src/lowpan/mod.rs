@@ -187,11 +187,11 @@ impl<'a> Body<'a> {
                 Ok(ack) => Body::RecoverableAck(ack),
                 Err(error) => Body::Malformed(format!("acknowledgment ({error})")),
             },
-            Dispatch::Mesh => Body::Malformed("mesh header within another".to_owned()),
+            Dispatch::Mesh => Body::Malformed("mesh header within another mesh header".to_owned()),
             Dispatch::NotALowpan => Body::Foreign(bytes),
             _ if expand::is_datagram(bytes) => Body::Whole(bytes),
             Dispatch::Unknown(byte) => Body::Unknown(byte),
-            _ => Body::Malformed("broadcast header within another".to_owned()),
+            _ => Body::Malformed("broadcast header within another broadcast header".to_owned()),
         }
     }
 

@@ -21,7 +21,7 @@ impl Mac<'_> {
         if self.security && !is_open {
             match &self.aux {
                 Some(aux) => layer.say(aux.describe()),
-                None => layer.say("in the format of the standard of 2003"),
+                None => layer.say("secured as in IEEE 802.15.4-2003"),
             }
             layer.say(format!("payload encrypted ({} B)", self.payload.len()));
         } else if self.security

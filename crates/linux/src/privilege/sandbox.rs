@@ -150,7 +150,7 @@ fn shortfall(status: &RestrictionStatus) -> Option<String> {
     match status.ruleset {
         RulesetStatus::FullyEnforced => None,
         RulesetStatus::PartiallyEnforced => Some(
-            "this kernel has an old version of Landlock, so the sandbox limits files, but not all of: truncation, ioctl(2) on devices, TCP connections, signals".to_owned(),
+            "this kernel has an old version of Landlock: the sandbox limits access to files, but at least one of these stays unlimited: truncation, ioctl(2) on devices, TCP connections, signals, abstract Unix sockets".to_owned(),
         ),
         RulesetStatus::NotEnforced => Some(
             "this kernel has no Landlock, so the sandbox does not limit which files the program can open".to_owned(),

@@ -171,8 +171,8 @@ impl Radio {
                 let rcp = stick.rcp.counters();
                 format!(
                     "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, \
-                     {} unanswered, {} late answers, {} invalid messages, {} wrong checksums, {} \
-                     not sent, {} reports suppressed",
+                     {} unanswered commands, {} late answers, {} invalid messages, {} wrong \
+                     checksums, {} messages not sent, {} problem reports suppressed",
                     rcp.sent,
                     rcp.received,
                     rcp.set_up,

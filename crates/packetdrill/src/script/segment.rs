@@ -66,7 +66,7 @@ pub(super) struct Ends {
 /// Builds a packet from the peer, whose numbers are already live.
 pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Vec<u8>, String> {
     let Options::Exactly(options) = &segment.options else {
-        return Err("`...` is only for packets that this side sends".into());
+        return Err("`...` is allowed only in packets that the library sends (`>`), not in injected packets (`<`)".into());
     };
     let mut options = encode(options)?;
     // Zeros fill the last word and end the list.
@@ -106,7 +106,11 @@ pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Ve
 fn encode(options: &[Opt]) -> Result<Vec<u8>, String> {
     let number = |value: &Value| match value {
         Value::Is(number) => Ok(*number),
-        Value::Any => Err("`*` is only for packets that this side sends".to_owned()),
+        Value::Any => Err(
+            "`*` is allowed only in packets that the library sends (`>`), not in \
+            injected packets (`<`)"
+                .to_owned(),
+        ),
     };
     let mut out = Vec::new();
     for option in options {

@@ -124,7 +124,7 @@ fn unreadable_lines_are_named() {
         ("--what=1", "--what"),
         (
             "0 < S 0:0(0) <...>",
-            "`...` is only for packets that this side sends",
+            "`...` is allowed only in packets that the library sends",
         ),
     ] {
         let failure = run(&format!("/* a\ncomment */ # and another\n{line}\n")).unwrap_err();

@@ -16,7 +16,7 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 pub enum PollPolicy {
     /// At the base interval, whether an answer is expected or not.
     Base,
-    /// First after `interval`, then every `interval`. The paper uses 100 ms.
+    /// The first poll after `interval`, then one every `interval`. Kumar et al. 2020 use 100 ms.
     Fixed {
         /// At least 16 ms.
         interval: Duration,

@@ -73,8 +73,8 @@ impl<P: Profile> Net<P> {
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
-            // §2.5.6: the host side is another link than the radio, so an answer would go to the
-            // wrong link.
+            // RFC 4291 §2.5.6, §2.7: link-local and multicast packets stay on their link. The host
+            // side and the radio are different links, so an answer would go to the wrong one.
             Origin::Host
                 if dst.is_multicast() || addr::is_link_local(src) || addr::is_link_local(dst) =>
             {

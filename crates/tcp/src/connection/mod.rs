@@ -232,7 +232,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "both kinds of open are in one place"
+        reason = "active and passive open share this function"
     )]
     fn new(
         now: Instant,

@@ -148,7 +148,7 @@ impl<P: Profile> Downward<P> {
         let now = cx.now;
         let is_route = error.code == unreachable::SOURCE_ROUTE;
         let stop = cx.table.downward(now, &header.dst);
-        // The router of an external target returns an error about the packet itself.
+        // The tunnel ends at an external target's router, whose error quotes the inner packet.
         let is_host = stop.is_some_and(|stop| stop.target == Target::External);
         let is_about = match is_route {
             true => header.next_header == next_header::ROUTING,
