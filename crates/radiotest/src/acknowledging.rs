@@ -17,7 +17,9 @@ fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let Some((number, pending)) = ack.what else {
         return Err(format!("the answer is {:02x?}", ack.frame));
     };
-    ensure(number == dsn, || "with another sequence number".to_owned())?;
+    ensure(number == dsn, || {
+        "the answer has another sequence number".to_owned()
+    })?;
     let due = us(timing::TURNAROUND_US);
     let window = (due - bench.limits.early)..=due + bench.limits.late;
     ensure(window.contains(&ack.after), || {
@@ -61,7 +63,7 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     let mut dsn = || bench.dsn();
     let others = [
         (
-            "this station without a request for acknowledgment",
+            "this station that does not request an acknowledgment",
             frames::to_short(dsn(), IDENTITY.short, false, 9),
         ),
         ("another station", frames::to_short(dsn(), NOBODY, true, 9)),
@@ -78,7 +80,7 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     for (to, frame) in others {
         let said = bench.say(&frame)?;
         said.is_unanswered()
-            .map_err(|seen| format!("after a frame for {to}: {seen}"))?;
+            .map_err(|seen| format!("after {to}: {seen}"))?;
     }
     passed()
 }

@@ -32,14 +32,17 @@ pub(crate) fn acked(bench: &mut Bench<'_>) -> Finding {
         let heard = bench.heard().len();
         if bench.caps.auto_ack {
             ensure(result == RadioResult::Acked { frame_pending }, || {
-                format!("{result:?}, where frame_pending is {frame_pending}")
+                format!("Transmit ended in {result:?}, but frame_pending is {frame_pending}")
             })?;
             ensure(heard == 0, || {
                 "the acknowledgment was also passed up".to_owned()
             })?;
         } else {
             ensure(result == RadioResult::Sent && heard == 1, || {
-                format!("{result:?}, and {heard} acknowledgments were passed up")
+                format!(
+                    "got {result:?} and {heard} acknowledgments; a radio without auto_ack must \
+                     report Sent and pass up one acknowledgment"
+                )
             })?;
         }
     }
@@ -55,7 +58,9 @@ pub(crate) fn of_another(bench: &mut Bench<'_>) -> Finding {
     }
     bench.reply(timing::TURNAROUND_US, ack(false, 1));
     let (_, result, _) = ask(bench)?;
-    ensure(result == RadioResult::NoAck, || format!("{result:?}"))?;
+    ensure(result == RadioResult::NoAck, || {
+        format!("Transmit ended in {result:?}")
+    })?;
     passed()
 }
 
@@ -68,11 +73,13 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
         // The radio does not wait for an acknowledgement.
         let limit = sent + bench.limits.report;
         ensure(result == RadioResult::Sent && took <= limit, || {
-            format!("{result:?} after {} µs", took.as_micros())
+            format!("Transmit ended in {result:?} after {} µs", took.as_micros())
         })?;
         return NO_AUTO_ACK;
     }
-    ensure(result == RadioResult::NoAck, || format!("{result:?}"))?;
+    ensure(result == RadioResult::NoAck, || {
+        format!("Transmit ended in {result:?}")
+    })?;
     ensure(bench.caps.retries == (copies > 1), || {
         format!(
             "the capability `retries` is {}, but the radio sent the frame {copies} times",
@@ -81,11 +88,13 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     })?;
     let least = (0..copies).fold(Duration::ZERO, |sum, _| sum + sent + ACK_WAIT);
     ensure(took >= (least - bench.limits.early), || {
-        format!("after {} µs, not {}", took.as_micros(), least.as_micros())
+        let (took, least) = (took.as_micros(), least.as_micros());
+        format!("NoAck came after {took} µs; expected: at least {least} µs")
     })?;
     if !bench.caps.retries && !bench.caps.csma {
         ensure(took <= least + bench.limits.report, || {
-            format!("after {} µs, not {}", took.as_micros(), least.as_micros())
+            let (took, least) = (took.as_micros(), least.as_micros());
+            format!("NoAck came after {took} µs; expected: about {least} µs")
         })?;
     }
     passed()
@@ -97,7 +106,7 @@ pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
         bench.reply(timing::TURNAROUND_US, ack(false, 0));
         let (_, result, _) = ask(bench)?;
         ensure(matches!(result, RadioResult::Acked { .. }), || {
-            format!("{result:?}")
+            format!("Transmit ended in {result:?}")
         })?;
         let frame = frames::to_short(bench.dsn(), 0xffff, false, 30);
         let said = {

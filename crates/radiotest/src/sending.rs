@@ -71,7 +71,8 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     let most = least + TURNAROUND + backoff + bench.limits.report;
     let window = (least - bench.limits.early)..=most;
     ensure(window.contains(&took), || {
-        format!("{} µs, not {}", took.as_micros(), least.as_micros())
+        let (took, least) = (took.as_micros(), least.as_micros());
+        format!("Transmit took {took} µs; expected: about {least} µs")
     })?;
     passed()
 }
@@ -97,7 +98,7 @@ pub(crate) fn blind(bench: &mut Bench<'_>) -> Finding {
     while_occupied(bench)?;
     let (result, took) = bench.transmit(false)?;
     ensure(result == RadioResult::Sent && took <= *window.end(), || {
-        format!("{result:?} after {} µs", took.as_micros())
+        format!("Transmit ended in {result:?} after {} µs", took.as_micros())
     })?;
     passed()
 }
@@ -112,7 +113,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     let (result, took) = bench.transmit(true)?;
     let limit = CCA + bench.limits.report;
     ensure(result == RadioResult::ChannelBusy && took <= limit, || {
-        format!("{result:?} after {} µs", took.as_micros())
+        format!("Transmit ended in {result:?} after {} µs", took.as_micros())
     })?;
     bench.quiet()?;
     ensure(bench.sent().is_empty(), || {
@@ -149,7 +150,9 @@ pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     }
     bench.wait(us(2_500))?;
     let (result, _) = bench.transmit(true)?;
-    ensure(result == RadioResult::ChannelBusy, || format!("{result:?}"))?;
+    ensure(result == RadioResult::ChannelBusy, || {
+        format!("Transmit ended in {result:?}")
+    })?;
     bench.wait(us(60_000))?;
     passed()
 }
