@@ -108,7 +108,7 @@ impl Line {
         let x = x.into();
         match self.rows.iter().find(|(it, _)| *it == x) {
             Some((_, handle)) => *handle,
-            None => panic!("{} has nothing at {x:?}", self.name),
+            None => panic!("{} has no row at {x:?}", self.name),
         }
     }
 

@@ -239,7 +239,7 @@ impl Results {
         Ok(kept.collect::<Result<_, _>>()?)
     }
 
-    /// Opens an existing file for the runs of the program that last wrote to it.
+    /// Opens an existing file and selects the runs of the program version that last wrote to it.
     pub fn of_latest(path: &Path) -> Result<Results, ResultsError> {
         let mut results = Results::open(path, "")?;
         let sql = "SELECT fingerprint FROM runs ORDER BY rowid DESC LIMIT 1";

@@ -104,7 +104,9 @@ impl Run {
         };
         let found: Vec<&Value> = all.into_iter().flatten().filter(named).collect();
         if found.is_empty() {
-            Err(Gap::Unknown(format!("none of the {list} is {prefix:?}")))
+            Err(Gap::Unknown(format!(
+                "none of the {list} has a name that begins with {prefix:?}"
+            )))
         } else {
             Ok(found)
         }

@@ -129,7 +129,7 @@ fn a_name_that_no_run_has_is_an_error() {
 }
 
 #[test]
-#[should_panic(expected = "f: a, goodput has nothing at Number(5.0)")]
+#[should_panic(expected = "f: a, goodput has no row at Number(5.0)")]
 fn a_missing_position_of_a_line_panics_in_the_figure() {
     let mut figure = Figure::new("f", "Wrong");
     let line = figure.line("a", GOODPUT, [(0_u32, at(0))], goodput);

@@ -173,7 +173,7 @@ impl Page<'_> {
 
     /// Writes the definitions of terms, and how to read the pictures.
     fn words(&self, page: &mut String) {
-        page.push_str("<h2>How to read it</h2>\n<dl>");
+        page.push_str("<h2>How to read this page</h2>\n<dl>");
         for (term, what) in self.study.terms {
             let _ = write!(page, "<dt>{}<dd>{}", escape(term), escape(what));
         }

@@ -70,19 +70,19 @@ pub fn beyond() -> Figure {
                 .judged(format!("{}-{id}", mac.word));
         };
         judge(
-            "received / uIP with all techniques, minimum over hops",
+            "bytes received, Redpoll / uIP with all techniques, minimum over hops",
             &beside(&own, &uip, &hops),
             least,
             "over-uip",
         );
         judge(
-            "radio time per byte / uIP with all techniques, maximum over hops",
+            "radio time per byte, Redpoll / uIP with all techniques, maximum over hops",
             &beside(&own_radio, &uip_radio, &hops),
             greatest,
             "radio",
         );
         judge(
-            "received, with / without the cache, minimum over hops",
+            "bytes received, with / without the cache, minimum over hops",
             &beside(&cached, &own, &hops),
             least,
             "cache",

@@ -12,13 +12,13 @@ const DOUBLED: f64 = 1.6;
 
 pub fn figure_8(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
-        "a" => ("8a", "Two connections, NullMAC"),
-        "b" => ("8b", "Two connections, X-MAC"),
-        "c" => ("8c", "Two connections, ContikiMAC"),
-        _ => ("8d", "Two connections, LPP"),
+        "a" => ("8a", "Segments in ten minutes, two connections, NullMAC"),
+        "b" => ("8b", "Segments in ten minutes, two connections, X-MAC"),
+        "c" => ("8c", "Segments in ten minutes, two connections, ContikiMAC"),
+        _ => ("8d", "Segments in ten minutes, two connections, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived within ten minutes over the chain: without help, with \
+        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified, with \
          two connections, and with cache, activity monitoring and two connections.",
     );
     let [unmodified, dual, both, all] =
@@ -29,7 +29,7 @@ pub fn figure_8(mac: Mac) -> Figure {
             let quiet = filtered(&mut figure, ALL);
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified: numbers of hops with a ratio of 1.6 or more",
+                    "number of chain lengths at which cctrl + dual / unmodified is 1.6 or more",
                     &beside(&both, &unmodified, &hops),
                     |all| ratios(all).filter(|ratio| *ratio >= DOUBLED).count() as f64,
                 )

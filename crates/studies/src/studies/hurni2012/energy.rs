@@ -15,8 +15,8 @@ pub fn figure_7(mac: Mac) -> Figure {
         _ => ("7d", "Radio-on time per segment, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label("hops").about(
-        "The runs of figure 6: time for which the radios of sender, receiver and the routers \
-         between them were on, summed, for each segment that arrived.",
+        "The runs of figure 6: radio-on time of the sender, the receiver and the routers between \
+         them, summed, per segment that arrived.",
     );
     let mut of = |series: &str, mac, variant| -> Line {
         let case = |hops| case(mac, variant, hops);
@@ -79,12 +79,12 @@ fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
     let (series, what, id) = match mac {
         XMAC => (
             "X-MAC, cctrl",
-            "numbers of hops at which X-MAC needs more radio time, with cctrl",
+            "number of chain lengths at which X-MAC needs more radio time than NullMAC, both with cctrl",
             "less-than-xmac",
         ),
         _ => (
             "LPP, cctrl",
-            "numbers of hops at which LPP needs more radio time, with cctrl",
+            "number of chain lengths at which LPP needs more radio time than NullMAC, both with cctrl",
             "less-than-lpp",
         ),
     };
@@ -101,5 +101,5 @@ fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
 /// Why NullMAC does not need the least radio time.
 pub(super) const AWAKE: &str = "with NullMAC the radios are always on, and with the other MACs for \
     a small part of the time; if that part were a tenth, NullMAC would have to carry ten times as \
-    many segments to need the least radio time for each, and it carries, as in the paper, only \
-    two to three times as many";
+    many segments for the same radio time per segment, but it carries only two to three times as \
+    many, as in the paper";

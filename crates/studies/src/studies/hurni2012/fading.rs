@@ -7,14 +7,14 @@ use super::scenes::{
 use redpoll_experiments::{At, Figure, Metric};
 
 /// Number of segments divided by the number with unmodified uIP.
-const GAIN: Metric = Metric::new("gain", "of unmodified");
+const GAIN: Metric = Metric::new("segments / segments of unmodified", "");
 
 /// Shows how far the other figures depend on their model of links. None of its rows is judged.
 pub fn fading() -> Figure {
     let mut figure = Figure::new("fading", "Figure 9 over fading links").about(
-        "Nodes 10 m apart. A frame arrives if its ratio to noise and to other frames is high \
-         enough, the stronger of two included, with a Rician gain for each frame; otherwise as \
-         figure 9.",
+        "As figure 9, but with nodes 10 m apart and a Rician gain for each frame. A frame arrives \
+         if its ratio to noise and to other frames is high enough, so the stronger of two \
+         overlapping frames may arrive.",
     );
     let means = Means::new(&mut figure, over_fading_links, SEGMENTS, segments);
     for mac in MACS {

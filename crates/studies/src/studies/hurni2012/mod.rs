@@ -43,8 +43,8 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "activity",
-        "The cache retransmits after two thirds of that time if the router heard nothing for a \
-         round-trip time, including frames for other nodes.",
+        "The cache retransmits after two instead of three round-trip times if the router heard \
+         no frame for a round-trip time, not even one for another node.",
     ),
     (
         "dual",
@@ -60,9 +60,9 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "NullMAC, X-MAC, ContikiMAC, LPP",
-        "Contiki's methods of medium access: radios always on; strobes before each frame; frames \
-         repeated at the phase of their receiver; receivers that announce when they listen. \
-         NullMAC has no link acknowledgments.",
+        "Contiki's methods of medium access. NullMAC: radios are always on, without link \
+         acknowledgments. X-MAC: strobes precede each frame. ContikiMAC: a sender repeats a frame \
+         when the receiver should wake up. LPP: receivers announce that they listen.",
     ),
     (
         "beyond",

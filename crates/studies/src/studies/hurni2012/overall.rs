@@ -189,7 +189,7 @@ pub fn figure_9() -> Figure {
     .map(|(mac, variant)| better(&mut figure, mac, variant, SEGMENTS, segments));
     let once = [UNMODIFIED, CCTRL, DUAL, CCTRL_DUAL, ALL].map(|variant| {
         let case = |hops| without_retries(LPP, variant, hops);
-        let how = "sent once by the link";
+        let how = "each frame transmitted once";
         mean(
             &mut figure,
             variant.name,
@@ -235,7 +235,7 @@ fn better(
     read: fn(&Run) -> Reading,
 ) -> Handle {
     let case = |hops| over_better_links(mac, variant, hops);
-    let how = "links of 99 %";
+    let how = "links that deliver 99 %";
     mean(figure, variant.name, how, mac, metric, case, read)
 }
 
@@ -281,9 +281,10 @@ pub fn figure_10() -> Figure {
         .paper(0.5)
         .judged("nullmac-below-half-a-second")
         .cause(
-            "half a second over four hops would be 6,000 segments, more than these links can \
-             carry; over links of 99 % the cache alone stays below half a second, and the \
-             segments of two connections obstruct each other",
+            "half a second per segment over four hops would require 6,000 segments, more than \
+             these links can carry; over links that deliver 99 % of the frames, the value with the \
+             cache alone is below half a second, and the segments of two connections obstruct \
+             each other",
             &better,
         );
     let ratio = |figure: &mut Figure, what, one, other, id: &'static str| {
@@ -303,9 +304,11 @@ pub fn figure_10() -> Figure {
         .collect();
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
-        .verdict_of_all("NullMAC, all / the least of all other MACs", &all, |all| {
-            all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min)
-        })
+        .verdict_of_all(
+            "NullMAC, all / the least value of the other MACs",
+            &all,
+            |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
+        )
         .judged("nullmac-best-of-all")
         .cause(AWAKE, &shares);
     ratio(

@@ -7,11 +7,11 @@ use super::scenes::{
 };
 use redpoll_experiments::{At, Case, Figure, Metric};
 
-const WAITED: Metric = Metric::new("packets that waited", "");
+const WAITED: Metric = Metric::new("packets that waited for earlier packets", "");
 /// Why TSS reduces throughput.
 const AGAIN: &str =
-    "TSS repeats an acknowledgment that has no effect: without the repetition the number differs";
-const REACHED: Metric = Metric::new("copies overheard beyond the next hop", "");
+    "TSS repeats acknowledgments that have no effect; the row without repetition shows the cost";
+const REACHED: Metric = Metric::new("copies that the next hop was heard forwarding", "");
 
 /// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with the rules of DTC and
 /// TSS.
@@ -46,11 +46,15 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments / without a cache, minimum over hops",
+                "segments, with this cache / without a cache, minimum over hops",
                 &without,
                 "over-none",
             ),
-            ("segments / cctrl", &paper, "over-cctrl"),
+            (
+                "segments, with this cache / with cctrl",
+                &paper,
+                "over-cctrl",
+            ),
         ] {
             let make = match id {
                 "over-none" => least,
@@ -88,7 +92,7 @@ fn of_ours(figure: &mut Figure, mac: Mac) {
         figure
             .made_of_all(
                 At::new(name, "verdict"),
-                Metric::new("received / without a cache", ""),
+                Metric::new("bytes received, with this cache / without a cache", ""),
                 &beside(&with, &without, &HOPS),
                 ratio_of_means,
             )

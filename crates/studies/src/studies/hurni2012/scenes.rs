@@ -385,7 +385,7 @@ pub fn aside(
 }
 
 /// Copies that the caches sent per hundred segments that arrived.
-pub const COPIES: Metric = Metric::new("copies sent", "for 100 segments");
+pub const COPIES: Metric = Metric::new("copies sent", "per 100 segments");
 /// Share of time with the radio on, over the nodes from sender to receiver.
 pub const ON: Metric = Metric::new("radio on", "%");
 

@@ -22,7 +22,7 @@ pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
 
 /// Adds the segments over better links, collapsed on the page.
 pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
-    let series = format!("{}, links of 99 %", variant.name);
+    let series = format!("{}, links that deliver 99 %", variant.name);
     let case = |hops| over_better_links(mac, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
@@ -30,7 +30,7 @@ pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
 /// Adds the number of segments over LPP with one transmission per frame, in a part of the page that
 /// is collapsed.
 pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
-    let series = format!("{}, sent once by the link", variant.name);
+    let series = format!("{}, each frame transmitted once", variant.name);
     let case = |hops| without_retries(LPP, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
@@ -57,7 +57,7 @@ pub fn figure_6(mac: Mac) -> Figure {
         _ => ("6d", "Segments in ten minutes, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived within ten minutes over the chain, without help, with \
+        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified, with \
          the cache, and with cache and activity monitoring.",
     );
     let [unmodified, cctrl, activity] =
@@ -79,7 +79,7 @@ pub fn figure_6(mac: Mac) -> Figure {
 fn nullmac(figure: &mut Figure, it: &Lines) {
     let better = [UNMODIFIED, CCTRL].map(|variant| better(figure, NULLMAC, variant));
     let case = |hops| without_memory(NULLMAC, CCTRL, hops);
-    let series = "cctrl, routers forward acknowledged segments";
+    let series = "cctrl, routers forward segments that were already acknowledged";
     let forgetful = aside(figure, series, SEGMENTS, case, segments);
     let shown = [
         it.unmodified.at(6),
@@ -229,7 +229,7 @@ fn with_activity(
 
 /// Why the cache gains more than in the paper.
 pub(super) const LINKS: &str = "the gain depends on the losses of the links, which the paper does \
-    not state: over links of 99 % the gain differs";
+    not state: over links that deliver 99 % of the frames the gain differs";
 /// Why the cache has no effect over ContikiMAC.
 pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip times, because the \
     link itself retransmits lost frames; if copies leave after half of that time, uIP carries \
@@ -274,14 +274,14 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "NullMAC / the best other, minimum over hops",
+            "NullMAC / the best of the other MACs, minimum over hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "NullMAC / the best other, maximum over hops",
+            "NullMAC / the best of the other MACs, maximum over hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )

@@ -6,7 +6,7 @@ use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{At, Figure, Metric, Probed, VERDICT};
 
-const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server", "%");
+const SMALL: Metric = Metric::new("share of the server's segments with at most 8 bytes", "%");
 /// The pieces that the border router sends to nodes with data are the server's segments.
 const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
 /// Seeds of the rows with BLIP's small segments, which serve only for comparison.
@@ -53,7 +53,7 @@ pub fn beyond() -> Figure {
         figure
             .made(
                 At::new(VERDICT, way),
-                Metric::new("throughput over UDP's", ""),
+                Metric::new("throughput, Redpoll's TCP / UDP", ""),
                 [most, least],
                 |[most, least]| most / least,
             )
@@ -76,7 +76,7 @@ pub fn beyond() -> Figure {
                     .handle()
             });
             figure
-                .of("small segments", small)
+                .of("share of segments with at most 8 bytes", small)
                 .judged("no-8-byte-segments");
             let segments = figure
                 .point(
@@ -87,7 +87,7 @@ pub fn beyond() -> Figure {
                 )
                 .handle();
             figure
-                .of("segments a packet", segments)
+                .of("segments per packet", segments)
                 .judged("no-small-segments");
         }
     }

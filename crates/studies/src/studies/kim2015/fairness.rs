@@ -16,14 +16,17 @@ const RTT: Metric = Metric::new("median RTT", "ms");
 
 pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Throughput by hop distance")
-        .about("60 packets a minute, and 90 upstream: throughput of a node by its hop distance.");
-    for (traffic, id) in [(TCP_UP, "up-falls"), (TCP_DOWN, "down-falls")] {
+        .about("Throughput of a node by its hop distance, at 60 packets a minute, and for TCP up also at 90.");
+    for (traffic, what, id) in [
+        (TCP_UP, "correlation, TCP up", "up-falls"),
+        (TCP_DOWN, "correlation, TCP down", "down-falls"),
+    ] {
         let case = case(traffic, HEAVY);
         let row = figure.point(At::new(traffic.name, HEAVY), BY_HOPS, &case, |run| {
             by_hops(run, "/readings/delivered")
         });
         let row = row.handle();
-        figure.of(traffic.name, row).judged(id);
+        figure.of(what, row).judged(id);
     }
     figure.point(At::new(STOCK, HEAVY), BY_HOPS, &stock(), |run| {
         by_hops(run, "/readings/delivered")
@@ -57,33 +60,36 @@ pub fn figure_8() -> Figure {
         )
         .handle();
     figure
-        .of("correlation with hop distance", hops)
+        .of("correlation of RTT with hop distance", hops)
         .judged("by-hops");
     figure
 }
 
 const FULLEST_QUEUE: Metric = Metric::new("packets lost at the node that drops most", "%");
 const BEHIND: Metric = Metric::new(
-    "throughput, nodes below the node that drops most / other nodes",
+    "throughput, descendants of the node that drops most / other nodes",
     "",
 );
 const TO_IT: Metric = Metric::new(
-    "link ETX to the node that drops most, from its children",
+    "link ETX from children of the node that drops most to this node",
     "",
 );
 
 /// Why UDP upstream loses fewer packets here than in the paper.
 const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
-    lose one frame in ten without other senders, so that retries 0.1 s apart take all of this \
-    node's time; in this building several nodes reach the border router, and links lose only \
-    frames that collide";
+    lose one frame in ten even without other senders, so that this node spends all its time on \
+    retries, which are 0.1 s apart; in this building several nodes reach the border router, and \
+    links lose only frames that collide";
 /// Reason for which UDP downstream does not lose the packets that the paper's nodes lose.
 const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
     carries all traffic, less arrives";
 
 /// Returns a case in the building in which one node forwards all traffic, and the name of the case.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
-    let name = format!("{}, one node forwards all, {load} offered", traffic.name);
+    let name = format!(
+        "{}, one node forwards all, {load} packets a minute",
+        traffic.name
+    );
     (name, case_in(Building::Neck, traffic, load))
 }
 

@@ -20,14 +20,19 @@ fn greatest(all: &[f64]) -> f64 {
 
 pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "Link ETX").x_label(LOAD).about(
-        "Thirty nodes, five hops: transmissions of all frames per new frame. The paper shows each \
-         node's; this figure shows all nodes together.",
+        "Thirty nodes, five hops: transmissions of frames divided by the number of new frames, \
+         over all nodes together. The paper shows each node.",
     );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, LINK_ETX, traffic, link_etx));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
         let at = At::new(VERDICT, traffic.name);
         figure
-            .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
+            .made_of_all(
+                at,
+                Metric::new("greatest value of all loads", ""),
+                &line.all(),
+                greatest,
+            )
             .judged(format!("{}-low", traffic.word));
     }
     let frames = Traffic::ALL.map(|traffic| {
@@ -40,14 +45,14 @@ pub fn figure_4a() -> Figure {
     let [udp_up, udp_down, tcp_up, tcp_down] = &lines;
     figure
         .verdict(
-            "UDP down minus the greatest of the other three",
+            "link ETX, UDP down minus the greatest of the other three",
             [udp_down, udp_up, tcp_up, tcp_down].map(|line| line.at(HEAVY)),
             |[worst, others @ ..]| worst - greatest(&others),
         )
         .judged("udp-down-worst")
         .cause(
-            "only collisions cause retransmissions here, and more frames collide if there are \
-             more of them: TCP sends most",
+            "only collisions cause retransmissions here, and TCP, which sends the most frames, \
+             has the most collisions",
             &frames,
         );
     // Shadowing by walls creates links of intermediate quality.
@@ -77,7 +82,12 @@ pub fn figure_4b() -> Figure {
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
         let at = At::new(VERDICT, traffic.name);
         let entry = figure
-            .made_of_all(at, Metric::new("the greatest", ""), &line.all(), greatest)
+            .made_of_all(
+                at,
+                Metric::new("greatest value of all loads", ""),
+                &line.all(),
+                greatest,
+            )
             .judged(format!("{}-negligible", traffic.word));
         if traffic == TCP_UP {
             entry.cause(
@@ -123,7 +133,7 @@ pub fn figure_9() -> Figure {
         (
             CHANGES,
             "/rpl/parent_changes",
-            "TCP minus UDP, absolute value",
+            "changes of parent, TCP minus UDP, absolute value",
             "parent-changes",
         ),
     ] {
@@ -150,9 +160,9 @@ pub fn figure_9() -> Figure {
             })
             .judged(id)
             .cause(
-                "packets that contradict the ranks on their way, and routes that lead to no node, \
-                 reset Trickle (RFC 6550 §11.2), and full queues cause both; TinyRPL resets \
-                 Trickle only for packets that contradict the ranks, and seldom",
+                "Trickle is reset by packets whose direction contradicts the ranks, and by routes \
+                 that lead to no node (RFC 6550 §11.2), and full queues cause both; TinyRPL resets \
+                 Trickle only for packets that contradict the ranks, which is rare",
                 &resets,
             );
     }

@@ -24,7 +24,7 @@ pub fn by_load() -> Figure {
             };
             let aware = alike.clone().set("rpl.load_aware", "true");
             let [(before, jain_before), (after, jain_after)] =
-                [("alike", alike), ("by load", aware)].map(|(name, case)| {
+                [("regardless of load", alike), ("by load", aware)].map(|(name, case)| {
                     let at = format!("{}, {name}", traffic.name);
                     let much = figure
                         .point(At::new(at.as_str(), load), THROUGHPUT, &case, throughput)
@@ -41,7 +41,7 @@ pub fn by_load() -> Figure {
                 .made(
                     At::new(VERDICT, word),
                     Metric::new(
-                        "throughput, parents chosen by load / without regard to load",
+                        "throughput, parents chosen by load / regardless of load",
                         "",
                     ),
                     [after, before],
@@ -52,7 +52,7 @@ pub fn by_load() -> Figure {
                 .made(
                     At::new(VERDICT, word),
                     Metric::new(
-                        "Jain's index, parents chosen by load minus without regard to load",
+                        "Jain's index, parents chosen by load minus regardless of load",
                         "",
                     ),
                     [jain_after, jain_before],

@@ -21,10 +21,11 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mesh = Mesh::over(links)?;
     let mut figure = Figure::new("measured", "The same traffic over measured links")
         .about(
-            "60 packets a minute for each of thirty nodes in the building, and the same total \
-             number of packets for all nodes that have a route to the best connected node of a \
-             file of measured links, over RPL. The expected values are those of the figure in \
-             question; results that follow from the stacks are the same in both meshes.",
+            "In the paper's building, each of thirty nodes has 60 packets a minute. In the \
+             measured mesh, the same total is shared by all nodes that have a route over RPL to \
+             the best connected node of the file of links. Each row has the expected value of the \
+             figure that its name gives. A result that depends only on the TCP stacks should be \
+             the same in both meshes.",
         )
         .aside();
     findings(&mut figure, BUILDING, &case);
@@ -85,7 +86,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
     let slow = row("figure 8: heavy load", median, &tcp_down, rtt);
     let quick = row("figure 8: light load", median, &case(TCP_DOWN, LIGHT), rtt);
 
-    let ratio = Metric::new("quotient", "");
+    let ratio = Metric::new("ratio", "");
     let difference = Metric::new("difference", "");
     let [udp_up, udp_down, tcp_up, tcp_down, ours_up, ours_down] = much[..] else {
         unreachable!("six kinds of traffic were read");

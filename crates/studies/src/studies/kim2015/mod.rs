@@ -44,11 +44,12 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "packets a minute",
-        "Packets that the application of each node makes; all start at random times.",
+        "Packets per minute that the application of each node makes; each application starts at a \
+         random time.",
     ),
     (
         "TCP ETX",
-        "How many times the sender sent each byte that arrived.",
+        "Mean number of times that the sender sent each byte that arrived.",
     ),
     (
         "beyond",

@@ -11,7 +11,7 @@ pub const TCP_ETX: Metric = Metric::new("TCP ETX", "");
 pub const LINK_ETX: Metric = Metric::new("link ETX", "");
 pub const QUEUE_LOSS: Metric = Metric::new("lost at queues", "%");
 pub const LOSS: Metric = Metric::new("end-to-end loss", "%");
-pub const SEGMENTS: Metric = Metric::new("segments a packet", "");
+pub const SEGMENTS: Metric = Metric::new("segments per packet", "");
 
 const MINUTES: f64 = 30.0;
 pub const FLOWS: &str = "readings";

@@ -86,7 +86,7 @@ pub struct Source {
 /// each value.
 pub const SOURCES: [Source; 5] = [
     Source {
-        name: "100.6 ms between attempts",
+        name: "100.6 ms between link attempts",
         keys: &[
             ("mac.link_retry_delay", "0 ms"),
             ("mac.link_retry_pause", "100586 us"),
@@ -95,7 +95,7 @@ pub const SOURCES: [Source; 5] = [
     // 10,000 to 11,000 binary milliseconds. A router forwards each node's DAO separately, at most
     // 256 ms after the first of several.
     Source {
-        name: "DAOs each ten seconds",
+        name: "a DAO every ten seconds",
         keys: &[
             ("rpl.dao_interval", "9766 ms"),
             ("rpl.dao_targets", "1"),
@@ -132,7 +132,7 @@ pub const SOURCES: [Source; 5] = [
 /// half of the nodes lost everything and the others nothing, because packets of a node always
 /// arrive at the same moment of a second. In the paper all nodes lose alike, and at a queue.
 pub const SLOW_SERIAL: Source = Source {
-    name: "a serial line, 5 ms a packet",
+    name: "a serial line, 5 ms per packet",
     keys: &[
         ("border.serial_rate", "115200"),
         ("border.serial_turn", "5 ms"),

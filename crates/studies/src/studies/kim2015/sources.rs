@@ -17,16 +17,16 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")
         .about(
-            "60 packets a minute over five hops: the original scenes, with one of TinyOS's values \
-             at a time, and with all of them; and a serial line whose mote takes 5 ms for a \
-             packet, a value without a source.",
+            "60 packets a minute over five hops: the original scenes, these scenes with a single \
+             one of TinyOS's values, and with all of these values. In addition, a serial line \
+             whose mote takes 5 ms per packet, a value without a source.",
         )
         .aside();
     for traffic in Traffic::ALL {
         let singles = SOURCES.iter().chain([&SLOW_SERIAL]);
         let single = singles.map(|it| (it.name, slice::from_ref(it)));
-        let first = [("as first", &SOURCES[..0])];
-        let all = [("all of them", &SOURCES[..])];
+        let first = [("original", &SOURCES[..0])];
+        let all = [("all values of TinyOS", &SOURCES[..])];
         for (name, sources) in first.into_iter().chain(single).chain(all) {
             let case = case_by(sources, traffic).at_most_seeds(SEEDS);
             rows(&mut figure, At::new(name, traffic.name), &case);

@@ -26,7 +26,7 @@ pub fn figure_11() -> Figure {
     let (least, most) = (seconds(1), seconds(20));
     figure
         .ratio(
-            "TCP ETX, 0.5 s / 3 s",
+            "TCP ETX, RTO of 0.5 s / 3 s",
             etx.at(least.clone()),
             etx.at(seconds(6)),
         )
@@ -34,10 +34,10 @@ pub fn figure_11() -> Figure {
     let best = |all: &[f64]| all[0] / all.iter().copied().fold(0.0, f64::max);
     let of = |x: X| [vec![rate.at(x)], rate.all()].concat();
     figure
-        .verdict_of_all("throughput, 0.5 s / the best", &of(least), best)
+        .verdict_of_all("throughput, RTO of 0.5 s / best RTO", &of(least), best)
         .judged("small-rto-throughput");
     figure
-        .verdict_of_all("throughput, 10 s / the best", &of(most), best)
+        .verdict_of_all("throughput, RTO of 10 s / best RTO", &of(most), best)
         .judged("large-rto-throughput");
     figure
 }

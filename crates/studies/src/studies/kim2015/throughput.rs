@@ -11,7 +11,7 @@ const LOAD: &str = "packets per minute and node";
 
 pub fn figure_5b() -> Figure {
     let mut figure = Figure::new("5b", "Throughput").x_label(LOAD).about(
-        "Packets of 39 bytes that arrived, mean over the nodes, and the fairness between them.",
+        "Packets of 39 bytes that arrived, mean over the nodes, and the nodes' Jain's index.",
     );
     let [udp_up, udp_down, tcp_up, tcp_down] =
         Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));
@@ -57,7 +57,7 @@ pub fn figure_5b() -> Figure {
         .of("UDP down, Jain's index", udp_down)
         .judged("udp-down-fair");
     figure
-        .difference("up, Jain's index of UDP minus TCP", udp_up, tcp_up)
+        .difference("Jain's index up, UDP minus TCP", udp_up, tcp_up)
         .judged("tcp-up-unfair")
         .cause(
             "at 60 packets a minute all nodes get nearly their offered load, with similar \
@@ -65,7 +65,7 @@ pub fn figure_5b() -> Figure {
             &fuller,
         );
     figure
-        .difference("down, Jain's index of UDP minus TCP", udp_down, tcp_down)
+        .difference("Jain's index down, UDP minus TCP", udp_down, tcp_down)
         .judged("tcp-down-unfair");
     figure
 }

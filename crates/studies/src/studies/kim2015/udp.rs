@@ -4,7 +4,7 @@ use super::read::{LOSS, loss, losses};
 use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
 use redpoll_experiments::{At, Figure, Metric, Reading, Run, quantile};
 
-const SPREAD: Metric = Metric::new("upper minus lower quartile of the nodes", "%");
+const SPREAD: Metric = Metric::new("loss, upper minus lower quartile of the nodes", "%");
 
 fn spread_of(run: &Run) -> Reading {
     let losses = losses(run)?;
@@ -16,7 +16,7 @@ pub fn figure_5a() -> Figure {
         .x_label("packets per minute and node")
         .about(
             "Packets that did not arrive, as a share of all packets made, mean over the nodes. \
-             The paper finds the loss downstream at the border router's queue.",
+             In the paper, packets down are lost at the border router's queue.",
         );
     let up = line(&mut figure, LOSS, UDP_UP, loss);
     let down = line(&mut figure, LOSS, UDP_DOWN, loss);
@@ -57,15 +57,21 @@ pub fn figure_5a() -> Figure {
     let random = case(UDP_DOWN, HEAVY)
         .set("mac.link_retry_delay", "100 ms")
         .set("mac.link_retry_pause", "0 ms");
-    let at = At::new("UDP down, up to 100 ms between attempts", HEAVY);
+    let at = At::new(
+        "UDP down, random delay of up to 100 ms between link attempts",
+        HEAVY,
+    );
     figure.point(at, LOSS, &random, loss);
     let less = figure.point(at, SPREAD, &random, spread_of).handle();
     figure
-        .of("heavy, down, spread", spread)
+        .of(
+            "loss down at heavy load, upper minus lower quartile",
+            spread,
+        )
         .judged("down-alike")
         .cause(
-            "with attempts 100.6 ms apart and no random part, frames that collided collide again, \
-             and packets arrive at the same point of each second",
+            "link attempts are 100.6 ms apart without a random part, so frames that collided \
+             collide again, and packets arrive at the same moment of each second",
             &[spread, less],
         );
     figure

@@ -91,7 +91,7 @@ const IDLE: &str = "a radio counts as on while its oscillator runs, which includ
 /// by Wi-Fi. Adds the ideal protocol of §8.2.2 "under similarly lossy conditions" (caption of table
 /// 7), simulated and by the paper's formula.
 fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
-    const SERIES: &str = "5 % lost, no Wi-Fi";
+    const SERIES: &str = "5 % of packets lost, no Wi-Fi";
     let rows = [
         ("unreliable, no batch", "unreliable", 1, 1.13),
         ("unreliable, batch", "unreliable", 64, 0.734),
@@ -149,7 +149,7 @@ const OTHERS: [Others; 4] = [
         ],
     ),
     (
-        "working hours, 9 m to the east",
+        "working hours, interferers 9 m further east",
         &[
             ("interferers.west.position", r#"["21 m", "10 m"]"#),
             ("interferers.east.position", r#"["43 m", "10 m"]"#),
@@ -196,12 +196,12 @@ fn beyond(figure: &mut Figure) {
     let windows = [
         (
             "beyond, an hour of the night",
-            "Redpoll's node, an hour of the night: radio, TCP / CoAP",
+            "Redpoll's node, an hour of the night: radio duty cycle, TCP / CoAP",
             day_of_both(),
         ),
         (
             "beyond, an hour of the night, two segments",
-            "Redpoll's node, an hour of the night, two segments: radio, TCP / CoAP",
+            "Redpoll's node, an hour of the night, two segments: radio duty cycle, TCP / CoAP",
             two_segments(day_of_both()),
         ),
     ];
@@ -210,7 +210,7 @@ fn beyond(figure: &mut Figure) {
         figure.ratio(what, tcp, coap).handle()
     });
     figure
-        .ratio("Redpoll's node: radio, TCP / CoAP", tcp, coap)
+        .ratio("Redpoll's node: radio duty cycle, TCP / CoAP", tcp, coap)
         .judged("beyond-radio-tcp-over-coap")
         .cause(TWO_SEGMENTS, &shown_by);
     figure
@@ -259,9 +259,15 @@ pub fn table_7() -> Figure {
             _ => radio.cause(IDLE, &[active]).handle(),
         }
     });
-    figure.ratio("radio, TCP / CoAP", tcp, coap).paper(1.24);
     figure
-        .ratio("radio, CoAP / unreliable with batch", coap, unreliable)
+        .ratio("radio duty cycle, TCP / CoAP", tcp, coap)
+        .paper(1.24);
+    figure
+        .ratio(
+            "radio duty cycle, CoAP / unreliable with batch",
+            coap,
+            unreliable,
+        )
         .paper(2.5);
     beyond(&mut figure);
     figure
@@ -284,8 +290,8 @@ pub fn figure_11() -> Figure {
         .x_label("hour")
         .shade(WORK)
         .about(
-            "The runs of table 7, TCP and CoAP at the same time. The paper: CoAP lower outside \
-             working hours, TCP slightly lower within them.",
+            "The runs of table 7, TCP and CoAP at the same time. In the paper CoAP's duty cycle is \
+             lower outside working hours, and TCP's is slightly lower within them.",
         );
     let both = by_the_hour(&mut figure, ["TCP", "CoAP"], &hourly(tcplp(day_of_both())));
     let pauses = by_the_hour(

@@ -114,7 +114,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "delayed ACKs",
             id: Some("delayed-acks"),
-            shown: Metric::new("ACKs for each segment with data", ""),
+            shown: Metric::new("ACKs per segment with data", ""),
             case: line(),
             read: |_, seen| quotient(seen.acks, seen.data),
             others: "TCPlp",
@@ -136,7 +136,7 @@ pub fn table_9() -> Figure {
                 &it.case.probe(SEGMENTS),
                 it.read,
             )
-            .note(format!("in the paper: {}", it.others));
+            .note(format!("the paper lists this feature for {}", it.others));
         if let Some(id) = it.id {
             row.judged(id);
         }

@@ -57,9 +57,9 @@ pub fn figure_12() -> Figure {
         .x_label("offered load of each flow in kb/s")
         .about(
             "Leaves 12 to 15 send readings to the server, RED with ECN at the relays, 3-frame \
-             segments, 10 minutes; goodput in intervals of 40 s over all flows. The paper: \
-             goodput follows the load, then saturates and falls a little while the quartiles \
-             widen; TCP, CoAP and CoCoA alike.",
+             segments, 10 minutes; median and quartiles of the flows' goodput in intervals of \
+             40 s. In the paper goodput follows the load, then saturates and falls a little while \
+             the quartiles widen; TCP, CoAP and CoCoA behave alike.",
         );
     let jain = |run: &Run| fairness(run, "readings");
     let [tcp, coap, cocoa] =
@@ -101,12 +101,16 @@ pub fn figure_12() -> Figure {
             [tcp.at(16.0)],
             |[median]| median / 16.0,
         )
-        .note("it saturates");
+        .note("goodput saturates");
     figure
-        .verdict_of_all("TCP, median at 16 kb/s / greatest", &tcp.all(), |medians| {
-            let greatest = medians.iter().copied().fold(0.0, f64::max);
-            medians.last().map_or(f64::NAN, |last| last / greatest)
-        })
+        .verdict_of_all(
+            "TCP, median at 16 kb/s / greatest median",
+            &tcp.all(),
+            |medians| {
+                let greatest = medians.iter().copied().fold(0.0, f64::max);
+                medians.last().map_or(f64::NAN, |last| last / greatest)
+            },
+        )
         .judged("falls-little")
         .note("goodput falls only a little");
     figure
@@ -124,10 +128,14 @@ pub fn figure_12() -> Figure {
         )
         .judged("red-less-tail-drop");
     figure
-        .ratio("TCP / CoAP at 16 kb/s", tcp.at(16.0), coap.at(16.0))
+        .ratio("median, TCP / CoAP at 16 kb/s", tcp.at(16.0), coap.at(16.0))
         .judged("tcp-over-coap");
     figure
-        .ratio("CoCoA / CoAP at 16 kb/s", cocoa.at(16.0), coap.at(16.0))
+        .ratio(
+            "median, CoCoA / CoAP at 16 kb/s",
+            cocoa.at(16.0),
+            coap.at(16.0),
+        )
         .judged("cocoa-over-coap");
     figure
         .of(

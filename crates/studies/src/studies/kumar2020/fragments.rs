@@ -29,24 +29,24 @@ const LOSSES: [Loss; 3] = [
         percent: 0,
         goodput: Metric::new("goodput, nothing lost", "kb/s"),
         loss: Metric::new("segment loss, nothing lost", "%"),
-        forwarding: "Redpoll's node: forwarding, nothing lost",
-        recovery: "Redpoll's node: recovery, nothing lost",
+        forwarding: "Redpoll's node: goodput, forwarding / reassembling, nothing lost",
+        recovery: "Redpoll's node: goodput, recovery / reassembling, nothing lost",
         id: None,
     },
     Loss {
         percent: 5,
         goodput: Metric::new("goodput, 5 % lost", "kb/s"),
         loss: Metric::new("segment loss, 5 % lost", "%"),
-        forwarding: "Redpoll's node: forwarding, 5 % lost",
-        recovery: "Redpoll's node: recovery, 5 % lost",
+        forwarding: "Redpoll's node: goodput, forwarding / reassembling, 5 % lost",
+        recovery: "Redpoll's node: goodput, recovery / reassembling, 5 % lost",
         id: Some("recovery-5"),
     },
     Loss {
         percent: 10,
         goodput: Metric::new("goodput, 10 % lost", "kb/s"),
         loss: Metric::new("segment loss, 10 % lost", "%"),
-        forwarding: "Redpoll's node: forwarding, 10 % lost",
-        recovery: "Redpoll's node: recovery, 10 % lost",
+        forwarding: "Redpoll's node: goodput, forwarding / reassembling, 10 % lost",
+        recovery: "Redpoll's node: goodput, recovery / reassembling, 10 % lost",
         id: Some("recovery-10"),
     },
 ];
@@ -82,8 +82,8 @@ pub fn fragments() -> Figure {
          B, 120 s; a share of the data frames is lost after the radio has acknowledged them. \
          Relays reassemble datagrams, forward fragments (RFC 8930), or forward fragments that are \
          recovered one by one (RFC 8931). The verdict is on the total goodput of one to five \
-         hops, compared with reassembling relays; without losses there is no criterion, only the \
-         cost.",
+         hops, compared with reassembling relays. Without losses no row is judged; these rows show \
+         the cost.",
     );
     for loss in &LOSSES {
         let [reassembling, forwarding, recovery] =

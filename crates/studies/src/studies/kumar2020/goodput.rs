@@ -13,9 +13,9 @@ pub fn figure_3a() -> Figure {
         .x_label("MSS in frames")
         .about(
             "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of 3,200 \
-             B. The paper: poor with one frame, flat from five on; table 1 says that large \
-             segments bring four to five times the goodput. Three hops: no border router, default \
-             settings.",
+             B. In the paper goodput is low with one frame and flat from five frames on; table 1 \
+             says that large segments have four to five times the goodput. The rows of three hops \
+             have no border router, and default settings.",
         );
     let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(&case, frames)));
     let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(&case, frames)));
@@ -122,9 +122,9 @@ const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, most
     system's time, is divided among more frames; without this time the gain is smaller";
 
 /// Reason for which five frames instead of one gain less on Redpoll's own node than in the paper.
-const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, five frames \
-    carry little more than twice as much as one, and that is the result over one hop; over three \
-    hops collisions are too rare to make up for the rest";
+const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, segments of five \
+    frames carry little more than twice the payload per frame, and the ratio over one hop is no \
+    larger; over three hops collisions are too rare to add the rest";
 
 /// Returns payload bytes per frame on Redpoll's own node; each segment counts its frames and half
 /// an ACK.
@@ -138,10 +138,11 @@ pub fn figure_3b() -> Figure {
     let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
         .x_label("buffer in segments of 462 B")
         .about(
-            "One hop to a border router and a server 12 ms behind it, d = 40 ms; uplink with that \
-             send buffer, downlink with that receive buffer; the other buffer has six segments. \
-             The paper: level from three to four segments on; downlink with one segment is \
-             unusually good because a full receive buffer turns delayed ACK off.",
+            "One hop to a border router and a server 12 ms behind it, d = 40 ms. The size is that \
+             of the send buffer for uplink and of the receive buffer for downlink; the other \
+             buffer has six segments. In the paper goodput is level from three to four segments \
+             on; downlink with one segment is unusually good because a full receive buffer turns \
+             delayed ACK off.",
         );
     let sizes = || (1..=6_u32).map(|segments| (segments, format!("{} B", segments * 462)));
     let up = |case: Case, bytes: &str| {
@@ -205,7 +206,7 @@ pub fn figure_4b() -> Figure {
     figure
         .known(At::new(SERIES, "radio"), GOODPUT, bound::radio_kbps())
         .paper(125.0)
-        .note("the paper: the radio almost halves the rate");
+        .note("in the paper the radio almost halves the rate");
     figure
         .known(
             At::new(SERIES, "unused space"),
@@ -237,7 +238,7 @@ pub fn figure_4b() -> Figure {
             measured / bound::tcp_kbps()
         })
         .paper(0.79)
-        .note("the paper: within 25 % of the bound");
+        .note("in the paper the goodput is within 25 % of the bound");
     figure
 }
 
@@ -357,7 +358,7 @@ pub fn table_6() -> Figure {
              Each earlier stack is represented by TCPlp's node with a window of one segment of \
              the same number of frames, so that only the window differs, not hardware and link. \
              In addition, uIP, BLIP and a stack of one long segment run on the same node and link \
-             (docs/rivals.md). The paper: 5 to 40 times their goodput.",
+             (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of earlier stacks.",
         );
     let [one, three] = [(75.0, 0), (20.0, 1)].map(|(paper, index): (f64, usize)| {
         let (name, hops) = HOPS[index];

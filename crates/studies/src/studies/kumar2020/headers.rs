@@ -31,9 +31,9 @@ pub fn table_5() -> Figure {
         .x_label("layer")
         .about(
             "Counted in the frames on the air that carry data, with 5-frame segments: the least \
-             to a neighbour, the most to a host behind the border router. 802.15.4 includes check \
-             sequence and link security; the first byte of a compressed header counts as \
-             6LoWPAN's. The paper also gives ranges: its least and its most.",
+             value is to a neighbour, the greatest to a host behind the border router. 802.15.4 \
+             includes check sequence and link security; the first byte of a compressed header \
+             counts as 6LoWPAN's. The paper's values are the ends of its ranges.",
         );
     // Headers to a neighbour contain no part of the addresses; headers to and from a host beyond
     // the mesh contain its full address.

@@ -70,8 +70,8 @@ pub fn table_3() -> Figure {
             "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine with \
              the features that TCPlp has. The protocol's sockets are Connection and Listener; the \
              socket layer is what a node's table adds to each; posix_sockets is a Socket, the \
-             same for both. The ROM of these two is part of a node's ROM and not measured \
-             separately. Expected: no more than the paper's.",
+             same for both. The ROM of the socket layer and of posix_sockets is part of a node's \
+             ROM and not measured separately. Each value should be at most the paper's.",
         );
     for size in sizes() {
         figure
@@ -80,7 +80,7 @@ pub fn table_3() -> Figure {
             .judged(size.id);
     }
     figure
-        .known(At::new("ours", "all of it"), ROM, bytes(FLASH))
+        .known(At::new("ours", "protocol, all features"), ROM, bytes(FLASH))
         .note("with a SYN cache and cookies, Fast Open, user timeouts, path MTU");
     let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
     figure
@@ -90,7 +90,7 @@ pub fn table_3() -> Figure {
             share,
         )
         .paper(1.53)
-        .note("the paper: 2 % of the memory of its node, Hamilton");
+        .note("the paper states 2 % of the memory of its node, a Hamilton");
     figure
 }
 

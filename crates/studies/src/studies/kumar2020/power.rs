@@ -38,8 +38,8 @@ pub fn section_8_1_3() -> Figure {
     let mut figure = Figure::new("8.1.3", "Radio-on time of a server, 1,024 bytes")
         .x_label("requests")
         .about(
-            "A sleep interval of 100 ms. The paper: for a response of 1,024 bytes TCP keeps \
-             the radio on 35 % longer than CoAP; with one request in 100 s the difference is \
+            "A sleep interval of 100 ms. In the paper TCP keeps the radio on 35 % longer than \
+             CoAP for a response of 1,024 bytes; with one request in 100 s the difference is \
              0.35 %.",
         );
     let duty = |run: &Run| radio_duty_cycle(run, "leaf-15");
@@ -59,7 +59,7 @@ pub fn section_8_1_3() -> Figure {
         |[http, idle_http, coap, idle_coap]: [f64; 4]| (http - idle_http) / (coap - idle_coap);
     let one_hop = figure
         .verdict(
-            "one hop: TCP / CoAP, radio time minus that without requests",
+            "one hop: radio time in excess of that without requests, TCP / CoAP",
             [
                 near_http.at(OFTEN),
                 near_http.at(IDLE),
@@ -72,14 +72,14 @@ pub fn section_8_1_3() -> Figure {
         .handle();
     figure
         .verdict(
-            "TCP / CoAP, radio time minus that without requests",
+            "radio time in excess of that without requests, TCP / CoAP",
             [http.at(OFTEN), http.at(IDLE), coap.at(OFTEN), coap.at(IDLE)],
             cost,
         )
         .paper(1.35)
         .judged("response")
         .cause(
-            "over three hops the leaf repeats 6.8 frames per response with TCP and 1.7 with CoAP, \
+            "over three hops the leaf retransmits 6.8 frames per response with TCP and 1.7 with CoAP, \
              because segments collide with one another",
             &[one_hop],
         );
@@ -99,14 +99,14 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .paper(0.35);
     let rarely = figure
         .verdict(
-            "TCP relative to CoAP, one request per 1,000 s, in %",
+            "excess of TCP's duty cycle over CoAP's, one request per 1,000 s, in %",
             [http.at(RARELY), coap.at(RARELY)],
             over,
         )
         .handle();
     figure
         .verdict(
-            "TCP relative to CoAP, one request per 100 s, in %",
+            "excess of TCP's duty cycle over CoAP's, one request per 100 s, in %",
             [http.at(SELDOM), coap.at(SELDOM)],
             over,
         )

@@ -18,7 +18,7 @@ const SYSTEMS: [(&str, u32); 3] = [
 
 /// Why processors work for longer than the paper's.
 const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
-    bulk data, is the same for every packet; other rows have half of this time, and none";
+    bulk data, is the same for every packet; other rows have half of this time, or no such time";
 
 /// Adds the protocol with less work of the operating system.
 fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
@@ -37,9 +37,10 @@ pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7-cpu", "CPU duty cycle over a day with interference")
         .x_label("protocol")
         .about(
-            "The runs of table 7. CPU time is the engine's instructions, as counted on a \
-             Cortex-M0, at 48 MHz, the moves of frames, and an operating system's time for each \
-             packet, chosen from section 6.3; the paper's includes the sensor's driver.",
+            "The runs of table 7. CPU time is the sum of the engine's instructions, counted on a \
+             Cortex-M0, at 48 MHz, the transfers of frames to and from the radio, and an operating \
+             system's time for each packet, chosen from section 6.3. The paper's CPU time also \
+             includes the sensor's driver.",
         );
     let [tcp, coap, single, batch] = PROTOCOLS.map(|it| {
         let less = with_less(&mut figure, &it);
@@ -53,13 +54,17 @@ pub fn table_7() -> Figure {
             .handle()
     });
     figure
-        .ratio("CPU, TCP / CoAP", tcp, coap)
+        .ratio("CPU duty cycle, TCP / CoAP", tcp, coap)
         .paper(0.973 / 0.834);
     figure
-        .ratio("CPU, CoAP / unreliable with batch", coap, batch)
+        .ratio("CPU duty cycle, CoAP / unreliable with batch", coap, batch)
         .paper(0.834 / 0.30);
     figure
-        .ratio("CPU, unreliable, no batch / batch", single, batch)
+        .ratio(
+            "CPU duty cycle, unreliable, no batch / batch",
+            single,
+            batch,
+        )
         .paper(0.52 / 0.30);
     figure
 }

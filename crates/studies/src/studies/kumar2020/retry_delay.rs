@@ -55,7 +55,7 @@ pub fn figure_5a() -> Figure {
     )
     .x_label("d in ms")
     .about(
-        "The paper: goodput falls as d grows, because there are no hidden terminals to separate.",
+        "In the paper goodput falls as d grows, because there are no hidden terminals to separate.",
     );
     let Sweep { goodput, loss } = sweep(&mut figure, 1);
     figure.row(goodput.at(40)).paper(64.1);
@@ -77,7 +77,7 @@ pub fn figure_5b() -> Figure {
     )
     .x_label("d in ms")
     .about(
-        "The paper: 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
+        "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
              on; goodput hardly changes from 0 to 30 ms.",
     );
     let Sweep { goodput, loss } = sweep(&mut figure, 3);
@@ -93,7 +93,7 @@ pub fn figure_5b() -> Figure {
     for (series, case) in [("headers of 11 B", short), ("headers of 23 B", long)] {
         figure
             .point(At::new(series, 0_u32), LOSS, &case, segment_loss)
-            .note("table 5's shortest and longest; segments are of five frames")
+            .note("the shortest and the longest headers of table 5; segments of five frames")
             .aside();
     }
     figure.row(loss.at(30)).paper(1.0).judged("loss-30");
@@ -113,8 +113,8 @@ pub fn figure_5c() -> Figure {
     let mut figure = Figure::new("5c", "Round-trip time against the link retry delay")
         .x_label("d in ms")
         .about(
-            "Medians. The paper: a large d raises the RTT; over three hops it is about three \
-             times that over one.",
+            "Medians. In the paper a large d raises the RTT; over three hops the RTT is about \
+             three times that over one hop.",
         );
     let cases = |hops| DELAYS.map(|ms| (ms, testbed(hops, ms)));
     let one = figure.line("1 hop", RTT, cases(1), rtt);
@@ -139,8 +139,8 @@ pub fn figure_5d() -> Figure {
     let mut figure = Figure::new("5d", "Three hops: frames sent in ten minutes")
         .x_label("d in ms")
         .about(
-            "All frames of all nodes except link acknowledgments. The paper: fewer in total with \
-             a larger d, so a moderate d is better even where goodput is the same.",
+            "All frames of all nodes except link acknowledgments. In the paper a larger d needs \
+             fewer frames in total, so a moderate d is better even where goodput is the same.",
         );
     let per_kib = |run: &Run| Ok(frames(run)? / (run.flow("bulk", "/delivered_bytes")? / 1_024.0));
     let [(all, of_kib), _] = [
@@ -188,8 +188,8 @@ pub fn figure_6a() -> Figure {
         .x_label("time in s")
         .about(
             "cwnd, capped at the send buffer as in the paper, over 100 s; the mean of all \
-             seeds, the least and the greatest. The paper: nearly always at its maximum \
-             although 6 % of the segments are lost, and no sawtooth.",
+             seeds, the least and the greatest. In the paper cwnd is nearly always at its maximum \
+             although 6 % of the segments are lost, and has no sawtooth.",
         );
     let case = testbed(3, 0).probe(SENDER);
     for x in (0..100_u32).step_by(2) {
@@ -276,8 +276,8 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
             INTERFERER,
         ),
         (
-            "timeouts, losses found by time",
-            "losses found by time: timeouts, d = 40 minus d = 0 ms",
+            "timeouts, losses detected by time",
+            "losses detected by time: timeouts, d = 40 minus d = 0 ms",
             BY_TIME,
         ),
     ];
@@ -299,7 +299,7 @@ pub fn figure_6b() -> Figure {
     )
     .x_label("d in ms")
     .about(
-        "The paper: fast retransmissions, for isolated losses, become rarer as d grows; \
+        "In the paper fast retransmissions, for isolated losses, become rarer as d grows; \
          timeouts do not.",
     );
     let cases = || DELAYS.map(|ms| (ms, testbed(3, ms)));
@@ -327,7 +327,8 @@ pub fn figure_6b() -> Figure {
         .cause(
             "all losses here are caused by hidden terminals, so d prevents all of them; the \
              paper's timeouts have another source, which it does not name. Neither random losses \
-             nor an interferer explain them: they leave timeouts at d = 40 ms, and more at d = 0. \
+             nor an interferer explain them: with either, timeouts remain at d = 40 ms, but there \
+             are more at d = 0. \
              If losses are detected by time, there are few timeouts at either d",
             &others,
         );
@@ -338,6 +339,6 @@ pub fn figure_6b() -> Figure {
             |[fast, timeouts]| fast / (fast + timeouts),
         )
         .judged("isolated-share-0")
-        .note("the paper: all except one in 100 s");
+        .note("in the paper all except one in 100 s");
     figure
 }

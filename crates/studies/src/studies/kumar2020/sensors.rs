@@ -58,7 +58,7 @@ pub fn figure_9() -> Figure {
         .x_label("readings of 82 bytes, one per second")
         .about(
             "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an answer \
-             is expected; 5-frame segments; one hour. The paper: all are reliable, with similar \
+             is expected; 5-frame segments; one hour. In the paper all are reliable, with similar \
              radio and CPU duty cycles, which are much lower with batches.",
         );
     let batches = [(SINGLE, 1), (BATCH, 64)];
@@ -80,49 +80,49 @@ pub fn figure_9() -> Figure {
         .paper(100.0);
     figure
         .ratio(
-            "radio, TCP / CoAP, no batching",
+            "radio duty cycle, TCP / CoAP, no batching",
             tcp.radio.at(SINGLE),
             coap.radio.at(SINGLE),
         )
         .judged("radio-single");
     figure
         .ratio(
-            "radio, TCP / CoAP, batches",
+            "radio duty cycle, TCP / CoAP, batches",
             tcp.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
         .judged("radio-batch");
     figure
         .ratio(
-            "radio, CoCoA / CoAP, batches",
+            "radio duty cycle, CoCoA / CoAP, batches",
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
         .note("without losses both protocols behave alike");
     figure
         .ratio(
-            "CPU, TCP / CoAP, batches",
+            "CPU duty cycle, TCP / CoAP, batches",
             tcp.cpu.at(BATCH),
             coap.cpu.at(BATCH),
         )
         .judged("cpu-batch");
     figure
         .ratio(
-            "CPU, TCP, batches / no batching",
+            "CPU duty cycle, TCP, batches / no batching",
             tcp.cpu.at(BATCH),
             tcp.cpu.at(SINGLE),
         )
         .judged("cpu-tcp-batch-over-single");
     figure
         .ratio(
-            "radio, TCP, batches / no batching",
+            "radio duty cycle, TCP, batches / no batching",
             tcp.radio.at(BATCH),
             tcp.radio.at(SINGLE),
         )
         .judged("tcp-batch-over-single");
     figure
         .ratio(
-            "radio, CoAP, batches / no batching",
+            "radio duty cycle, CoAP, batches / no batching",
             coap.radio.at(BATCH),
             coap.radio.at(SINGLE),
         )
@@ -136,7 +136,7 @@ const UP_TO_15: [u32; 6] = [0, 3, 6, 9, 12, 15];
 const FROM_6_TO_15: [u32; 4] = [6, 9, 12, 15];
 
 const AGAIN: Metric = Metric::new("retransmissions in 10 min", "");
-const NOT_BY_TIMEOUT: Metric = Metric::new("not by timeout", "%");
+const NOT_BY_TIMEOUT: Metric = Metric::new("retransmissions not caused by a timeout", "%");
 
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
 pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
@@ -300,7 +300,7 @@ fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
         )
         .judged("coap-less-tcp-21")
         .cause(
-            "as in the paper, TCP repeats less than CoAP, but more readings find CoAP's queue \
+            "as in the paper, TCP retransmits less than CoAP, but more readings find CoAP's queue \
              full than TCP's, and CoAP also gives up messages; other queues change the losses, \
              but not the ranking",
             &[
@@ -337,33 +337,33 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     reliability_at_21(figure, of);
     worst_duty(
         figure,
-        "radio, TCP / CoAP, worst up to 15 % loss",
+        "radio duty cycle, TCP / CoAP, greatest ratio up to 15 % loss",
         (&of.tcp, &of.coap),
     )
     .judged("radio-tcp-over-coap");
     worst(
         figure,
-        "CPU, TCP / CoAP, worst up to 15 % loss",
+        "CPU duty cycle, TCP / CoAP, greatest ratio up to 15 % loss",
         [of.tcp.cpu.some(UP_TO_15), of.coap.cpu.some(UP_TO_15)],
     )
     .judged("cpu-tcp-over-coap");
     figure
         .ratio(
-            "radio, TCP / CoAP at 0 %",
+            "radio duty cycle, TCP / CoAP at 0 %",
             of.tcp.radio.at(0),
             of.coap.radio.at(0),
         )
         .judged("radio-tcp-over-coap-0");
     figure
         .ratio(
-            "radio, TCP / CoAP at 9 %",
+            "radio duty cycle, TCP / CoAP at 9 %",
             of.tcp.radio.at(9),
             of.coap.radio.at(9),
         )
         .judged("radio-tcp-over-coap-9");
     worst(
         figure,
-        "radio, ideal / CoAP, worst up to 15 % loss",
+        "radio duty cycle, ideal / CoAP, greatest ratio up to 15 % loss",
         [of.ideal.clone(), of.coap.radio.some(UP_TO_15)],
     )
     .judged("radio-ideal-over-coap");
@@ -376,7 +376,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         .judged("again-tcp-over-coap-21");
     figure
         .of(
-            "TCP, retransmissions not by timeout at 9 %",
+            "TCP, retransmissions not caused by a timeout, at 9 % loss",
             of.not_by_timeout.at(9),
         )
         .judged("not-by-timeout-9");
@@ -386,27 +386,27 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
-            "Redpoll's node: radio, TCP / CoAP at 0 %",
+            "Redpoll's node: radio duty cycle, TCP / CoAP at 0 %",
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )
         .judged("beyond-radio-tcp-over-coap-0");
     let of_two = worst(
         figure,
-        "Redpoll's node: radio, TCP with two segments / CoAP, worst of 6 to 15 %",
+        "Redpoll's node: radio duty cycle, TCP with two segments / CoAP, greatest ratio from 6 to 15 % loss",
         [of.own_two.all(), of.own_coap.radio.some(FROM_6_TO_15)],
     )
     .handle();
     worst(
         figure,
-        "Redpoll's node: radio, TCP / CoAP, worst of 6 to 15 %",
+        "Redpoll's node: radio duty cycle, TCP / CoAP, greatest ratio from 6 to 15 % loss",
         [&of.own_tcp, &of.own_coap].map(|it| it.radio.some(FROM_6_TO_15)),
     )
     .judged("beyond-radio-tcp-over-coap-6-to-15")
     .cause(TWO_SEGMENTS, &[of_two]);
     worst_duty(
         figure,
-        "Redpoll's node: radio, TCP / ideal, worst up to 15 % loss",
+        "Redpoll's node: radio duty cycle, TCP / ideal, greatest ratio up to 15 % loss",
         (&of.own_tcp, &of.own_ideal),
     )
     .judged("beyond-radio-tcp-over-ideal");
@@ -431,11 +431,11 @@ pub fn figure_10() -> Figure {
     )
     .x_label("packets lost in %")
     .about(
-        "Batches of 64, one hour. The paper: TCP and CoAP nearly 100 % reliable up to 15 %, CoCoA \
-         poor above 9 %; above 15 % CoAP better than TCP; most of TCP's retransmissions by \
-         timeouts, a significant part not; duty cycles alike, TCP's slightly higher at 0 % and \
-         slightly lower at moderate loss; an ideal protocol's far lower. The ideal protocol is \
-         calculated as in the paper, and also simulated.",
+        "Batches of 64, one hour. In the paper TCP and CoAP are nearly 100 % reliable up to 15 % \
+         loss, CoCoA is poor above 9 %, and above 15 % CoAP is better than TCP. Timeouts cause \
+         most of TCP's retransmissions, but not all. Duty cycles are alike; TCP's is slightly \
+         higher at 0 % and slightly lower at moderate loss; an ideal protocol's is far lower. The \
+         ideal protocol is calculated as in the paper, and also simulated.",
     );
     let lines = figure_10_lines(&mut figure);
     figure_10_verdicts(&mut figure, &lines);

@@ -74,10 +74,11 @@ pub fn table_1() -> Figure {
     let figure = Figure::new("table-1", "Effect of each technique")
         .x_label("technique")
         .about(
-            "Each technique off and on, everything else equal. The first six are the paper's; the \
-             last three are Redpoll's own, on its own link. Zero-copy send: if off, a segment is \
-             copied to message buffers as soon as TCP may send it, and the row is the most memory \
-             that they used at once; if on, it is read from the send buffer. In-place reassembly \
+            "Each technique is switched off and on; everything else is equal. The first six are \
+             the paper's; the last three are Redpoll's own, on its own link. Zero-copy send: if \
+             off, a segment is copied to message buffers as soon as TCP may send it, and the row \
+             includes the most memory that these buffers used at once; if on, the segment is read \
+             from the send buffer. In-place reassembly \
              cannot be switched off: without it a buffer would need room for the most \
              out-of-order data (1 % of frames lost).",
         );
@@ -111,7 +112,9 @@ fn buffers(figure: &mut Figure) {
     figure
         .ratio("send buffer, with / without zero-copy send", on, off)
         .paper(0.5)
-        .note("by construction: buffer for the part of a window that waits to be sent");
+        .note(
+            "by construction: if off, the part of a window that waits to be sent is stored twice",
+        );
     let off = figure
         .seen(At::new(OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {
             Ok(BUFFER + f64::from(seen.most_out_of_order))
@@ -140,7 +143,9 @@ fn of_the_paper(table: &mut Ablation) {
         off: tcplp(uplink().set("tcp.mss", "1 frames")),
         on: tcplp(uplink()),
     };
-    table.gain("large MSS, goodput", &large_mss).paper(4.5);
+    table
+        .gain("goodput, with / without large MSS", &large_mss)
+        .paper(4.5);
     let retry_delay = Technique {
         name: "link retry delay",
         metric: LOSS,
@@ -163,7 +168,10 @@ fn of_the_paper(table: &mut Ablation) {
         on: adaptive(),
     };
     table
-        .gain("adaptive duty cycle, HTTP latency", &duty_cycle)
+        .gain(
+            "HTTP latency, with / without adaptive duty cycle",
+            &duty_cycle,
+        )
         .paper(0.5);
     let csma = Technique {
         name: "software CSMA",
@@ -172,7 +180,7 @@ fn of_the_paper(table: &mut Ablation) {
         off: tcplp(line(1)).set("mac.deaf_backoff", "true"),
         on: tcplp(line(1)),
     };
-    table.gain("software CSMA, goodput", &csma);
+    table.gain("goodput, with / without software CSMA", &csma);
 }
 
 /// Adds the management of the queue for sleepy nodes, and rows that explain its effect.
@@ -189,7 +197,7 @@ fn queue_management(table: &mut Ablation) {
     };
     let short_timeout = table
         .gain(
-            "L2 queue management with a data request timeout of 50 ms",
+            "radio duty cycle, with / without L2 queue management, data request timeout 50 ms",
             &short_timeout,
         )
         .paper(0.67)
@@ -202,7 +210,10 @@ fn queue_management(table: &mut Ablation) {
         on: send().with(&[A_FIFTH]),
     };
     let a_fifth = table
-        .gain("L2 queue management with 20 % of the frames lost", &a_fifth)
+        .gain(
+            "radio duty cycle, with / without L2 queue management, 20 % of frames lost",
+            &a_fifth,
+        )
         .paper(0.67)
         .handle();
     let queue = Technique {
@@ -242,7 +253,7 @@ fn own(table: &mut Ablation) {
         off: three().set("lowpan.fragment_burst", "false"),
         on: three().set("lowpan.fragment_burst", "true"),
     };
-    table.gain("fragments in bursts, goodput", &bursts);
+    table.gain("goodput, with / without fragments in bursts", &bursts);
     let one_poll = Technique {
         name: "one poll for all waiting frames",
         metric: DUTY_POLL,
@@ -251,7 +262,10 @@ fn own(table: &mut Ablation) {
         on: send(),
     };
     table
-        .gain("one poll for all waiting frames, radio", &one_poll)
+        .gain(
+            "radio duty cycle, with / without one poll for all waiting frames",
+            &one_poll,
+        )
         .judged("beyond-one-poll");
     let schedule = Technique {
         name: "a learned poll schedule",
@@ -261,6 +275,9 @@ fn own(table: &mut Ablation) {
         on: send(),
     };
     table
-        .gain("a learned poll schedule, radio", &schedule)
+        .gain(
+            "radio duty cycle, with / without a learned poll schedule",
+            &schedule,
+        )
         .judged("beyond-schedule");
 }

@@ -79,10 +79,10 @@ pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Latency of a request, 82 bytes")
         .x_label("how the server sleeps")
         .about(
-            "A client 12 ms behind the border router, a leaf three hops away; medians. The paper: \
-             HTTP well below a second always on; with a sleep of 1 s it waits for a whole \
-             interval more than CoAP, and polling every 100 ms after a SYN has arrived makes the \
-             gap small.",
+            "A client 12 ms behind the border router, a leaf three hops away; medians. In the \
+             paper HTTP takes well below a second if the leaf is always on. With a sleep of 1 s \
+             HTTP waits for one interval more than CoAP, and polling every 100 ms after a SYN has \
+             arrived makes the gap small.",
         );
     let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
     let [(http, http_least), (coap, coap_least)] = PROTOCOLS.map(|(name, speaks)| {
@@ -95,7 +95,7 @@ pub fn figure_7() -> Figure {
         let cases = hows.map(|how| (how, sleep(web(speaks, 82), how)));
         figure.line(&format!("{name}, beyond"), LATENCY, cases, latency)
     });
-    figure.of("HTTP always on, ms", http.at(ALWAYS_ON));
+    figure.of("latency, HTTP, always on, in ms", http.at(ALWAYS_ON));
     figure
         .verdict("RTT in the mesh, ms", [coap.at(ALWAYS_ON)], |[exchange]| {
             exchange - HOST_RTT_MS
@@ -163,7 +163,7 @@ pub fn figure_8a() -> Figure {
         .x_label("bytes")
         .about(
             "A sleep interval of 100 ms, 3-frame segments, blocks of 256 bytes; medians and \
-             quartiles. The paper: HTTP has the larger fixed cost and the smaller slope.",
+             quartiles. In the paper HTTP has the larger fixed cost and the smaller slope.",
         );
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
         let cases = || SIZES.map(|bytes| (bytes, restless(tcplp(web(speaks, bytes)))));
@@ -183,7 +183,7 @@ pub fn figure_8a() -> Figure {
     let ([far, near], [far_coap, near_coap]) = (ends(&http), ends(&coap));
     figure
         .verdict(
-            "slope of HTTP / of CoAP",
+            "slope of latency over size, HTTP / CoAP",
             [far, near, far_coap, near_coap],
             |[far, near, far_coap, near_coap]| (far - near) / (far_coap - near_coap),
         )
@@ -196,8 +196,8 @@ pub fn figure_8b() -> Figure {
         .x_label("protocol")
         .about(
             "Three hops, a sleep interval of 100 ms, 3-frame segments, CoAP in blocks of 256 \
-             bytes, which also take three frames. The paper, which does not state its blocks: TCP \
-             is 40 % faster.",
+             bytes, which also take three frames. The paper reports that TCP is 40 % faster, and \
+             does not state the size of its blocks.",
         );
     let rate = |run: &Run| Ok(50.0 * 1_024.0 * 8.0 / latency(run)?);
     let long = |case: Case| {
@@ -241,8 +241,8 @@ pub fn figure_8b() -> Figure {
         )
         .judged("beyond-tcp-over-coap")
         .cause(
-            "CoAP as shipped is twice as fast as on the paper's node: packets take no operating \
-             system's time, and one poll delivers all frames of a block",
+            "CoAP on Redpoll's node is twice as fast as on the paper's node: packets take no \
+             operating system's time, and one poll delivers all frames of a block",
             &[beyond.at("CoAP"), testbed.at("CoAP")],
         );
     figure

@@ -5,7 +5,7 @@ use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
-const RADIO: Metric = Metric::new("radio on", "ms a delivered byte");
+const RADIO: Metric = Metric::new("radio on", "ms per delivered byte");
 
 /// Returns the radio-on time of all nodes except the border router, per byte that the server
 /// received.
@@ -26,9 +26,9 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")
         .about(
-            "Figure 2c at 8 Hz with Redpoll's TCP next to the paper's two. Its segments have the \
-             default size, which holds several readings of 48 bytes if several wait. Radio time \
-             is that of all nodes except the border router.",
+            "Figure 2c at 8 Hz, with Redpoll's TCP in addition to the paper's two. The segments of \
+             Redpoll's TCP have the default size, so a segment can hold several readings of 48 \
+             bytes. Radio time is that of all nodes except the border router.",
         )
         .aside();
     let load = LOADS[2];
@@ -50,7 +50,7 @@ pub fn beyond() -> Figure {
             &[ours.0.at(50), theirs.0.at(50)],
             |all| all[0] / all[1],
         )
-        .note(format!("over {}", tcp.name))
+        .note(format!("Redpoll's TCP / {}", tcp.name))
         .judged(format!("goodput-over-{word}"));
         verdict(
             &mut figure,
@@ -59,7 +59,7 @@ pub fn beyond() -> Figure {
             &[ours.1.at(50), theirs.1.at(50)],
             |all| all[0] - all[1],
         )
-        .note(format!("less that of {}", tcp.name))
+        .note(format!("Redpoll's TCP minus {}", tcp.name))
         .judged(format!("fairness-over-{word}"));
         verdict(
             &mut figure,
@@ -68,7 +68,7 @@ pub fn beyond() -> Figure {
             &[ours.2.at(50), theirs.2.at(50)],
             |all| all[0] / all[1],
         )
-        .note(format!("over {}", tcp.name))
+        .note(format!("Redpoll's TCP / {}", tcp.name))
         .judged(format!("radio-over-{word}"));
     }
     figure

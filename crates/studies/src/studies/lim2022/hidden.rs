@@ -28,7 +28,7 @@ pub fn figure_1() -> Figure {
         .x_label("transmission range in m")
         .about(
             "Four by four nodes, 40 m apart, interference to 100 m: nodes that node 5 does not \
-             hear and whose frames destroy its receptions. From geometry alone.",
+             hear and whose frames destroy its receptions, calculated from the geometry alone.",
         );
     // With nodes numbered from 0 at the border router, node 5 is one step from both edges.
     for range_m in RANGES {

@@ -34,8 +34,9 @@ const TERMS: &[(&str, &str)] = &[
     (
         "Lim",
         "The same with the timer of the author's earlier work: round-trip times of retransmitted \
-         segments also count, timeouts grow by their own limits, and are dithered. Its constants \
-         are not published; those here are assumptions.",
+         segments also count, the doubling of a timeout is limited by its length, and timers have \
+         a random factor. The constants of this timer are not published; those here are \
+         assumptions.",
     ),
     (
         "NullRDC, 8 Hz, 16 Hz",

@@ -56,7 +56,7 @@ pub fn figure_3(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "16 Hz minus NullRDC, over all ranges",
+            "16 Hz minus NullRDC, mean over all ranges",
             &both,
             |all| {
                 let (fast, null) = all.split_at(all.len() / 2);

@@ -181,7 +181,7 @@ pub struct Source {
 /// bytes as in Contiki.
 pub const SOURCES: [Source; 3] = [
     Source {
-        name: "frames as long",
+        name: "frames as long as Contiki's",
         keys: &[("mac.security_bytes", "8")],
     },
     // Routers add headers to the packet itself, without a tunnel.

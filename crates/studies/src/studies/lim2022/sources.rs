@@ -14,16 +14,16 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")
         .about(
-            "20 segments a minute: the original scenes, with one of Contiki 3.0's values at a \
-             time, and with all of them. Addresses of 8 bytes, which Contiki uses, are not \
-             included, because they make frames longer here than in Contiki.",
+            "20 segments a minute: the original scenes, these scenes with a single one of Contiki \
+             3.0's values, and with all of these values. Addresses of 8 bytes, which Contiki uses, \
+             are not among all values, because they make frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {
         let singles = SOURCES.iter().chain([&ADDRESSES]);
         let single = singles.map(|it| (it.name, slice::from_ref(it)));
-        let first = [("as first", &SOURCES[..0])];
-        let all = [("all of them", &SOURCES[..])];
+        let first = [("original", &SOURCES[..0])];
+        let all = [("all values of Contiki", &SOURCES[..])];
         for (name, sources) in first.into_iter().chain(single).chain(all) {
             let cases = [50, 100].map(|range_m| {
                 let case = case_by(sources, UIP, mac, LOADS[2], range_m);

@@ -6,11 +6,11 @@ use super::scenes::{self, By, Fault, lossy, rpl};
 use redpoll_experiments::{At, Case, Figure, Handle, Metric, VERDICT, X};
 
 /// Difference to the time without the fault.
-const COST: Metric = Metric::new("time more", "s");
+const COST: Metric = Metric::new("additional time", "s");
 
 /// Why more than 2 % is sent twice.
-const CAUSE: &str = "a lost connection costs three segments in flight, and one or more that its \
-    timer retransmits";
+const CAUSE: &str = "a lost connection costs the three segments in flight, and one or more that \
+    the timer retransmitted before";
 
 struct Rows {
     twice: Vec<Handle>,
@@ -45,7 +45,7 @@ fn rows(figure: &mut Figure, by: By, base: &Case, lost: u32) -> Rows {
 
 fn figure(name: &'static str, title: &'static str, about: &'static str, base: &Case) -> Figure {
     let mut figure = Figure::new(name, title)
-        .x_label("from 30 s on")
+        .x_label("fault, from 30 s on")
         .about(about);
     let mut tcp = None;
     for by in By::ALL {
@@ -86,8 +86,8 @@ pub fn awake() -> Figure {
         "faults-awake",
         "A leaf that is awake: a parent lost, a reboot, 30 s without a link",
         "A tenth of all frames is lost. Routes are found by RPL, and one of two routers near the \
-         leaf is its parent. After a reboot it has the part that is in its flash, in pages of 256 \
-         bytes.",
+         leaf is its parent. After a reboot the leaf has the part that is in its flash, in pages \
+         of 256 bytes.",
         &rpl(scenes::awake()).set("duration", "1200 s"),
     )
 }
@@ -97,8 +97,8 @@ pub fn sleepy() -> Figure {
         "faults-sleepy",
         "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
         "A tenth of all frames is lost. The leaf registers with one of two routers, and with the \
-         other one if the first does not answer. After a reboot it has the part that is in its \
-         flash, in pages of 256 bytes.",
+         other one if the first does not answer. After a reboot the leaf has the part that is in \
+         its flash, in pages of 256 bytes.",
         &scenes::sleepy().set("duration", "1200 s"),
     )
 }

@@ -29,8 +29,8 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "TCP",
-        "HTTP/1.1 over one connection of Redpoll's TCP; after the loss of the connection, another \
-         connection for the missing range. At most three segments of 1,200 bytes are in flight.",
+        "HTTP/1.1 over one connection of Redpoll's TCP; if the connection is lost, another one \
+         fetches the missing range. At most three segments of 1,200 bytes are in flight.",
     ),
     (
         "Block1",
@@ -39,13 +39,14 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "Q-Block",
-        "CoAP's Q-Block1 (RFC 9177), ten blocks of 1,024 bytes at a time, with its parameters; \
-         tuned: NON_TIMEOUT of 1 s instead of 2.",
+        "CoAP's Q-Block1, ten blocks of 1,024 bytes at a time, with RFC 9177's parameters. Tuned: \
+         with a NON_TIMEOUT of 1 s instead of 2 s.",
     ),
     (
         "BDX",
         "Matter's bulk data exchange: a block of 1,024 bytes for each query, over its reliable \
-         messages with a retransmission interval of 300 ms, unencrypted; tuned: 1 s.",
+         messages with a retransmission interval of 300 ms, unencrypted. Tuned: with an interval \
+         of 1 s.",
     ),
     (
         "frames lost",

@@ -8,7 +8,7 @@ use redpoll_experiments::{At, Case, Figure};
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
 const LINK: [Setting; 9] = [
-    ("as it is", &[]),
+    ("none", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
     (
         "802.15.4: 7 retries, no delay",
@@ -33,7 +33,7 @@ const LINK: [Setting; 9] = [
         "fragments forwarded (RFC 8930)",
         &[("lowpan.fragment_forwarding", "true")],
     ),
-    ("backoffs by queue", &[("mac.be_by_queue", "true")]),
+    ("backoff exponent by queue", &[("mac.be_by_queue", "true")]),
     (
         "bursts, against the standard",
         &[("lowpan.fragment_burst", "true")],
@@ -83,7 +83,7 @@ const TCP: [Setting; 9] = [
     ("no timestamps", &[("tcp.timestamps", "false")]),
     ("RED in relays", &[("lowpan.red", "true")]),
     (
-        "the first settings: two segments of 1,000 bytes, 200 ms, macMinBE 3",
+        "settings of the first version: two segments of 1,000 bytes, 200 ms, macMinBE 3",
         &[
             ("tcp.mss", "1000 B"),
             ("tcp.send_buffer", "2000 B"),

@@ -70,7 +70,7 @@ pub fn awake() -> Figure {
         .ratio("bound / TCP, 10 % lost", bounds[2], tcp.time[2])
         .judged("near-the-bound-at-loss");
     figure
-        .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .ratio("time, BDX / TCP, 10 % lost", bdx.time[2], tcp.time[2])
         .judged("over-stop-and-wait")
         .cause(
             "a single block in flight fills three hops: a protocol that requests the next block \
@@ -92,7 +92,7 @@ pub fn sleepy() -> Figure {
     let (bdx, block1) = (of(&rows, By::Bdx), of(&rows, By::Block1));
     figure.of("TCP, 10 % lost", tcp.time[2]).judged("tcp");
     figure
-        .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .ratio("time, BDX / TCP, 10 % lost", bdx.time[2], tcp.time[2])
         .judged("over-stop-and-wait")
         .cause(
             "BDX tuned takes as long as TCP: the cause is the interval of 300 ms, not the single \
@@ -100,15 +100,11 @@ pub fn sleepy() -> Figure {
             &[of(&rows, By::BdxTuned).time[2]],
         );
     figure
-        .ratio(
-            "charge of TCP / of BDX, 10 % lost",
-            tcp.charge[2],
-            bdx.charge[2],
-        )
+        .ratio("charge, TCP / BDX, 10 % lost", tcp.charge[2], bdx.charge[2])
         .judged("charge-over-stop-and-wait");
     figure
         .ratio(
-            "charge of TCP / of Block1, 10 % lost",
+            "charge, TCP / Block1, 10 % lost",
             tcp.charge[2],
             block1.charge[2],
         )

@@ -7,7 +7,7 @@ use redpoll_experiments::{At, Case, Figure, Metric, Reading, Run, X};
 
 type Read = fn(&Run) -> Reading;
 
-const SLOWEST: Metric = Metric::new("slowest node", "B/s");
+const SLOWEST: Metric = Metric::new("throughput of the slowest node", "B/s");
 
 /// Returns testbed-1 with Redpoll's TCP at both ends.
 pub(super) fn ours() -> Case {
@@ -35,8 +35,8 @@ fn longer(case: Case) -> Case {
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
         .about(
-            "The nodes of figure 4 with Redpoll's TCP, and with random early detection and ECN in \
-             relays, without TAiM and with it.",
+            "The nodes of figure 4 with Redpoll's TCP, without and with random early detection \
+             and ECN in relays, each without and with TAiM.",
         )
         .aside();
     let metrics: [(Metric, Read); 5] = [
@@ -69,9 +69,9 @@ pub fn beyond() -> Figure {
     );
     let mut shown = vec![periods.handle()];
     for (series, case) in [
-        ("beyond, twenty times the bytes", ours()),
-        ("beyond, RED, twenty times the bytes", red()),
-        ("beyond, RED and TAiM, twenty times the bytes", taim(red())),
+        ("beyond, 380 kB per node", ours()),
+        ("beyond, RED, 380 kB per node", red()),
+        ("beyond, RED and TAiM, 380 kB per node", taim(red())),
     ] {
         let case = longer(case);
         let at = At::new(series, X::None);
@@ -82,20 +82,24 @@ pub fn beyond() -> Figure {
     let red = red_rows;
     figure
         .ratio(
-            "time until the last node has finished, RED / BLIP",
+            "time until the last node has finished, Redpoll with RED / BLIP",
             red[0],
             blip[0],
         )
         .judged("faster");
     figure
-        .ratio("slowest node, RED / BLIP", red[1], blip[1])
+        .ratio(
+            "throughput of the slowest node, Redpoll with RED / BLIP",
+            red[1],
+            blip[1],
+        )
         .judged("slowest-gains");
     figure
         .of("Jain's index, RED and TAiM", both[2])
         .judged("fair")
         .cause(
-            "near nodes finish before TAiM's first decision; the rows with twenty times the bytes \
-             have longer transfers",
+            "near nodes finish before TAiM's first decision; the rows with 380 kB per node have \
+             longer transfers",
             &shown,
         );
     figure

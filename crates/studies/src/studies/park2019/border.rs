@@ -9,7 +9,7 @@ use super::scenes::{AtBorder, FLOWS, Testbed, line, line_of_one_segment};
 use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{At, Case, Figure, Handle, Metric, Reading, Run, X};
 
-const SLOWEST: Metric = Metric::new("slowest flow", "B/s");
+const SLOWEST: Metric = Metric::new("throughput of the slowest flow", "B/s");
 const WAIT: Metric = Metric::new("waiting time at the border router", "ms");
 const TO_95: Metric = Metric::new("time until Jain's index stays at 0.95 or above", "s");
 const TO_99: Metric = Metric::new("time until Jain's index stays at 0.99 or above", "s");
@@ -25,10 +25,10 @@ pub fn border() -> Figure {
         .about(
             "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
              deficit round robin and FQ-CoDel behind a shaper with TAiM's first delay, FQ-CoDel \
-             alone, and `taim.policy = \"lead\"`. On a line of four hops with traffic from all \
-             nodes, and on testbed-1; with Redpoll's TCP, with one segment of 38 bytes in flight, \
-             and on testbed-1 with BLIP's. The index is that of the bytes of each node since the \
-             beginning.",
+             alone, and `taim.policy = \"lead\"`. The scenes are a line of four hops with traffic \
+             from all nodes, with Redpoll's TCP or with one segment of 38 bytes in flight, and \
+             testbed-1, with Redpoll's or BLIP's TCP. Jain's index is that of the bytes of each \
+             node since the beginning.",
         )
         .aside();
     of_line(&mut figure, "Redpoll", line(), "redpoll");
@@ -93,14 +93,14 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     );
     let both = [lead.slowest, without.slowest];
     judge(
-        "slowest flow, policy lead / no policy",
+        "throughput of the slowest flow, policy lead / no policy",
         &both,
         over,
         "slowest",
     );
     let both = [lead.together, without.together];
     judge(
-        "all flows, policy lead / no policy",
+        "throughput of all flows, policy lead / no policy",
         &both,
         over,
         "together",
@@ -159,7 +159,7 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         "over-taim",
     );
     judge(
-        "all nodes, policy lead / no policy",
+        "throughput of all nodes, policy lead / no policy",
         &[lead[1], without[1]],
         over,
         "together",

@@ -12,9 +12,9 @@ pub const DURATION: Metric = Metric::new("time until the last node has finished"
 pub const RATE: Metric = Metric::new("all bytes / time until the last node has finished", "kb/s");
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
 pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as the paper defines it", "");
-pub const ROOM: Metric = Metric::new("room / corridor", "");
+pub const ROOM: Metric = Metric::new("throughput, room / corridor", "");
 
-pub const READINGS_LOST: Metric = Metric::new("others' datagrams lost", "%");
+pub const READINGS_LOST: Metric = Metric::new("datagrams of other nodes lost", "%");
 
 /// Returns the number of a flow's node, counted from 1 as in the paper.
 fn number(flow: &Value) -> Option<usize> {
@@ -209,7 +209,8 @@ pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
 }
 
 pub const AT_BORDER: Metric = Metric::new("lost at the border router's mote", "packets");
-pub const AT_NODES: Metric = Metric::new("lost at nodes' slots and links", "packets");
+pub const AT_NODES: Metric =
+    Metric::new("lost on links or because nodes had no free slot", "packets");
 
 fn lost(node: &Value, causes: &[&str]) -> f64 {
     let of = |cause: &&str| node.pointer(&format!("/drops/{cause}"))?.as_f64();

@@ -1,5 +1,5 @@
-//! A border router that spares nodes of one segment, as Kim et al. 2015 proposed, compared with one
-//! that does not.
+//! A border router that compensates for nodes with one segment in flight, as Kim et al. 2015
+//! proposed, compared with a border router that does not.
 
 use super::read::{READINGS_LOST, readings_lost};
 use super::scenes::{Testbed, line_of_both};
@@ -13,11 +13,11 @@ const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
 const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
 const SEGMENTS: Metric = Metric::new("segments into the mesh per packet", "");
-const FRAMES: Metric = Metric::new("frames a packet", "");
+const FRAMES: Metric = Metric::new("frames per packet", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
-const OF_ONE: Metric = Metric::new("throughput, nodes of one segment", "B/s");
+const OF_ONE: Metric = Metric::new("throughput, nodes with one segment in flight", "B/s");
 const OF_OTHERS: Metric = Metric::new("throughput, other nodes", "B/s");
-const FRAMES_A_KB: Metric = Metric::new("frames a kilobyte", "");
+const FRAMES_A_KB: Metric = Metric::new("frames per kilobyte", "");
 
 const MINUTES: f64 = 10.0;
 const DOWN: &str = "down";
@@ -31,15 +31,19 @@ fn spared(case: &Case) -> Case {
 
 /// Shows downstream traffic on testbed-1 and upstream traffic on the line.
 pub fn spare() -> Figure {
-    let mut figure = Figure::new("spare", "A border router that spares nodes of one segment")
-        .about(
-            "Downstream: a packet of 39 bytes a second for each of fifteen nodes of testbed-1, \
-             whose BLIP has a window of 40 bytes, from a server with Linux's rules, while fifteen \
-             others send datagrams. Upstream: a line of four hops; two nodes have one segment in \
-             flight and two have Redpoll's TCP. The server is Redpoll's, which delays \
-             acknowledgments, or has Linux's rules. Without and with `border.spare_one_segment`.",
-        )
-        .aside();
+    let mut figure = Figure::new(
+        "spare",
+        "A border router that spares nodes with one segment in flight",
+    )
+    .about(
+        "Downstream: a server, whose TCP follows Linux's (`linux`), sends 39 bytes every \
+             second to each of fifteen nodes of testbed-1. These nodes run BLIP with a window of \
+             40 bytes; the fifteen other nodes send datagrams. Upstream: four nodes on a line of \
+             four hops send to a server; two keep one segment in flight, and two use Redpoll's \
+             TCP. The server's TCP is Redpoll's, which delays acknowledgments, or `linux`. Each \
+             case runs with and without `border.spare_one_segment`.",
+    )
+    .aside();
     downstream(&mut figure);
     upstream(&mut figure, "redpoll", "up");
     upstream(&mut figure, "linux", "linux");
@@ -132,7 +136,7 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
         judge("RTT, with / without spare", 0, "rtt");
     }
     judge(
-        "throughput of nodes of one segment, with / without spare",
+        "throughput of nodes with one segment in flight, with / without spare",
         1,
         "throughput",
     );

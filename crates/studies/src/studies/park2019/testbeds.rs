@@ -17,7 +17,7 @@ type Read = fn(&Run) -> Reading;
 const WITHOUT: &str = "without";
 const WITH: &str = "TAiM";
 const FASTER: Metric = Metric::new("nodes at least 20 % faster than their parents", "");
-const ACTIVE: Metric = Metric::new("all nodes active", "min");
+const ACTIVE: Metric = Metric::new("time until the first node finishes", "min");
 const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
 const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
 
@@ -61,7 +61,7 @@ pub fn figure_4() -> Figure {
         .judged("lasts")
         .cause(TIME, &shown.slow);
     figure
-        .of("together", rate)
+        .of("all bytes / time until the last node has finished", rate)
         .judged("slow")
         .cause(TIME, &shown.slow);
     figure
@@ -74,12 +74,12 @@ pub fn figure_4() -> Figure {
         .judged("spread")
         .cause(ALIKE, &shown.alike);
     figure
-        .of("room / corridor", room)
+        .of("throughput, room / corridor", room)
         .paper(2.0)
         .judged("room-faster")
         .cause(ALIKE, &shown.alike);
     figure
-        .of("children faster than parents", faster)
+        .of("nodes at least 20 % faster than their parents", faster)
         .judged("children-faster")
         .cause(ALIKE, &shown.alike);
     figure
@@ -91,8 +91,8 @@ const TIME: &str = "not known: if a quarter of all frames is lost on the air, du
     ratio and the ratio of room to corridor are nearly the paper's, but UDP loses packets at any \
     load; if 45 % of all packets are lost between border router and host, the duration is the \
     paper's, but all nodes have nearly equal throughput";
-const ALIKE: &str = "links are good, and two fifths of all losses are in the border router's mote, \
-    for any node, so near and far nodes have nearly equal throughput";
+const ALIKE: &str = "links are good, and two fifths of all losses occur in the border router's \
+    mote, where they affect all nodes alike, so near and far nodes have nearly equal throughput";
 
 /// Rows that show why the run takes its time, and why the nodes get equal shares.
 struct Shown {
@@ -218,7 +218,7 @@ fn compared(
         .cause(WAITS, shown);
     if testbed == Testbed::One {
         figure
-            .of("room / corridor, with TAiM", rooms[1])
+            .of("throughput, room / corridor, with TAiM", rooms[1])
             .paper(1.1)
             .judged("room-alike");
     }
@@ -345,12 +345,12 @@ pub fn figure_14() -> Figure {
     let case = case.set("taim.initial_delay", FAIR_ENOUGH.0);
     beside(&mut figure, FAIR_ENOUGH.1, &case, together);
     figure
-        .of("Jain's index, without", jain)
+        .of("Jain's index, without TAiM", jain)
         .paper(0.989)
         .judged("rather-fair")
         .cause(NOT_KNOWN, &ten[..2]);
     figure
-        .of("max-min ratio, without", max_min)
+        .of("max-min ratio, without TAiM", max_min)
         .paper(1.7)
         .judged("small-spread")
         .cause(NOT_KNOWN, &ten[..2]);
@@ -365,8 +365,8 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         .x_label("minutes since the start of all flows")
         .about(
             "Computed from each node's mean throughput since the beginning, while all nodes are \
-             active. The paper's is per minute, in which a node here sends twenty segments; the \
-             rows of single minutes are included.",
+             active. The paper uses the throughput of each minute, in which a node here sends \
+             twenty segments; the rows \"within the minute\" do the same.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];

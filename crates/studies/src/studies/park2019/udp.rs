@@ -42,7 +42,7 @@ pub fn figure_6() -> Figure {
     figure.error_bars(&median, [&low, &high]);
     let all = figure.line("UDP, all nodes", ARRIVED, cases(), arrived);
     figure
-        .of("arrived at 0.4 a second", all.at(0.4))
+        .of("arrived at 0.4 packets per second", all.at(0.4))
         .judged("no-losses-yet");
     let two = two_packets(&mut figure);
     let shown = [two[0], all.at(0.5), all.at(1.0)];
@@ -64,7 +64,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "lost at 1 a second / at 0.5",
+            "loss at 1 packet per second / at 0.5",
             [all.at(1.0), all.at(0.5)],
             |[one, half]| (100.0 - one) / (100.0 - half),
         )
@@ -78,7 +78,10 @@ pub fn figure_6() -> Figure {
         )
         .handle();
     figure
-        .of("routing targets of the worst node / mean", children)
+        .of(
+            "routing targets of the worst node / mean of all nodes",
+            children,
+        )
         .judged("worst-has-children")
         .cause(
             "at that load, few packets are lost to congestion: the worst node has a poor link",
