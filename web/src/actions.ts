@@ -47,7 +47,7 @@ export class Actions {
     fill(this.to, ...others.map(option));
     if (root >= 0 && root !== node) this.to.value = String(root);
     const near = this.store.links.filter((link) => link.includes(node)).map(([a, b]) => (a === node ? b : a));
-    fill(this.neighbour, h("option", { value: -1 }, "everybody"), ...near.map(option));
+    fill(this.neighbour, h("option", { value: -1 }, "all neighbours"), ...near.map(option));
     this.update();
   }
 
@@ -57,7 +57,7 @@ export class Actions {
     this.form.hidden = !may;
     setText(
       this.why,
-      may ? "" : isView ? "A recording: it cannot be changed." : "Read-only: to make changes, open the address that the terminal shows.",
+      may ? "" : isView ? "This recording cannot be changed." : "Read-only: to make changes, open the address that the terminal shows.",
     );
     const isOff = this.store.now.radio[this.node] === RADIO.off;
     setText(this.power, isOff ? "Switch on (K)" : "Switch off (K)");

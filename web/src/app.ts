@@ -209,7 +209,7 @@ export class App {
   private async onMove(node: number, x: number, y: number): Promise<void> {
     const { hello } = this.store;
     if (!this.connection.mayCommand || !hello?.is_movable || hello.mode === "view") {
-      this.say("Moved on this page only.");
+      this.say("The node was moved on this page only.");
       return;
     }
     const done = await this.actions.move(node, x, y);

@@ -255,7 +255,7 @@ impl Desk {
                 (BrowserRequest::Clock(ask), _) => self.set(ask),
                 (BrowserRequest::Mesh(command), Some(world)) => self.command(world, &command),
                 (BrowserRequest::Mesh(_), None) => {
-                    Err("this is a recording, which cannot be changed".to_owned())
+                    Err("this recording cannot be changed".to_owned())
                 }
             };
             // The requester may have disconnected.

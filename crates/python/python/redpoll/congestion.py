@@ -28,9 +28,9 @@ class Congestion:
         """The connection is open."""
 
     def on_ack(self, update: CongestionUpdate) -> Window | None:
-        """New data was acknowledged, `update.acked` bytes, while no loss is being repaired and
-        without a mark. Usually leave the window unchanged unless `update.is_filled`: an
-        unused window gives no information about the path (RFC 7661)."""
+        """`update.acked` bytes were newly acknowledged, with no loss under repair and no ECN
+        mark. Usually leave the window unchanged unless `update.is_filled`: an unused window
+        gives no information about the path (RFC 7661)."""
 
     def on_loss(self, update: CongestionUpdate) -> Window | None:
         """A loss was detected without a timeout. Recovery ends at `ssthresh`."""
@@ -39,10 +39,10 @@ class Congestion:
         """The retransmission timer ran out, for the first time if `update.is_first`."""
 
     def on_ecn(self, update: CongestionUpdate) -> Window | None:
-        """A router has marked a packet; at most once for each window."""
+        """A router has marked a packet (ECN). Called at most once for each window."""
 
     def on_recovered(self, update: CongestionUpdate) -> Window | None:
-        """The data lost without a timeout have arrived."""
+        """All data whose loss was reported by `on_loss` have arrived."""
 
     def on_undo(self, update: CongestionUpdate) -> Window | None:
         """The last loss was spurious: packets were late, or out of order."""

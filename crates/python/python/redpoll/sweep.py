@@ -214,7 +214,7 @@ def _spread(
 
 
 def _workers(pool: Any) -> int:
-    """Number of runs that an executor does at once, if it provides that number."""
+    """Number of runs that an executor performs at once; `WORKERS` if it does not state it."""
     try:
         client = getattr(pool, "_client", None)
         count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)

@@ -76,7 +76,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
 
 /// Returns a sequence number, which frames since 2015 may omit.
 fn number(dsn: Option<u8>) -> String {
-    dsn.map_or_else(|| "without a number".to_owned(), |dsn| dsn.to_string())
+    dsn.map_or_else(|| "(no number)".to_owned(), |dsn| dsn.to_string())
 }
 
 fn of(protocol: &'static str, info: String) -> Line {
