@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 35] = [
+const ARROWS: [(&str, &[&str]); 38] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -50,11 +50,14 @@ const ARROWS: [(&str, &[&str]); 35] = [
     (
         "cli",
         &[
-            "sim", "studies", "results", "sweep", "linux", "wire", "web", "dissect", "peers",
-            "modules",
+            "sim", "studies", "results", "sweep", "linux", "wire", "web", "dissect", "taim",
+            "peers", "modules",
         ],
     ),
-    ("web", &["sim", "dissect"]),
+    ("page", &[]),
+    ("program", &["linux"]),
+    ("taim", &["assist", "linux", "page", "program"]),
+    ("web", &["sim", "dissect", "page"]),
     ("modules", &["sim"]),
     ("capi", &["socket"]),
     // `studies` only with the feature of that name.

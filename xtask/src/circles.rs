@@ -11,7 +11,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 /// Further crates without circles.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 23] = [
     "apps",
     "capi",
     "cli",
@@ -20,7 +20,9 @@ const OTHERS: [&str; 20] = [
     "linux",
     "modules",
     "packetdrill",
+    "page",
     "peers",
+    "program",
     "python",
     "radiotest",
     "results",
@@ -30,6 +32,7 @@ const OTHERS: [&str; 20] = [
     "sim",
     "studies",
     "sweep",
+    "taim",
     "testkit",
     "web",
 ];

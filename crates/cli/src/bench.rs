@@ -258,7 +258,7 @@ mod present {
     impl Steps {
         fn new(count: usize) -> Self {
             let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
-            let bar = crate::progress::bar(Some(count as u64), template, 10);
+            let bar = crate::output::bar(Some(count as u64), template, 10);
             Steps { bar, begun: 0 }
         }
 

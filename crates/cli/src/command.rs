@@ -10,10 +10,10 @@ use crate::dissect::DissectArgs;
 use crate::drill::DrillArgs;
 use crate::plot::PlotArgs;
 use crate::report::ReportArgs;
-use crate::taim::TaimArgs;
 use crate::tune::TuneArgs;
 use crate::up::UpArgs;
 use crate::why::WhyArgs;
+use redpoll_taim::TaimArgs;
 
 /// Redpoll: TCP for IEEE 802.15.4 networks.
 ///

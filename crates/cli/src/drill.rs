@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use redpoll_base::Duration;
 use redpoll_sim::drill::{ATTACKS, KEEPS, Outcome, Plan, Row};
 
-use crate::progress::bar;
+use crate::output::bar;
 use crate::{FAILED, USAGE, output};
 
 /// Attack small simulated meshes, and print how much goodput an honest flow keeps.

@@ -11,7 +11,7 @@ use crate::output::fail;
 /// signal's number.
 pub(crate) const SIGNALLED: u8 = 128;
 
-pub(crate) type Failure = (u8, String);
+pub(crate) use redpoll_program::Failure;
 
 pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
     let mut codes = failures.iter().map(|(code, line)| fail(*code, line));

@@ -5,6 +5,7 @@
 
 mod args;
 mod bench;
+mod bench_taim;
 mod command;
 mod compare;
 mod diff;
@@ -24,12 +25,10 @@ mod readings;
 #[cfg(test)]
 mod reference;
 mod report;
-mod rights;
 mod run;
 mod scale;
 mod study;
 mod sweep;
-mod taim;
 mod tune;
 mod up;
 mod view;
@@ -41,10 +40,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use command::{Args, Command};
-
-const FAILED: u8 = 1;
-/// Exit code for unusable arguments.
-const USAGE: u8 = 2;
+use redpoll_program::{FAILED, USAGE};
 
 fn main() -> ExitCode {
     let words = match up::config::expand(std::env::args_os().collect()) {
@@ -61,7 +57,7 @@ fn main() -> ExitCode {
         Command::Diff(args) => diff::run(&args),
         Command::Dissect(args) => dissect::run(&args),
         Command::Why(args) => why::run(&args),
-        Command::Bench(args) if args.bench == "taim" => taim::bench::run(args.json.as_deref()),
+        Command::Bench(args) if args.bench == "taim" => bench_taim::run(args.json.as_deref()),
         Command::Bench(args) if args.bench == "readings" => readings::run(args.json.as_deref()),
         Command::Bench(args) if args.bench == scale::NAME => scale::run(&args),
         Command::Bench(args) => bench::run(&args),
@@ -69,7 +65,7 @@ fn main() -> ExitCode {
         Command::Study(args) => study::run(&args),
         Command::Sweep(args) => sweep::run(&args),
         Command::Tune(args) => tune::run(&args),
-        Command::Taim(args) => taim::run(&args),
+        Command::Taim(args) => redpoll_taim::run(&args),
         Command::List => guide::list(),
         Command::Show(args) => guide::show(&args),
         Command::Completions(args) => guide::completions(&args),

@@ -1,30 +1,12 @@
-//! Output to the user: lines on standard output, which a closed pipe may end, and one line on
-//! standard error for each failure.
+//! Output to the user: that of every program, and captures.
 
-use std::fmt::Display;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
-use std::process::ExitCode;
 use std::time::Duration;
 
+pub use redpoll_program::output::{bar, fail, is_closed_pipe, is_standard, print};
 use redpoll_sim::Scenario;
 use redpoll_sim::trace::{FrameTrace, Notes, PcapngFile, TraceError};
-
-/// Reports an error in one line on standard error; returns the exit code `code`.
-pub fn fail(code: u8, message: impl Display) -> ExitCode {
-    // If standard error is closed, the message is lost.
-    let _ = writeln!(io::stderr(), "redpoll: {message}");
-    ExitCode::from(code)
-}
-
-/// Returns whether the reader of a pipe has closed it, which is not a failure.
-pub fn is_closed_pipe(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::BrokenPipe
-}
-
-pub fn is_standard(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
 
 /// Returns the option with which Wireshark and tshark decode the mesh's compressed addresses.
 pub fn wireshark_option(scenario: &Scenario) -> String {
@@ -52,13 +34,4 @@ pub fn capture(
         return Ok(Box::new(PcapngFile::new(io::stdout(), name, &notes)?));
     }
     Ok(Box::new(PcapngFile::create(path, &notes)?))
-}
-
-/// Writes `text` to standard output; a closed pipe is not a failure.
-pub fn print(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if !is_closed_pipe(&error) => Err(error),
-        _ => Ok(()),
-    }
 }

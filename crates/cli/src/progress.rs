@@ -3,29 +3,14 @@
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::output::bar;
 
 const HZ: u8 = 10;
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
 const ENDLESS: &str = "{spinner} {bytes} read";
-
-/// Returns a bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times
-/// a second.
-pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
-    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let target = if is_dumb {
-        ProgressDrawTarget::hidden()
-    } else {
-        // The bar hides itself if standard error is not a terminal.
-        ProgressDrawTarget::stderr_with_hz(hz)
-    };
-    let bar = ProgressBar::with_draw_target(len, target);
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style);
-    }
-    bar
-}
 
 /// The bar of a command that reads files or proceeds in steps. It disappears when it is
 /// dropped.

@@ -49,7 +49,6 @@ use crate::failure::{Failure, cannot_write, fail_all};
 use crate::lines::Sockets;
 use crate::output::{self, fail};
 use crate::places::Places;
-use crate::rights::Rights;
 use crate::run::outputs::Outputs;
 use crate::run::table;
 use crate::{FAILED, USAGE, web};
@@ -57,6 +56,7 @@ pub use args::UpArgs;
 use environment::Environment;
 use frames::FrameLines;
 use mesh::SimulatedMesh;
+use redpoll_program::rights::Rights;
 use status::{Facts, StatusLine};
 use tui::{Tui, Wish};
 

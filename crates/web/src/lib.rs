@@ -15,9 +15,6 @@
 //! - [`story`] keeps the messages of a run in a file, and finds its way in one.
 //! - [`layers`] takes a frame apart for the list of packets.
 //!
-//! In addition to the view, [`PageServer`] serves a text that a daemon writes for each client,
-//! with the same limits for slow clients.
-//!
 //! Memory is bounded: for messages to the server, messages kept for the next browser, and
 //! messages that a slow browser has not read. A browser that falls behind gets a new snapshot
 //! and delays no other.
@@ -27,17 +24,14 @@
 pub mod assets;
 mod desk;
 pub mod guard;
-mod http;
 mod hub;
 pub mod layers;
 pub mod message;
-mod page;
 mod scribe;
 mod seats;
 mod server;
 pub mod story;
 
 pub use desk::Desk;
-pub use page::{Page, PageKind, PageServer};
 pub use scribe::Scribe;
 pub use server::{Server, ServerError};

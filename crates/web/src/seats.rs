@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::http::Network;
+use redpoll_page::http::Network;
 
 const BROWSERS: usize = 32;
 const OF_ONE_NETWORK: usize = 24;

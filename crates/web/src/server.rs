@@ -23,12 +23,12 @@ use tokio::sync::oneshot;
 use crate::assets::ASSETS;
 use crate::desk::{BrowserRequest, Desk, DeskMessage, Request};
 use crate::guard;
-use crate::http::{self, Network};
 use crate::hub::{Hub, Message, Source};
 use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
 use crate::scribe::{self, Scribe};
 use crate::seats::{Seat, Seats};
 use crate::story::Story;
+use redpoll_page::http::{self, Network};
 
 /// Messages of the simulation that wait for the server.
 const NEWS: usize = 8;

@@ -8,9 +8,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use redpoll_page::{PageKind, PageServer};
 use redpoll_sim::{Scenario, World};
+use redpoll_web::Server;
 use redpoll_web::message::Mode;
-use redpoll_web::{PageKind, PageServer, Server};
 use socket2::{Domain, Socket, Type};
 use tungstenite::Message;
 

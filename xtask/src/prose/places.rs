@@ -11,6 +11,9 @@ pub const DOCUMENTS: &str = "documents";
 pub const INTERFACE: &str = "interface";
 pub const COMMENTS: &str = "comments";
 
+/// Sources of programs, whose help texts are made of comments.
+const PROGRAMS: [&str; 3] = ["crates/cli/src", "crates/program/src", "crates/taim/src"];
+
 /// Files of the command line that contain one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
@@ -76,7 +79,8 @@ pub fn read(
                 && !path.starts_with("crates/testkit");
             // clap makes help texts of documentation, and PyO3 makes docstrings.
             let has_user_docs = path.starts_with("crates/python")
-                || path.starts_with("crates/cli/src") && CLAP.iter().any(|it| text.contains(it));
+                || PROGRAMS.iter().any(|it| path.starts_with(it))
+                    && CLAP.iter().any(|it| text.contains(it));
             let (internal, user) = blocks::comments(&text, has_user_docs);
             add(COMMENTS, &file, internal);
             add(INTERFACE, &file, user);

@@ -3,7 +3,7 @@
 use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};
 
-use crate::progress::bar;
+use crate::output::bar;
 
 pub struct Progress {
     bar: ProgressBar,

@@ -19,7 +19,6 @@ use serde_json::{Value, json};
 
 use crate::bench::BenchArgs;
 use crate::output::{self, fail, is_standard};
-use crate::progress;
 use crate::{FAILED, USAGE};
 use point::Point;
 
@@ -72,7 +71,7 @@ fn measure(args: &BenchArgs, points: &[Point]) -> Result<ExitCode, String> {
     let is_quiet = args.json.as_deref().is_some_and(is_standard);
     let mut rows = Rows::to(args.json.as_deref())?;
     let template = "{wide_bar} {pos}/{len}  {msg}";
-    let bar = progress::bar(Some(points.len() as u64), template, 10);
+    let bar = output::bar(Some(points.len() as u64), template, 10);
     let mut signal = None;
     for point in points {
         bar.set_message(point.to_string());

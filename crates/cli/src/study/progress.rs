@@ -4,7 +4,7 @@
 use indicatif::ProgressBar;
 use redpoll_experiments::Job;
 
-use crate::progress::bar;
+use crate::output::bar;
 
 pub struct Progress {
     bar: ProgressBar,

@@ -8,8 +8,8 @@ use redpoll_base::Duration;
 use redpoll_linux::reach::Service;
 
 use crate::args::{ScenarioArgs, WebArgs, interval};
-use crate::rights::RightsArgs;
 use crate::run::outputs::Asked;
+use redpoll_program::rights::RightsArgs;
 
 /// Run a scenario in real time and connect it to this computer through its border router.
 ///

@@ -28,7 +28,7 @@ use super::{
 };
 use crate::failure::Failure;
 use crate::output;
-use crate::rights::Rights;
+use redpoll_program::rights::Rights;
 
 /// Longest time for the set-up of a radio.
 const PATIENCE: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@
 use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};
 
-use crate::progress::bar;
+use crate::output::bar;
 
 pub(super) struct Facts {
     pub(super) now: Instant,

@@ -106,8 +106,12 @@ pub fn units() {
     let folder = Folder::new("units");
     for name in ["redpoll-taim.service", "redpoll-border@.service"] {
         let text = read(&format!("systemd/{name}"));
-        // The check requires that the program exists.
-        let path = folder.write(name, &text.replace("/usr/local/bin/redpoll", PROGRAM));
+        // The check requires that the program exists. Packages contain the daemon as a program.
+        let text = text.replace("redpoll-taim install", &format!("{PROGRAM} taim install"));
+        let text = text.replace("=redpoll-taim\n", &format!("={PROGRAM} taim\n"));
+        let text = text.replace("=redpoll up", &format!("={PROGRAM} up"));
+        assert!(text.contains(PROGRAM), "{name}");
+        let path = folder.write(name, &text);
         let output = Command::new("systemd-analyze")
             .args(["verify", &path])
             .output()

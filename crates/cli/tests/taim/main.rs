@@ -411,6 +411,8 @@ fn many_flows() {
     let args = [
         "--queue",
         "16",
+        "--flows",
+        "8192",
         "--delay",
         "0.05",
         "--min-delay",

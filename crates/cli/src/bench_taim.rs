@@ -14,9 +14,9 @@ use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Params, Taim};
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::processor;
+use redpoll_taim::{Heap, engine};
 use serde_json::json;
 
-use super::{Heap, engine};
 use crate::FAILED;
 use crate::output::{self, fail};
 

@@ -8,7 +8,7 @@ use redpoll_base::{Duration, Instant};
 use serde_json::json;
 
 use super::Heap;
-use crate::progress::bar;
+use redpoll_program::output::bar;
 
 /// Counts of the delays with which packets left, by powers of two of a microsecond.
 #[derive(Clone, Copy, Default, Debug)]

@@ -12,8 +12,7 @@ use redpoll_linux::privilege::account::AccountError;
 use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::privilege::{Account, Keep, give_up};
 
-use crate::failure::Failure;
-use crate::{FAILED, USAGE};
+use crate::{FAILED, Failure, USAGE};
 
 /// The options.
 #[derive(Clone, Debug, Default, Args)]
@@ -29,7 +28,7 @@ pub struct RightsArgs {
 }
 
 #[derive(Debug)]
-pub(crate) struct Rights {
+pub struct Rights {
     /// The user that the program becomes; `None` if the user does not change.
     account: Option<Account>,
     is_sandboxed: bool,
@@ -38,7 +37,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    pub(crate) fn of(args: &RightsArgs) -> Result<Rights, Failure> {
+    pub fn of(args: &RightsArgs) -> Result<Rights, Failure> {
         let account = args.user.as_deref().map(Account::find).transpose();
         let account = account.map_err(|error| {
             let code = match error {
@@ -54,12 +53,12 @@ impl Rights {
         })
     }
 
-    pub(crate) fn account(&self) -> Option<&Account> {
+    pub fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
 
     /// Calls `make` with the file rights of the user that will own the files.
-    pub(crate) fn files<R>(&self, make: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    pub fn files<R>(&self, make: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(account) = &self.account else {
             return make();
         };
@@ -79,14 +78,15 @@ impl Rights {
         })
     }
 
-    pub(crate) fn start(&self, command: &mut Command) {
+    /// Makes `command` run as the user of `--user`, if there is one.
+    pub fn start(&self, command: &mut Command) {
         if let Some(account) = &self.account {
             account.start_as(command);
         }
     }
 
     /// Returns a warning if the user cannot reopen this device.
-    pub(crate) fn doubt(&self, device: &Path) -> Option<String> {
+    pub fn doubt(&self, device: &Path) -> Option<String> {
         let account = self.account.as_ref()?;
         let modes = AccessFlags::R_OK | AccessFlags::W_OK;
         let may = account.act(|| faccessat(AT_FDCWD, device, modes, AtFlags::AT_EACCESS));
@@ -100,11 +100,7 @@ impl Rights {
     }
 
     /// Gives up everything except `keeps` and what `sandbox` allows. Returns lines for the user.
-    pub(crate) fn give_up(
-        &self,
-        keeps: &[Keep],
-        sandbox: &Sandbox,
-    ) -> Result<Vec<String>, Failure> {
+    pub fn give_up(&self, keeps: &[Keep], sandbox: &Sandbox) -> Result<Vec<String>, Failure> {
         let failed =
             |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
         give_up(self.account.as_ref(), keeps).map_err(|error| failed("give rights up", error))?;

@@ -42,7 +42,7 @@ const NO_DESCRIPTOR: Duration = Duration::from_millis(100);
 const BACKLOG: i32 = 1_024;
 
 /// Listens at `address`, without waiting.
-pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+pub fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
     let listener = std::net::TcpListener::bind(address)?;
     SockRef::from(&listener).listen(BACKLOG)?;
     listener.set_nonblocking(true)?;
@@ -52,10 +52,10 @@ pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
 /// A client's IPv4 address, or the first 64 bits of its IPv6 address: the smallest unit that a
 /// network assigns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Network(IpAddr);
+pub struct Network(IpAddr);
 
 impl Network {
-    pub(crate) fn of(address: IpAddr) -> Network {
+    pub fn of(address: IpAddr) -> Network {
         Network(match address.to_canonical() {
             IpAddr::V6(address) if !address.is_loopback() => {
                 let prefix = u128::from(address) >> 64 << 64;
@@ -68,7 +68,7 @@ impl Network {
 
 /// Serves all clients, until it is dropped. Handlers find the client's [`Network`] among the
 /// request's extensions.
-pub(crate) async fn serve(listener: TcpListener, router: Router) {
+pub async fn serve(listener: TcpListener, router: Router) {
     let router = router.layer(middleware::from_fn(require_one_host));
     let table = Arc::new(Table::default());
     loop {

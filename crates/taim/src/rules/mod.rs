@@ -26,10 +26,10 @@ use nix::net::if_::{if_nameindex, if_nametoindex};
 use super::args::ConfigArgs;
 use super::config::ConfigFile;
 use super::settings::INTERFACE;
-use crate::failure::Failure;
-use crate::output::{fail, print};
-use crate::{FAILED, USAGE};
 use model::Firewall;
+use redpoll_program::Failure;
+use redpoll_program::output::{fail, print};
+use redpoll_program::{FAILED, USAGE};
 
 const COMMENT: &str = "redpoll-taim";
 

@@ -10,8 +10,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::args::{ConfigArgs, LogLevel, Options, PolicyArg};
 use super::rules::interface;
-use crate::USAGE;
-use crate::failure::Failure;
+use redpoll_program::{Failure, USAGE};
 
 /// The file that is read without `--config`, if it exists.
 const DEFAULT: &str = "/etc/redpoll/taim.toml";

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::rules::{RulesCommand, interface};
-use crate::rights::RightsArgs;
+use redpoll_program::rights::RightsArgs;
 
 /// Share the bandwidth fairly between the TCP flows that this Linux border router forwards, by
 /// scheduling their packets.
@@ -95,7 +95,7 @@ pub struct Options {
     pub period: Option<u64>,
 
     /// Largest number of flows to track; a new flow replaces the flow that has been idle for the
-    /// longest time [default: 8192]
+    /// longest time [default: 4096]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(4..=1_048_576))]
     pub flows: Option<u32>,

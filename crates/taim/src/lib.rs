@@ -1,4 +1,5 @@
-//! `redpoll taim`: TAiM for a Linux border router, on packets that it forwards.
+//! TAiM for a Linux border router, on packets that it forwards: the program `redpoll-taim`, and the
+//! command `redpoll taim`.
 //!
 //! - `args`, `config`, `settings`: the options, the configuration file, and what applies of both;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
@@ -7,10 +8,11 @@
 //! - `log`: lines on standard error and in the journal;
 //! - `notify`: reports to a service manager that the program is alive;
 //! - `rules`: the firewall rules that fill the queue;
-//! - `bench`: the cost of the engine.
+//! - `standalone`: the command line of `redpoll-taim`.
+#![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod args;
-pub mod bench;
 mod config;
 mod daemon;
 mod events;
@@ -19,6 +21,7 @@ mod metrics;
 mod notify;
 mod rules;
 mod settings;
+pub mod standalone;
 mod tell;
 
 use std::fs::File;
@@ -31,17 +34,31 @@ use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::privilege::Keep;
 use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::signals::Signals;
-use redpoll_web::{PageKind, PageServer};
+use redpoll_page::{PageKind, PageServer};
 use tracing::{info, warn};
 
-use crate::FAILED;
-use crate::output::{self, fail};
-use crate::rights::Rights;
 pub use args::TaimArgs;
 use config::ConfigFile;
 use daemon::{Daemon, Reload};
 use notify::Supervisor;
+use redpoll_program::FAILED;
+use redpoll_program::output::{self, fail};
+use redpoll_program::rights::Rights;
 use settings::Settings;
+
+/// Name of the program that contains only this daemon.
+pub const NAME: &str = "redpoll-taim";
+/// Command of the program `redpoll` that is the same daemon.
+const COMMAND: &str = "redpoll taim";
+
+/// Returns how a user calls this daemon in the running program.
+fn called() -> &'static str {
+    if output::name() == NAME {
+        NAME
+    } else {
+        COMMAND
+    }
+}
 
 /// Path of the metrics, and the version of Prometheus's text format.
 const METRICS: PageKind = PageKind {

@@ -3,8 +3,8 @@
 use super::model::{Effect, Firewall, Rule, Ruleset};
 use super::system::{Change, System};
 use super::{Place, exists, ip6tables, may, missing, nft};
-use crate::FAILED;
-use crate::failure::Failure;
+use crate::called;
+use redpoll_program::{FAILED, Failure};
 
 /// Adds the rules, or with `is_print` returns the commands that would.
 pub(super) fn install(place: &Place, is_print: bool) -> Result<String, Failure> {
@@ -146,9 +146,10 @@ pub(super) fn uninstall(place: &Place, is_print: bool) -> Result<String, Failure
         change.apply()?;
     }
     let said = if changes.is_empty() {
-        "there were no rules of `redpoll taim install`; nothing was changed\n"
+        let us = called();
+        format!("there were no rules of `{us} install`; nothing was changed\n")
     } else {
-        "the rules were removed; packets pass the firewall as before\n"
+        "the rules were removed; packets pass the firewall as before\n".to_owned()
     };
-    Ok(said.to_owned())
+    Ok(said)
 }

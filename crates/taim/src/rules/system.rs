@@ -6,8 +6,7 @@ use std::process::{Command, Output, Stdio};
 use super::ip6tables;
 use super::model::{Effect, Firewall, Rule, Ruleset};
 use super::nft;
-use crate::failure::Failure;
-use crate::{FAILED, USAGE};
+use redpoll_program::{FAILED, Failure, USAGE};
 
 pub(super) struct System {
     pub(super) rulesets: Vec<Ruleset>,

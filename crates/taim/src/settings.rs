@@ -9,8 +9,7 @@ use redpoll_base::Duration;
 
 use super::args::{LogLevel, Options, PolicyArg};
 use super::config::ConfigFile;
-use crate::USAGE;
-use crate::failure::Failure;
+use redpoll_program::{Failure, USAGE};
 
 pub(super) const INTERFACE: &str = "wpan0";
 
@@ -60,7 +59,7 @@ impl Settings {
             min_delay_ms: either!(min_delay, 1.0),
             max_wait_ms: either!(max_wait, 1_000.0),
             period_s: either!(period, 60),
-            flows: either!(flows, 8_192),
+            flows: either!(flows, 4_096),
             packets: either!(packets, 16_384),
             margin: either!(margin, 128),
             metrics: either!(metrics),

@@ -7,8 +7,8 @@ use serde_json::json;
 use super::model::{Chain, Effect, Firewall, Queue, Rule};
 use super::system::System;
 use super::{Place, exists, may, missing};
-use crate::USAGE;
-use crate::failure::Failure;
+use crate::called;
+use redpoll_program::{Failure, USAGE};
 
 /// The kernel's list of queues with the program that reads each.
 const QUEUES: &str = "/proc/net/netfilter/nfnetlink_queue";
@@ -125,7 +125,10 @@ fn find(place: &Place, system: &System, queues: &str) -> Result<Vec<Finding>, Fa
             severity: Severity::Missing,
             kind: "no_rule",
             text: format!("no rule sends TCP packets {way} {interface} to queue {queue}"),
-            remedy: format!("redpoll taim install --interface {interface} --queue {queue}"),
+            remedy: format!(
+                "{} install --interface {interface} --queue {queue}",
+                called()
+            ),
         });
     }
     if !has_reader(queues, *queue) {
@@ -133,7 +136,10 @@ fn find(place: &Place, system: &System, queues: &str) -> Result<Vec<Finding>, Fa
             severity: Severity::Missing,
             kind: "no_program",
             text: format!("no program reads queue {queue}, so packets are not scheduled"),
-            remedy: format!("systemctl start redpoll-taim, or redpoll taim --queue {queue}"),
+            remedy: format!(
+                "systemctl start redpoll-taim, or {} --queue {queue}",
+                called()
+            ),
         });
     }
     if !exists(interface) {
@@ -162,11 +168,11 @@ fn dangers(
         }
         _ => format!("{program} -t {table} -D {name} {at}"),
     };
-    let move_it = format!("redpoll taim uninstall, then {remove}, then redpoll taim install");
+    let us = called();
     let move_it = if rule.is_ours {
-        "redpoll taim uninstall, then redpoll taim install".to_owned()
+        format!("{us} uninstall, then {us} install")
     } else {
-        move_it
+        format!("{us} uninstall, then {remove}, then {us} install")
     };
     let mut findings = Vec::new();
     match later {

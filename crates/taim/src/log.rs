@@ -12,6 +12,8 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, registry};
 
+use redpoll_program::output;
+
 use super::args::LogLevel;
 
 /// The least severe level that is written, which a reload may change.
@@ -84,7 +86,7 @@ where
         if self.to_journal {
             write!(writer, "<{number}>")?;
         } else {
-            write!(writer, "redpoll: {word}")?;
+            write!(writer, "{}: {word}", output::name())?;
         }
         context.format_fields(writer.by_ref(), event)?;
         writeln!(writer)

@@ -13,7 +13,7 @@ use redpoll_base::Duration;
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::signals::{self, Notice, Signals};
-use redpoll_web::Page;
+use redpoll_page::Page;
 use tracing::{error, info, warn};
 
 use super::args::Options;
@@ -23,7 +23,7 @@ use super::notify::Supervisor;
 use super::settings::Settings;
 use super::tell::{Snapshot, Status, Times};
 use super::{Heap, log};
-use crate::output;
+use redpoll_program::output;
 
 /// Packets taken from the kernel before due packets leave.
 const BURST: usize = 64;

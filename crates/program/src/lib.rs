@@ -1,0 +1,15 @@
+//! The common parts of Redpoll's programs: exit codes and messages ([`output`]), and giving up rights
+//! ([`rights`]).
+#![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
+
+pub mod output;
+pub mod rights;
+
+/// Exit code of a failure of the system.
+pub const FAILED: u8 = 1;
+/// Exit code for unusable arguments.
+pub const USAGE: u8 = 2;
+
+/// An exit code and the line that explains it.
+pub type Failure = (u8, String);

@@ -1,0 +1,65 @@
+//! Output to the user: lines on standard output, which a closed pipe may end, one line on standard
+//! error for each failure, and a line that changes in place.
+
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::OnceLock;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+static NAME: OnceLock<&str> = OnceLock::new();
+
+/// Sets the name of the program, with which its messages begin. Only the first call has an effect.
+pub fn set_name(name: &'static str) {
+    let _ = NAME.set(name);
+}
+
+/// Returns the name of the program: `redpoll`, unless [`set_name`] set another.
+pub fn name() -> &'static str {
+    NAME.get().copied().unwrap_or("redpoll")
+}
+
+/// Reports an error in one line on standard error; returns the exit code `code`.
+pub fn fail(code: u8, message: impl Display) -> ExitCode {
+    // If standard error is closed, the message is lost.
+    let _ = writeln!(io::stderr(), "{}: {message}", name());
+    ExitCode::from(code)
+}
+
+/// Returns whether the reader of a pipe has closed it, which is not a failure.
+pub fn is_closed_pipe(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+/// Returns whether `path` is -, which means standard output.
+pub fn is_standard(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Writes `text` to standard output; a closed pipe is not a failure.
+pub fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if !is_closed_pipe(&error) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns a bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times
+/// a second: on standard error, and only if that is a terminal that can move its cursor.
+pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let target = if is_dumb {
+        ProgressDrawTarget::hidden()
+    } else {
+        // The bar hides itself if standard error is not a terminal.
+        ProgressDrawTarget::stderr_with_hz(hz)
+    };
+    let bar = ProgressBar::with_draw_target(len, target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
