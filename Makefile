@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -151,6 +151,14 @@ nrf52840: ## Build the images for an nRF52840: a leaf on its radio, TCP over Ope
 	@scripts/setup.sh nrf52840
 	@. scripts/env.sh && cd examples/nrf52840 && cargo build --release --target thumbv7em-none-eabihf --bin leaf && cargo build --release --target thumbv7em-none-eabi --features thread --bin thread
 	@ls -l examples/nrf52840/target/*/release/leaf examples/nrf52840/target/*/release/thread
+
+dist: ## Build the files of a release in target/dist (DIST="--twice" to compare two builds)
+	@scripts/setup.sh dist
+	@$(CARGO) xtask dist $(DIST)
+
+dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three architectures (root)
+	@scripts/setup.sh dist
+	@$(CARGO) xtask dist-test $(DIST)
 
 web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|c-libs
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|c-libs|dist
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -377,6 +377,55 @@ if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
         missing_for_good="$missing_for_good ns-3"
     fi
     have c++ || need c++ g++ "building what runs on ns-3"
+fi
+
+# What builds a release. Compiled without optimisation, each takes a minute of a processor.
+get_cargo_tool() {
+    name=$1 version=$2
+    installed=target/tools/$name
+    [ "$(cat "$installed" 2>/dev/null)" = "$version" ] && [ -x "target/tools/bin/$name" ] && return 0
+    say "cargo install $name $version (into target/tools, about a minute)"
+    cargo install --quiet --locked --debug --force --version "=$version" \
+        --root target/tools --target-dir target/tools/build "$name" &&
+        rm -rf target/tools/build && echo "$version" >"$installed" && return 0
+    say "no $name: skipped: $3. To get it: scripts/setup.sh $purpose, with a way to crates.io"
+    missing_for_good="$missing_for_good $name"
+}
+
+# zig is the linker for each architecture; PyPI has it and the programs that use it.
+get_zig() {
+    environment=target/tools/dist
+    packages="ziglang==0.15.2 cargo-zigbuild==0.24.1 maturin==1.16.0"
+    [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
+    say "python3 -m venv and pip install $packages (into target/tools)"
+    # shellcheck disable=SC2086  # a list of words
+    rm -rf "$environment" && python3 -m venv "$environment" 2>/dev/null &&
+        "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
+        printf '%s\n' "$packages" >"$environment/packages" && return 0
+    rm -rf "$environment"
+    say "no zig: skipped: programs for other computers. To get it: scripts/setup.sh dist, with a way to pypi.org"
+    missing_for_good="$missing_for_good zig"
+}
+
+get_linux_targets() {
+    have rustup || { say "programs for other computers need rustup's targets: see https://rustup.rs"; return 0; }
+    for target in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu armv7-unknown-linux-gnueabihf; do
+        rustup target list --installed 2>/dev/null | grep -qx "$target" && continue
+        say "rustup target add $target"
+        rustup target add "$target" 2>/dev/null || say "rustup does not have it here"
+    done
+}
+
+if [ "$purpose" = dist ]; then
+    get_zig
+    get_cargo_tool cargo-deb 3.8.0 "packages for Debian"
+    get_cargo_tool cargo-cyclonedx 0.5.9 "the components of the programs"
+    get_linux_targets
+    need debootstrap debootstrap "testing packages"
+    need qemu-aarch64-static qemu-user-static "testing packages of other architectures"
+fi
+if [ "$purpose" = test ]; then
+    get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"
 fi
 
 if [ "$purpose" = size ]; then

@@ -9,7 +9,7 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    api, arrows, boards, book, clib, deny, dissect, docs, features, firmware, hosts, lanes,
+    api, arrows, boards, book, clib, deny, dissect, dist, docs, features, firmware, hosts, lanes,
     left_out, lines, names, prose, publish, purity, python, reference, release, rfc, size,
     tutorials, web, workflows,
 };
@@ -57,13 +57,14 @@ const BUILDS: [Step; 7] = [
 ];
 
 /// Steps that run alone on the machine.
-const LAST: [Step; 9] = [
+const LAST: [Step; 10] = [
     ("test", test),
     ("package for C", clib::check),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
     // These steps follow the tests, whose build of the program they use.
     ("page", web::page),
+    ("package", dist::short),
     ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
     ("python", python::run),
     ("docs", |w| {

@@ -15,6 +15,7 @@ mod circles;
 mod clib;
 mod deny;
 mod dissect;
+mod dist;
 mod docs;
 mod features;
 mod figures;
@@ -148,6 +149,17 @@ Usage: cargo xtask CHECK
               --short           some thousand frames (default: more than 50,000)
   python    builds the Python package, runs its tests and its notebook, and checks
             its types (needs Python 3.11 and packages: scripts/setup.sh test)
+  dist      builds the files of a release in target/dist (needs cargo-zigbuild,
+            cargo-deb, maturin, cargo-cyclonedx: scripts/setup.sh dist)
+              --arch NAME       x86_64, aarch64 or armv7; may be repeated
+              --program NAME    redpoll or redpoll-taim; may be repeated
+              --only PART       programs, packages, python or bill; may be repeated
+              --twice           build twice, and fail if a file differs
+              --short           instead: check the package of redpoll-taim, made of the
+                                debug program
+  dist-test tests the packages of target/dist in Debian 11, 12 and 13 (needs root,
+            debootstrap and qemu-user-static: scripts/setup.sh dist)
+              --only TEXT       systems whose name contains this
   fuzz      feeds random bytes to every fuzz target (needs nightly and cargo-fuzz)
               --seconds N       for each target (default: 60)
   firmware  tests the leaf on emulated microcontrollers, with simulated nodes
@@ -255,6 +267,13 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
         ["python"] => python::run(workspace).map(told),
         ["dissect-check"] => dissect::run(workspace, dissect::Extent::Long).map(told),
         ["dissect-check", "--short"] => dissect::run(workspace, dissect::Extent::Short).map(told),
+        ["dist", "--short"] => dist::short(workspace).map(told),
+        ["dist", options @ ..] => match dist::Options::parse(options) {
+            Ok(options) => dist::run(workspace, &options),
+            Err(words) => return Err(format!("`dist` does not take `{words}`")),
+        },
+        ["dist-test"] => dist::test(workspace, None),
+        ["dist-test", "--only", text] => dist::test(workspace, Some(text)),
         ["features"] => features::check(workspace),
         ["hosts"] => hosts::check(workspace),
         ["c-check"] => clib::check(workspace).map(told),

@@ -36,6 +36,10 @@ pub struct ManArgs {
     /// Name of the command, such as taim, or taim-install for `redpoll taim install`
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
+
+    /// Write the pages of the program and of all its commands to this folder, which exists
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub folder: Option<PathBuf>,
 }
 
 /// Simulate a scenario in virtual time, as fast as possible, and print the result.

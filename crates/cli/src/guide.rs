@@ -60,6 +60,15 @@ pub fn completions(args: &CompletionsArgs) -> ExitCode {
 
 pub fn man(args: &ManArgs) -> ExitCode {
     let mut program = Args::command();
+    if let Some(folder) = &args.folder {
+        return match clap_mangen::generate_to(program, folder) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                let line = format!("cannot write to {}: {error}", folder.display());
+                fail(FAILED, line)
+            }
+        };
+    }
     program.build();
     let command = match &args.command {
         None => program,

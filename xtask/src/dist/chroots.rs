@@ -1,0 +1,355 @@
+//! `cargo xtask dist-test`: installs, upgrades, uses and purges the packages in Debian's releases, and installs the
+//! wheel in an empty environment.
+//!
+//! debootstrap makes each system once. Those of other architectures run with QEMU, which knows no netfilter: there the
+//! firewall's rules are only printed. No system runs systemd, so the test runs the commands of the unit.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use super::{ARCHS, Arch, cannot, create, list, shown, write};
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Debian 11, 12 and 13.
+const SUITES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
+/// Programs of a border router that the smallest Debian lacks.
+const INCLUDED: &str = "adduser,iproute2,iptables";
+/// Version of the package from which the test upgrades.
+const OLD: &str = "0.0.1";
+/// Longest time from the installation to the running program, in seconds.
+const MAX_S: f64 = 60.0;
+
+/// Installs the old package, changes a setting, and installs the new one.
+const UPGRADE: &str = "
+dpkg -i /packages/old.deb
+getent passwd redpoll-taim
+sed -i 's/^period = .*/period = \"30 s\"/' /etc/redpoll/taim.toml
+dpkg --force-confold -i /packages/redpoll-taim.deb
+grep -q '30 s' /etc/redpoll/taim.toml
+redpoll-taim --check-config
+redpoll-taim install --firewall ip6tables-legacy --print | grep -q NFQUEUE || test -z \"$NETFILTER\"
+";
+/// Starts the program as the unit does, and checks it.
+const RUN: &str = "
+ip link set lo up
+ip link add wpan0 type dummy
+redpoll-taim install --firewall ip6tables-legacy
+redpoll-taim --user redpoll-taim &
+daemon=$!
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+    if redpoll-taim check; then break; fi
+    sleep 1
+done
+redpoll-taim check
+grep VmRSS /proc/$daemon/status
+kill $daemon
+wait $daemon
+redpoll-taim uninstall
+";
+/// Removes the package with its settings.
+const PURGE: &str = "
+dpkg --purge redpoll-taim
+! getent passwd redpoll-taim
+! getent group redpoll-taim
+";
+/// The whole program.
+const WHOLE: &str = "
+dpkg -i /packages/redpoll.deb
+redpoll run line-3 >/dev/null
+redpoll taim --help >/dev/null
+dpkg --purge redpoll
+";
+
+/// Tests the packages of `target/dist` in each system; `only` limits the systems by name.
+pub fn run(workspace: &Workspace, only: Option<&str>) -> Outcome {
+    let folder = workspace.root.join("target/dist-chroots");
+    create(&folder)?;
+    let mut table = String::new();
+    let mut failed = Vec::new();
+    for arch in &ARCHS {
+        for suite in SUITES {
+            let name = format!("{suite}-{}", arch.debian);
+            if only.is_some_and(|only| !name.contains(only)) {
+                continue;
+            }
+            println!("dist-test: {name}");
+            let outcome = match system(&folder, suite, arch) {
+                Ok(system) => judged(workspace, &system, arch, &mut failed),
+                Err(failure) => format!("skipped: {failure}"),
+            };
+            let line = outcome.lines().next().unwrap_or_default();
+            let _ = writeln!(table, "{name:16} {line}");
+        }
+    }
+    let wheel = wheel(workspace)?;
+    let _ = writeln!(table, "{:16} {wheel}", "wheel");
+    print!("{table}");
+    Failure::unless_empty("dist-test: these systems failed:", failed)
+}
+
+fn judged(workspace: &Workspace, system: &Path, arch: &Arch, failed: &mut Vec<String>) -> String {
+    match test(workspace, system, arch) {
+        Ok(text) => text,
+        Err(failure) => {
+            failed.push(format!("{}: {failure}", shown(system)));
+            "failed".to_owned()
+        }
+    }
+}
+
+/// Returns the folder of a fresh system.
+fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
+    let name = format!("{suite}-{}", arch.debian);
+    let (root, packed) = (folder.join(&name), folder.join(format!("{name}.tar")));
+    if root.exists() {
+        std::fs::remove_dir_all(&root).map_err(|error| cannot("remove", &root, &error))?;
+    }
+    let is_native = arch.name == std::env::consts::ARCH;
+    if !is_native {
+        emulate(arch)?;
+    }
+    create(&root)?;
+    if packed.is_file() {
+        workspace::output(
+            Command::new("tar")
+                .arg("-xpf")
+                .arg(&packed)
+                .arg("-C")
+                .arg(&root),
+        )?;
+        return Ok(root);
+    }
+    let mut bootstrap = Command::new("debootstrap");
+    bootstrap.args(["--variant=minbase", &format!("--include={INCLUDED}")]);
+    bootstrap.arg(format!("--arch={}", arch.debian));
+    if !is_native {
+        bootstrap.arg("--foreign");
+    }
+    let mirror = std::env::var("DEBIAN_MIRROR");
+    let mirror = mirror.unwrap_or_else(|_| "http://deb.debian.org/debian".to_owned());
+    workspace::output(bootstrap.arg(suite).arg(&root).arg(mirror))?;
+    if !is_native {
+        let mut second = Command::new("chroot");
+        second
+            .arg(&root)
+            .args(["/debootstrap/debootstrap", "--second-stage"]);
+        workspace::output(&mut second)?;
+    }
+    // A full name, so that a later run does not use half of a system.
+    let part = packed.with_extension("part");
+    workspace::output(
+        Command::new("tar")
+            .arg("-cf")
+            .arg(&part)
+            .arg("-C")
+            .arg(&root)
+            .arg("."),
+    )?;
+    std::fs::rename(&part, &packed).map_err(|error| cannot("write", &packed, &error))?;
+    Ok(root)
+}
+
+/// Makes the kernel run programs of `arch` with QEMU.
+fn emulate(arch: &Arch) -> Outcome {
+    let known = Path::new("/proc/sys/fs/binfmt_misc");
+    if known.join(format!("qemu-{}", arch.qemu)).exists() {
+        return Ok(());
+    }
+    if !known.join("register").exists() {
+        let mut mount = Command::new("mount");
+        workspace::output(mount.args(["-t", "binfmt_misc", "none"]).arg(known))?;
+    }
+    let path = PathBuf::from(format!("/usr/lib/binfmt.d/qemu-{}.conf", arch.qemu));
+    let line = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
+    write(&known.join("register"), line.trim())
+}
+
+/// Runs all commands in a system, and compares its files before and after.
+fn test(workspace: &Workspace, root: &Path, arch: &Arch) -> Result<String, Failure> {
+    let packages = root.join("packages");
+    create(&packages)?;
+    let out = workspace.root.join("target/dist");
+    let taim = package(&out, "redpoll-taim_", arch)?;
+    copy(&taim, &packages.join("redpoll-taim.deb"))?;
+    older(&taim, &packages)?;
+    let whole = package(&out, "redpoll_", arch).ok();
+    if let Some(whole) = &whole {
+        copy(whole, &packages.join("redpoll.deb"))?;
+    }
+    let is_native = arch.name == std::env::consts::ARCH;
+    let before = state(root)?;
+    let start = Instant::now();
+    call(root, UPGRADE, is_native)?;
+    let mut memory = String::new();
+    if is_native {
+        let said = call(root, RUN, is_native)?;
+        let line = said.lines().find(|line| line.starts_with("VmRSS"));
+        memory = line
+            .unwrap_or_default()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+    }
+    let took = start.elapsed().as_secs_f64();
+    if took > MAX_S {
+        let line = format!("{took:.0} s until the program ran; at most {MAX_S} s are allowed");
+        return Err(Failure::new(line));
+    }
+    call(root, PURGE, is_native)?;
+    if whole.is_some() {
+        call(root, WHOLE, is_native)?;
+    }
+    let after = state(root)?;
+    let only = |one: &[String], other: &[String], sign: char| -> Vec<String> {
+        let lines = one.iter().filter(|line| !other.contains(line));
+        lines.map(|line| format!("{sign} {line}")).collect()
+    };
+    let left = [only(&before, &after, '-'), only(&after, &before, '+')].concat();
+    Failure::unless_empty("the purge does not restore:", left)?;
+    let whole = if whole.is_some() {
+        "redpoll too"
+    } else {
+        "without redpoll"
+    };
+    let rules = if is_native {
+        "with rules"
+    } else {
+        "without netfilter"
+    };
+    Ok(format!("passed in {took:.1} s, {rules}, {whole} {memory}"))
+}
+
+/// Runs a script in the system, in a network and a tree of processes of its own.
+fn call(root: &Path, script: &str, is_native: bool) -> Result<String, Failure> {
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--net", "--pid", "--fork", "--kill-child", "--mount"]);
+    unshare.args([
+        "sh",
+        "-ec",
+        "mount -t proc none \"$0/proc\"; exec chroot \"$0\" sh -ec \"$1\"",
+    ]);
+    unshare.arg(root).arg(script);
+    unshare.env(
+        "PATH",
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    );
+    unshare
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .env("LC_ALL", "C");
+    unshare.env("NETFILTER", if is_native { "yes" } else { "" });
+    workspace::output(&mut unshare)
+}
+
+/// Returns each file of a system, and the users and groups. Logs, caches and dpkg's own database may change.
+fn state(root: &Path) -> Result<Vec<String>, Failure> {
+    let mut find = Command::new("find");
+    find.current_dir(root).args([".", "-xdev", "("]);
+    for (at, path) in [
+        "./proc",
+        "./sys",
+        "./dev",
+        "./tmp",
+        "./var/lib/dpkg",
+        "./var/log",
+        "./var/cache",
+    ]
+    .iter()
+    .enumerate()
+    {
+        if at > 0 {
+            find.arg("-o");
+        }
+        find.args(["-path", path]);
+    }
+    find.args([")", "-prune", "-o", "-print"]);
+    let mut lines: Vec<String> = workspace::output(&mut find)?
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    // adduser keeps copies of the previous state.
+    lines.retain(|line| !(line.starts_with("./etc/") && line.ends_with('-')));
+    for name in ["etc/passwd", "etc/group"] {
+        let path = root.join(name);
+        let text = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
+        lines.extend(text.lines().map(|line| format!("{name}: {line}")));
+    }
+    Ok(lines)
+}
+
+/// Packs the same package again as an older version.
+fn older(package: &Path, folder: &Path) -> Outcome {
+    let tree = folder.join("tree");
+    workspace::output(Command::new("dpkg-deb").arg("-R").args([package, &tree]))?;
+    let control = tree.join("DEBIAN/control");
+    let text =
+        std::fs::read_to_string(&control).map_err(|error| cannot("read", &control, &error))?;
+    let lines = text.lines().map(|line| {
+        let is_version = line.starts_with("Version: ");
+        if is_version {
+            format!("Version: {OLD}\n")
+        } else {
+            format!("{line}\n")
+        }
+    });
+    write(&control, &lines.collect::<String>())?;
+    let old = folder.join("old.deb");
+    workspace::output(
+        Command::new("dpkg-deb")
+            .args(["-b", "-Zxz", "--root-owner-group"])
+            .args([&tree, &old]),
+    )?;
+    std::fs::remove_dir_all(&tree).map_err(|error| cannot("remove", &tree, &error))
+}
+
+fn package(folder: &Path, prefix: &str, arch: &Arch) -> Result<PathBuf, Failure> {
+    let end = format!("_{}.deb", arch.debian);
+    let fits = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        name.starts_with(prefix) && name.ends_with(&end)
+    };
+    let found = list(folder)?.into_iter().find(fits);
+    found.ok_or_else(|| Failure::new(format!("no package {prefix}*{end}: make dist")))
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    std::fs::copy(from, to)
+        .map(drop)
+        .map_err(|error| cannot("copy", from, &error))
+}
+
+/// Installs the wheel in an empty environment and runs a scenario.
+fn wheel(workspace: &Workspace) -> Result<String, Failure> {
+    let files = list(&workspace.root.join("target/dist"))?;
+    let fits = |path: &&PathBuf| shown(path).ends_with(&format!("{}.whl", std::env::consts::ARCH));
+    let Some(wheel) = files.iter().find(fits) else {
+        return Ok("skipped: make dist has built none for this computer".to_owned());
+    };
+    let environment = workspace.root.join("target/dist-chroots/venv");
+    workspace::output(
+        Command::new("python3")
+            .args(["-m", "venv", "--clear"])
+            .arg(&environment),
+    )?;
+    let start = Instant::now();
+    let mut pip = Command::new(environment.join("bin/pip"));
+    workspace::output(pip.args(["install", "--no-index", "--quiet"]).arg(wheel))?;
+    let installed = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let program = "import redpoll; redpoll.run('line-3')";
+    workspace::output(Command::new(environment.join("bin/python")).args(["-c", program]))?;
+    let ran = start.elapsed().as_secs_f64();
+    let line = format!(
+        "installed in {installed:.1} s (at most 10), first result in {ran:.1} s (at most 2)"
+    );
+    if installed > 10.0 || ran > 2.0 {
+        return Err(Failure::new(format!("the wheel is too slow: {line}")));
+    }
+    Ok(line)
+}

@@ -1,0 +1,21 @@
+//! The Python package: a source distribution, and a wheel for each architecture that people run
+//! Python on. maturin builds both; zig links the wheels with an old C library.
+
+use super::Release;
+use crate::report::Outcome;
+use crate::workspace;
+
+/// The oldest systems with pip that a wheel is for: glibc 2.28.
+const COMPATIBILITY: &str = "manylinux_2_28";
+
+pub fn build(release: &Release<'_>) -> Outcome {
+    let mut sdist = release.command("maturin");
+    workspace::run(sdist.args(["sdist", "--quiet", "--out"]).arg(&release.out))?;
+    for arch in release.options.archs().filter(|arch| arch.has_wheel) {
+        let mut wheel = release.command("maturin");
+        wheel.args(["build", "--quiet", "--release", "--locked", "--zig"]);
+        wheel.args(["--target", arch.target, "--compatibility", COMPATIBILITY]);
+        workspace::run(wheel.arg("--out").arg(&release.out))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! The short form of the tests of packages, for CI: the package of the daemon for this computer is built from the debug
+//! program, unpacked, and checked. `make dist-test` installs and purges packages.
+
+use std::path::Path;
+use std::process::Command;
+
+use super::{ARCHS, Options, PROGRAMS, Release, create, list, packages, shown, version};
+use crate::report::{Failure, Outcome};
+use crate::source;
+use crate::workspace::{self, Workspace};
+
+/// Files that the package must contain.
+const WANTED: [&str; 8] = [
+    "etc/redpoll/taim.toml",
+    "usr/bin/redpoll-taim",
+    "usr/share/bash-completion/completions/redpoll-taim",
+    "usr/share/doc/redpoll-taim/copyright",
+    "usr/share/fish/vendor_completions.d/redpoll-taim.fish",
+    "usr/share/man/man1/redpoll-taim-check.1.gz",
+    "usr/share/man/man1/redpoll-taim.1.gz",
+    "usr/share/zsh/vendor-completions/_redpoll-taim",
+];
+
+/// Runs the check; returns why it was skipped.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let works = |tool: &str| workspace::output(Command::new(tool).arg("--version")).is_ok();
+    let own = workspace.root.join("target/tools/bin/cargo-deb");
+    if !own.is_file() {
+        return Ok(Some("cargo-deb is missing (scripts/setup.sh test)".into()));
+    }
+    if !works("dpkg-deb") {
+        return Ok(Some("dpkg is missing".into()));
+    }
+    let Some(arch) = ARCHS.iter().find(|it| it.name == std::env::consts::ARCH) else {
+        return Ok(Some("there are no packages for this computer".into()));
+    };
+    let options = Options {
+        archs: vec![arch.name.to_owned()],
+        programs: vec![PROGRAMS[0].name.to_owned()],
+        ..Options::default()
+    };
+    let folder = workspace.root.join("target/dist-short");
+    let release = Release {
+        workspace,
+        options: &options,
+        out: folder.clone(),
+        stage: workspace.root.join("target/dist-stage"),
+        target: workspace.root.join("target"),
+        version: version(workspace)?,
+        epoch: "1".to_owned(),
+    };
+    create(&folder)?;
+    stage(&release)?;
+    packages::build(&release)?;
+    let name = format!("redpoll-taim_{}", release.version);
+    let packages = list(&folder)?;
+    let package = packages.iter().find(|it| shown(it).contains(&name));
+    let package = package.ok_or_else(|| Failure::new("dist: cargo-deb wrote no package"))?;
+    contents(package)?;
+    unpacked(&folder, package)?;
+    println!("dist: the package of redpoll-taim is complete");
+    Ok(None)
+}
+
+/// Builds the debug program, and puts it where the stripped one would be.
+fn stage(release: &Release<'_>) -> Outcome {
+    let mut cargo = release.workspace.cargo();
+    cargo.args(["build", "--quiet", "--package", "redpoll-taim"]);
+    workspace::run(&mut cargo)?;
+    let built = release.workspace.root.join("target/debug/redpoll-taim");
+    for arch in release.options.archs() {
+        let folder = release.stripped(arch);
+        create(&folder)?;
+        let to = folder.join("redpoll-taim");
+        std::fs::copy(&built, &to).map_err(|error| super::cannot("copy", &built, &error))?;
+    }
+    Ok(())
+}
+
+/// Checks the files of the package, and its scripts.
+fn contents(package: &Path) -> Outcome {
+    let listing = workspace::output(Command::new("dpkg-deb").arg("-c").arg(package))?;
+    let mut missing: Vec<String> = WANTED
+        .iter()
+        .filter(|wanted| {
+            !listing
+                .lines()
+                .any(|line| line.ends_with(&format!("./{wanted}")))
+        })
+        .map(|it| (*it).to_owned())
+        .collect();
+    let unit = "systemd/system/redpoll-taim.service";
+    if !listing.contains(unit) {
+        missing.push(unit.to_owned());
+    }
+    let foreign = listing
+        .lines()
+        .filter(|line| !line.contains(" root/root ") && !line.contains(" 0/0 "));
+    missing.extend(foreign.map(|line| format!("not root's: {line}")));
+    Failure::unless_empty(
+        "dist: missing or wrong in the package of redpoll-taim:",
+        missing,
+    )
+}
+
+/// Unpacks the package, and uses its parts together: the unit starts the program, the program reads the configuration,
+/// and the shell accepts the scripts that dpkg runs.
+fn unpacked(folder: &Path, package: &Path) -> Outcome {
+    let root = folder.join("root");
+    if root.exists() {
+        std::fs::remove_dir_all(&root).map_err(|error| super::cannot("remove", &root, &error))?;
+    }
+    workspace::run(Command::new("dpkg-deb").arg("-R").args([package, &root]))?;
+    let program = root.join("usr/bin/redpoll-taim");
+    let config = root.join("etc/redpoll/taim.toml");
+    workspace::run(
+        Command::new(program)
+            .args(["--check-config", "--config"])
+            .arg(config),
+    )?;
+    let control = root.join("DEBIAN");
+    let listed = source::read(&control.join("conffiles"))?;
+    if listed.trim() != "/etc/redpoll/taim.toml" {
+        return Err(Failure::new(format!(
+            "dist: wrong configuration files: {listed}"
+        )));
+    }
+    for script in ["postinst", "prerm", "postrm"] {
+        let text = source::read(&control.join(script))?;
+        if text.contains("#DEBHELPER#") || !text.contains("systemd") {
+            let line = format!("dist: {script} has no part of cargo-deb for the unit");
+            return Err(Failure::new(line));
+        }
+        workspace::run(Command::new("sh").arg("-n").arg(control.join(script)))?;
+    }
+    Ok(())
+}
