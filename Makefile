@@ -40,7 +40,7 @@ install-c: ## Install Redpoll for C: header, libraries, packages of pkg-config a
 
 c-libs: ## Build Redpoll for C for microcontrollers into target/c, and measure flash and memory on emulators
 	@scripts/setup.sh c-libs
-	@$(CARGO) xtask c-libs target/c && . scripts/env.sh && cargo xtask c-libs --size
+	@$(CARGO) xtask c-libs target/c && . scripts/env.sh && cargo xtask c-libs --size --check
 
 demo: ## Let curl fetch a file from a node four radio hops away (two minutes after the build)
 	@scripts/setup.sh demo
