@@ -18,9 +18,13 @@ pub const ROUTER: u8 = 1;
 /// `RP_BORDER`: a router with a host side.
 pub const BORDER: u8 = 2;
 
+/// `RP_RADIO_AUTO_ACK`: the radio sends acknowledgements, and waits for them.
 pub const AUTO_ACK: u8 = 1;
+/// `RP_RADIO_CSMA`: the radio performs CSMA-CA.
 pub const CSMA: u8 = 2;
+/// `RP_RADIO_RETRIES`: the radio retries unacknowledged frames.
 pub const RETRIES: u8 = 4;
+/// `RP_RADIO_SOURCE_MATCH`: the radio sets the frame-pending bit by neighbour.
 pub const SOURCE_MATCH: u8 = 8;
 const RADIO: u8 = AUTO_ACK | CSMA | RETRIES | SOURCE_MATCH;
 
