@@ -288,7 +288,7 @@ impl Repository {
         let packages = self.packages(version);
         if packages.is_empty() {
             return Err(Failure::new(
-                "release: target/package and target/dist have no packages: run `make package`",
+                "release: target/package and target/dist have no packages: run `make package dist`",
             ));
         }
         let file = self.root.join("target/release-notes.md");

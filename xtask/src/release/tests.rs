@@ -343,7 +343,7 @@ fn github_is_asked_and_gets_the_packages(clone: &Clone) {
     repository.release(version, false).unwrap();
 
     let missing = repository.publish().unwrap_err().to_string();
-    assert!(missing.contains("run `make package`"), "{missing}");
+    assert!(missing.contains("run `make package dist`"), "{missing}");
     for name in [format!("a-{version}.crate"), "a-0.0.1.crate".to_owned()] {
         let folder = repository.root.join("target/package");
         fs::create_dir_all(&folder).unwrap();
