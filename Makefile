@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-grid heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -95,6 +95,10 @@ radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them w
 drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
+
+drill-grid: ## Run the attacks on RPL in a grid of 1,000 nodes, 1 seed
+	@scripts/setup.sh build
+	@. scripts/env.sh && export REDPOLL_GRID=$${REDPOLL_GRID:-40x25} && cargo test --release --package redpoll-sim --lib -- --nocapture drill::grid
 
 heal: ## Measure how RPL repairs a mesh of 30 nodes after a router fails or its border router restarts, 20 seeds
 	@scripts/setup.sh build

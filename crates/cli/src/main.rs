@@ -17,6 +17,7 @@ mod failure;
 mod guide;
 mod lines;
 mod modules;
+mod need;
 mod output;
 mod places;
 mod plot;

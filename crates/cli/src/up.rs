@@ -110,6 +110,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         return Err(unusable(line));
     }
     let mut scenario = load(args)?;
+    crate::need::check(&scenario)?;
     reserve_forwards(args, &mut scenario);
     Places::default()
         .with("--pcap", args.pcap.as_deref())

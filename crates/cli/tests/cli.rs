@@ -552,3 +552,35 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     let output = redpoll(&["run", "pair", "--paused"]);
     assert_eq!(code(&output), 2);
 }
+
+/// Runs a mesh of 10,000 nodes with ever more address space. A program without enough memory for
+/// itself fails to start, and one without enough for the nodes must refuse the scenario.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_scenario_that_needs_more_than_the_memory_is_refused() {
+    let mut refusals = 0;
+    for mib in (32..1_024).step_by(16) {
+        let command = format!(
+            "ulimit -v {}; exec {PROGRAM} run grid-1000 --set topology.columns=100 \
+             --set topology.rows=100 --duration '1 ms' --set routing=rpl",
+            1_024 * mib
+        );
+        let output = Command::new("sh").args(["-c", &command]).output();
+        let output = output.unwrap();
+        if output.status.code() == Some(2) {
+            let line = complaint(&output);
+            for part in [
+                "10000 nodes need at least",
+                "are available",
+                "simulate fewer",
+            ] {
+                assert!(line.contains(part), "{line}");
+            }
+            assert!(output.stdout.is_empty());
+            refusals += 1;
+        } else if refusals > 0 {
+            return;
+        }
+    }
+    panic!("{refusals} refusals, and no end of them");
+}

@@ -167,7 +167,7 @@ impl Case {
             seed: Some(seed),
             ..WorldOptions::default()
         };
-        let mut world = World::shared(Arc::new(scenario), options)?;
+        let mut world = World::with(scenario, options)?;
         let step = self.probe.as_ref().map_or(SLICE, |probe| probe.every());
         let mut look = self.probe.as_ref().map(|probe| probe.begin(&mut world));
         while world.now() < end {

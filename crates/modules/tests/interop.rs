@@ -187,7 +187,7 @@ impl Case {
             loader: Some(&|node| modules.load(node)),
             ..WorldOptions::default()
         };
-        let mut world = World::with(&scenario, options)?;
+        let mut world = World::with(scenario.clone(), options)?;
         if let Some(path) = std::env::var_os("REDPOLL_PCAP") {
             let path = Path::new(&path).join(format!("{}.pcapng", self.name));
             let notes = redpoll_sim::trace::Notes::default();

@@ -98,7 +98,7 @@ fn simulate(
         })),
         ..WorldOptions::default()
     };
-    let world = World::with(scenario, options);
+    let world = World::with(scenario.clone(), options);
     let mut world = world.map_err(|problem| build(&problem))?;
     for (index, app) in placed {
         let app = PythonApp::new(app, index, scenario, &fault);

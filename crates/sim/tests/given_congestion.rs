@@ -55,7 +55,7 @@ fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f
         })),
         ..WorldOptions::default()
     };
-    let mut world = World::with(scenario, options).unwrap();
+    let mut world = World::with(scenario.clone(), options).unwrap();
     world.run_until(Instant::from_millis(20_000));
     let report = world.report();
     assert!(report.oracle.ok);

@@ -211,7 +211,7 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
         secrets,
         ..WorldOptions::default()
     };
-    let mut world = World::with(&scenario, options).unwrap();
+    let mut world = World::with(scenario.clone(), options).unwrap();
     world.run_until(Instant::from_millis(2_500));
     let mut requests: Vec<_> = std::iter::from_fn(|| world.host_output())
         .filter(|packet| packet[6] == 6 && packet[53] & 0x12 == 0x02)

@@ -72,6 +72,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .with("--record", args.record.as_deref())
         .check_beside(&scenario)
         .map_err(|line| (USAGE, line))?;
+    crate::need::check(&scenario)?;
     let left_out = scenario.retain_apps_of(When::Run);
     let mut outputs = Outputs::plan(&asked(args))?;
     let server = web::listen(&args.web)?;
@@ -84,7 +85,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         ..WorldOptions::default()
     };
     let scenario = Arc::new(scenario);
-    let mut world = World::shared(Arc::clone(&scenario), options)
+    let mut world = World::with(Arc::clone(&scenario), options)
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are created before the run, so that a missing folder is reported at once.

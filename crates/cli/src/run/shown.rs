@@ -160,7 +160,7 @@ impl Show {
                 loader: Some(&loader),
                 ..WorldOptions::default()
             };
-            let again = World::with(&self.scenario, options);
+            let again = World::with(self.scenario.clone(), options);
             *world = again.map_err(|error| (USAGE, error.to_string()))?;
         }
         while world.now() < to {

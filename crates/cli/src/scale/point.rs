@@ -2,9 +2,10 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration as WallDuration, Instant as WallInstant};
+use std::time::Duration as RealDuration;
 
 use redpoll_base::Instant;
+use redpoll_linux::processor::time_of_thread;
 use redpoll_sim::{Scenario, World, WorldOptions};
 use serde_json::{Value, json};
 
@@ -12,10 +13,10 @@ use super::scene::scene;
 
 /// Simulated seconds of a run.
 const SIMULATED_S: u64 = 60;
-/// Least real time of all runs of a point together; short runs are repeated with other seeds.
-const LEAST: WallDuration = WallDuration::from_millis(300);
-/// Real time after which no further run of a point begins, set-up included.
-const MOST: WallDuration = WallDuration::from_secs(3);
+/// Least processor time of all runs of a point together; short runs are repeated with other seeds.
+const LEAST: RealDuration = RealDuration::from_millis(300);
+/// Processor time after which no further run of a point begins, set-up included.
+const MOST: RealDuration = RealDuration::from_secs(3);
 const RUNS: u64 = 100;
 
 macro_rules! named {
@@ -132,14 +133,15 @@ impl Point {
         })
     }
 
-    /// Measures the point in this process, whose memory has not yet grown for another one.
+    /// Measures the point in this process, whose memory has not yet grown for another one. All
+    /// times are processor times, because other processes may run.
     ///
     /// # Errors
     /// The scenario cannot be simulated, or the oracle reports a violation.
     pub fn measure(&self) -> Result<Value, String> {
         let before = [memory("VmRSS:"), memory("RssFile:")];
         let text = scene(self);
-        let begun = WallInstant::now();
+        let begun = time_of_thread();
         let scenario =
             Scenario::parse("scale.toml", &text, &[]).map_err(|error| error.to_string())?;
         let scenario = Arc::new(scenario);
@@ -148,20 +150,20 @@ impl Point {
             ..WorldOptions::default()
         };
         let build = |seed| {
-            let world = World::shared(Arc::clone(&scenario), options(seed));
+            let world = World::with(Arc::clone(&scenario), options(seed));
             world.map_err(|error| error.to_string())
         };
         let mut world = build(1)?;
-        let setup = begun.elapsed();
+        let setup = time_of_thread() - begun;
         let setup_bytes = growth(before);
         let nodes = scenario.nodes.len();
-        let begun_all = WallInstant::now();
-        let (mut events, mut wall, mut runs) = (0, WallDuration::ZERO, 0);
+        let begun_all = time_of_thread();
+        let (mut events, mut spent, mut runs) = (0, RealDuration::ZERO, 0);
         let mut bytes = 0;
         loop {
-            let begun = WallInstant::now();
+            let begun = time_of_thread();
             world.run_until(Instant::from_millis(1_000 * SIMULATED_S));
-            wall += begun.elapsed();
+            spent += time_of_thread() - begun;
             runs += 1;
             if runs == 1 {
                 bytes = growth(before);
@@ -171,15 +173,15 @@ impl Point {
                 return Err(violation.clone());
             }
             events += report.events;
-            let is_enough = wall >= LEAST || runs >= RUNS || begun_all.elapsed() >= MOST;
+            let is_enough = spent >= LEAST || runs >= RUNS || time_of_thread() - begun_all >= MOST;
             if is_enough || events == 0 {
                 break;
             }
             drop(world);
             world = build(1 + runs)?;
         }
-        let wall_s = wall.as_secs_f64();
-        let per_event = (events > 0).then(|| 1e9 * wall_s / events as f64);
+        let spent_s = spent.as_secs_f64();
+        let per_event = (events > 0).then(|| 1e9 * spent_s / events as f64);
         let simulated_s = (runs * SIMULATED_S) as f64;
         let mut row = self.json();
         row["built_nodes"] = json!(nodes);
@@ -189,11 +191,11 @@ impl Point {
         row["bytes_per_node"] = json!(bytes as f64 / nodes as f64);
         row["runs"] = json!(runs);
         row["simulated_s"] = json!(simulated_s);
-        row["wall_s"] = json!(wall_s);
+        row["processor_s"] = json!(spent_s);
         row["events"] = json!(events);
         row["events_per_s"] = json!(per_event.map(|ns| 1e9 / ns));
         row["ns_per_event"] = json!(per_event);
-        row["simulated_s_per_s"] = json!(simulated_s / wall_s.max(1e-9));
+        row["simulated_s_per_s"] = json!(simulated_s / spent_s.max(1e-9));
         Ok(row)
     }
 }

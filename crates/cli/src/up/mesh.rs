@@ -47,7 +47,7 @@ impl SimulatedMesh {
             .and_then(|index| scenario.nodes.get(index));
         Ok(SimulatedMesh {
             world: World::with(
-                scenario,
+                scenario.clone(),
                 WorldOptions {
                     secrets,
                     lines: Some(&|_, line| lines.open(line)),

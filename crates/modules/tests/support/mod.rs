@@ -51,5 +51,5 @@ pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, Build
         loader: Some(&|node| modules.load(node)),
         ..WorldOptions::default()
     };
-    World::with(&scenario, options)
+    World::with(scenario.clone(), options)
 }

@@ -5,6 +5,7 @@
 //! - `scene.rs`: the meshes;
 //! - `attacker.rs`, `forge.rs`, `rpl.rs`: the attacker and its packets;
 //! - `play.rs`: one run, with or without an attacker;
+//! - `grid.rs`: the attacks on RPL in a large grid, as a test;
 //! - `visitor.rs`: new honest connections in addition to the open one.
 //!
 //! The attacker's own frames occupy the air. The remaining share of air time is the *floor*, which
@@ -14,6 +15,8 @@
 mod attack;
 mod attacker;
 mod forge;
+#[cfg(test)]
+mod grid;
 mod play;
 mod reasons;
 mod rpl;

@@ -111,8 +111,8 @@ pub(super) fn play(
 }
 
 #[derive(Clone, Copy, Default, Debug)]
-struct Air {
-    packets: u64,
+pub(super) struct Air {
+    pub(super) packets: u64,
     us: u64,
 }
 
@@ -146,7 +146,7 @@ fn delivered(world: &World) -> u64 {
     honest.map(|flow| flow.delivered_bytes).sum()
 }
 
-fn run_attack(
+pub(super) fn run_attack(
     world: &mut World,
     scene: &Scene,
     (attacker, attack): (&mut Attacker<'_>, &Attack),

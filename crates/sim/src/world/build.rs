@@ -55,7 +55,7 @@ pub enum BuildError {
 ///
 /// let scenario = Scenario::load("line-1", &[])?;
 /// let options = WorldOptions { seed: Some(7), ..WorldOptions::default() };
-/// let world = World::with(&scenario, options)?;
+/// let world = World::with(scenario, options)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct WorldOptions<'a> {
@@ -229,7 +229,7 @@ impl World {
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
         let seed = Some(seed);
         World::with(
-            scenario,
+            scenario.clone(),
             WorldOptions {
                 seed,
                 ..WorldOptions::default()
@@ -237,14 +237,13 @@ impl World {
         )
     }
 
-    /// Builds the world of a scenario like [`World::new`], with `options`.
-    pub fn with(scenario: &Scenario, options: WorldOptions<'_>) -> Result<World, BuildError> {
-        World::shared(Arc::new(scenario.clone()), options)
-    }
-
-    /// Builds the world of a scenario like [`World::with`], and shares the scenario instead of
-    /// copying it.
-    pub fn shared(scenario: Arc<Scenario>, options: WorldOptions<'_>) -> Result<World, BuildError> {
+    /// Builds the world of a scenario like [`World::new`], with `options`. Several worlds can share
+    /// a scenario in an [`Arc`].
+    pub fn with(
+        scenario: impl Into<Arc<Scenario>>,
+        options: WorldOptions<'_>,
+    ) -> Result<World, BuildError> {
+        let scenario = scenario.into();
         Builder { scenario, options }.build()
     }
 

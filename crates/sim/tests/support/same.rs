@@ -77,7 +77,7 @@ pub fn world(scenario: &Scenario, lines: Option<Lines<'_>>) -> Result<World, Bui
         lines,
         ..WorldOptions::default()
     };
-    World::with(scenario, options)
+    World::with(scenario.clone(), options)
 }
 
 pub fn play(scenario: &Scenario, lines: Option<Lines<'_>>) -> Played {

@@ -1,0 +1,228 @@
+//! The attacks on RPL in a large grid, in which each honest node sends readings to the border
+//! router.
+//!
+//! `make drill-grid` runs all attacks in a grid of 1,000 nodes, at the place and with the interval
+//! of the variables `REDPOLL_GRID` and `REDPOLL_SEEDS`. Without these variables the test runs in a
+//! small grid.
+
+use redpoll_base::{Duration, Instant};
+
+use super::attack::{ATTACKS, Attack, AttackKind};
+use super::attacker::Attacker;
+use super::play::{Air, run_attack};
+use super::scene::{ATTACKER, Mesh, Scene, Target};
+use super::{KEEPS, Side};
+use crate::scenario::Scenario;
+use crate::world::World;
+
+/// Beginning of the attack, when the nodes have joined and the root knows most targets.
+const BEGINS: Instant = Instant::from_millis(180_000);
+const ATTACK: Duration = Duration::from_secs(180);
+/// Time for which readings may arrive after the attack.
+const AFTERWARDS: Duration = Duration::from_secs(20);
+/// Readings of an honest node per attack.
+const READINGS: u64 = 6;
+
+#[derive(Clone, Copy, Debug)]
+struct Size {
+    columns: usize,
+    rows: usize,
+}
+
+/// Place of the attacker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// Next to the border router, which it attacks.
+    Border,
+    /// In the middle of the grid, where it attacks a router.
+    Middle,
+}
+
+impl Place {
+    const ALL: [Place; 2] = [Place::Border, Place::Middle];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Place::Border => "next to the border router",
+            Place::Middle => "in the middle",
+        }
+    }
+}
+
+/// Returns a grid whose nodes reach 20 neighbours. The names are those that the attacks use.
+fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
+    let Size { columns, rows } = size;
+    let mode = match mesh {
+        Mesh::NonStoring => "non-storing",
+        _ => "storing",
+    };
+    let interval = ATTACK.as_millis() / 1_000 / READINGS;
+    let text = format!(
+        "duration = \"600 s\"\nrouting = \"rpl\"\n\
+         [topology]\nkind = \"grid\"\ncolumns = {columns}\nrows = {rows}\nspacing = \"20 m\"\n\
+         [medium]\nmodel = \"unit-disk\"\ntransmission_range = \"50 m\"\n\
+         interference_range = \"50 m\"\ncarrier_sense_range = \"50 m\"\n\
+         [radio]\nmodel = \"ideal\"\n\
+         [mac]\nmax_frame_retries = 15\nmin_be = 2\n\
+         [lowpan]\nslots = 8\n\
+         [rpl]\nmode = \"{mode}\"\n\
+         [apps.readings]\ntype = \"sensor\"\non = \"every other node\"\nto = \"node-1:5000\"\n\
+         transport = \"udp\"\nreading = \"50 B\"\ninterval = \"{interval} s\"\n"
+    );
+    let mut scenario = Scenario::parse("drill, grid", &text, &[]).expect("it is well formed");
+    let at = |column: usize, row: usize| row * columns + column;
+    let (column, row) = match place {
+        Place::Border => (0, 0),
+        Place::Middle => (columns / 2, rows / 2),
+    };
+    let border = scenario.border_router().expect("a grid has one");
+    let attacker = at(column + 1, row);
+    // The router is the attacked one in the middle.
+    let router = match place {
+        Place::Border => at(column + 1, row + 1),
+        Place::Middle => at(column, row),
+    };
+    let leaf = at(column + 2, row + 2);
+    for (index, name) in [
+        (border, "border"),
+        (router, "router"),
+        (leaf, "leaf"),
+        (attacker, ATTACKER),
+    ] {
+        scenario.nodes[index].name = name.to_owned();
+    }
+    let (target, attacked) = match place {
+        Place::Border => (Target::Border, border),
+        Place::Middle => (Target::Router, router),
+    };
+    Scene {
+        scenario,
+        target,
+        attacked,
+        attacker,
+        sender: attacked,
+    }
+}
+
+/// Numbers of readings of each honest node, and of those that arrived.
+struct Delivered {
+    per_node: Vec<u64>,
+    sent_per_s: f64,
+}
+
+impl Delivered {
+    fn all(&self) -> u64 {
+        self.per_node.iter().sum()
+    }
+}
+
+/// Returns the readings that arrived from the beginning of the attack on.
+fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
+    let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
+    world.put_attacker(scene.attacker);
+    world.tap_host();
+    let end = BEGINS + ATTACK;
+    let mut attacker = attack.map(|attack| Attacker::new(scene, attack, seed, &mut world));
+    world.run_until(BEGINS);
+    let before = delivered(&world);
+    let mut air = Air::default();
+    match (&mut attacker, attack) {
+        (Some(attacker), Some(attack)) => {
+            run_attack(&mut world, scene, (attacker, attack), end, &mut air);
+        }
+        _ => world.run_until(end),
+    }
+    world.run_until(end + AFTERWARDS);
+    let after = delivered(&world);
+    let sent = air.packets + world.attacker_counters(scene.attacker).sent;
+    let report = world.report();
+    assert_eq!(report.oracle.violations, Vec::<String>::new());
+    Delivered {
+        per_node: after.iter().zip(&before).map(|(a, b)| a - b).collect(),
+        sent_per_s: sent as f64 * 1_000.0 / ATTACK.as_millis() as f64,
+    }
+}
+
+fn delivered(world: &World) -> Vec<u64> {
+    let figures = world.oracle().figures(world.now());
+    let readings = figures.iter().filter_map(|flow| flow.readings.as_ref());
+    readings.map(|readings| readings.delivered).collect()
+}
+
+fn is_of_rpl(attack: &&Attack) -> bool {
+    let is_rpl = matches!(attack.mesh(), Mesh::Rpl | Mesh::NonStoring);
+    // The grid has no host behind its border router.
+    is_rpl && attack.side == Side::Air
+}
+
+/// Runs the attacks at all places. Prints a row for each and returns the failures.
+fn drill(size: Size, seeds: u64, attacks: &[&Attack]) -> Vec<String> {
+    let mut failures = Vec::new();
+    for mesh in [Mesh::Rpl, Mesh::NonStoring] {
+        let attacks: Vec<_> = attacks.iter().filter(|it| it.mesh() == mesh).collect();
+        for place in Place::ALL.into_iter().filter(|_| !attacks.is_empty()) {
+            let scene = scene(size, place, mesh);
+            for seed in 1..=seeds {
+                let alone = play(&scene, None, seed);
+                let nodes = alone.per_node.len();
+                println!(
+                    "{mesh:?}, {}, seed {seed}: {} readings of {nodes} nodes arrive without an \
+                     attack",
+                    place.name(),
+                    alone.all()
+                );
+                for attack in &attacks {
+                    let beside = play(&scene, Some(attack), seed);
+                    let share = beside.all() as f64 / alone.all().max(1) as f64;
+                    let pairs = beside.per_node.iter().zip(&alone.per_node);
+                    let cut_off = pairs.filter(|(with, without)| **with == 0 && **without > 0);
+                    let row = format!(
+                        "{:<20} {:<26} seed {seed}: {:>5.1} frames/s, keeps {:>5.1} %, \
+                         {} nodes without a reading",
+                        attack.name,
+                        place.name(),
+                        beside.sent_per_s,
+                        100.0 * share,
+                        cut_off.count()
+                    );
+                    println!("{row}");
+                    assert!(beside.sent_per_s > 0.0, "{row}");
+                    if share < KEEPS {
+                        failures.push(row);
+                    }
+                }
+            }
+        }
+    }
+    failures
+}
+
+fn size(text: &str) -> Option<Size> {
+    let (columns, rows) = text.split_once('x')?;
+    let (columns, rows) = (columns.parse().ok()?, rows.parse().ok()?);
+    (columns >= 6 && rows >= 6).then_some(Size { columns, rows })
+}
+
+/// Every attack with `REDPOLL_GRID`, and otherwise the short form: one of each mode.
+#[test]
+fn a_grid_keeps_its_readings_during_attacks_on_rpl() {
+    let grid = std::env::var("REDPOLL_GRID").ok();
+    let seeds = std::env::var("REDPOLL_SEEDS").ok();
+    let only = std::env::var("REDPOLL_ATTACKS").unwrap_or_default();
+    let is_wanted = |attack: &&Attack| match (&grid, attack.kind) {
+        (Some(_), _) => only.is_empty() || only.split(',').any(|name| name == attack.name),
+        (None, AttackKind::RplDaos | AttackKind::NonStoringDios) => true,
+        (None, _) => false,
+    };
+    let attacks = ATTACKS.iter().filter(is_of_rpl).filter(is_wanted);
+    let attacks: Vec<_> = attacks.collect();
+    assert!(
+        !attacks.is_empty(),
+        "REDPOLL_ATTACKS={only}: no such attack"
+    );
+    let text = grid.as_deref().unwrap_or("8x6");
+    let size = size(text).expect("REDPOLL_GRID: allowed: COLUMNSxROWS of at least 6x6");
+    let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(1);
+    let failures = drill(size, seeds, &attacks);
+    assert_eq!(failures, Vec::<String>::new());
+}
