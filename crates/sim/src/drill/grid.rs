@@ -7,11 +7,11 @@
 
 use redpoll_base::{Duration, Instant};
 
+use super::KEEPS;
 use super::attack::{ATTACKS, Attack, AttackKind};
 use super::attacker::Attacker;
 use super::play::{Air, run_attack};
 use super::scene::{ATTACKER, Mesh, Scene, Target};
-use super::{KEEPS, Side};
 use crate::scenario::Scenario;
 use crate::world::World;
 
@@ -65,6 +65,7 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
          [radio]\nmodel = \"ideal\"\n\
          [mac]\nmax_frame_retries = 15\nmin_be = 2\n\
          [lowpan]\nslots = 8\n\
+         [nodes.node-1]\nrole = \"border\"\n\
          [rpl]\nmode = \"{mode}\"\n\
          [apps.readings]\ntype = \"sensor\"\non = \"every other node\"\nto = \"node-1:5000\"\n\
          transport = \"udp\"\nreading = \"50 B\"\ninterval = \"{interval} s\"\n"
@@ -75,7 +76,7 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
         Place::Border => (0, 0),
         Place::Middle => (columns / 2, rows / 2),
     };
-    let border = scenario.border_router().expect("a grid has one");
+    let border = scenario.border_router().expect("the scene has one");
     let attacker = at(column + 1, row);
     // The router is the attacked one in the middle.
     let router = match place {
@@ -150,9 +151,7 @@ fn delivered(world: &World) -> Vec<u64> {
 }
 
 fn is_of_rpl(attack: &&Attack) -> bool {
-    let is_rpl = matches!(attack.mesh(), Mesh::Rpl | Mesh::NonStoring);
-    // The grid has no host behind its border router.
-    is_rpl && attack.side == Side::Air
+    matches!(attack.mesh(), Mesh::Rpl | Mesh::NonStoring)
 }
 
 /// Runs the attacks at all places. Prints a row for each and returns the failures.
