@@ -1,9 +1,9 @@
 //! The attacks on RPL in a large grid, in which each honest node sends readings to the border
 //! router.
 //!
-//! `make drill-grid` runs all attacks in a grid of 1,000 nodes, at the place and with the interval
-//! of the variables `REDPOLL_GRID` and `REDPOLL_SEEDS`. Without these variables the test runs in a
-//! small grid.
+//! `make drill-grid` sets `REDPOLL_GRID` to 40x25, columns and rows. `REDPOLL_SEEDS` is the number
+//! of seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. Without
+//! `REDPOLL_GRID`, the test runs two attacks in a small grid.
 
 use redpoll_base::{Duration, Instant};
 
