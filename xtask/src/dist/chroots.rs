@@ -35,7 +35,6 @@ redpoll-taim install --firewall ip6tables-legacy --print | grep -q NFQUEUE || te
 /// Starts the program as the unit does, and checks it.
 const RUN: &str = "
 ip link set lo up
-ip link add wpan0 type dummy
 redpoll-taim install --firewall ip6tables-legacy
 redpoll-taim --user redpoll-taim &
 daemon=$!
@@ -229,7 +228,7 @@ fn call(root: &Path, script: &str, is_native: bool) -> Result<String, Failure> {
     unshare.args([
         "sh",
         "-ec",
-        "mount -t proc none \"$0/proc\"; exec chroot \"$0\" sh -ec \"$1\"",
+        "mount -t proc none \"$0/proc\"; ip tuntap add dev wpan0 mode tun; exec chroot \"$0\" sh -ec \"$1\"",
     ]);
     unshare.arg(root).arg(script);
     unshare.env(
