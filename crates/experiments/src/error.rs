@@ -15,7 +15,6 @@ pub enum CriteriaError {
     Fault { id: String, fault: &'static str },
     #[error("criteria.toml has {0} twice")]
     Twice(String),
-    /// The file has a row that no figure declares.
     #[error("criteria.toml has {0}, which no figure declares")]
     Unused(String),
     /// The file lacks a row that a figure declares.
@@ -50,7 +49,6 @@ pub enum StudyError {
     Criteria(#[from] CriteriaError),
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A row reads a value that no run has.
     #[error("figure {figure}: {row}: {what}")]
     Unknown {
         figure: &'static str,

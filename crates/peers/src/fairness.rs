@@ -34,7 +34,6 @@ pub struct Plan {
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     pub queues: Vec<usize>,
-    /// Number of seeds, from 1.
     pub seeds: u64,
     pub time: Duration,
 }
@@ -46,7 +45,6 @@ pub struct Figure {
     pub subject: Subject,
     /// The metric, an element of [`METRICS`].
     pub metric: &'static str,
-    /// Packets in the queue.
     pub queue: usize,
     pub value: f64,
 }

@@ -43,7 +43,6 @@ pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     pub losses: Vec<u32>,
-    /// Number of seeds, from 1.
     pub seeds: u64,
     pub blocks: usize,
 }

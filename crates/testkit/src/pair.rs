@@ -56,11 +56,9 @@ impl Default for Link {
 pub struct Plan {
     /// Bytes to send; then it closes.
     pub send: usize,
-    /// Bytes written at a time.
     pub chunk: usize,
     /// Time for which the application waits before it reads the received bytes; zero: at once.
     pub read_pause: Duration,
-    /// Bytes read at a time.
     pub read_chunk: usize,
     /// Send and receive buffers, in bytes.
     pub buffers: (usize, usize),

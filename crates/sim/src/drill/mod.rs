@@ -84,7 +84,6 @@ pub struct Row {
     pub beside_kbps: f64,
     /// Goodput during the attack, divided by the goodput without it.
     pub share: f64,
-    /// Share of the worst seed.
     pub worst: f64,
     /// Share of new honest connections that were served without the attack.
     pub new_alone: f64,

@@ -64,7 +64,6 @@ pub struct Figures {
     /// Charge that the processor took.
     pub cpu_charge_mc: f64,
     pub charge_mc: f64,
-    /// Life of the battery at this rate, in days.
     pub battery_days: f64,
 }
 

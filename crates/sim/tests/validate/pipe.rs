@@ -23,7 +23,6 @@ const REPLY_BYTES: usize = 46;
 const REPLY: u8 = FRAMES.len() as u8;
 
 pub struct Carried {
-    /// Datagrams per second that arrived.
     pub per_second: f64,
     /// Share of lost datagrams.
     pub lost: f64,
