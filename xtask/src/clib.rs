@@ -4,7 +4,7 @@
 //!   CMake below a prefix;
 //! - [`archives`]: `cargo xtask c-libs` writes static libraries for microcontrollers, and measures
 //!   what they take in a linked image;
-//! - [`check`]: `cargo xtask c-check` installs into an empty folder and builds the first program of
+//! - [`mod@check`]: `cargo xtask c-check` installs into an empty folder and builds the first program of
 //!   `docs/c.md` with pkg-config and with CMake.
 
 mod archives;

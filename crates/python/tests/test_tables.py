@@ -72,7 +72,7 @@ def units(table):
 def test_each_column_of_numbers_has_a_unit(series, tmp_path):
     result = redpoll.run(Scenario("readings", {"duration": "20 s"}))
     sweep = redpoll.sweep(
-        Scenario("pair", {"duration": "1 s"}), {"tcp.mss": ["1 frames", "2 frames"]}, seeds=1, results=tmp_path / "a.sqlite"
+        Scenario("pair", {"duration": "1 s"}), grid={"tcp.mss": ["1 frames", "2 frames"]}, results=tmp_path / "a.sqlite"
     )
     tables = [series, result.flow_table, result.node_table, sweep.flows, sweep.nodes]
     for table in tables:

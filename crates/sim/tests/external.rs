@@ -230,12 +230,12 @@ fn garbage_on_the_line_has_no_effect() {
     assert!(figures.repeated >= 3 && figures.damaged > 0, "{figures:?}");
     let told = told(&mut spoilt);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].contains("garbage"));
+    assert!(told[0].contains("damaged"));
 }
 
 #[test]
 fn a_leaf_that_resets_or_disconnects_starts_again() {
-    for (event, word) in [(Event::Reset, "reset"), (Event::Gone, "gone")] {
+    for (event, word) in [(Event::Reset, "reset"), (Event::Gone, "disconnected")] {
         let trouble = Trouble {
             after: Some((20, event)),
             ..Trouble::default()

@@ -38,6 +38,8 @@ fn public(init: &str) -> Vec<String> {
     list.split('"')
         .skip(1)
         .step_by(2)
+        // `__version__` has no docstring.
+        .filter(|name| !name.starts_with("__"))
         .map(str::to_owned)
         .collect()
 }

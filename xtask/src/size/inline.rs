@@ -190,6 +190,7 @@ mod tests {
 
     const TEXT: &str = "\
 impl A {
+    /// Does it.
     #[inline(never)] // size: once for all
     #[must_use]
     pub(crate) fn does_it(&self) {}
@@ -219,7 +220,10 @@ fn other<T>() {}
         let sites = sites_of("crates/a/src/b.rs", TEXT);
         let page = "a\n<!-- inline -->\n| `gone` | `a/src/b.rs` | 9 | 9 |  |\n<!-- end -->\nb\n";
         let page = updated(page, &sites, &row(&sites[0], [4, -8])).unwrap();
-        assert!(page.contains("1 of 2 attributes are measured."), "{page}");
+        assert!(
+            page.contains("the 1 of 2 attributes that have been measured"),
+            "{page}"
+        );
         assert!(page.contains("| `does_it` | `a/src/b.rs` | 4 | -8 | size |\n\n<!-- end -->\nb\n"));
         assert!(!page.contains("gone"));
         let page = updated(&page, &sites, &row(&sites[1], [5, 0])).unwrap();

@@ -5,13 +5,25 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Parser as _;
+use clap::Parser;
 use clap::error::ErrorKind;
 use redpoll_linux::radio::spec::RadioSpec;
 use toml::de::{DeTable, DeValue};
 
 use super::args::UpArgs;
-use crate::command::{Args, Command};
+
+/// The command line of `redpoll up`.
+#[derive(Debug, Parser)]
+#[command(name = "redpoll", max_term_width = 100)]
+struct Line {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Up(UpArgs),
+}
 
 /// Keys of one value.
 const SINGLE: [&str; 9] = [
@@ -55,7 +67,7 @@ pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     }
     let plain = [&before[..], &words[2..]].concat();
     // A scenario of the command line replaces the file's.
-    let has_scenario = Args::try_parse_from(&plain).is_ok();
+    let has_scenario = Line::try_parse_from(&plain).is_ok();
     if has_scenario {
         return Ok(plain);
     }
@@ -169,7 +181,7 @@ fn check(entry: &Entry) -> Result<(), String> {
     }
     let before = ["redpoll", "up", "SCENARIO"].map(OsString::from);
     let words = before.into_iter().chain(entry.words.iter().cloned());
-    if let Err(error) = Args::try_parse_from(words)
+    if let Err(error) = Line::try_parse_from(words)
         && matches!(
             error.kind(),
             ErrorKind::ValueValidation | ErrorKind::InvalidValue
@@ -215,13 +227,11 @@ impl Reload {
     pub(super) fn again(&mut self) -> Result<(UpArgs, Vec<String>), String> {
         let entries = read(Path::new(&self.path))?;
         let words = expand(std::env::args_os().collect())?;
-        let args = Args::try_parse_from(words).map_err(|error| {
+        let args = Line::try_parse_from(words).map_err(|error| {
             let text = error.to_string();
             text.lines().next().unwrap_or_default().to_owned()
         })?;
-        let Command::Up(args) = args.command else {
-            return Err("the command line is not that of `redpoll up`".to_owned());
-        };
+        let Command::Up(args) = args.command;
         let differs = |key: &&&str| {
             let find = |all: &[Entry]| all.iter().find(|it| it.key == ***key).cloned();
             find(&entries) != find(&self.entries)
@@ -321,9 +331,7 @@ mod tests {
         let up = |more: &[&str]| {
             let words = [&["redpoll", "up", "--config", &file][..], more].concat();
             let words = expand(words.into_iter().map(OsString::from).collect()).unwrap();
-            let Command::Up(args) = Args::try_parse_from(words).unwrap().command else {
-                panic!("it is `up`");
-            };
+            let Command::Up(args) = Line::try_parse_from(words).unwrap().command;
             (args.scenario.file, args.channel, args.scenario.set.len())
         };
         assert_eq!(up(&[]), ("office".to_owned(), 20, 1));

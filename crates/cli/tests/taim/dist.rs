@@ -108,7 +108,10 @@ pub fn units() {
         let text = read(&format!("systemd/{name}"));
         // The check requires that the program exists. Packages contain the daemon as a program.
         let text = text.replace("redpoll-taim install", &format!("{PROGRAM} taim install"));
-        let text = text.replace("=redpoll-taim\n", &format!("={PROGRAM} taim\n"));
+        let text = text.replace(
+            "ExecStart=redpoll-taim\n",
+            &format!("ExecStart={PROGRAM} taim\n"),
+        );
         let text = text.replace("=redpoll up", &format!("={PROGRAM} up"));
         assert!(text.contains(PROGRAM), "{name}");
         let path = folder.write(name, &text);

@@ -105,7 +105,7 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
     }
 }
 
-/// Numbers of readings of each honest node, and of those that arrived.
+/// Readings of the honest nodes during the attack.
 struct Delivered {
     per_node: Vec<u64>,
     sent_per_s: f64,
