@@ -268,8 +268,11 @@ fn state(root: &Path) -> Result<Vec<String>, Failure> {
         .lines()
         .map(str::to_owned)
         .collect();
-    // adduser keeps copies of the previous state.
-    lines.retain(|line| !(line.starts_with("./etc/") && line.ends_with('-')));
+    // adduser keeps copies of the previous state; adduser and iptables keep lock files.
+    lines.retain(|line| {
+        let is_copy = line.starts_with("./etc/") && line.ends_with('-');
+        !is_copy && line != "./run/adduser" && line != "./run/xtables.lock"
+    });
     for name in ["etc/passwd", "etc/group"] {
         let path = root.join(name);
         let text = std::fs::read_to_string(&path).map_err(|error| cannot("read", &path, &error))?;
