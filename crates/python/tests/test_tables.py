@@ -79,7 +79,7 @@ def test_each_column_of_numbers_has_a_unit(series, tmp_path):
         found = units(table)
         assert not [name for name, unit in found.items() if unit is None]
     assert units(series)["srtt_ms"] == b"ms" and units(series)["frames_sent"] == b"1"
-    assert units(result.flow_table)["readings.latency_ms.p95"] == b"ms"
+    assert units(result.flow_table)["rtt_ms.p95"] == b"ms"
     assert units(sweep.flows)["goodput_kbps"] == b"kbit/s"
 
 
