@@ -3,7 +3,7 @@
 //! allowed values.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -49,7 +49,7 @@ pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let end = own.iter().position(|word| word == "--");
     let own = &own[..end.unwrap_or(own.len())];
     let path = match words.get(1) {
-        Some(command) if command == "up" => named(own),
+        Some(command) if command == "up" => value_of(own, "--config"),
         _ => None,
     };
     let Some(path) = path else {
@@ -67,17 +67,13 @@ pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     }
     let plain = [&before[..], &words[2..]].concat();
     // A scenario of the command line replaces the file's.
-    let has_scenario = Line::try_parse_from(&plain).is_ok();
-    if has_scenario {
+    let lacks_scenario = Line::try_parse_from(&plain)
+        .is_err_and(|error| error.kind() == ErrorKind::MissingRequiredArgument);
+    if !lacks_scenario {
         return Ok(plain);
     }
     before.splice(2..2, scenario);
     Ok([&before[..], &words[2..]].concat())
-}
-
-/// Returns the file that a command line names.
-fn named(words: &[OsString]) -> Option<OsString> {
-    value_of(words, "--config")
 }
 
 /// Returns the value of the last option of this name, as `--option VALUE` or `--option=VALUE`.
@@ -203,7 +199,8 @@ fn check(entry: &Entry) -> Result<(), String> {
 
 /// The settings of a running border router, which SIGHUP reads again.
 pub(super) struct Reload {
-    path: OsString,
+    path: PathBuf,
+    /// The settings with which the program started.
     entries: Vec<Entry>,
 }
 
@@ -211,10 +208,7 @@ impl Reload {
     /// `None` if the program has no file.
     pub(super) fn of(args: &UpArgs) -> Option<Reload> {
         let path = args.config.clone()?;
-        // The program may change its folder.
-        let path = std::path::absolute(&path).unwrap_or(path);
         let entries = read(&path).unwrap_or_default();
-        let path = path.into_os_string();
         Some(Reload { path, entries })
     }
 
@@ -224,8 +218,8 @@ impl Reload {
     /// # Errors
     ///
     /// A line about a file that cannot be used.
-    pub(super) fn again(&mut self) -> Result<(UpArgs, Vec<String>), String> {
-        let entries = read(Path::new(&self.path))?;
+    pub(super) fn again(&self) -> Result<(UpArgs, Vec<String>), String> {
+        let entries = read(&self.path)?;
         let words = expand(std::env::args_os().collect())?;
         let args = Line::try_parse_from(words).map_err(|error| {
             let text = error.to_string();
@@ -340,6 +334,13 @@ mod tests {
             up(&["line-3", "--channel=16", "--set", "seed=1"]),
             ("line-3".to_owned(), 16, 2)
         );
+        // The file's scenario does not hide a mistake of the command line.
+        let words = [
+            "redpoll", "up", "line-3", "--config", &file, "--chanel", "15",
+        ];
+        let words = expand(words.map(OsString::from).into()).unwrap();
+        let error = Line::try_parse_from(words).unwrap_err().to_string();
+        assert!(error.contains("unexpected argument '--chanel'"), "{error}");
         std::fs::remove_dir_all(folder).unwrap();
 
         let other: Vec<OsString> = ["redpoll", "run", "--config", "/x"]

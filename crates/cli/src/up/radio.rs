@@ -142,7 +142,7 @@ fn live<P>(
     mesh: &mut RadioMesh<P>,
     mut gateway: Gateway,
     signals: &mut Signals,
-    mut reload: Option<Reload>,
+    reload: Option<Reload>,
 ) -> Result<u8, Failure>
 where
     P: redpoll_stack::Profile,
@@ -162,7 +162,7 @@ where
             eprintln!("redpoll: {}", withheld(&attempt));
         }
         while let Some(notice) = signals.next().map_err(failed)? {
-            match (notice, &mut reload) {
+            match (notice, &reload) {
                 (Notice::End(Signal::SIGHUP), Some(reload)) => {
                     for line in read_again(reload, &mut gateway) {
                         eprintln!("redpoll: {line}");
@@ -183,7 +183,7 @@ where
 
 /// Reads the file of `--config` again, and applies what can change at runtime. If the file has an
 /// error, all settings stay. Returns lines for the log.
-fn read_again(reload: &mut Reload, gateway: &mut Gateway) -> Vec<String> {
+fn read_again(reload: &Reload, gateway: &mut Gateway) -> Vec<String> {
     let stay = |line: &dyn std::fmt::Display| {
         vec![format!("error: the settings stay as they were: {line}")]
     };
