@@ -6,9 +6,9 @@ use std::time::Instant;
 use redpoll_linux::entropy;
 use redpoll_web::Server;
 
+use crate::FAILED;
 use crate::args::WebArgs;
 use crate::failure::Failure;
-use crate::{FAILED, USAGE};
 
 /// Listens at the address of `args`, if there is one.
 pub(crate) fn listen(args: &WebArgs) -> Result<Option<Server>, Failure> {
@@ -20,7 +20,7 @@ pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
     entropy::fill(&mut random).map_err(|error| (FAILED, error.to_string()))?;
     Server::listen(address, random).map_err(|error| {
         let line = format!("--web: {error}; to use a free port: --web 127.0.0.1:0");
-        (USAGE, line)
+        (FAILED, line)
     })
 }
 

@@ -542,7 +542,7 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     ] {
         for command in ["run", "up"] {
             let output = redpoll(&[command, "pair", "--web", address]);
-            assert_eq!(code(&output), 2, "{command} {address}");
+            assert_eq!(code(&output), 1, "{command} {address}");
             assert!(complaint(&output).contains(word), "{}", stderr(&output));
         }
     }

@@ -96,7 +96,7 @@ const ROWS: [Row; 20] = [
         "port, page",
         LISTENER,
         "up office --web 127.0.0.1:9633 --join forward --forward 8081:leaf-12:80",
-        2,
+        1,
         [
             "cannot listen at 127.0.0.1:9633",
             "to use a free port: --web",
