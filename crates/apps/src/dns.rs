@@ -41,6 +41,8 @@ pub enum Failure<E> {
     NoSuchName,
     /// The name has no IPv6 address.
     NoAddress,
+    /// The answer is longer than a datagram, and its first part has no address.
+    Truncated,
     /// The server reports another error, with this RCODE.
     Refused(u8),
     /// The server did not answer three questions.
@@ -92,9 +94,16 @@ async fn answer<S: UdpReceive>(
         match read(datagram, name, id) {
             None => {}
             Some(Ok(found)) => return Ok(found),
-            Some(Err(Rcode::NOERROR)) => return Err(Failure::NoAddress),
-            Some(Err(Rcode::NXDOMAIN)) => return Err(Failure::NoSuchName),
-            Some(Err(other)) => return Err(Failure::Refused(other.to_int())),
+            Some(Err(Negative {
+                is_truncated: true, ..
+            })) => return Err(Failure::Truncated),
+            Some(Err(Negative { code, .. })) => {
+                return Err(match code {
+                    Rcode::NOERROR => Failure::NoAddress,
+                    Rcode::NXDOMAIN => Failure::NoSuchName,
+                    other => Failure::Refused(other.to_int()),
+                });
+            }
         }
     }
 }
@@ -108,9 +117,16 @@ fn question(name: &Name<Array<NAME>>, id: u16) -> Option<Array<MESSAGE>> {
     Some(question.finish())
 }
 
-/// Reads an answer: the address, or the server's RCODE, which is NOERROR if it has no address.
-/// `None` for a message that does not answer the question.
-fn read(datagram: &[u8], name: &Name<Array<NAME>>, id: u16) -> Option<Result<Found, Rcode>> {
+/// An answer without an address.
+struct Negative {
+    /// The server's RCODE: NOERROR if the name exists.
+    code: Rcode,
+    /// Whether the server left out records (RFC 1035 §4.1.1, TC).
+    is_truncated: bool,
+}
+
+/// Reads an answer. `None` for a message that does not answer the question.
+fn read(datagram: &[u8], name: &Name<Array<NAME>>, id: u16) -> Option<Result<Found, Negative>> {
     let message = Message::from_octets(datagram).ok()?;
     let header = message.header();
     let question = message.sole_question().ok()?;
@@ -121,13 +137,17 @@ fn read(datagram: &[u8], name: &Name<Array<NAME>>, id: u16) -> Option<Result<Fou
     if !is_ours {
         return None;
     }
-    if header.rcode() != Rcode::NOERROR {
-        return Some(Err(header.rcode()));
+    let negative = Negative {
+        code: header.rcode(),
+        is_truncated: header.tc(),
+    };
+    if negative.code != Rcode::NOERROR {
+        return Some(Err(negative));
     }
     let canonical = message.canonical_name()?;
     let records = message.answer().ok()?.limit_to::<Aaaa>();
     let of_name = records.flatten().find(|it| *it.owner() == canonical);
-    Some(of_name.map_or(Err(Rcode::NOERROR), |record| {
+    Some(of_name.map_or(Err(negative), |record| {
         Ok(Found {
             address: record.data().addr(),
             ttl_s: record.ttl().as_secs(),

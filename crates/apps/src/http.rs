@@ -155,9 +155,9 @@ struct Slot {
     phase: Cell<Phase>,
     /// Number of the server's checks since the phase began.
     age: Cell<u32>,
-    /// Bytes of the answer that were written, and the number of these at the start of the present
-    /// minute.
+    /// Bytes of the answer that were written so far.
     given: Cell<u64>,
+    /// The value of `given` at the start of the present minute.
     before: Cell<u64>,
 }
 

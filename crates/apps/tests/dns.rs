@@ -177,6 +177,16 @@ fn a_missing_name_and_a_missing_address_are_reported() {
         vec![(answer(question, &["a.example"], None), server())]
     });
     assert_eq!(result, Err(Failure::NoAddress));
+    let truncated = |address| {
+        let answers = move |_, question: &[u8]| {
+            let mut message = answer(question, &[], address);
+            message[2] |= 0x02;
+            vec![(message, server())]
+        };
+        ask_for("broker.example", answers).0
+    };
+    assert_eq!(truncated(None), Err(Failure::Truncated));
+    assert!(truncated(Some(ADDRESS)).is_ok());
     for name in ["", "a..b", &"a".repeat(64), &"a.".repeat(200)] {
         let (result, questions) = ask_for(name, |_, _| Vec::new());
         assert_eq!((result, questions), (Err(Failure::Name), 0), "{name:?}");
