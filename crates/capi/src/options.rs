@@ -140,6 +140,7 @@ pub struct RpTcpInfo {
     pub state: u32,
 }
 
+/// Returns Linux's number of a state.
 fn number(state: State) -> u32 {
     match state {
         State::Established => 1,

@@ -206,10 +206,12 @@ impl Results {
         Ok(())
     }
 
+    /// Returns the stored runs of `case` with the seeds from 1 to `seeds`.
     pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, 1, seeds)
     }
 
+    /// Returns the stored runs of `case` with the seeds from `least` to `most`.
     pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, least, most)
     }

@@ -95,7 +95,9 @@ pub struct ForwardCounters {
     pub broken_by_mesh: u32,
     /// Connections that the host's side reset.
     pub broken_by_host: u32,
+    /// Bytes carried into the mesh.
     pub bytes_in: u64,
+    /// Bytes carried out of the mesh.
     pub bytes_out: u64,
 }
 

@@ -45,6 +45,7 @@ const COPY_PACKET: u8 = 2;
 /// `NFQA_CFG_F_FAIL_OPEN`, and `NFQA_CFG_F_GSO`: large packets are not cut up for us.
 const FAIL_OPEN: u32 = 1;
 const GSO: u32 = 4;
+/// `NF_ACCEPT`.
 const ACCEPT: u32 = 1;
 /// Bytes of `nlmsghdr` and `nfgenmsg`.
 const HEADER: usize = 20;

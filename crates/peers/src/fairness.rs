@@ -34,6 +34,7 @@ pub struct Plan {
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     pub queues: Vec<usize>,
+    /// Number of seeds, from 1.
     pub seeds: u64,
     pub time: Duration,
 }
@@ -45,6 +46,7 @@ pub struct Figure {
     pub subject: Subject,
     /// The metric, an element of [`METRICS`].
     pub metric: &'static str,
+    /// Capacity of the queue in packets.
     pub queue: usize,
     pub value: f64,
 }

@@ -48,6 +48,7 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 pub struct Plan {
     /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
+    /// Losses in percent.
     pub losses: Vec<u32>,
     /// Number of seeds, from 1; the figures are medians.
     pub seeds: u64,

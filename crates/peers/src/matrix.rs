@@ -24,6 +24,7 @@ pub struct Plan {
 pub struct Figure {
     pub sender: Subject,
     pub receiver: Subject,
+    /// Loss in percent.
     pub loss: u32,
     /// Seconds; `None` if half of the transfers or more did not end.
     pub completion_s: Option<f64>,

@@ -10,6 +10,7 @@ pub const IPV6_LEN: usize = Ipv6Header::LEN;
 pub struct Summary {
     pub seq: SeqNum,
     pub syn: bool,
+    /// Whether FIN or RST is set.
     pub ends: bool,
     pub payload: u32,
 }

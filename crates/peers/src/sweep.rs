@@ -11,6 +11,7 @@ pub struct Figure {
     pub subject: Subject,
     /// The metric, an element of the bench's metrics.
     pub metric: &'static str,
+    /// Loss in percent.
     pub loss: u32,
     /// The value; `None` if half of the transfers or more did not end.
     pub value: Option<f64>,

@@ -31,6 +31,7 @@ pub enum Rule {
     /// Data frames are acknowledged by the radio and then lost, so link retries do not repair the
     /// loss.
     LoseFrames {
+        /// Sender; `None`: any node.
         from: Option<usize>,
         /// Receiver; `None`: any node.
         to: Option<usize>,
@@ -40,6 +41,7 @@ pub enum Rule {
     /// The MAC of the receiver gets data frames twice, as when a neighbour retransmits a frame
     /// whose acknowledgment was lost.
     DuplicateFrames {
+        /// Sender; `None`: any node.
         from: Option<usize>,
         /// Receiver; `None`: any node.
         to: Option<usize>,

@@ -34,11 +34,13 @@ pub enum Body<'a> {
     /// The first fragment (RFC 4944 §5.3).
     First {
         tag: u16,
+        /// Size of the uncompressed datagram in bytes.
         size: u16,
         rest: &'a [u8],
     },
     Next {
         tag: u16,
+        /// Size of the uncompressed datagram in bytes.
         size: u16,
         offset: u16,
         rest: &'a [u8],

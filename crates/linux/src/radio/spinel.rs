@@ -41,11 +41,13 @@ pub const BAD_FCS: u16 = 0x0004;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Command {
+    // To the radio.
     Reset = 1,
     Get = 2,
     Set = 3,
     Insert = 4,
     Remove = 5,
+    // To the host.
     Is = 6,
     Inserted = 7,
     /// To the host: an entry was removed from a list.

@@ -33,6 +33,7 @@ impl Interval {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
+    /// Mean of the second sample minus that of the first.
     pub difference: Interval,
     /// Mean of the second sample divided by that of the first; `None` if a resampled mean is not
     /// positive.

@@ -8,6 +8,7 @@ use super::message::{Body, Message};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wanted {
+    /// Position of the block in the image, in bytes.
     pub offset: u64,
     pub len: usize,
 }

@@ -172,6 +172,7 @@ impl Blip {
         }
     }
 
+    /// Returns whether a segment is more than a window away, in sequence numbers that do not wrap.
     fn is_far(&self, c: &Control, seg: &Segment<'_>) -> bool {
         let (next, window) = (c.ackno.0, u32::from(self.config.window));
         let far = seg.seq.0 > next.wrapping_add(window) || seg.seq.0 < next.wrapping_sub(window);

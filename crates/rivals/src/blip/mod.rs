@@ -23,6 +23,7 @@ const TICK: Duration = Duration::from_millis(500);
 const FIN_TICKS: u8 = 4;
 /// Ticks until the answer to a FIN is retransmitted.
 const LAST_ACK_TICKS: u8 = 6;
+/// TIMEWAIT_LEN, in ticks.
 const TIME_WAIT: u8 = 1;
 /// Initial sequence numbers of connections that it opens, and accepts.
 const ISS_ACTIVE: u32 = 0xcafe_babe;
@@ -235,6 +236,7 @@ pub struct Control {
     has_new: bool,
     /// Sequence number after the last byte that the application has written.
     seqno: SeqNum,
+    /// The first byte that is not acknowledged.
     head: SeqNum,
     /// The first byte of all.
     start: SeqNum,

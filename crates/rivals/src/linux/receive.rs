@@ -7,7 +7,9 @@ use redpoll_wire::tcp::Flags;
 use super::{Control, Linux};
 use crate::Body;
 
+/// Number of first acknowledgments that are not delayed.
 const QUICK: u8 = 16;
+/// Maximum delay of an acknowledgment.
 const LONGEST: Duration = Duration::from_millis(200);
 /// Maximum number of separate ranges of data beyond a gap. A segment that would make a further
 /// range is dropped.

@@ -9,6 +9,7 @@
 
 use redpoll_base::Addr;
 
+/// Packets that are remembered (FWCACHE_SIZE).
 const SIZE: usize = 30;
 
 /// Source, destination and number of a packet.

@@ -37,6 +37,7 @@ pub struct Weak {
     pub limits: [(u16, u8); 4],
     /// A timer is set to its value times a random factor between these two, in 256ths.
     pub dither: (u16, u16),
+    /// The minimum timeout in ticks.
     pub min: u16,
     /// The longest in ticks, dithering not counted.
     pub max: u16,
@@ -59,6 +60,7 @@ impl Default for Weak {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Standard {
+    /// Timeout before the first sample.
     pub initial: Duration,
     pub min: Duration,
     pub max: Duration,

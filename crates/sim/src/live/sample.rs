@@ -57,10 +57,12 @@ pub struct ConnectionSample {
     pub remote: Endpoint,
     /// State by the names of RFC 9293 §3.3.2.
     pub state: String,
+    /// Congestion window in bytes.
     pub cwnd: u32,
     /// Slow start threshold in bytes.
     pub ssthresh: u32,
     pub rto_ms: f64,
+    /// Latest round-trip time, in milliseconds.
     pub rtt_ms: f64,
     pub rtt_samples: u32,
     /// Smoothed round-trip time in milliseconds; `None` before the first measurement.

@@ -191,6 +191,7 @@ impl LinkSource {
 /// Deviations of one node's radio in the SINR medium.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RadioSpec {
+    /// Power at its antenna, in dBm; `None`: the medium's.
     pub tx_power_dbm: Option<f64>,
     /// Noise in its channel, in dBm; `None`: the medium's.
     pub noise_floor_dbm: Option<f64>,

@@ -22,6 +22,7 @@ impl Identity {
         }
     }
 
+    /// Returns whether `pan_id` is this radio's PAN or the broadcast PAN.
     pub fn is_in(&self, pan_id: Option<u16>) -> bool {
         pan_id.is_none_or(|pan| pan == self.pan_id || pan == 0xffff)
     }

@@ -4,13 +4,21 @@ use redpoll_base::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
+    /// In microseconds.
     Time,
+    /// In metres.
     Length,
+    /// In dBm.
     Power,
+    /// In dB.
     Gain,
+    /// In bytes.
     Size,
+    /// In mA.
     Current,
+    /// In mAh.
     Charge,
+    /// In MHz.
     Frequency,
     /// A share between 0 and 1, which may also be a number without unit.
     Share,

@@ -46,6 +46,7 @@ pub enum Command {
     Transfer {
         from: u32,
         to: u32,
+        /// Number of bytes, at least 1.
         bytes: u64,
     },
 }

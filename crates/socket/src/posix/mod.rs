@@ -117,6 +117,7 @@ struct Probes {
 }
 
 impl Probes {
+    /// The values of [`Keepalive::DEFAULT`].
     const DEFAULT: Probes = Probes {
         idle_s: (Keepalive::DEFAULT.idle.as_millis() / 1000) as u32,
         interval_s: (Keepalive::DEFAULT.interval.as_millis() / 1000) as u32,

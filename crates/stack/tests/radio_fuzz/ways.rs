@@ -42,6 +42,7 @@ mod found {
     use crate::mesh::{BORDER, LEAF, SLEEPY};
 
     impl Ways {
+        /// Every second seed uses RPL.
         pub fn of(seed: u64) -> Ways {
             match seed % 8 {
                 2 | 3 => Ways::Rpl {

@@ -11,6 +11,7 @@ pub struct DiskEar {
     /// First energy since [`DiskEar::watch`]; in the far future if there was none.
     busy_since: Instant,
     followed: Option<Followed>,
+    /// Number of transmissions that disturb.
     audible: u16,
     /// Transmissions that make the channel busy.
     sensed: u16,

@@ -36,6 +36,7 @@ impl Followed {
 
 #[derive(Clone, Debug)]
 pub struct SinrEar {
+    /// Number of transmissions that disturb.
     audible: u16,
     /// First energy over the threshold since [`SinrEar::watch`].
     busy_since: Option<Instant>,

@@ -18,7 +18,9 @@ pub struct AppSpec {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
+    /// `redpoll run` and `redpoll up`.
     Always,
+    /// Only `redpoll run`, in virtual time.
     Run,
     /// Only `redpoll up`, in real time with a host.
     Up,
@@ -148,6 +150,7 @@ pub struct ClientSpec {
 pub enum ClientProtocol {
     /// HTTP/1.1, with a connection for each request.
     Http,
+    /// Confirmable messages of CoAP.
     Coap,
 }
 
@@ -176,7 +179,9 @@ pub struct SensorSpec {
 pub enum SensorTransport {
     Udp,
     Tcp,
+    /// Confirmable messages of CoAP.
     Coap,
+    /// Confirmable messages of CoAP with CoCoA's timeouts.
     Cocoa,
     /// Non-confirmable messages of CoAP.
     Unreliable,

@@ -82,6 +82,7 @@ pub struct SleepyParams {
     pub poll: PollConfig,
     /// Longest time for which a datagram waits for a sleepy node.
     pub persistence: Duration,
+    /// Maximum number of datagrams that wait for one sleepy node.
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
@@ -129,6 +130,7 @@ pub struct LowpanParams {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryParams {
     pub window: u8,
+    /// OptARQTimeOut.
     pub arq_timeout: Duration,
     pub arq_timeout_min: Option<Duration>,
     pub fragment_retries: u8,

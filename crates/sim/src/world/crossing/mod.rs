@@ -95,6 +95,7 @@ impl Crossing {
         }
     }
 
+    /// Returns whether place `index` is the border router or the simulated host.
     pub(super) fn joins(&self, index: usize) -> bool {
         self.border == Some(index) || self.host == Some(index)
     }

@@ -8,8 +8,10 @@ const LEVEL: Metric = Metric::new("activity level", "frames");
 
 /// Seconds between two points of the figure.
 const STEP_S: u32 = 5;
+/// Seconds shown, from the start of the run.
 const SHOWN_S: u32 = 300;
 
+/// Returns the mean of a node's levels over `seconds` seconds from `from_s` on.
 fn mean(levels: &Levels, node: usize, from_s: u32, seconds: u32) -> Reading {
     let of = levels.levels.get(node).ok_or(Gap::Nothing)?;
     let part = of.get(from_s as usize..(from_s + seconds) as usize);

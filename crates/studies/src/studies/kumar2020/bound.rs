@@ -41,6 +41,7 @@ pub fn unused_of_full_kbps() -> f64 {
     (PAYLOAD + TCP_HEADER) * 8.0 / (SEGMENT.len() as f64 * frame_ms(FULL))
 }
 
+/// Returns the payload rate in kb/s, with an acknowledgment for every second segment.
 pub fn tcp_kbps() -> f64 {
     let ms: f64 = SEGMENT.iter().map(|bytes| frame_ms(*bytes)).sum();
     PAYLOAD * 8.0 / (ms + frame_ms(ACKNOWLEDGMENT) / 2.0)

@@ -13,6 +13,7 @@ use crate::net::routing::rpl::UnackedHop;
 pub(crate) struct DownwardRoute {
     /// In storing mode the next hop, in non-storing mode the parent of the target.
     pub(crate) link: Peer,
+    /// Path Sequence.
     pub(crate) sequence: Sequence,
     pub(crate) advertisement: Advertisement,
     pub(crate) target: Target,

@@ -27,6 +27,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Daos {
     pub(super) path_sequence: Sequence,
+    /// The last DAOSequence.
     pub(super) sequence: u8,
     /// How often the DAO that is due was sent before.
     tries: u8,
