@@ -19,8 +19,7 @@ use embedded_io_async::{ErrorType, Read, Write};
 
 use crate::decimal::Decimal;
 
-/// Requests that are answered at the same time. A node has this many connections for the
-/// server.
+/// Requests that are answered at the same time. A node has this many connections for the server.
 pub const AT_ONCE: usize = 3;
 const HEAD: usize = 512;
 const FIELDS: usize = 16;

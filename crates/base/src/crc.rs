@@ -3,8 +3,7 @@
 /// Adds a byte to a CRC-16 of ITU-T: x^16 + x^12 + x^5 + 1, the bits of a byte in order of
 /// transmission. IEEE 802.15.4 starts from 0, RFC 1662 from 0xffff.
 pub const fn crc16(sum: u16, byte: u8) -> u16 {
-    // The polynomial has only three terms below x^16, so the eight steps fold into a few
-    // shifts.
+    // The polynomial has only three terms below x^16, so the eight steps fold into a few shifts.
     let [low, _] = sum.to_le_bytes();
     let mut x = low ^ byte;
     x ^= x << 4;

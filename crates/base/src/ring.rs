@@ -43,9 +43,8 @@ impl<B: Bytes> Ring<B> {
         self.capacity().wrapping_sub(self.len())
     }
 
-    /// Copies `bytes` into the free space, starting `offset` bytes after the last queued byte,
-    /// and returns how many bytes fitted. The copied bytes are not queued before
-    /// [`keep`](Self::keep).
+    /// Copies `bytes` into the free space, starting `offset` bytes after the last queued byte, and
+    /// returns how many bytes fitted. The copied bytes are not queued before [`keep`](Self::keep).
     pub fn write_at(&mut self, offset: usize, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room().saturating_sub(offset));
         let at = self.position(self.len().wrapping_add(offset));
@@ -60,14 +59,12 @@ impl<B: Bytes> Ring<B> {
         count
     }
 
-    /// Appends the first `count` bytes of the free space, which were written before, to the
-    /// queue.
+    /// Appends the first `count` bytes of the free space, which were written before, to the queue.
     pub fn keep(&mut self, count: usize) {
         self.len = self.len().wrapping_add(count).min(self.capacity()) as u16;
     }
 
-    /// Returns `count` bytes from `offset` bytes after the first queued byte, in up to two
-    /// pieces.
+    /// Returns `count` bytes from `offset` bytes after the first queued byte, in up to two pieces.
     pub fn pieces(&self, offset: usize, count: usize) -> [&[u8]; 2] {
         let buf = self.buf.as_ref();
         let first = buf.get(self.position(offset)..self.capacity());

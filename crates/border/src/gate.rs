@@ -133,9 +133,8 @@ impl Gate {
         result
     }
 
-    /// Writes the next packet for the host to the start of `out` (at least 1280 bytes) and
-    /// returns its length. Packets that may not leave the mesh are dropped and counted
-    /// ([`Withheld`]).
+    /// Writes the next packet for the host to the start of `out` (at least 1280 bytes) and returns
+    /// its length. Packets that may not leave the mesh are dropped and counted ([`Withheld`]).
     pub fn poll_packet<P: Profile>(
         &mut self,
         now: Instant,

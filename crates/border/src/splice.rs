@@ -1,5 +1,4 @@
-//! A port forward: bytes between a stream on the host and a connection into
-//! the mesh.
+//! A port forward: bytes between a stream on the host and a connection into the mesh.
 
 use redpoll_base::Instant;
 use redpoll_stack::transport::{Endpoint, State};
@@ -12,11 +11,9 @@ pub enum ToHost {
     Data(usize),
     /// No data at the moment.
     Nothing,
-    /// The mesh side has ended its direction: shut the host's stream down for
-    /// writing.
+    /// The mesh side has ended its direction: shut the host's stream down for writing.
     End,
-    /// The connection into the mesh failed or could not be opened: reset the
-    /// host's stream.
+    /// The connection into the mesh failed or could not be opened: reset the host's stream.
     Failed,
 }
 

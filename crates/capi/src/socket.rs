@@ -181,8 +181,7 @@ pub unsafe extern "C" fn rp_recv(
 /// See the header.
 ///
 /// # Safety
-/// `node` is null or points to a node, `data` to `len` bytes, `peer` to a
-/// `struct rp_endpoint`.
+/// `node` is null or points to a node, `data` to `len` bytes, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sendto(
     node: *mut RpNode,
@@ -204,8 +203,7 @@ pub unsafe extern "C" fn rp_sendto(
 /// See the header.
 ///
 /// # Safety
-/// `node` is null or points to a node, `out` to `len` bytes, `peer` to a
-/// `struct rp_endpoint`.
+/// `node` is null or points to a node, `out` to `len` bytes, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_recvfrom(
     node: *mut RpNode,

@@ -32,8 +32,7 @@ pub(crate) enum Progress {
     Whole(Vec<u8>),
     /// 4.00 (Bad Request): a block whose payload has another length than the block option states.
     BadBlock,
-    /// 4.08 (Request Entity Incomplete): out of sequence, or of another
-    /// Content-Format.
+    /// 4.08 (Request Entity Incomplete): out of sequence, or of another Content-Format.
     Incomplete,
     /// 4.13 (Request Entity Too Large).
     TooLarge,

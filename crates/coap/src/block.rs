@@ -3,8 +3,7 @@
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
-/// Bytes of a block: a power of two from 16 to 1024 (RFC 7959 §2.2: SZX from 0
-/// to 6).
+/// Bytes of a block: a power of two from 16 to 1024 (RFC 7959 §2.2: SZX from 0 to 6).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct BlockSize(u8);
 

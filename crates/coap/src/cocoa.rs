@@ -180,8 +180,7 @@ mod tests {
         }
     }
 
-    /// A weak sample of 4 s: E = 4 + 1 * 2 = 6 s. The draft takes a quarter of
-    /// it, Contiki three.
+    /// A weak sample of 4 s: E = 4 + 1 * 2 = 6 s. The draft takes a quarter of it, Contiki three.
     #[test]
     fn weak_samples_weigh_differently_in_the_two_readings() {
         for (contiki, rto) in [(false, 3_000), (true, 5_000)] {

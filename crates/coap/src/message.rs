@@ -41,8 +41,7 @@ pub(crate) fn decode(datagram: &[u8]) -> Result<(Packet, Class), Unfit> {
     let Some([first, code, id @ ..]) = datagram.first_chunk::<HEADER>() else {
         return Err(Unfit::Ignored);
     };
-    // RFC 7252 §3: "Messages with unknown version numbers MUST be silently
-    // ignored."
+    // RFC 7252 §3: "Messages with unknown version numbers MUST be silently ignored."
     if first >> 6 != VERSION {
         return Err(Unfit::Ignored);
     }

@@ -32,8 +32,7 @@ pub(crate) struct Seen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Receipt {
     New,
-    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty
-    /// if it got none.
+    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty if it got none.
     Duplicate(Vec<u8>),
 }
 

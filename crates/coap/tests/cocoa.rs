@@ -1,5 +1,4 @@
-//! Messages that are not confirmable under CoCoA (draft-ietf-core-cocoa-03 §5),
-//! in both readings.
+//! Messages that are not confirmable under CoCoA (draft-ietf-core-cocoa-03 §5), in both readings.
 
 use crate::common;
 
@@ -112,8 +111,7 @@ fn the_rate_is_one_in_a_timeout() {
     }
 }
 
-/// "a CoAP endpoint can always send non-confirmables if their rate does not
-/// exceed 1 B/s".
+/// "a CoAP endpoint can always send non-confirmables if their rate does not exceed 1 B/s".
 #[test]
 fn a_byte_a_second_is_always_allowed() {
     let slow = Config {

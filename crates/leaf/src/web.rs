@@ -16,8 +16,7 @@ pub struct Status {
     pub now: Instant,
     /// Requests that have been answered since the node began.
     pub requests: u32,
-    /// Measures the bytes of stack in use at worst, and the size of the stack; this takes a
-    /// while.
+    /// Measures the bytes of stack in use at worst, and the size of the stack; this takes a while.
     pub stack: Option<fn() -> [u32; 2]>,
     /// Messages that were damaged on the serial line.
     pub damaged: u32,

@@ -21,8 +21,7 @@ use crate::{DropReason, LowpanConfig, SlotId};
 
 /// A timeout of seconds may be half a second late.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
-/// RFC 4944 §5.3: "The reassembly timeout MUST be set to a maximum of 60
-/// seconds".
+/// RFC 4944 §5.3: "The reassembly timeout MUST be set to a maximum of 60 seconds".
 const LONGEST: Duration = Duration::from_secs(60);
 
 pub(crate) struct Reassembly {

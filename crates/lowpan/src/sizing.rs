@@ -25,12 +25,11 @@ pub(crate) const fn whole_units(n: usize) -> usize {
 
 /// Returns the largest TCP payload, in bytes, whose packet fits into `frames` frames.
 ///
-/// `header_len` is the length of the compressed IPv6 header in bytes
-/// ([`COMPRESSED_HEADER_MAX`] is always safe), `capacity` the bytes a frame
-/// carries for this layer (116 with short addresses: 127 − 9 − 2). Room is left
-/// for a TCP header of [`TCP_HEADER_LEN`] bytes, so a segment without options
-/// may be longer by those twelve bytes and still need no further frame.
-/// The packet never exceeds the link's MTU of 1,280 bytes.
+/// `header_len` is the length of the compressed IPv6 header in bytes ([`COMPRESSED_HEADER_MAX`] is
+/// always safe), `capacity` the bytes a frame carries for this layer (116 with short addresses: 127
+/// − 9 − 2). Room is left for a TCP header of [`TCP_HEADER_LEN`] bytes, so a segment without
+/// options may be longer by those twelve bytes and still need no further frame. The packet never
+/// exceeds the link's MTU of 1,280 bytes.
 ///
 /// Returns 0 when not even the headers fit.
 ///

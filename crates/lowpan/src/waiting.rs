@@ -1,13 +1,11 @@
-//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders
-//! them.
+//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders them.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
 
-/// The progress of a datagram that is suspended, as in
-/// [`InService`](crate::transmit::InService).
+/// The progress of a datagram that is suspended, as in [`InService`](crate::transmit::InService).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendProgress {
     pub(crate) covered: u16,

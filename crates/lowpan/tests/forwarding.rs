@@ -190,8 +190,7 @@ fn a_lost_fragment_takes_the_others_with_it() {
 
 #[test]
 fn memory_limits_the_datagrams_in_transit() {
-    // No room for the fourth fragment: the datagram ends, and its first three
-    // do not leave.
+    // No room for the fourth fragment: the datagram ends, and its first three do not leave.
     let mut relay = relay_with(LowpanConfig::default(), 4, 3);
     let frames = from_a(&packet(to_c(6), 3, 700), 41);
     for frame in &frames[..3] {

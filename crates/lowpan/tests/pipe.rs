@@ -112,8 +112,7 @@ proptest! {
         prop_assert_eq!(receiver.free_slots(), slots);
         prop_assert_eq!(receiver.poll_at(), None);
 
-        // Datagrams that arrived in full but were not delivered have been dropped with a
-        // reason.
+        // Datagrams that arrived in full but were not delivered have been dropped with a reason.
         let withheld = sent
             .iter()
             .filter(|(i, count)| carried.get(i).map_or(0, HashSet::len) == **count)

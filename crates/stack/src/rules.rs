@@ -29,9 +29,8 @@ pub trait RplRules: Copy {
     }
 
     /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5), of a node with this number of
-    /// targets in its sub-DODAG; `None`: it has not sent a DAO since it
-    /// joined, so that no node depends on its choice. With 0, such a node also leaves its parent
-    /// for an equal neighbour.
+    /// targets in its sub-DODAG; `None`: it has not sent a DAO since it joined, so that no node
+    /// depends on its choice. With 0, such a node also leaves its parent for an equal neighbour.
     ///
     /// The default is the recommended 192. It doubles with 4 targets and again with 16, because
     /// the DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).

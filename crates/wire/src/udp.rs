@@ -17,8 +17,7 @@ pub struct UdpHeader {
     pub dst_port: u16,
     /// Bytes of header and payload, 8 or more.
     pub length: u16,
-    /// Checksum over pseudo-header, header and payload; 0 is not allowed over
-    /// IPv6.
+    /// Checksum over pseudo-header, header and payload; 0 is not allowed over IPv6.
     pub checksum: u16,
 }
 

@@ -258,8 +258,7 @@ impl Endpoint {
         self.datagrams.push_back((to, datagram));
     }
 
-    /// Sends a message under a new ID, until it is acknowledged if it is
-    /// confirmable; the ID.
+    /// Sends a message under a new ID, until it is acknowledged if it is confirmable; the ID.
     fn send_message(
         &mut self,
         now: Instant,

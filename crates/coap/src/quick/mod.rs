@@ -25,8 +25,7 @@ pub struct QuickConfig {
     pub block: BlockSize,
     /// MAX_PAYLOADS, at least 1: messages that are sent without hearing from the server; 10.
     pub max_payloads: u16,
-    /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server; 2
-    /// s.
+    /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server; 2 s.
     pub non_timeout: Duration,
     /// ACK_RANDOM_FACTOR in percent, at least 100; 150.
     pub ack_random_percent: u32,

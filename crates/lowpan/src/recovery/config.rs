@@ -66,8 +66,7 @@ impl Default for RecoveryConfig {
 /// RFC 8931 §7.1: MaxFragmentSize "MUST be less than 512".
 pub(super) const LARGEST: u16 = 511;
 
-/// The memory of selective fragment recovery; at most 254 entries of each table
-/// are used.
+/// The memory of selective fragment recovery; at most 254 entries of each table are used.
 pub struct RecoveryMemory<M: Memory> {
     /// One entry for each datagram that this node is sending, filled with [`Outgoing::EMPTY`].
     pub outgoing: M::Table<Outgoing>,

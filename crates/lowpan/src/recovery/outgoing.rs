@@ -185,9 +185,8 @@ impl Sender {
         Bitmap::first(self.shape.count)
     }
 
-    /// RFC 8931 §6: "the sender MUST send all the fragments for a first time
-    /// before it retries any lost fragment; lost fragments MUST be retried in
-    /// sequence, oldest first".
+    /// RFC 8931 §6: "the sender MUST send all the fragments for a first time before it retries any
+    /// lost fragment; lost fragments MUST be retried in sequence, oldest first".
     fn train(&self) -> Bitmap {
         let fresh = self.all().without(self.sent);
         let mut from = match fresh.is_null() {

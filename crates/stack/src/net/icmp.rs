@@ -161,8 +161,7 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
     Some(header)
 }
 
-/// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must
-/// be zero.
+/// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must be zero.
 pub(crate) fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
     let sum = Checksum::of_payload(&ip.src, &ip.dst, next_header::ICMPV6, message);
     message

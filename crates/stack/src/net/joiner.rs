@@ -18,8 +18,7 @@ pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
 pub(crate) const FRAGMENT_HEADER: usize = 8;
 /// The unit of offsets in octets.
 const UNIT: usize = 8;
-/// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks
-/// for 1,460.
+/// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks for 1,460.
 const UNITS: usize = 192;
 /// "If insufficient fragments are received to complete reassembly of a packet within 60
 /// seconds" (§4.5).

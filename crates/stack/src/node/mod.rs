@@ -91,8 +91,7 @@ impl<M: Memory + 'static> Node<M> {
 
 impl<P: Profile> Node<P> {
     /// As [`Node::new`], with another [method of access](redpoll_mac::Access), an
-    /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of
-    /// TCP.
+    /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of TCP.
     pub fn with_parts(
         config: NodeConfig<P::Algorithms, <P::Memory as Memory>::Forwards>,
         memory: NodeMemory<P::Memory, P::Algorithms>,

@@ -10,8 +10,7 @@ use redpoll_base::divide;
 
 use crate::ahead::window;
 
-/// The congestion control of one connection: the congestion window, and how it follows the
-/// network.
+/// The congestion control of one connection: the congestion window, and how it follows the network.
 ///
 /// A connection reports events by the methods `on_…`, asks for the
 /// [congestion window](Self::cwnd) before it makes a segment, and never has more bytes in the

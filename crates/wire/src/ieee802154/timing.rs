@@ -17,8 +17,7 @@ pub const TURNAROUND_US: u64 = 192;
 pub const ACK_WAIT_US: u64 = 864;
 /// Preamble, start-of-frame delimiter and length: six octets.
 pub const SHR_PHR_US: u64 = 192;
-/// Short interframe space, 12 symbols, after frames of at most
-/// [`MAX_SIFS_PSDU`] bytes.
+/// Short interframe space, 12 symbols, after frames of at most [`MAX_SIFS_PSDU`] bytes.
 pub const SIFS_US: u64 = 192;
 /// Long interframe space, 40 symbols.
 pub const LIFS_US: u64 = 640;

@@ -1,6 +1,5 @@
-//! RPL (RFC 6550): its control messages and their options, the option that data
-//! packets carry (`information.rs`, RFC 6553) and the source routing header
-//! (`source_route.rs`, RFC 6554).
+//! RPL (RFC 6550): its control messages and their options, the option that data packets carry
+//! (`information.rs`, RFC 6553) and the source routing header (`source_route.rs`, RFC 6554).
 //!
 //! A control message is an ICMPv6 message of type [`MESSAGE_TYPE`]; [`Message`] is the part
 //! after type, code and checksum. Not implemented: secured messages (RFC 6550 §6.1) and

@@ -34,9 +34,8 @@ mod bits {
     pub const DAC: u16 = 1 << 2;
 }
 
-/// The longest that [`compress`] writes: encoding, traffic class and flow
-/// label, hop limit, two addresses in-line, and a compressed UDP header, which
-/// is longer than a next-header number.
+/// The longest that [`compress`] writes: encoding, traffic class and flow label, hop limit, two
+/// addresses in-line, and a compressed UDP header, which is longer than a next-header number.
 pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 
 /// The part of a packet after the IPv6 header.
@@ -68,10 +67,9 @@ pub struct Decompressed {
 
 /// Writes `ip`, and `upper` if it is UDP, in the shortest form.
 ///
-/// `link_src` and `link_dst` are the addresses of the frame that carries the
-/// packet over this hop. A UDP header whose length field does not span the
-/// IPv6 payload stays uncompressed, since compression would change it; so does
-/// one that `ip` does not announce.
+/// `link_src` and `link_dst` are the addresses of the frame that carries the packet over this hop.
+/// A UDP header whose length field does not span the IPv6 payload stays uncompressed, since
+/// compression would change it; so does one that `ip` does not announce.
 ///
 /// # Errors
 /// [`NoRoom`] when `out` is too short; it may then hold part of the header.
@@ -140,10 +138,9 @@ pub fn compress(
 
 /// Writes the headers that `bytes` starts with into `out`, uncompressed.
 ///
-/// `link_src` and `link_dst` are the addresses of the frame it came in.
-/// `datagram_len` is the size of the whole uncompressed datagram that a first
-/// fragment announces; `None` means that `bytes` holds all of it. It gives the
-/// IPv6 payload length and the UDP length.
+/// `link_src` and `link_dst` are the addresses of the frame it came in. `datagram_len` is the size
+/// of the whole uncompressed datagram that a first fragment announces; `None` means that `bytes`
+/// holds all of it. It gives the IPv6 payload length and the UDP length.
 ///
 /// # Errors
 /// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`],
@@ -303,10 +300,9 @@ pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     }
 }
 
-/// Marks a compressed packet "congestion experienced" in place if its sender
-/// takes part in ECN; returns whether the packet carries the mark now. An
-/// elided traffic class cannot be marked, and need not be: its sender does not
-/// take part.
+/// Marks a compressed packet "congestion experienced" in place if its sender takes part in ECN;
+/// returns whether the packet carries the mark now. An elided traffic class cannot be marked, and
+/// need not be: its sender does not take part.
 ///
 /// RFC 3168 §5: only packets with an ECT codepoint may be marked.
 pub fn mark_ce(packet: &mut [u8]) -> bool {

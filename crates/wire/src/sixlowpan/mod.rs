@@ -1,5 +1,4 @@
-//! 6LoWPAN: IPv6 over IEEE 802.15.4 (RFC 4944), with header compression
-//! (RFC 6282).
+//! 6LoWPAN: IPv6 over IEEE 802.15.4 (RFC 4944), with header compression (RFC 6282).
 //!
 //! Not here: mesh addressing and broadcast headers (RFC 4944 §5.2, §11.1;
 //! Redpoll routes above 6LoWPAN), and the older HC1 compression.
@@ -16,8 +15,7 @@ mod traffic;
 
 pub use context::{Context, Contexts};
 
-/// The meaning of the first byte of a frame's payload (RFC 4944 §5.1, RFC 6282 §5, RFC 8931
-/// §5).
+/// The meaning of the first byte of a frame's payload (RFC 4944 §5.1, RFC 6282 §5, RFC 8931 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatch {
     /// An uncompressed IPv6 packet follows the dispatch byte.

@@ -63,9 +63,8 @@ pub fn emit_udp(udp: &UdpHeader, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
     out.put_u16(udp.checksum)
 }
 
-/// Expands the chain of encodings at `input` into `out`, up to the first
-/// header that is not compressed. Returns where in `out` a UDP header was
-/// written, whose length field is left zero.
+/// Expands the chain of encodings at `input` into `out`, up to the first header that is not
+/// compressed. Returns where in `out` a UDP header was written, whose length field is left zero.
 pub fn expand(input: &mut Reader<'_>, out: &mut Cursor<'_>) -> Result<Option<usize>, Error> {
     // Every round consumes input, so the loop ends.
     loop {

@@ -1,5 +1,4 @@
-//! Options of neighbour discovery (RFC 4861 §4.6, RFC 4944 §8, RFC 6775 §4, RFC 8505
-//! §4.1).
+//! Options of neighbour discovery (RFC 4861 §4.6, RFC 4944 §8, RFC 6775 §4, RFC 8505 §4.1).
 
 use super::Tid;
 use crate::cursor::Reader;

@@ -1,5 +1,4 @@
-//! Replaces hosts that do not know RPL in a build without the feature `rpl-hosts`: none
-//! registers.
+//! Replaces hosts that do not know RPL in a build without the feature `rpl-hosts`: none registers.
 
 #![allow(
     clippy::unused_self,
