@@ -30,11 +30,11 @@ pub(crate) struct Tenure {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Habit {
-    /// Off, except after a request, which was the last frame from it.
+    /// The child's radio is off, except after a request. Its last frame was a request.
     Sleeps,
-    /// As `Sleeps`, and the child has sent data since its last request.
+    /// As `Sleeps`, but the child has sent data since its last request.
     Sends,
-    /// Always on.
+    /// The child's radio is always on.
     Awake,
 }
 
@@ -48,7 +48,7 @@ struct Child {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Children {
     children: [Option<Child>; PENDING_MAX],
-    /// Other neighbours that have polled, and when.
+    /// Neighbours that have polled and are not children, with the times.
     asked: [Option<(u16, Instant)>; ASKERS],
 }
 

@@ -46,10 +46,10 @@ use unverified::Unverified;
 
 #[repr(C)] // In this order on purpose: see `Mac`.
 pub(crate) struct Link<M: Memory + 'static, A: Access> {
-    /// Whether the MAC interrupts a frame for one to a sleepy neighbour that listens now.
+    /// Whether a frame to a sleepy neighbour that listens now interrupts another frame in the MAC.
     preempts: bool,
     frame_is_indirect: bool,
-    /// The source address of its frames.
+    /// The source address of this node's frames.
     address: Address,
     sleep: Option<Sleepy>,
     pub(crate) mac: Mac<A>,

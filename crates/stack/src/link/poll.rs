@@ -88,7 +88,7 @@ pub(crate) struct DataPoll {
     /// The time until the next poll if this one fetches nothing.
     gap: Duration,
     answers: Estimator,
-    /// Whether a poll has fetched nothing since then.
+    /// Whether a poll has fetched nothing since `waiting`.
     vain: bool,
     quick: u8,
     /// How often [`QUICK_POLLS`] in succession did not fetch the announced frame.
@@ -271,8 +271,8 @@ impl Estimator {
         self.variation.wrapping_mul(4)
     }
 
-    /// Shortens the estimate after the first poll fetched the answer, which may have waited for a
-    /// while, until a poll comes too early.
+    /// Shortens the estimate, because the first poll fetched an answer that may have waited. This
+    /// repeats until a poll comes too early.
     fn shorten(&mut self) {
         self.mean = self.mean.wrapping_sub(self.mean >> 6);
         self.variation = self.variation.wrapping_sub(self.variation >> 3);

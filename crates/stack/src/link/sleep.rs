@@ -20,7 +20,8 @@ pub(crate) struct Expected {
     /// The peer of a connection may not have received the end of the handshake, and may repeat its
     /// part.
     pub(crate) repetition: bool,
-    /// When TCP acts without an answer, in microseconds, wrapping; or now.
+    /// When TCP acts without an answer, in microseconds, wrapping. The present time if TCP does
+    /// not.
     pub(crate) until: u32,
 }
 
@@ -33,7 +34,7 @@ pub(crate) struct Sleepy {
     poll: DataPoll,
     silence: Silence,
     doubt: Doubt,
-    /// The parent has announced a frame; the node listens until then.
+    /// The time until which the node listens, because the parent has announced a frame.
     listens_until: Option<Instant>,
     /// An application waits for a packet that no connection expects.
     pub(super) app_expects: bool,

@@ -19,12 +19,12 @@ const SILENCE: Duration = Duration::from_secs(30);
 const BURST: u8 = 4;
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// The limit on packets to neighbours that may not exist.
 #[derive(Clone, Debug)]
 pub(crate) struct Unverified {
     /// Neighbours that acknowledged a frame, the latest first.
     proven: [Address; KNOWN],
-    /// Neighbours that did not, each with the end of its entry; a new entry replaces the oldest.
+    /// Neighbours that did not acknowledge one, each with the end of its entry. A new entry
+    /// replaces the oldest.
     silent: [Option<(Address, Instant)>; KNOWN],
     tokens: u8,
     refilled: Instant,

@@ -17,9 +17,9 @@ use crate::transports::Trouble;
 
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Sender {
-    /// `None` for the host side.
+    /// The neighbour that sent the message; `None` for the host side.
     pub(crate) link: Option<Address>,
-    /// It sleeps, and there is no room for packets that wait for it.
+    /// Whether the sender sleeps and there is no room for packets that wait for it.
     pub(crate) crowds: bool,
     pub(crate) is_proven: bool,
 }
@@ -133,7 +133,7 @@ impl<P: Profile> Net<P> {
         self.routing.on_error(now, &identity, error);
     }
 
-    /// Returns the source address of the answer to an echo request.
+    /// Returns the answer to an echo request, with its source address.
     fn on_echo_request<'p>(&self, header: &Ipv6Header) -> Result<Consequence<'p>, DropReason> {
         let from = self.identity.answers_from(header);
         let from = from.filter(|_| !header.src.is_unspecified());

@@ -52,7 +52,8 @@ impl Insertion {
         self.extension.get(..len).unwrap_or_default()
     }
 
-    /// Whether a segment may have the extension header, with `headroom`, before it is whole.
+    /// Whether the change fits a segment that is written frame by frame: an extension header of at
+    /// most `headroom` bytes, and no outer header.
     pub(crate) fn suits_segment(&self, headroom: usize) -> bool {
         self.outer.is_none() && self.dst.is_none() && self.extension().len() <= headroom
     }
@@ -60,15 +61,14 @@ impl Insertion {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decapsulation<'p> {
-    /// It is for this upper layer; the bytes after the IPv6 header.
+    /// The packet is for this upper layer; the bytes after the IPv6 header.
     Upper(Upper, &'p [u8]),
-    /// It has another stop to go to.
+    /// The packet goes on to another stop.
     Onward(Onward),
-    /// It contains a packet, which begins at this byte.
+    /// The packet contains another packet, which begins at this byte.
     Inner(usize),
 }
 
-/// A packet that goes on to another stop.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Onward {
     pub(crate) next: Address,

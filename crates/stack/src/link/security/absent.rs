@@ -9,7 +9,6 @@ use super::Link;
 
 pub(crate) const SEALS: bool = false;
 
-/// The empty counterpart of the buffer for a frame without its protection.
 pub(super) struct Clear;
 
 impl Clear {
@@ -18,7 +17,6 @@ impl Clear {
     }
 }
 
-/// The empty counterpart of a link's security.
 pub(super) struct Guard<M>(PhantomData<M>);
 
 impl<M: Memory + 'static> Guard<M> {

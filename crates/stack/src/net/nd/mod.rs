@@ -86,7 +86,7 @@ pub(crate) mod status {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elapsed {
-    /// A message is due, or no timer was.
+    /// A message is in the outbox, or no timer was due.
     Quiet,
     /// The router of a host with given routers does not answer.
     RouterSilent,

@@ -40,7 +40,6 @@ pub(crate) enum Due {
     Register(Address),
 }
 
-/// The host's part.
 #[derive(Debug)]
 pub(crate) struct Solicitor {
     state: HostState,

@@ -11,7 +11,6 @@ use crate::profile::Profile;
 pub(super) const EXTENSION_MAX: usize = 0;
 pub(super) const MESSAGE_MAX: usize = 0;
 
-/// RPL's state, which does not exist.
 pub(super) struct Rpl<P>(Infallible, PhantomData<P>);
 
 impl<P: Profile> Protocol<P::Memory> for Rpl<P> {}

@@ -183,8 +183,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(None)
     }
 
-    /// Whether the node takes packets out of packets of `src`; an error if it refuses those of
-    /// `src` only.
+    /// Whether the node decapsulates packets of `src`; an error if it refuses only those of `src`.
     fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
         Ok(false)
     }

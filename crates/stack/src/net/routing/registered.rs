@@ -294,7 +294,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             return Err(DropReason::BadDestination);
         }
         if !is_proven && !self.table.names(self.now, behind) {
-            // The router may acknowledge this frame; its host repeats the registration.
+            // The router may prove itself by acknowledging this frame, before its host repeats the
+            // registration.
             let content = Content::NeighborAdvertisement {
                 router: true,
                 target: self.identity.link_local,

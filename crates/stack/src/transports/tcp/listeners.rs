@@ -45,7 +45,7 @@ struct Resets {
     last: Instant,
 }
 
-/// That period: about the time that a request waits for the end of its handshake.
+/// The timeout period: about the time for which a request waits for the end of its handshake.
 const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
 #[derive(Clone, Copy, Debug)]
@@ -92,7 +92,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         }
     }
 
-    /// How many of them count as pending.
+    /// The number of reset Fast Opens that count as pending.
     pub(super) fn fast_open_resets(&self, now: Instant, id: ListenerId) -> u8 {
         let slot = self.0.as_ref().get(usize::from(id.index));
         slot.map_or(0, |slot| slot.resets.at(now))

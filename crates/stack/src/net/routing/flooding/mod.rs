@@ -36,7 +36,7 @@ impl<P: Profile> Routing<P> {
 }
 
 impl Flooding {
-    /// Whether this packet has come before; it has from now on.
+    /// Returns whether this packet has arrived before, and records it.
     fn knows(&mut self, packet: (Addr, u16)) -> bool {
         let is_known = self.seen.contains(&packet);
         if !is_known {

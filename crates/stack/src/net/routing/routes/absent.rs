@@ -3,7 +3,6 @@
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
-/// The route to a target, which does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DownwardRoute {}
 

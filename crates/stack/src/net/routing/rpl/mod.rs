@@ -54,6 +54,6 @@ struct Envelope {
 #[derive(Clone, Copy, Debug)]
 struct DaoSender {
     src: Addr,
-    /// The neighbour that has sent the message itself, if one has.
+    /// The neighbour with the address `src`; `None` if a neighbour forwarded the message.
     near: Option<Peer>,
 }

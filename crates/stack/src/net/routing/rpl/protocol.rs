@@ -95,7 +95,7 @@ impl<P: Profile> Routing<P> {
 }
 
 impl<P: Profile> Rpl<P> {
-    /// Splits the parts from the circumstances of an event.
+    /// Returns the parts of RPL, and the circumstances of an event for them.
     fn event<'e>(
         &'e mut self,
         now: Instant,

@@ -9,7 +9,6 @@ pub(super) fn jittered(mean: Duration, rng: &mut Rng) -> Duration {
     half + Duration::from_micros(rng.below_u64(mean.as_micros()))
 }
 
-/// Multiplies `span` by `factor`, in 64 bits.
 #[inline(never)] // size
 pub(super) fn times(span: Duration, factor: u64) -> Duration {
     span.times(factor)

@@ -315,7 +315,7 @@ impl<P: Profile> Downward<P> {
                     let more = cx.shared.rng.below_u64(interval.divided_by(10).as_micros());
                     Some(now + interval + Duration::from_micros(more))
                 }
-                // Twice in a lifetime, so that one may be lost.
+                // The node sends the DAO twice in a lifetime, so that one may be lost.
                 None => lifetime(upward)
                     .map(|lifetime| now + jittered(lifetime, &mut cx.shared.rng).divided_by(2)),
             };

@@ -19,7 +19,7 @@ use crate::profile::Profile;
 /// Bytes of the longest message of RPL: a DAO with [`TARGETS_MAX`] targets.
 pub(in crate::net::routing::rpl) const MESSAGE_MAX: usize = 128;
 
-/// Targets that fit into it if each has its parent in its transit information.
+/// Targets that fit into a message if the transit information of each names its parent.
 const TARGETS_WITH_PARENTS: usize = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -210,8 +210,8 @@ fn targets_max(config: &RplConfig) -> usize {
     usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
 }
 
-/// Appends targets that the parent has to hear of, as far as the group has room, and those last
-/// that are only renewed. `unit_s`: the lifetime unit in seconds.
+/// Appends targets of which the parent has to hear, as far as the group has room. Targets that are
+/// only renewed come last. `unit_s`: the lifetime unit in seconds.
 fn advertise_targets<P: Profile>(
     cx: &mut Context<'_, P>,
     unit_s: u16,

@@ -314,7 +314,8 @@ fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
 
 impl DaoSender {
     /// Whether the sender may advertise the target `to`. In non-storing mode a node advertises
-    /// itself to the root (§9.7), and a router the hosts whose parent it is (RFC 9010 §9.2.2).
+    /// itself to the root (§9.7), and a router advertises the hosts whose parent it is (RFC 9010
+    /// §9.2.2).
     fn may_advertise<O>(&self, dodag: &Dodag<O>, to: &Addr, transit: &Transit) -> bool {
         match (dodag.is_storing(), transit.external) {
             (true, _) => true,

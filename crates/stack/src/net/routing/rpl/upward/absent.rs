@@ -17,7 +17,6 @@ use crate::profile::Profile;
 /// Whether a node may be the root.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
 
-/// The timer of a root, which does not exist.
 #[derive(Debug, Default)]
 pub(super) struct RootVersions {}
 

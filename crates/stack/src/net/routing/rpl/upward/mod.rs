@@ -182,7 +182,6 @@ impl<P: Profile> Upward<P> {
         self.parent
     }
 
-    /// See the field `own`.
     pub(super) fn own(&self) -> Option<Peer> {
         self.own
     }

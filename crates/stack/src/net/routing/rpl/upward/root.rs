@@ -20,13 +20,11 @@ const QUIET_INTERVALS: u64 = 2;
 /// The timer of the versions of a root's DODAG.
 #[derive(Debug, Default)]
 pub(super) struct RootVersions {
-    /// The time at which the root begins the next version.
     begin_at: Option<Instant>,
     interval: Option<Duration>,
 }
 
 impl RootVersions {
-    /// Returns the earlier of `at` and the beginning of the next version.
     pub(super) fn earlier(&self, at: Instant) -> Instant {
         earlier(at, &self.begin_at)
     }

@@ -52,7 +52,6 @@ impl Trickle {
         self.redundancy = redundancy;
     }
 
-    /// Imin.
     pub(super) fn shortest(&self) -> Duration {
         self.shortest
     }

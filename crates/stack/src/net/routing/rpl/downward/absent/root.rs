@@ -26,7 +26,6 @@ use crate::profile::Profile;
 /// The longest source routing header.
 pub(in crate::net::routing::rpl) const ROUTE_MAX: usize = 0;
 
-/// The inquiries of a root, which do not exist.
 #[derive(Debug, Default)]
 pub(super) struct Inquiries {}
 
@@ -48,7 +47,6 @@ impl Inquiries {
     pub(super) const fn offer(&mut self, _now: Instant, _: &AdvertisedTarget) {}
 }
 
-/// A path, which does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum Path {}
 

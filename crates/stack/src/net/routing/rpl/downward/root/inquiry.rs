@@ -27,7 +27,7 @@ const BEGIN: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     claim: AdvertisedTarget,
-    /// Whether the table has another route to the target, or none.
+    /// Whether the claim is not in the table of routes yet.
     is_new: bool,
     echo: EchoId,
     is_due: bool,
@@ -63,7 +63,6 @@ impl Inquiries {
         (claim.to == *dst).then_some((claim.link, claim.transit.external))
     }
 
-    /// Returns the earlier of `at` and the time of the next event.
     pub(in crate::net::routing::rpl::downward) fn earlier(&self, at: Instant) -> Instant {
         earlier(at, &self.at)
     }
@@ -80,7 +79,7 @@ impl Inquiries {
         self.confirmed == Some((*to, link))
     }
 
-    /// A target of the table has yet to answer.
+    /// Starts the time to the first inquiry, because a target of the table has yet to answer.
     pub(in crate::net::routing::rpl::downward) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }
@@ -95,7 +94,7 @@ impl Inquiries {
         self.at.get_or_insert(now);
     }
 
-    /// The inquiry about `to` behind `link` is over.
+    /// Ends the inquiry about `to` behind `link`, if it is the present one, and returns it.
     fn end(&mut self, now: Instant, to: &Addr, link: Peer) -> Option<Asked> {
         let is_it = |it: &Asked| it.claim.to == *to && it.claim.link == link;
         let asked = self.asked.filter(is_it)?;
@@ -208,7 +207,8 @@ impl<P: Profile> Downward<P> {
         Some((asked.claim.to, asked.echo))
     }
 
-    /// A message has left, or there was no room or no path for it. It may be the echo request.
+    /// Records whether a message, which may be the echo request, has left. It stays without room or
+    /// path.
     pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
         let is_inquiry = core::mem::take(&mut self.inquiries.is_leaving);
         if is_inquiry && !has_left {
