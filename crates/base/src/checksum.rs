@@ -50,10 +50,9 @@ impl Checksum {
         sum
     }
 
-    /// Adds up to 128 KiB of bytes, which continue where the last call ended.
-    ///
-    /// It adds aligned halfwords in memory order. A byte before them is the second of its halfword,
-    /// a byte after them the first.
+    /// Adds up to 128 KiB of bytes, which continue where the last call ended. It adds aligned
+    /// halfwords in memory order. A byte before them is the second of its halfword, a byte after
+    /// them the first.
     pub fn add(&mut self, bytes: &[u8]) {
         // A ring's second piece is usually empty.
         if bytes.is_empty() {

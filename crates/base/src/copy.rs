@@ -5,7 +5,6 @@ use core::ops::Range;
 use bytemuck::{pod_align_to, pod_align_to_mut};
 
 /// Copies as many bytes of `from` as fit to the start of `to`; returns their number.
-///
 /// `copy_from_slice` panics if the lengths differ, and the optimiser often cannot remove that code.
 pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
     let len = from.len().min(to.len());
@@ -19,9 +18,8 @@ pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
 }
 
 /// Moves the bytes `from` within `bytes` to `to`, as far as there is room; both ranges may overlap.
-/// Returns the number of moved bytes.
-///
-/// `copy_within` panics if not all bytes fit, and takes more than a kilobyte of code.
+/// Returns the number of moved bytes. `copy_within` panics if not all bytes fit, and takes more
+/// than a kilobyte of code.
 pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
     let end = from.end.min(bytes.len());
     let room = bytes.len().saturating_sub(to);

@@ -1,10 +1,9 @@
 //! Division with little code.
 
-/// Returns `n` divided by `by`, rounded down; 0 if `by` is 0.
-///
-/// The library's routine for processors without division is fast and takes half a kilobyte. This
-/// one takes a tenth of that, and more time for larger quotients. It is also for constant divisors,
-/// because without a long product the compiler calls the library for these, too.
+/// Returns `n` divided by `by`, rounded down; 0 if `by` is 0. The library's routine for processors
+/// without division is fast and takes half a kilobyte. This one takes a tenth of that, and more
+/// time for larger quotients. It is also for constant divisors, because without a long product the
+/// compiler calls the library for these, too.
 #[inline(never)]
 pub const fn divide(n: u32, by: u32) -> u32 {
     if by == 0 {
@@ -28,7 +27,6 @@ pub const fn divide(n: u32, by: u32) -> u32 {
 }
 
 /// Returns `n` divided by `by`, rounded down, modulo 2^32; 0 if `by` is 0. `by` must be below 2^31.
-///
 /// The compiler's division with a 64-bit quotient takes another kilobyte.
 #[inline(never)]
 pub const fn divide_long(n: u64, by: u32) -> u32 {

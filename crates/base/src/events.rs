@@ -10,9 +10,8 @@ pub enum Level {
     Debug,
 }
 
-/// Writes an event to the log. The macro [`event!`](crate::event!) calls this function.
-///
-/// `module` is the path of the module in which the event occurs.
+/// Writes an event to the log. The macro [`event!`](crate::event!) calls this function. `module` is
+/// the path of the module in which the event occurs.
 #[cfg(any(feature = "log", feature = "defmt"))]
 pub fn emit(level: Level, module: &str, text: core::fmt::Arguments<'_>) {
     #[cfg(feature = "log")]

@@ -1,9 +1,7 @@
 //! The minimum of an iterator.
 
-/// Returns the item with the smallest key, the first if several have it.
-///
-/// `min_by_key` contains the code of the caller's iterator twice, for the first item and for
-/// the others.
+/// Returns the item with the smallest key, the first if several have it. `min_by_key` contains the
+/// code of the caller's iterator twice, for the first item and for the others.
 pub fn least<K: PartialOrd, T>(items: impl IntoIterator<Item = (K, T)>) -> Option<T> {
     let mut least: Option<(K, T)> = None;
     for (key, item) in items {

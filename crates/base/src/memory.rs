@@ -4,15 +4,13 @@
 //! boxed slices on a host. They are generic over the *kind* of memory, never over its size, so that
 //! code is not compiled once per buffer size.
 
-/// A buffer of bytes that an engine owns or borrows exclusively.
-///
-/// Its length must not change while an engine holds it.
+/// A buffer of bytes that an engine owns or borrows exclusively. Its length must not change while
+/// an engine holds it.
 pub trait Bytes: AsRef<[u8]> + AsMut<[u8]> {}
 impl<T: AsRef<[u8]> + AsMut<[u8]>> Bytes for T {}
 
-/// A kind of memory: how a caller holds byte buffers and tables.
-///
-/// On a host the natural implementation uses `Box<[u8]>` and `Box<[T]>`.
+/// A kind of memory: how a caller holds byte buffers and tables. On a host the natural
+/// implementation uses `Box<[u8]>` and `Box<[T]>`.
 pub trait Memory {
     /// A buffer of bytes.
     type Buffer: Bytes;

@@ -2,9 +2,8 @@
 
 use crate::{Bytes, copy};
 
-/// A queue of bytes in a buffer, followed by free space that can be written out of order.
-///
-/// The ring uses at most the first 65,535 bytes of the buffer.
+/// A queue of bytes in a buffer, followed by free space that can be written out of order. The ring
+/// uses at most the first 65,535 bytes of the buffer.
 #[derive(Debug)]
 pub struct Ring<B> {
     buf: B,

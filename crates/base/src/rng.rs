@@ -80,9 +80,8 @@ impl Rng {
         (product >> 32) as u32
     }
 
-    /// Returns a number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0.
-    ///
-    /// The bias is below `bound / 2^64`.
+    /// Returns a number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0. The bias is below
+    /// `bound / 2^64`.
     #[inline(never)] // size
     pub const fn below_u64(&mut self, bound: u64) -> u64 {
         ((self.next_u64() as u128).wrapping_mul(bound as u128) >> 64) as u64

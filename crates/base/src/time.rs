@@ -3,9 +3,8 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 
-/// A point in time, in microseconds since the caller's origin.
-///
-/// Arithmetic saturates: an instant never wraps and never panics.
+/// A point in time, in microseconds since the caller's origin. Arithmetic saturates: an instant
+/// never wraps and never panics.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
@@ -209,10 +208,8 @@ impl fmt::Debug for Duration {
     }
 }
 
-/// The time when a component must be called again.
-///
-/// A sleeping CPU may be up to `slack` late, so that several wake-ups become one. A simulator
-/// always wakes at `at`.
+/// The time when a component must be called again. A sleeping CPU may be up to `slack` late, so
+/// that several wake-ups become one. A simulator always wakes at `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wake {
     /// Time of the component's next timer.
@@ -236,9 +233,8 @@ impl Wake {
     }
 }
 
-/// Returns the wake-up that must be served first.
-///
-/// Its slack is reduced so that its latest time still serves both.
+/// Returns the wake-up that must be served first. Its slack is reduced so that its latest time
+/// still serves both.
 pub fn earliest(a: Option<Wake>, b: Option<Wake>) -> Option<Wake> {
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a, b),

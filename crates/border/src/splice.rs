@@ -17,11 +17,9 @@ pub enum ToHost {
     Failed,
 }
 
-/// One forwarded connection.
-///
-/// It buffers nothing: bytes that the connection does not take stay with the
-/// host (which stops reading its socket), and bytes that the host does not
-/// take stay in the connection (whose window closes).
+/// One forwarded connection. It buffers nothing: bytes that the connection does not take stay with
+/// the host, which stops reading its socket. Bytes that the host does not take stay in the
+/// connection, whose window closes.
 #[derive(Clone, Copy, Debug)]
 pub struct Splice {
     conn: ConnId,

@@ -204,10 +204,9 @@ impl Reassembly {
         id
     }
 
-    /// Returns the reassembly that is most likely dead, if one may be discarded.
-    ///
-    /// Senders complete or give up one datagram before they start another. So a partial datagram of
-    /// the same source is discarded first, then the one without progress for longest.
+    /// Returns the reassembly that is most likely dead, if one may be discarded. Senders complete
+    /// or give up one datagram before they start another. So a partial datagram of the same source
+    /// is discarded first, then the one without progress for longest.
     fn victim<M: Memory>(&self, now: Instant, pool: &Pool<M>, src: Address) -> Option<SlotId> {
         least(pool.iter().filter_map(|(id, slot)| {
             let partial = slot.partial()?;

@@ -66,17 +66,13 @@ pub trait Radio {
     }
 
     /// Starts `work` and returns at once. `frame`, at most 125 bytes without the FCS, is the
-    /// content for [`RadioWork::Load`]; other jobs ignore it.
-    ///
-    /// Jobs with a result are sequential: the next one starts after [`RadioEvent::Done`]. The
-    /// others may start at any time.
+    /// content for [`RadioWork::Load`]; other jobs ignore it. Jobs with a result are sequential:
+    /// the next one starts after [`RadioEvent::Done`]. The others may start at any time.
     fn start(&mut self, work: RadioWork, frame: &[u8]);
 
     /// Returns the first event, or that the time is `until`; with `None` only the radio's events
-    /// count. Otherwise it wakes `cx` later.
-    ///
-    /// A caller without an executor polls repeatedly with `Context::from_waker(Waker::noop())`, and
-    /// lets the processor sleep between calls.
+    /// count. Otherwise it wakes `cx` later. A caller without an executor polls repeatedly with
+    /// `Context::from_waker(Waker::noop())`, and lets the processor sleep between calls.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent>;
 
     /// Returns the frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of

@@ -53,10 +53,8 @@ impl Duplicates {
     }
 
     /// Records a frame with an acknowledgment request; returns whether it is a copy of the previous
-    /// one, received less than `timeout` ago.
-    ///
-    /// A copy does not extend the time: a neighbour that always sends the same content passes once
-    /// per `timeout`.
+    /// one, received less than `timeout` ago. A copy does not extend the time: a neighbour that
+    /// always sends the same content passes once per `timeout`.
     pub(crate) fn on_frame(
         &mut self,
         now: Instant,

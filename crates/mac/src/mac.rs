@@ -92,9 +92,8 @@ enum Content {
     Short,
 }
 
-/// The MAC of one node. See the crate's documentation for its use.
-///
-/// `A` is its access method; devices have [`CsmaCa`].
+/// The MAC of one node. See the crate's documentation for its use. `A` is its access method;
+/// devices have [`CsmaCa`].
 #[derive(Clone, Debug)]
 // Small fields come first, because a near field costs a Cortex-M0 one instruction, and a far one
 // three.
@@ -200,9 +199,8 @@ impl<A: Access> Mac<A> {
     }
 
     /// Returns the buffer for the payload of a new frame to `dst`: [`Self::payload_capacity`]
-    /// bytes, to fill before [`Self::submit`]. Its initial content is undefined.
-    ///
-    /// `None` while the MAC is not idle, or if `dst` is [`Address::Absent`].
+    /// bytes, to fill before [`Self::submit`]. Its initial content is undefined. `None` while the
+    /// MAC is not idle, or if `dst` is [`Address::Absent`].
     pub fn frame_mut(&mut self, dst: Address) -> Option<&mut [u8]> {
         self.header_len = 0;
         if !self.is_idle() || dst == Address::Absent {
@@ -332,9 +330,7 @@ impl<A: Access> Mac<A> {
 
     /// Returns the next job for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
     /// `None` if there is no job, or until [`Self::on_radio_done`] reports the end of the last one;
-    /// the radio then listens.
-    ///
-    /// The radio sleeps only after [`Self::set_rest`].
+    /// the radio then listens. The radio sleeps only after [`Self::set_rest`].
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.work.is_some() {
             return None;
@@ -388,10 +384,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Handles the end of the last job of [`Self::poll_radio`] at `now`.
-    ///
-    /// A result that does not fit the job counts as its failure and as a radio fault. A result
-    /// without a job is only counted.
+    /// Handles the end of the last job of [`Self::poll_radio`] at `now`. A result that does not fit
+    /// the job counts as its failure and as a radio fault. A result without a job is only counted.
     pub fn on_radio_done(&mut self, now: Instant, result: RadioResult<A::Done>) {
         match self.work.take() {
             None => count(&mut self.counters.radio_faults),

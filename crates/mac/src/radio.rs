@@ -27,11 +27,9 @@ pub struct RadioCaps {
     pub source_match: bool,
 }
 
-/// A work of the radio.
-///
-/// `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next work follows only after
-/// the result. The other works have no result; they set the radio's state between works. A radio
-/// initially listens.
+/// A work of the radio. `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next work
+/// follows only after the result. The other works have no result; they set the radio's state
+/// between works. A radio initially listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioWork<W = Infallible> {
     /// Move the MAC's [frame](crate::Mac::frame) into the radio. It remains there until the next

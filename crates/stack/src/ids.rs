@@ -6,11 +6,9 @@ use redpoll_tcp as tcp;
 /// 256 entries uses 255.
 pub(crate) const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
-/// A TCP connection of one node.
-///
-/// After [`Node::tcp_release`](crate::Node::tcp_release), the handle only serves to inspect the
-/// connection while TCP finishes. A generation number keeps it invalid when the memory serves
-/// another connection.
+/// A TCP connection of one node. After [`Node::tcp_release`](crate::Node::tcp_release), the handle
+/// only serves to inspect the connection while TCP finishes. A generation number keeps it invalid
+/// when the memory serves another connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ConnId {
     pub(crate) index: u8,

@@ -12,9 +12,8 @@ const MAX_PATH_COST: u32 = 256 * Candidate::TRANSMISSION as u32;
 const STEP_OF_RANK: (u32, u32) = (1, 9);
 
 /// The rules of an implementation of RPL: its objective functions, and parameters that RFC 6550
-/// leaves open. A node's [`Profile`](crate::Profile) names them.
-///
-/// The methods with a default are this engine's parameters.
+/// leaves open. A node's [`Profile`](crate::Profile) names them. The methods with a default are
+/// this engine's parameters.
 pub trait RplRules: Copy {
     /// The objective function of a DODAG.
     type Objective: Objective;
@@ -31,9 +30,8 @@ pub trait RplRules: Copy {
     /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5), of a node with this number of
     /// targets in its sub-DODAG; `None`: it has not sent a DAO since it joined, so that no node
     /// depends on its choice. With 0, such a node also leaves its parent for an equal neighbour.
-    ///
-    /// The default is the recommended 192. It doubles with 4 targets and again with 16, because
-    /// the DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
+    /// The default is the recommended 192. It doubles with 4 targets and again with 16, because the
+    /// DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
     fn switch_threshold(&self, targets: Option<usize>) -> u16 {
         let one = 3 * Candidate::TRANSMISSION / 2;
         match targets {
@@ -57,9 +55,8 @@ pub trait RplRules: Copy {
     }
 }
 
-/// An objective function: it chooses the parent, and derives the node's rank from it.
-///
-/// The methods with a default are the rules of this engine that RFC 6550 leaves open.
+/// An objective function: it chooses the parent, and derives the node's rank from it. The methods
+/// with a default are the rules of this engine that RFC 6550 leaves open.
 pub trait Objective: Copy {
     /// The value of a neighbour as the parent; `None` if the neighbour cannot be the parent.
     fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer>;

@@ -317,7 +317,7 @@ fn packet_too_big_contains_the_mtu() {
     assert_eq!(icmp_of(&answers[0]), (2, 0));
     assert_eq!(answers[0].len(), 1280);
     assert_eq!(answers[0][44..48], 1280u32.to_be_bytes());
-    // Not to the node itself, and not about an empty quotation.
+    // No error is sent to the node itself or about an empty quotation.
     let own = udp(address(1), address(5), (1, 2), &[0; 1_300]);
     assert_eq!(lone.host_sends(&own), Err(DropReason::TooBig));
     assert_eq!(lone.host_sends(&[0x45; 1_400]), Err(DropReason::Malformed));
@@ -378,7 +378,7 @@ fn sockets_refuse_destinations_without_a_source_address_or_route() {
         Err(Error::NoRoute)
     );
     assert_eq!(node.ping(now, HOST, 1, 1, 8), Err(Error::NoRoute));
-    // On the link there is one.
+    // On the link there is a source.
     let near = addr::link_local_from_short(2);
     assert_eq!(node.udp_send(now, socket, to(near), b"x"), Ok(()));
 

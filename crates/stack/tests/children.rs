@@ -195,7 +195,7 @@ fn the_pending_bit_is_clear_after_the_packet_was_dropped() {
     assert!(!lone.promised.contains(&LEAF));
 }
 
-/// Not even with a registration in the router's name.
+/// A registration in the router's name does not make it a child either.
 #[test]
 fn a_router_that_routes_lead_through_is_no_child() {
     let mut lone = router(4);

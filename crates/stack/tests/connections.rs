@@ -502,7 +502,7 @@ fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     };
     let nine = address(9);
     assert!(!is_near(&mut lone, nine));
-    // Through a router, for a foreign address, with a broadcast address.
+    // Registrations through a router, for a foreign address, and from the broadcast address.
     lone.link_sends(9, &register(nine, 9, 254));
     lone.link_sends(9, &register(HOST, 9, 255));
     lone.link_sends(9, &register(nine, 0xffff, 255));

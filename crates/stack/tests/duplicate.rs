@@ -82,7 +82,7 @@ fn other_statuses_report_no_duplicate() {
         assert_eq!(answer(&mut lone, tid, status), []);
         assert_eq!(lone.node.counters().duplicate_addresses, 0);
     }
-    // Nor one to another registration.
+    // An answer to another registration is ignored, too.
     let (mut lone, tid) = registering();
     assert_eq!(answer(&mut lone, tid.wrapping_add(1), 1), []);
 }

@@ -42,7 +42,7 @@ fn a_connection_slot_is_taken_when_the_handshake_is_complete() {
     let mut peer = Peer::half_open(&mut lone, 5_000);
     assert_eq!(open(&lone), 0);
     assert_eq!(lone.node.poll_event(), None);
-    // With data on the segment that completes it.
+    // The segment that completes the handshake has data.
     peer.give(&mut lone, ACK, b"data");
     assert_eq!(open(&lone), 1);
     assert_eq!(lone.node.poll_event(), Some(NodeEvent::Accepted(listener)));

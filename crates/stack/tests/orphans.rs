@@ -158,7 +158,6 @@ impl Memory for HeapLeaf {
     type Forwards = redpoll_base::NeverForwards;
 }
 
-/// A server with a leaf's memory answers over an existing IPv6 layer.
 #[test]
 fn a_leafs_server_over_ip_answers() {
     let memory: NodeMemory<HeapLeaf> = NodeMemory {

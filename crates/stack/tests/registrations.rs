@@ -256,7 +256,7 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), 3);
 
-    // One that is registered with this router itself.
+    // An address that is registered with this router itself.
     let mut lone = router();
     register(&mut lone, 241, true);
     answers(&mut lone);
@@ -264,7 +264,7 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 
-    // And one that arrives at this router while another node has it.
+    // A registration with this router while another node has the address.
     let mut lone = router();
     report_as(&mut lone, 2, Some(241), STRANGER, 60);
     answers(&mut lone);

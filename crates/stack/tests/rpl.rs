@@ -84,7 +84,6 @@ fn malformed_messages_change_nothing() {
     );
 }
 
-/// A message that claims to come from a neighbour other than its sender.
 #[test]
 fn a_message_in_another_neighbour_s_name_is_ignored() {
     let mut lone = joined();
@@ -149,7 +148,6 @@ fn a_flood_of_versions_is_ignored() {
     assert_eq!(lone.node.rpl_counters().versions, 1);
 }
 
-/// A root begins a new version when others advertise a later one, but at most once a minute.
 #[test]
 fn a_root_follows_later_versions_at_most_once_a_minute() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
@@ -492,7 +490,7 @@ fn source_routes_are_followed_and_loops_are_not() {
     broken[43] = 9;
     lone.link_sends(ROOT, &broken);
     assert_eq!(lone.dropped(DropReason::SourceRoute), 2);
-    // Nor over the border.
+    // A source route does not lead over the border either.
     let outside = Addr([0x20; 16]);
     let mut leaving = routed(1, &[5]);
     leaving[24..40].copy_from_slice(&outside.0);

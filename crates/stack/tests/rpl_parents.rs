@@ -152,7 +152,6 @@ fn objective_function_zero_counts_steps_of_rank() {
     assert_eq!(lone.node.rpl_place().unwrap().0, 128 + 2 * 128);
 }
 
-/// A frame that was never transmitted because the channel was busy does not count for its link.
 #[test]
 fn a_busy_channel_does_not_make_a_link_bad() {
     let mut lone = joined();
@@ -185,7 +184,6 @@ fn possible_parents_are_probed() {
     assert!(probed.iter().all(|to| *to == link_local(5)));
 }
 
-/// A full table of neighbours keeps those nearest to the root, and the parent.
 #[test]
 fn a_flood_of_neighbours_keeps_the_parent_and_the_nearest_ones() {
     let mut lone = lone(RplRole::Router);
@@ -403,7 +401,6 @@ fn a_router_with_targets_keeps_its_parent_longer() {
     }
 }
 
-/// A node with its own DAO interval repeats its DAOs by that.
 #[test]
 fn daos_come_again_by_their_interval() {
     for (interval_s, least, most) in [(None, 1, 1), (Some(10), 9, 10)] {

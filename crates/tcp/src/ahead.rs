@@ -3,11 +3,10 @@
 use crate::{SeqNum, SeqRange};
 
 /// A sequence number at or beyond SND.UNA, as a distance in bytes. A number that SND.UNA has passed
-/// is stored as 0.
-///
-/// Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead; the number after a window
-/// probe, one byte further, is stored as 65,535. The owner must report every advance of SND.UNA
-/// with [`on_advance`](Self::on_advance). The stored number then never becomes ambiguous.
+/// is stored as 0. Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead; the number
+/// after a window probe, one byte further, is stored as 65,535. The owner must report every advance
+/// of SND.UNA with [`on_advance`](Self::on_advance). The stored number then never becomes
+/// ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Ahead(u16);
 

@@ -24,9 +24,8 @@ pub trait Algorithms: Clone + 'static {
 
     /// Returns the initial window in bytes (RFC 5681 §3.1), which is also the limit after a pause
     /// (§4.1), for full-sized segments of `mss` bytes. If the SYN or its answer was lost, the
-    /// initial window is one segment.
-    ///
-    /// A window above the RFC's limit sends a burst into queues of a few packets.
+    /// initial window is one segment. A window above the RFC's limit sends a burst into queues of a
+    /// few packets.
     fn initial_window(&self, mss: u32) -> u32 {
         initial_window(mss)
     }

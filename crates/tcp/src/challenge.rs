@@ -3,10 +3,8 @@
 
 use redpoll_base::divide;
 
-/// RFC 5961 §7: "in any 5 second window, no more than 10 challenge ACKs".
-///
-/// Each connection has its own limit, so an attacker of one connection learns nothing about
-/// another.
+/// RFC 5961 §7: "in any 5 second window, no more than 10 challenge ACKs". Each connection has its
+/// own limit, so an attacker of one connection learns nothing about another.
 const WINDOW_MS: u32 = 5_000;
 const LIMIT: u8 = 10;
 

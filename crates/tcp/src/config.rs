@@ -173,10 +173,9 @@ impl Default for Keepalive {
     }
 }
 
-/// A time in milliseconds, stored in two bytes to keep connections small.
-///
-/// The format is four decimal digits and a count of zeros. It represents usual settings exactly, up
-/// to 49 days; other values are rounded up.
+/// A time in milliseconds, stored in two bytes to keep connections small. The format is four
+/// decimal digits and a count of zeros. It represents usual settings exactly, up to 49 days; other
+/// values are rounded up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Millis(NonZero<u16>);
 

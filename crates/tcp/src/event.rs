@@ -2,10 +2,8 @@
 
 use crate::Error;
 
-/// An event of a connection.
-///
-/// Events are edges: a condition raises its event when it occurs, and only once until the event is
-/// polled.
+/// An event of a connection. Events are edges: a condition raises its event when it occurs, and
+/// only once until the event is polled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Event {

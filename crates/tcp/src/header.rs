@@ -28,10 +28,8 @@ pub struct Fields {
     pub options: Options,
 }
 
-/// An encoded header, including the checksum.
-///
-/// It is aligned to words, so a processor that stores only aligned words does not assemble it byte
-/// by byte.
+/// An encoded header, including the checksum. It is aligned to words, so a processor that stores
+/// only aligned words does not assemble it byte by byte.
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 pub struct Header {

@@ -38,9 +38,8 @@ impl IsnGenerator {
         }
     }
 
-    /// Returns the initial sequence number of a connection opened at `now`.
-    ///
-    /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
+    /// Returns the initial sequence number of a connection opened at `now`. RFC 6528 §3: `ISN = M +
+    /// F(localip, localport, remoteip, remoteport, secretkey)`.
     #[inline(never)] // size
     pub fn isn(&self, now: Instant, local: &Endpoint, remote: &Endpoint) -> SeqNum {
         let m = (now.as_micros() >> 2) as u32;
@@ -48,11 +47,10 @@ impl IsnGenerator {
     }
 
     /// Returns the offset of the timestamp clock for a connection between these ends
-    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)).
-    ///
-    /// RFC 7323 §7.1: the offset hides how long the node has been up, and differs between
-    /// connections. It is constant for the same ends, so timestamps increase from one of their
-    /// connections to the next, as RFC 9293 §3.6.1 (SHLD-4) requires.
+    /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)). RFC 7323
+    /// §7.1: the offset hides how long the node has been up, and differs between connections. It is
+    /// constant for the same ends, so timestamps increase from one of their connections to the
+    /// next, as RFC 9293 §3.6.1 (SHLD-4) requires.
     #[inline(never)] // size
     pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
         self.hash(Purpose::Timestamp, local, remote, [0, 0])

@@ -19,9 +19,8 @@ impl KeepaliveProbes {
     }
 
     /// Processes the keep-alive timeout. Returns the delay until the next probe in milliseconds, or
-    /// `None` if the limit of unanswered probes is reached.
-    ///
-    /// A single unanswered probe does not end the connection (MUST-29).
+    /// `None` if the limit of unanswered probes is reached. A single unanswered probe does not end
+    /// the connection (MUST-29).
     pub(crate) fn on_timeout(&mut self, params: &Params) -> Option<u32> {
         let unanswered = self.unanswered & !DUE;
         if unanswered >= params.keepalive_count.min(DUE - 1) {

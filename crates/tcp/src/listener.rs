@@ -8,10 +8,9 @@ use crate::{
     TimestampOption,
 };
 
-/// A passive open: waits for connection requests at an endpoint.
-///
-/// The listener does not store requests. The caller accepts a [`Request`] if it has the memory for
-/// a connection, and otherwise drops the request as if the SYN had been lost.
+/// A passive open: waits for connection requests at an endpoint. The listener does not store
+/// requests. The caller accepts a [`Request`] if it has the memory for a connection, and otherwise
+/// drops the request as if the SYN had been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listener {
     // Bytes instead of an [`Endpoint`], whose padding would fill a word.

@@ -71,10 +71,8 @@ impl Reconnect {
     }
 
     /// Reports that the connection or an attempt failed. Returns when to try again, or `None` after
-    /// the last allowed failure.
-    ///
-    /// The delay is random, between half and all of the doubled delay. The wake-up may be late by
-    /// an eighth of it, so a sleeping node need not wake for it alone.
+    /// the last allowed failure. The delay is random, between half and all of the doubled delay.
+    /// The wake-up may be late by an eighth of it, so a sleeping node need not wake for it alone.
     pub fn on_failed(&mut self, now: Instant, rng: &mut Rng) -> Option<Wake> {
         let since = self.connected_at.take();
         if since.is_some_and(|since| now.since(since) >= self.policy.lasting) {

@@ -4,10 +4,8 @@ use redpoll_base::checksum::Checksum;
 
 use crate::{Flags, Header, IpMeta, Request, Segment, SeqNum, TimestampOption};
 
-/// Returns the reset that answers a segment without a connection, or `None` if it calls for no
-/// answer (RFC 9293 §3.10.7.1).
-///
-/// It goes from `meta.dst` to `meta.src`.
+/// Returns the reset, from `meta.dst` to `meta.src`, that answers a segment without a connection.
+/// `None` if the segment calls for no answer (RFC 9293 §3.10.7.1).
 pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
     reset_between(&Request::new(meta, seg), seg)
 }

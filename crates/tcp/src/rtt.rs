@@ -17,10 +17,8 @@ enum Doubt {
     Timeout,
 }
 
-/// SRTT, RTTVAR, and the segment being timed.
-///
-/// One measurement is taken per round trip, with or without timestamps, as RFC 6298's weights
-/// assume (RFC 7323 §4.2).
+/// SRTT, RTTVAR, and the segment being timed. One measurement is taken per round trip, with or
+/// without timestamps, as RFC 6298's weights assume (RFC 7323 §4.2).
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RttEstimator {
     /// SRTT in milliseconds; 0 before the first measurement.

@@ -42,10 +42,8 @@ impl SackBlocks {
         self.len as usize
     }
 
-    /// Returns the first block if it reports a segment that arrived twice.
-    ///
-    /// RFC 2883 §4: such a block lies below the cumulative acknowledgment `ack` or inside the
-    /// second block.
+    /// Returns the first block if it reports a segment that arrived twice: the block lies below the
+    /// cumulative acknowledgment `ack` or inside the second block (RFC 2883 §4).
     pub(crate) fn duplicate(&self, ack: SeqNum) -> Option<SeqRange> {
         let mut blocks = self.iter();
         let first = blocks.next()?;

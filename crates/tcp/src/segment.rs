@@ -58,7 +58,6 @@ impl<'a> Segment<'a> {
     /// Parses the segment in `bytes`, the whole payload of an IP packet.
     ///
     /// # Errors
-    ///
     /// [`ParseError`] if the header is truncated, its data offset is impossible, or the checksum is
     /// wrong (RFC 9293 §3.1, MUST-3).
     pub fn parse(meta: &IpMeta, bytes: &'a [u8]) -> Result<Segment<'a>, ParseError> {

@@ -4,9 +4,7 @@ use redpoll_base::Duration;
 
 use crate::recovery::Loss;
 
-/// Counters of a connection.
-///
-/// A segment counts as sent when the link takes it from the connection.
+/// Counters of a connection. A segment counts as sent when the link takes it from the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Stats {
@@ -119,7 +117,6 @@ impl Tally {
         self.loss = loss;
     }
 
-    /// Ignores the cause without the feature `stats`.
     #[cfg(not(feature = "stats"))]
     pub(crate) fn on_loss(&mut self, _loss: Loss) {}
 
@@ -138,7 +135,6 @@ impl Tally {
         change(&mut self.stats);
     }
 
-    /// Does nothing without the feature `stats`.
     #[cfg(not(feature = "stats"))]
     pub(crate) fn note(&mut self, _change: impl FnOnce(&mut Stats)) {}
 }

@@ -376,7 +376,6 @@ fn a_closed_window_is_probed_after_it() {
     assert_eq!(two.there.recv(two.now, &mut out), Ok(700));
 }
 
-/// The peer has lost the connection, for example by a restart, and answers with a reset.
 #[test]
 fn a_peer_that_has_forgotten_it_resets_it() {
     let config = Config::default();

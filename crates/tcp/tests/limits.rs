@@ -115,7 +115,6 @@ fn a_peer_that_keeps_sending_does_not_hold_an_orphan_in_fin_wait_2() {
     assert_eq!(last_under(&mut t, 300_000, talk), ORPHAN_MS);
 }
 
-/// A late FIN-WAIT-2 does not extend the limit.
 #[test]
 fn fin_wait_2_does_not_outlast_the_orphan() {
     let mut t = Host::established(&plain(), 462, 0);

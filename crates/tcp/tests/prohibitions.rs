@@ -435,7 +435,6 @@ impl World {
     }
 }
 
-/// The connection never sends a segment that the RFCs forbid, and every byte arrives.
 #[test]
 fn no_forbidden_segment_is_sent() {
     for seed in 0..400 {

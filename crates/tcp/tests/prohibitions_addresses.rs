@@ -179,7 +179,6 @@ fn meta(src: Addr, dst: Addr) -> IpMeta {
     }
 }
 
-/// No listener accepts a request to another address, and no connection uses another.
 #[test]
 fn an_open_keeps_to_its_local_address() {
     let (mut accepted, mut established) = ([0; 2], 0);

@@ -150,7 +150,6 @@ impl World {
     }
 }
 
-/// A closed window does not block a reset, and no other segment ends the connection.
 #[test]
 fn a_closed_window_does_not_block_a_reset() {
     let (mut shut, mut resets) = (0, 0);

@@ -188,7 +188,6 @@ impl World {
     }
 }
 
-/// Excess duplicate ACKs count at most for the bytes in flight at the start of recovery.
 #[test]
 fn duplicates_count_for_no_more_than_was_out() {
     let (mut judged, mut bounded) = (0, 0);

@@ -288,8 +288,6 @@ impl World {
     }
 }
 
-/// A connection to a silent peer ends when the connection's R2 is reached, for every R2 that the
-/// application chooses.
 #[test]
 fn silence_ends_a_connection_at_its_own_r2() {
     let (mut ends, mut probes) = ([0; 3], 0);

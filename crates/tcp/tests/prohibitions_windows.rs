@@ -251,7 +251,6 @@ impl World {
     }
 }
 
-/// No segment is smaller than the rules allow, and none is delayed forever.
 #[test]
 fn no_silly_segment_leaves() {
     let (mut overrides, mut holds) = (0, 0);

@@ -235,8 +235,8 @@ fn a_transfer_survives_being_frozen_at_each_of_its_events() {
     assert!(2 * frozen > runs, "{frozen} of {runs}");
 }
 
-/// A run in which the retransmission timer expired while the window was closed, with other data
-/// marked as in flight: no timer was left.
+/// A run in which the retransmission timer expires while the window is closed, with other data
+/// marked as in flight: a timer must be running afterwards.
 #[test]
 fn a_timeout_behind_a_closed_window_is_no_deadlock() {
     let config = Config {
@@ -343,9 +343,7 @@ fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
 
 /// Applies random segments, calls, reports of the link and times to a connection. Nothing may
 /// panic, `read` must keep its guarantee, and the connection must not request a wake-up that makes
-/// no progress.
-///
-/// This is the entry for fuzzing: the stream of random numbers is the input.
+/// no progress. This is the entry for fuzzing: the stream of random numbers is the input.
 fn wild_run(rng: &mut Rng, steps: u32) {
     let config = Config {
         timestamps: rng.below(2) == 0,

@@ -240,7 +240,6 @@ fn only_new_data_is_capable() {
     recv_nothing!(t);
 }
 
-/// A loss is found to be spurious after the response to a mark: that response remains.
 #[test]
 fn undoing_a_spurious_recovery_keeps_the_response_to_a_mark() {
     let mut t = capable();

@@ -123,7 +123,6 @@ fn new_data_acknowledged_restarts_the_timer() {
     recv!(t, at due, seq 101, ack 1, len 100);
 }
 
-/// A duplicate acknowledgment does not.
 #[test]
 fn an_old_acknowledgment_does_not_restart_the_timer() {
     let mut t = Host::established(&plain(), 100, 4096);

@@ -28,11 +28,9 @@ impl<M: Memory> Lowpan<M> {
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
 
-    /// Starts a datagram of the node's own transport.
-    ///
-    /// Exactly one of [`LowpanEvent::SegmentSent`] and [`LowpanEvent::SegmentLost`] follows.
-    /// Returns `false`, without an event, if another one has not ended yet; that cannot happen
-    /// after [`Lowpan::wants_segment`] returned true.
+    /// Starts a datagram of the node's own transport. Exactly one of [`LowpanEvent::SegmentSent`]
+    /// and [`LowpanEvent::SegmentLost`] follows. Returns `false`, without an event, if another one
+    /// has not ended yet; that cannot happen after [`Lowpan::wants_segment`] returned true.
     pub fn start_segment(&mut self, now: Instant, datagram: PulledDatagram) -> bool {
         if !self.takes_segment() {
             return false;
@@ -77,10 +75,9 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Builds the next frame's MAC payload in the buffer that `rooms` has for its destination.
-    /// `link_src` is the source address of the frame.
-    ///
-    /// Returns `None` if there is nothing to send or a frame has not ended yet. Drops a datagram
-    /// that cannot be sent, with its event, and tries the next one.
+    /// `link_src` is the source address of the frame. Returns `None` if there is nothing to send or
+    /// a frame has not ended yet. Drops a datagram that cannot be sent, with its event, and tries
+    /// the next one.
     pub fn build_frame<R: FrameRoom, S: PayloadSource>(
         &mut self,
         now: Instant,

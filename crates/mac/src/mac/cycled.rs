@@ -344,9 +344,8 @@ impl<A: Access> Mac<A> {
     // --- this node's receiver ---
 
     /// Handles an intact frame: an access method with strobes yields to the senders of strobes for
-    /// other nodes. Most radios do not deliver such frames.
-    ///
-    /// Returns the payload of an overheard data frame for another node, unless it is secured.
+    /// other nodes. Most radios do not deliver such frames. Returns the payload of an overheard
+    /// data frame for another node, unless it is secured.
     pub fn on_overheard<'f>(&mut self, now: Instant, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (header, payload) = FrameHeader::parse(frame).ok()?;
         if header.frame_type != FrameType::Data || header.dst == self.config.address() {

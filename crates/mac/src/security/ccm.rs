@@ -18,10 +18,9 @@ use aes::cipher::{
     Block, BlockBackend, BlockCipher, BlockClosure, BlockEncrypt, BlockSizeUser, ParBlocksSizeUser,
 };
 
-/// The protection of frames: AES-128 in CCM* mode.
-///
-/// Hardware with all of CCM* implements this trait. [`BlockAes`] serves hardware with only the
-/// block cipher, and [`SoftwareAes`] hardware without one.
+/// The protection of frames: AES-128 in CCM* mode. Hardware with all of CCM* implements this trait.
+/// [`BlockAes`] serves hardware with only the block cipher, and [`SoftwareAes`] hardware without
+/// one.
 pub trait CcmStar: Sync {
     /// Encrypts `message` in place and writes the code that authenticates it together with
     /// `open`. `mic` has 4, 8 or 16 bytes.

@@ -74,10 +74,8 @@ impl<F: Fn() -> Instant> Clock for F {
     }
 }
 
-/// A node and the tasks that wait for it.
-///
-/// `T` is the table of [`Watch`]es: one for each connection, listener and UDP socket that is used
-/// at the same time.
+/// A node and the tasks that wait for it. `T` is the table of [`Watch`]es: one for each connection,
+/// listener and UDP socket that is used at the same time.
 pub struct Net<P: Profile, C, T> {
     clock: C,
     inner: RefCell<Inner<P, T>>,
@@ -241,9 +239,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     }
 
     /// Calls `call` with the node, so that the driver passes input, output and timeouts. Then wakes
-    /// the tasks concerned, but, unlike [`ask`](Self::ask), not the driver.
-    ///
-    /// `call` must not use the sockets.
+    /// the tasks concerned, but, unlike [`ask`](Self::ask), not the driver. `call` must not use the
+    /// sockets.
     pub fn with<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
@@ -253,9 +250,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     }
 
     /// Calls `call` with the node for an application, in addition to its sockets: for a ping, a
-    /// route, or a thawed connection. Then wakes the tasks concerned, including the driver.
-    ///
-    /// `call` must not use the sockets.
+    /// route, or a thawed connection. Then wakes the tasks concerned, including the driver. `call`
+    /// must not use the sockets.
     pub fn ask<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         self.call(|inner, now| call(&mut inner.node, now))
     }

@@ -102,11 +102,9 @@ impl<P: Profile> Node<P> {
     }
 
     /// Sends the answer in the slot of the packet that it answers. An answer without a route causes
-    /// no ICMPv6 error.
-    ///
-    /// After a restart a node may have no route yet, while peers send segments of its former
-    /// connections. RFC 9293 §3.5.1 requires a reset at once, so that the peers stop. Without a
-    /// route, the answer therefore goes to the neighbour that delivered the packet.
+    /// no ICMPv6 error. After a restart a node may have no route yet, while peers send segments of
+    /// its former connections. RFC 9293 §3.5.1 requires a reset at once, so that the peers stop.
+    /// Without a route, the answer therefore goes to the neighbour that delivered the packet.
     fn send_answer(
         &mut self,
         now: Instant,

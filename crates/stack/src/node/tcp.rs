@@ -39,9 +39,8 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.may_accept(listener)
     }
 
-    /// Returns the oldest established connection of a listener.
-    ///
-    /// It may already hold data or a FIN: read it before you wait for events.
+    /// Returns the oldest established connection of a listener. It may already hold data or a FIN:
+    /// read it before you wait for events.
     pub fn tcp_accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         self.transports.tcp.accept(listener)
     }

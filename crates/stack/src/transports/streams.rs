@@ -8,9 +8,8 @@ use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId, NodeEvent};
 
 /// A transport with connections that a node may have in place of TCP. It gets every packet with
-/// TCP's protocol number, and makes every such segment.
-///
-/// It follows the contracts of [`Transport`] and [`Streams`]; its handles and events are its own.
+/// TCP's protocol number, and makes every such segment. It follows the contracts of [`Transport`]
+/// and [`Streams`]; its handles and events are its own.
 pub trait StreamTransport: Transport {
     /// Whether the transport exists. If not, the node calls only [`Transport::poll_at`] and
     /// [`Transport::poll_event`] of it.

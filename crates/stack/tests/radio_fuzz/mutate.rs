@@ -2,7 +2,7 @@
 
 use redpoll_base::Rng;
 
-/// Bytes at which protocols begin, or lengths end.
+/// First bytes of protocols' headers, and limits of lengths.
 const TELLING: [u8; 12] = [
     0x00, 0xff, 0x41, 0x60, 0x7f, 0xc0, 0xc4, 0xe0, 0xe8, 0xea, 0x80, 0x01,
 ];

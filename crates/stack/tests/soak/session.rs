@@ -6,7 +6,7 @@ use redpoll_tcp::State;
 
 use crate::common::TestNode;
 
-/// The opener's stream begins with the session's number.
+/// Bytes of the session's number, with which the opener's stream begins.
 pub const HEADER: usize = 8;
 const MOST: u32 = 700;
 

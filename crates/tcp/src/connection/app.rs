@@ -16,7 +16,6 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// given before the connection is established.
     ///
     /// # Errors
-    ///
     /// [`SendError`] once the application has closed or the connection ended.
     pub fn send(&mut self, now: Instant, bytes: &[u8]) -> Result<usize, SendError> {
         self.timers.enter(now);
@@ -44,7 +43,6 @@ where
     /// later.
     ///
     /// # Errors
-    ///
     /// Returns `data` if the table is full, the connection is closing or has ended, or too many
     /// bytes are outstanding. [`Event::Writable`](crate::Event) reports when a buffer becomes free.
     pub fn send_buffer(&mut self, now: Instant, data: D) -> Result<(), D> {
@@ -82,7 +80,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// `Ok(0)` with a non-empty `out` means that the peer closed and all data were read.
     ///
     /// # Errors
-    ///
     /// [`RecvError::WouldBlock`] if no data are available, [`RecvError::Failed`] if the connection
     /// ended by an error.
     pub fn recv(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, RecvError> {

@@ -64,7 +64,6 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// copies would send to the peer.
     ///
     /// # Errors
-    ///
     /// [`FreezeError`]; then the contents of `out` are unspecified.
     pub fn freeze(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, FreezeError> {
         let ms = self.timers.enter(now);
@@ -140,7 +139,6 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// copy has sent as many bytes by then as the peer had received, this cannot be detected.
     ///
     /// # Errors
-    ///
     /// [`ThawError`], with the buffers; the bytes are unchanged. If the peer has given up the
     /// connection, it answers with a reset.
     pub fn thaw(
@@ -171,7 +169,6 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// restored.
     ///
     /// # Errors
-    ///
     /// [`ThawError`], except [`ThawError::NoRoom`].
     pub fn frozen_ends(slept: Duration, bytes: &[u8]) -> Result<[Endpoint; 2], ThawError> {
         Frozen::read(bytes, slept).map(|frozen| [frozen.local, frozen.remote])

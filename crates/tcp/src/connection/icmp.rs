@@ -41,10 +41,8 @@ const IPV6_LEAST_MTU: u16 = 1280;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Processes an ICMP error that quoted a segment of this connection; `quoted` is the segment's
-    /// sequence number.
-    ///
-    /// A hard error ends an attempt to connect. A synchronised connection treats every error as
-    /// soft (RFC 5927 §5.2) and reports it.
+    /// sequence number. A hard error ends an attempt to connect. A synchronised connection treats
+    /// every error as soft (RFC 5927 §5.2) and reports it.
     pub fn on_icmp(&mut self, now: Instant, kind: IcmpKind, quoted: SeqNum) {
         self.timers.enter(now);
         // RFC 5927 §4.1: the quoted sequence number must be outstanding.
@@ -87,11 +85,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Applies a path MTU of `mtu` bytes. The caller must have verified the message (RFC 8201 §4;
     /// RFC 5927 §7) or know the MTU from another source. Does nothing without the feature
-    /// `large-windows`.
-    ///
-    /// A lower MTU reduces the size of further segments. Outstanding segments that are too large
-    /// are retransmitted, without a reduction of the congestion window. Segments with the link do
-    /// not change.
+    /// `large-windows`. A lower MTU reduces the size of further segments. Outstanding segments that
+    /// are too large are retransmitted, without a reduction of the congestion window. Segments with
+    /// the link do not change.
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
         if !pmtu::ON {
             return;

@@ -169,11 +169,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Accepts the acknowledgment of a segment just below the window. RFC 9293 §3.10.7.4: with a
-    /// window of zero "special allowance should be made to accept valid ACKs".
-    ///
-    /// Otherwise two ends that probe each other's closed window could deadlock. If a probe is
-    /// accepted and its acknowledgment lost, its sender's further segments start one number below
-    /// the window.
+    /// window of zero "special allowance should be made to accept valid ACKs". Otherwise two ends
+    /// that probe each other's closed window could deadlock. If a probe is accepted and its
+    /// acknowledgment lost, its sender's further segments start one number below the window.
     fn check_ack_at_the_edge(&mut self, seg: &Segment<'_>) -> Step {
         if seg.seq == self.rcv.nxt || seg.seq + 1 == self.rcv.nxt {
             self.check_ack(seg)?;
@@ -194,11 +192,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Answers an unacceptable segment. "If an incoming segment is not acceptable, an
-    /// acknowledgment should be sent in reply."
-    ///
-    /// The rate is limited, so that two ends do not answer each other forever and repeated old
-    /// segments do not elicit an answer each. The limit for text and FIN is higher, because the
-    /// peer may have lost our acknowledgments.
+    /// acknowledgment should be sent in reply." The rate is limited, so that two ends do not answer
+    /// each other forever and repeated old segments do not elicit an answer each. The limit for
+    /// text and FIN is higher, because the peer may have lost our acknowledgments.
     fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
         let now = self.timers.now();
         let may = if seg.is_empty() {
@@ -292,10 +288,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Answers an unacceptable acknowledgment with a challenge ACK (RFC 5961 §5.2).
-    ///
-    /// A restored connection ends instead if the peer acknowledges bytes that were never sent. Such
-    /// a connection was restored from an old copy, and is desynchronized by a loss of memory (RFC
+    /// Answers an unacceptable acknowledgment with a challenge ACK (RFC 5961 §5.2). A restored
+    /// connection ends instead if the peer acknowledges bytes that were never sent. Such a
+    /// connection was restored from an old copy, and is desynchronized by a loss of memory (RFC
     /// 9293 §3.5.1). It must not send different data with sequence numbers that the peer has
     /// already received.
     fn refuse_ack(&mut self, seg: &Segment<'_>) -> Step {
@@ -354,10 +349,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Continue(())
     }
 
-    /// Processes the FIN bit (eighth step), or a FIN whose gap was just filled.
-    ///
-    /// A FIN exactly at the right edge of the window is accepted. It needs no buffer, and a refusal
-    /// would cost the peer a timeout.
+    /// Processes the FIN bit (eighth step), or a FIN whose gap was just filled. A FIN exactly at
+    /// the right edge of the window is accepted. It needs no buffer, and a refusal would cost the
+    /// peer a timeout.
     pub(super) fn process_fin(&mut self, seg: &Segment<'_>) -> Step {
         if !self.synchronized().is_some_and(Synchronized::may_receive) {
             // The peer's data are complete: a further FIN is only acknowledged.

@@ -15,7 +15,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// The bytes do not change until the segment is reported sent or lost.
     ///
     /// # Errors
-    ///
     /// [`Gone`] if all of the segment was acknowledged, or the connection was reset or aborted. The
     /// link need not send the rest of the segment, but must still report it.
     pub fn read(&self, token: Token, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
@@ -31,10 +30,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Ok(self.outbox.read(range, out))
     }
 
-    /// Reports that the link delivered the segment to the next hop.
-    ///
-    /// The retransmission timer starts now (RFC 6298 §5.1), because the segment was not in the
-    /// network before.
+    /// Reports that the link delivered the segment to the next hop. The retransmission timer starts
+    /// now (RFC 6298 §5.1), because the segment was not in the network before.
     #[inline(never)] // size
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);

@@ -65,11 +65,10 @@ pub use icmp::IcmpKind;
 pub use info::Info;
 pub use output::SegmentDesc;
 
-/// A TCP connection in any state except LISTEN.
-///
-/// `B` is the kind of the receive buffer; at most 65,535 of its bytes are used, because windows are
-/// not scaled. `S` stores the data to send: a ring in another buffer, or a [`Chain`](crate::Chain)
-/// of the application's own buffers, which avoids a copy. `A` is the choice of [`Algorithms`].
+/// A TCP connection in any state except LISTEN. `B` is the kind of the receive buffer; at most
+/// 65,535 of its bytes are used, because windows are not scaled. `S` stores the data to send: a
+/// ring in another buffer, or a [`Chain`](crate::Chain) of the application's own buffers, which
+/// avoids a copy. `A` is the choice of [`Algorithms`].
 #[derive(Debug)]
 // The order matters: a Cortex-M0 reaches bytes in the first 32 of a struct, and words in the first
 // 128, with one instruction. So the fields that every segment needs come first, small ones before
@@ -160,10 +159,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         connection
     }
 
-    /// Continues a handshake after a [`SynCache`](crate::SynCache) has sent the SYN with ACK.
-    ///
-    /// The first segment for [`input`](Self::input) must be the one that completes the handshake.
-    /// If the state is still SYN-RECEIVED afterwards, the segment did not complete it.
+    /// Continues a handshake after a [`SynCache`](crate::SynCache) has sent the SYN with ACK. The
+    /// first segment for [`input`](Self::input) must be the one that completes the handshake. If
+    /// the state is still SYN-RECEIVED afterwards, the segment did not complete it.
     pub fn complete(
         now: Instant,
         config: &Config<A>,

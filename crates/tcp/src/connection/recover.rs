@@ -217,10 +217,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.pipe.on_ack(advance, used, self.snd.flight())
     }
 
-    /// Increases cwnd (RFC 5681 §3.1, RFC 3465).
-    ///
-    /// RFC 7661 §4.3: a window of which the application uses less than half shows nothing about the
-    /// path. It does not grow, which avoids a later burst.
+    /// Increases cwnd (RFC 5681 §3.1, RFC 3465). RFC 7661 §4.3: a window of which the application
+    /// uses less than half shows nothing about the path. It does not grow, which avoids a later
+    /// burst.
     fn grow(&mut self, mode: Mode, bytes: u32, pipe: u32) {
         let flow = self.flow();
         if pipe.wrapping_mul(2) < self.cc.cwnd() {

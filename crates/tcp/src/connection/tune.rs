@@ -14,9 +14,8 @@ use crate::{Algorithms, Keepalive, UserTimeout};
 const KEEPALIVE_LATER: u32 = 1_000;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Turns the Nagle algorithm on or off.
-    ///
-    /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an individual connection.
+    /// Turns the Nagle algorithm on or off. RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled
+    /// on an individual connection.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
         self.timers.enter(now);
         self.marks.put(Marks::NAGLE, on);
@@ -67,16 +66,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Sets the start of the connection's timestamps, a number that cannot be guessed
     /// ([`IsnGenerator::timestamp_offset`](crate::IsnGenerator::timestamp_offset)). Call it before
-    /// the first segment is polled; the default is 0.
-    ///
-    /// RFC 7323 §7.1: a random offset for each connection.
+    /// the first segment is polled; the default is 0. RFC 7323 §7.1: a random offset for each
+    /// connection.
     pub fn set_timestamp_offset(&mut self, offset: u32) {
         self.ts.set_offset(offset);
     }
 
-    /// Changes the keep-alive probes, or turns them off. The idle time counts from now.
-    ///
-    /// RFC 9293 §3.8.4, MUST-24: keep-alive can be turned on or off for each connection.
+    /// Changes the keep-alive probes, or turns them off. The idle time counts from now. RFC 9293
+    /// §3.8.4, MUST-24: keep-alive can be turned on or off for each connection.
     pub fn set_keepalive(&mut self, now: Instant, keepalive: Option<Keepalive>) {
         self.timers.enter(now);
         match keepalive {

@@ -8,9 +8,8 @@ use crate::isn::Purpose;
 use crate::{Endpoint, IsnGenerator};
 use redpoll_base::copy;
 
-/// Contents of a Fast Open option (RFC 7413 §4.1.1): a cookie, or nothing to request one.
-///
-/// Our cookies have eight bytes. They are opaque to clients.
+/// Contents of a Fast Open option (RFC 7413 §4.1.1): a cookie, or nothing to request one. Our
+/// cookies have eight bytes. They are opaque to clients.
 // An array of words, so that the processor copies options by words.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(align(4))]
@@ -35,10 +34,8 @@ impl FastOpenCookie {
         bytes: [0; MOST],
     };
 
-    /// Makes a cookie of these bytes.
-    ///
-    /// RFC 7413 §4.1.1: the length must be 0 or an even number from 4 to 16; otherwise the result
-    /// is `None`.
+    /// Makes a cookie of these bytes. Returns `None` unless the length is 0 or an even number from
+    /// 4 to 16 (RFC 7413 §4.1.1).
     pub fn new(bytes: &[u8]) -> Option<FastOpenCookie> {
         let len = bytes.len();
         let is_cookie = (LEAST..=MOST).contains(&len) && len.is_multiple_of(2);

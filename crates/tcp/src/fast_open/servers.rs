@@ -22,10 +22,8 @@ pub struct FastOpenServer {
 }
 
 /// A client's memory of servers in a table of the caller: cookies, and failures of Fast Open. The
-/// oldest entry is overwritten first.
-///
-/// Entries have an address and a port: "TFO is enabled on a per-service-port basis" (RFC 7413
-/// §4.1.3.1), so another port of the same server may work.
+/// oldest entry is overwritten first. Entries have an address and a port: "TFO is enabled on a
+/// per-service-port basis" (RFC 7413 §4.1.3.1), so another port of the same server may work.
 #[derive(Debug)]
 pub struct FastOpenServers<T> {
     table: T,

@@ -94,9 +94,8 @@ impl Episode {
         self.urgent = true;
     }
 
-    /// Starts the recovery after a timeout (RFC 6582 §3.2, step 4).
-    ///
-    /// `doubt` starts the test of RFC 5682 for a spurious timeout.
+    /// Starts the recovery after a timeout (RFC 6582 §3.2, step 4). `doubt` starts the test of RFC
+    /// 5682 for a spurious timeout.
     pub(crate) fn on_timeout(&mut self, flight: u32, now: Tick, doubt: bool) {
         let was_open = self.is_open();
         self.frto.on_timeout(doubt && was_open);
@@ -145,10 +144,9 @@ impl Episode {
         };
     }
 
-    /// Processes an advance of SND.UNA by `bytes`. Returns whether a recovery ended.
-    ///
-    /// RFC 6582 §6: `recover` cannot fall so far behind that comparisons wrap, because it is
-    /// dropped once passed.
+    /// Processes an advance of SND.UNA by `bytes`. Returns whether a recovery ended. RFC 6582 §6:
+    /// `recover` cannot fall so far behind that comparisons wrap, because it is dropped once
+    /// passed.
     pub(crate) fn on_advance(&mut self, bytes: u32) -> bool {
         self.beyond.on_advance(bytes);
         let ended = !self.is_open() && !self.is_partial();

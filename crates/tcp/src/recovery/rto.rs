@@ -65,10 +65,8 @@ impl Rto {
         self.retries = 0;
     }
 
-    /// Ends the backoff after a round-trip time was measured.
-    ///
-    /// RFC 6298 §5 and RFC 9293 §3.8.2: the backoff persists until data are acknowledged that give
-    /// a valid measurement.
+    /// Ends the backoff after a round-trip time was measured. RFC 6298 §5 and RFC 9293 §3.8.2: the
+    /// backoff persists until data are acknowledged that give a valid measurement.
     pub(crate) fn on_measurement(&mut self) {
         self.backoff = 0;
     }

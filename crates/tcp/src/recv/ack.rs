@@ -22,10 +22,9 @@ const MOST_DUPLICATES: u8 = 4;
 
 impl AckPolicy {
     /// Counts a segment with text in order. `every` is the number of segments that share an
-    /// acknowledgment. Returns whether the ACK may be delayed.
-    ///
-    /// Segments count regardless of their size, which RFC 5681 §4.2 recommends: the peer's
-    /// full-sized segments may be smaller than ours.
+    /// acknowledgment. Returns whether the ACK may be delayed. Segments count regardless of their
+    /// size, which RFC 5681 §4.2 recommends: the peer's full-sized segments may be smaller than
+    /// ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
         // An ACK that is due remains due, because `DUE` is the maximum.
         let unacked = self.unacked.saturating_add(1);
@@ -35,12 +34,11 @@ impl AckPolicy {
         may_wait
     }
 
-    /// Owes a duplicate ACK for a segment that arrived beyond a gap.
-    ///
-    /// RFC 5681 §4.2: each such segment is acknowledged at once. A delayed acknowledgment that
-    /// still waits goes together with the duplicate if `with_sack`: a sender with SACK counts the
-    /// blocks (RFC 6675 §2). Without SACK the delayed acknowledgment goes first, because an ACK
-    /// that advances is not counted as a duplicate (RFC 5681 §2).
+    /// Owes a duplicate ACK for a segment that arrived beyond a gap. RFC 5681 §4.2: each such
+    /// segment is acknowledged at once. A delayed acknowledgment that still waits goes together
+    /// with the duplicate if `with_sack`: a sender with SACK counts the blocks (RFC 6675 §2).
+    /// Without SACK the delayed acknowledgment goes first, because an ACK that advances is not
+    /// counted as a duplicate (RFC 5681 §2).
     pub(crate) fn on_out_of_order(&mut self, with_sack: bool) {
         self.quick = QUICK;
         let waiting = u8::from(self.unacked > 0 && !with_sack);
@@ -56,7 +54,6 @@ impl AckPolicy {
     }
 
     /// Makes an ACK due after a segment arrived again, because its acknowledgment was lost or late.
-    ///
     /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming full-sized segment".
     /// If that ACK is lost, the peer's timeout elicits another.
     pub(crate) fn on_duplicate(&mut self) {

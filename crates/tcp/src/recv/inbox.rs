@@ -160,11 +160,9 @@ impl<B: Bytes> Inbox<B> {
         self.apart_len = 0;
     }
 
-    /// Records a FIN at `seq`, inside the window.
-    ///
-    /// Text received beyond it contradicts it. RFC 9293 §3.10.7.4 ignores text after a FIN, so such
-    /// text counts as never received. The same applies to text before the FIN that is not in order,
-    /// which the peer still has.
+    /// Records a FIN at `seq`, inside the window. Text received beyond the FIN contradicts it. RFC
+    /// 9293 §3.10.7.4 ignores text after a FIN, so such text counts as never received. The same
+    /// applies to text before the FIN that is not in order, which the peer still has.
     pub(crate) fn on_fin(&mut self, nxt: SeqNum, seq: SeqNum) {
         if !self.has_fin {
             self.fin = Low::of(seq);

@@ -79,9 +79,8 @@ impl Ranges {
         first
     }
 
-    /// Removes the spans that `span` touches, and returns their union with it.
-    ///
-    /// Known spans do not touch each other. So the union cannot touch a span that `span` did not.
+    /// Removes the spans that `span` touches, and returns their union with it. Known spans do not
+    /// touch each other. So the union cannot touch a span that `span` did not.
     fn join(&mut self, span: TextSpan) -> TextSpan {
         let mut joined = span;
         let old = self.clone();

@@ -1,5 +1,5 @@
-//! The receive sequence variables (RFC 9293 §3.3.1), the segments_are_acceptable_by_table_6 test, and the announced
-//! window.
+//! The receive sequence variables (RFC 9293 §3.3.1), the test of acceptable segments, and the
+//! announced window.
 
 use crate::SeqNum;
 
@@ -40,7 +40,7 @@ impl RecvWindow {
         self.edge
     }
 
-    /// Performs the segments_are_acceptable_by_table_6 test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
+    /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
     /// add two cases for the acknowledgments that such segments carry:
     ///
     /// - A segment without length exactly at the right edge is accepted: its sender has used up the
@@ -72,10 +72,8 @@ impl RecvWindow {
         (self.nxt + room.min(u32::from(u16::MAX))) - self.edge
     }
 
-    /// Returns the window for a segment to be sent now.
-    ///
-    /// RFC 9293 §3.8.6.2.2: the edge stays until it can advance by `min(RCV.BUFF / 2,
-    /// Eff.snd.MSS)`.
+    /// Returns the window for a segment to be sent now. RFC 9293 §3.8.6.2.2: the edge stays until
+    /// it can advance by `min(RCV.BUFF / 2, Eff.snd.MSS)`.
     pub(crate) fn announce(&mut self, room: u32, capacity: u32, mss: u32) -> u16 {
         let growth = self.growth(room);
         if growth > 0 && growth >= mss.min(capacity / 2) {

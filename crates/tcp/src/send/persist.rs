@@ -23,9 +23,8 @@ const SMALL: u8 = 1 << 6;
 const OVERRIDE_MS: u32 = 500;
 
 impl Persist {
-    /// Returns the delay until the next probe in milliseconds.
-    ///
-    /// SHLD-29: the first delay is the retransmission timeout; SHLD-30: it grows exponentially.
+    /// Returns the delay until the next probe in milliseconds. SHLD-29: the first delay is the
+    /// retransmission timeout; SHLD-30: it grows exponentially.
     pub(crate) fn interval(&self, rto: u32, max: u32) -> u32 {
         if self.sent & SMALL != 0 {
             return OVERRIDE_MS;
@@ -44,9 +43,7 @@ impl Persist {
     }
 
     /// Processes a timeout. Returns whether to continue: not after `max_unanswered` probes without
-    /// a segment from the peer.
-    ///
-    /// MUST-37: the peer may keep its window closed as long as it answers.
+    /// a segment from the peer. MUST-37: the peer may keep its window closed as long as it answers.
     pub(crate) fn on_timeout(&mut self, max_unanswered: u8) -> bool {
         self.sent |= DUE;
         self.unanswered < max_unanswered

@@ -6,9 +6,8 @@ use super::SendStore;
 use crate::{SeqNum, SeqRange};
 
 /// The default send store of a [`Connection`](crate::Connection), which copies the application's
-/// data into one buffer.
-///
-/// It uses at most the first 65,535 bytes of the buffer, because windows are not larger.
+/// data into one buffer. It uses at most the first 65,535 bytes of the buffer, because windows are
+/// not larger.
 #[derive(Debug)]
 pub struct SendRing<B> {
     ring: Ring<B>,

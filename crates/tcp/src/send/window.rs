@@ -72,9 +72,8 @@ impl SendWindow {
         self.nxt.since(self.una)
     }
 
-    /// Returns how many bytes from `seq` on fit in the peer's window.
-    ///
-    /// A window that shrank leaves no room (RFC 9293 §3.8.6, MUST-34).
+    /// Returns how many bytes from `seq` on fit in the peer's window; none in a window that shrank
+    /// (RFC 9293 §3.8.6, MUST-34).
     pub(crate) fn room_from(&self, seq: SeqNum) -> u32 {
         (self.una + self.wnd()) - seq
     }
@@ -122,7 +121,6 @@ impl SendWindow {
     }
 
     /// Adopts the window of an acceptable segment that acknowledges SND.UNA, if it is the newest.
-    ///
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =<
     /// SEG.ACK)`, the last part of which always holds. A segment beyond a gap counts as one at
     /// RCV.NXT. Otherwise, one with a forged number would make all windows of a peer look old that

@@ -367,9 +367,8 @@ impl<'a> Message<'a> {
         false
     }
 
-    /// Returns whether this is an error message, which must not be answered with an error.
-    ///
-    /// RFC 4443 §2.1: types 0 to 127.
+    /// Returns whether this is an error message, type 0 to 127 (RFC 4443 §2.1), which must not be
+    /// answered with an error.
     pub const fn is_error(&self) -> bool {
         self.message_type() < 128
     }

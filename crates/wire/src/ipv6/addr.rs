@@ -24,9 +24,8 @@ pub const fn prefix(addr: &Addr, len: u8) -> Addr {
     overlay(addr, len, &Addr::UNSPECIFIED)
 }
 
-/// Returns the first `len` bits of `prefix`, and the rest of `addr`.
-///
-/// It works byte by byte, because integers of 128 bits are slow on 32-bit processors.
+/// Returns the first `len` bits of `prefix`, and the rest of `addr`. It works byte by byte, because
+/// integers of 128 bits are slow on 32-bit processors.
 #[inline(never)] // size
 pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     let mut joined = *addr;

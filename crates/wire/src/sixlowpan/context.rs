@@ -20,10 +20,8 @@ pub struct Context {
 
 impl Context {
     /// Returns the address with this context's prefix and the bits of `iid` that the prefix does
-    /// not cover.
-    ///
-    /// RFC 6282 §3.1.1: bits covered by context information are always used; uncovered bits before
-    /// the IID are zero.
+    /// not cover. RFC 6282 §3.1.1: bits covered by context information are always used; uncovered
+    /// bits before the IID are zero.
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
         let joined = addr::from_prefix_and_iid(&self.prefix, iid);
         match self.len {

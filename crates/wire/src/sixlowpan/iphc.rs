@@ -300,11 +300,9 @@ pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     }
 }
 
-/// Marks a compressed packet "congestion experienced" in place if its sender takes part in ECN;
-/// returns whether the packet carries the mark now. An elided traffic class cannot be marked, and
-/// need not be: its sender does not take part.
-///
-/// RFC 3168 §5: only packets with an ECT codepoint may be marked.
+/// Marks a compressed packet "congestion experienced" in place if its sender takes part in ECN: RFC
+/// 3168 §5 allows this only for an ECT codepoint. Returns whether the packet carries the mark now.
+/// An elided traffic class cannot be marked, and need not be: its sender does not take part.
 pub fn mark_ce(packet: &mut [u8]) -> bool {
     let capable = ecn(packet).is_some_and(Ecn::is_capable);
     match class_position(packet).flatten() {

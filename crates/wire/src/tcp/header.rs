@@ -7,12 +7,9 @@ use super::{Flags, OptionList, SeqNum};
 use crate::Error;
 use crate::ipv6::next_header;
 
-/// A TCP header at the beginning of some bytes, with checked lengths.
-///
-/// The data offset is at least 5 words, and at most the length of the segment. The
-/// checksum is not checked: see [`is_checksum_valid`].
-///
-/// RFC 9293 §3.1
+/// A TCP header at the beginning of some bytes (RFC 9293 §3.1), with checked lengths: the data
+/// offset is at least 5 words, and at most the length of the segment. The checksum is not checked:
+/// see [`is_checksum_valid`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HeaderView<'a> {
     fixed: &'a [u8; HeaderView::MIN_LEN],

@@ -37,10 +37,8 @@ impl<'a> OptionList<'a> {
         StrictOptions { rest: self.0 }
     }
 
-    /// Reads kind and value of each option, as a receiver does: NOPs are skipped, and END
-    /// or an impossible length ends the list.
-    ///
-    /// RFC 9293 §3.1, MUST-6, MUST-7
+    /// Reads kind and value of each option as a receiver does (RFC 9293 §3.1, MUST-6, MUST-7): NOPs
+    /// are skipped, and END or an impossible length ends the list.
     pub fn lenient(self) -> LenientOptions<'a> {
         LenientOptions(self.strict())
     }
@@ -68,10 +66,9 @@ pub enum OptionItem<'a> {
     },
 }
 
-/// Reads every item of an option list: see [`OptionList::strict`].
-///
-/// An item is [`Error::Truncated`] if the length byte is missing, [`Error::Length`] if the length
-/// is below 2 or exceeds the end of the list. [`OptionItem::End`] or an error is the last item.
+/// Reads every item of an option list: see [`OptionList::strict`]. An item is [`Error::Truncated`]
+/// if the length byte is missing, [`Error::Length`] if the length is below 2 or exceeds the end of
+/// the list. [`OptionItem::End`] or an error is the last item.
 #[derive(Clone, Debug)]
 pub struct StrictOptions<'a> {
     rest: &'a [u8],

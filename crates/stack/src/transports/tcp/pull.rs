@@ -51,10 +51,9 @@ const UNROUTABLE_MAX: u8 = 8;
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     /// Makes one segment for a connection whose remote address is in `reach`, in turns. Half-open
-    /// connections come first; their source is one of the node's own addresses.
-    ///
-    /// A segment without a route counts as lost at once. A connection without a route therefore
-    /// backs off and finally fails, as over a dead link.
+    /// connections come first; their source is one of the node's own addresses. A segment without a
+    /// route counts as lost at once. A connection without a route therefore backs off and finally
+    /// fails, as over a dead link.
     pub(super) fn pull_next<H>(
         &mut self,
         now: Instant,

@@ -65,12 +65,11 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         self.connection.orphan(now, limit);
     }
 
-    /// Discards data for an application that has released the connection.
-    ///
-    /// RFC 9293 §3.6.1: "if new data is received after CLOSE is called, its TCP implementation
-    /// SHOULD send a RST to show that data was lost". The node's own data goes first: the reset
-    /// waits until the peer has acknowledged the FIN. Without the reset, a peer that never stops
-    /// sending would occupy the slot for ever.
+    /// Discards data for an application that has released the connection. RFC 9293 §3.6.1: "if new
+    /// data is received after CLOSE is called, its TCP implementation SHOULD send a RST to show
+    /// that data was lost". The node's own data goes first: the reset waits until the peer has
+    /// acknowledged the FIN. Without the reset, a peer that never stops sending would occupy the
+    /// slot for ever.
     pub(super) fn discard_input(&mut self, now: Instant) {
         if !self.released || self.connection.recv_queue() == 0 {
             return;
