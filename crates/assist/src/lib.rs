@@ -13,6 +13,10 @@
 )]
 #![warn(missing_docs)]
 
+#[cfg(test)]
+extern crate std;
+
 pub mod cache;
+pub mod multicast;
 pub mod spare;
 pub mod taim;

@@ -116,6 +116,9 @@ pub struct Config {
     /// Time after which an unanswered request is acknowledged alone. The response then follows in a
     /// separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
+    /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
+    /// within this one; 5 s.
+    pub leisure: Duration,
     /// Time for which a client waits for a response after its request was acknowledged or without
     /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.
     pub patience: Duration,
@@ -137,6 +140,7 @@ impl Default for Config {
             initial_response: 136,
             max_seen: 64,
             piggyback_within: Duration::from_secs(1),
+            leisure: Duration::from_secs(5),
             patience: transmission.max_transmit_wait(),
         }
     }

@@ -5,6 +5,7 @@ mod cocoa;
 mod common;
 mod random;
 mod rfc7252;
+mod rfc7252_groups;
 mod rfc7959;
 mod rfc9175;
 mod rfc9177;

@@ -5,9 +5,15 @@
 //! hop. It has its own memory and timers. [`Disposition`] decides whether the router forwards a
 //! packet, and [`Assist::poll_packet`] sends the assistant's own packets. Fragments that are
 //! forwarded without reassembly (RFC 8930) are not shown to it.
+//!
+//! An assistant may also join multicast groups and distribute their packets in the mesh
+//! ([`Assist::GROUPS`]).
 
-use redpoll_base::{Instant, Wake};
+use redpoll_base::{Addr, Instant, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
+
+use crate::counters::DropReason;
+use crate::transports::Side;
 
 /// A packet that a router is about to forward.
 #[derive(Debug)]
@@ -29,8 +35,47 @@ pub enum Disposition {
     Keep,
 }
 
+/// A packet to a multicast group that the node has not joined by itself.
+#[derive(Debug)]
+pub struct ToGroup<'p> {
+    /// Its IPv6 header.
+    pub header: &'p Ipv6Header,
+    /// The whole packet, which may be edited in place.
+    pub bytes: &'p mut [u8],
+    /// The side on which it arrived; `None`: a packet of this node to a group beyond the link.
+    pub from: Option<Side>,
+    /// The node's global address; unspecified before it has one.
+    pub node: Addr,
+}
+
 /// An assistant of a router.
 pub trait Assist {
+    /// Whether the assistant joins groups. If not, the compiler omits the node's code for packets
+    /// to groups beyond the link (RFC 4291 §2.7): the node drops those that it receives, and sends
+    /// its own to its neighbours only.
+    const GROUPS: bool = false;
+
+    /// Decides about a packet to a group. `Ok(Some(start))`: the node is a member, and its UDP
+    /// sockets get the packet, or the one inside it that begins at byte `start`. `Ok(None)`: the
+    /// packet ends here, because the assistant has stored it or the node is not a member. The
+    /// assistant sends what it has stored by [`Assist::poll_packet`].
+    ///
+    /// # Errors
+    /// The reason why the node drops the packet.
+    fn on_group(
+        &mut self,
+        _now: Instant,
+        _packet: &mut ToGroup<'_>,
+    ) -> Result<Option<usize>, DropReason> {
+        Err(DropReason::NoRoute)
+    }
+
+    /// Joins a group, or leaves it. Returns `false` if there is no room for another group, or the
+    /// node is not a member of the group to leave.
+    fn set_member(&mut self, _group: &Addr, _joins: bool) -> bool {
+        false
+    }
+
     /// Decides about a packet for another node before the router forwards it.
     fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Disposition;
 
@@ -58,37 +103,6 @@ pub struct NoAssist;
 
 impl Assist for NoAssist {
     fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {
-        Disposition::Forward
-    }
-
-    fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {
-        None
-    }
-
-    fn poll_at(&self) -> Option<Wake> {
-        None
-    }
-}
-
-/// Counts the forwarded packets by the next header of their IPv6 header.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct Counter {
-    /// Packets with TCP directly after the IPv6 header.
-    pub tcp: u32,
-    /// Other packets.
-    pub others: u32,
-    /// Bytes of all packets, with IPv6 headers.
-    pub bytes: u64,
-}
-
-impl Assist for Counter {
-    fn on_forward(&mut self, _: Instant, packet: &mut Passing<'_>) -> Disposition {
-        let kind = match packet.header.next_header {
-            redpoll_wire::ipv6::next_header::TCP => &mut self.tcp,
-            _ => &mut self.others,
-        };
-        *kind = kind.wrapping_add(1);
-        self.bytes = self.bytes.wrapping_add(packet.bytes.len() as u64);
         Disposition::Forward
     }
 

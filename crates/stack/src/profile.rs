@@ -16,11 +16,27 @@ use crate::transports::{NoStreams, StreamTransport};
 /// devices have. A host program that gives a node more parts names them in a type of its own:
 ///
 /// ```
-/// use redpoll_base::StaticMemory;
-/// use redpoll_stack::assist::Counter;
+/// use redpoll_base::{Instant, StaticMemory, Wake};
+/// use redpoll_stack::assist::{Assist, Disposition, Passing};
 /// use redpoll_stack::mac::CsmaCa;
 /// use redpoll_stack::transport::Standard;
 /// use redpoll_stack::{NoStreams, Profile, Pull, StandardRules};
+///
+/// /// The number of packets that a router has forwarded.
+/// struct Forwarded(u32);
+///
+/// impl Assist for Forwarded {
+///     fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {
+///         self.0 = self.0.wrapping_add(1);
+///         Disposition::Forward
+///     }
+///     fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {
+///         None
+///     }
+///     fn poll_at(&self) -> Option<Wake> {
+///         None
+///     }
+/// }
 ///
 /// /// A router that counts what it forwards.
 /// enum Counting {}
@@ -29,7 +45,7 @@ use crate::transports::{NoStreams, StreamTransport};
 ///     type Memory = StaticMemory;
 ///     type Access = CsmaCa;
 ///     type Algorithms = Standard;
-///     type Assist = Counter;
+///     type Assist = Forwarded;
 ///     type Streams = NoStreams;
 ///     type Rules = StandardRules;
 ///     type Handover = Pull;

@@ -11,6 +11,7 @@ mod ecn;
 mod events;
 mod extended;
 mod fast_open;
+mod groups;
 mod half_open;
 mod joining;
 mod ledger;

@@ -8,7 +8,8 @@ use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, Tcp, udp};
 use redpoll_base::{Addr, Duration, Instant, Wake};
 use redpoll_stack::DropReason;
-use redpoll_stack::assist::{Assist, Counter, Disposition, Passing};
+use redpoll_stack::assist::{Assist, Disposition, Passing};
+use redpoll_wire::ipv6::next_header;
 
 const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
@@ -22,6 +23,34 @@ fn segment(data: &[u8]) -> Vec<u8> {
         ..Tcp::default()
     };
     tcp.packet(CLOUD, address(7))
+}
+
+/// Counts the forwarded packets by the next header of their IPv6 header.
+#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
+struct Counter {
+    tcp: u32,
+    others: u32,
+    bytes: u64,
+}
+
+impl Assist for Counter {
+    fn on_forward(&mut self, _: Instant, packet: &mut Passing<'_>) -> Disposition {
+        let kind = match packet.header.next_header {
+            next_header::TCP => &mut self.tcp,
+            _ => &mut self.others,
+        };
+        *kind = kind.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(packet.bytes.len() as u64);
+        Disposition::Forward
+    }
+
+    fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {
+        None
+    }
+
+    fn poll_at(&self) -> Option<Wake> {
+        None
+    }
 }
 
 #[test]

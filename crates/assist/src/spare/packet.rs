@@ -184,7 +184,6 @@ impl PacketFields {
 
 #[cfg(test)]
 mod tests {
-    extern crate std;
     use std::vec::Vec;
 
     use super::*;

@@ -36,7 +36,7 @@ impl Endpoint {
                     return;
                 }
                 if class == Class::Request {
-                    self.on_request(now, from, packet, confirmable);
+                    self.on_request(now, from, packet, false);
                 } else {
                     self.on_separate(now, from, packet, confirmable);
                 }
@@ -46,7 +46,13 @@ impl Endpoint {
     }
 
     /// RFC 7252 §4.5: duplicates are answered as before, and not processed.
-    fn is_duplicate(&mut self, now: Instant, from: Peer, id: MessageId, confirmable: bool) -> bool {
+    pub(super) fn is_duplicate(
+        &mut self,
+        now: Instant,
+        from: Peer,
+        id: MessageId,
+        confirmable: bool,
+    ) -> bool {
         let lifetime = if confirmable {
             self.config.transmission.exchange_lifetime()
         } else {

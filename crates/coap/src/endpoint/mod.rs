@@ -1,6 +1,7 @@
 //! The endpoint: the order in which its parts handle a message.
 
 mod client;
+mod group;
 mod input;
 mod server;
 
@@ -21,6 +22,7 @@ use crate::rto::Estimators;
 use crate::seen::Seen;
 
 use client::Outgoing;
+use group::Delayed;
 use server::Served;
 
 /// A request of this endpoint.
@@ -137,6 +139,7 @@ pub struct Endpoint {
     verified: Verified,
     outgoing: Vec<Outgoing>,
     served: Vec<Served>,
+    delayed: Vec<Delayed>,
     assemblies: Assemblies,
     representations: Representations,
     datagrams: VecDeque<(Peer, Vec<u8>)>,
@@ -159,6 +162,7 @@ impl Endpoint {
             seen: Seen::new(config.max_seen),
             outgoing: Vec::new(),
             served: Vec::new(),
+            delayed: Vec::new(),
             assemblies: Assemblies::new(config.max_transfers, config.max_body, lifetime),
             representations: Representations::new(config.max_transfers, lifetime),
             datagrams: VecDeque::new(),
@@ -185,7 +189,8 @@ impl Endpoint {
         let waits = self.outgoing.iter().filter_map(Outgoing::deadline);
         let answers = self.served.iter().filter_map(Served::alone_at);
         let held = self.next_unheld();
-        let all = waits.chain(answers).chain(held);
+        let delayed = self.delayed.iter().map(Delayed::at);
+        let all = waits.chain(answers).chain(held).chain(delayed);
         all.chain(self.reliable.poll_at()).min()
     }
 
@@ -208,6 +213,7 @@ impl Endpoint {
             }
         }
         self.acknowledge_alone(now);
+        self.answer_groups(now);
         self.end_of_patience(now);
         self.start_waiting(now);
     }

@@ -38,6 +38,8 @@ struct Asked {
     message: MessageId,
     token: Vec<u8>,
     confirmable: bool,
+    /// Whether the request was sent to a group.
+    is_for_group: bool,
     /// The classes of responses that are not wanted (RFC 7967 §2.1).
     unwanted: u32,
     resource: Resource,
@@ -96,8 +98,9 @@ impl Endpoint {
         now: Instant,
         from: Peer,
         mut packet: Packet,
-        confirmable: bool,
+        is_for_group: bool,
     ) {
+        let confirmable = packet.header.get_type() == MessageType::Confirmable;
         let message = packet.header.message_id;
         let proxy = options::asks_for_proxy(&packet);
         let bad_option = options::check(&mut packet).err();
@@ -118,6 +121,7 @@ impl Endpoint {
             message,
             token: packet.get_token().to_vec(),
             confirmable,
+            is_for_group,
             unwanted: read_uint(&packet, CoapOption::NoResponse).unwrap_or(0),
             resource: Resource {
                 peer: from,
@@ -355,6 +359,11 @@ impl Endpoint {
                 encode(&packet)
             };
             self.answer(asked.from, asked.message, datagram);
+        } else if asked.is_for_group {
+            // RFC 7252 §8.2: no errors, because many servers would send them.
+            if !is_unwanted && !is_error(&packet) {
+                self.delay(now, asked.from, packet);
+            }
         } else if !is_unwanted {
             // RFC 7252 §5.2.3: a response is as reliable as its request; RFC 9175 §2.4,
             // item 3: a challenge is never repeated.
@@ -375,5 +384,12 @@ impl Endpoint {
             let (from, id) = (served.asked.from, served.asked.message);
             self.answer(from, id, empty(MessageType::Acknowledgement, id));
         }
+    }
+}
+
+fn is_error(packet: &Packet) -> bool {
+    match packet.header.code {
+        MessageClass::Response(status) => status.is_error(),
+        _ => true,
     }
 }

@@ -84,6 +84,23 @@ impl<P: Profile> Net<P> {
         }
     }
 
+    /// Checks the addresses of a packet from outside to a group. One of this node to a group beyond
+    /// the link may return from a neighbour, which the assistant recognises.
+    pub(crate) fn admit_to_group(&self, packet: &Packet) -> Result<(), DropReason> {
+        let Ipv6Header { src, dst, .. } = &packet.header;
+        if addr::is_link_scoped_multicast(dst) {
+            return self.admit(packet);
+        }
+        if src.is_multicast() || src.is_unspecified() || is_loopback(src) {
+            return Err(DropReason::BadSource);
+        }
+        match packet.origin {
+            Origin::Host if self.identity.is_own(src) => Err(DropReason::BadSource),
+            Origin::Host if addr::is_link_local(src) => Err(DropReason::Scope),
+            _ => Ok(()),
+        }
+    }
+
     /// Checks a packet from outside: its addresses, and the rules of the routing protocol.
     pub(crate) fn screen(&self, packet: &Packet, view: &PacketView<'_>) -> Result<(), DropReason> {
         self.routing.admit(&self.identity, view, self.admit(packet))

@@ -5,6 +5,7 @@ use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Node;
+use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::extension::Upper;
 use crate::net::icmp::{self, IcmpError, Refusal};
@@ -52,7 +53,12 @@ impl<P: Profile> Node<P> {
             .transports
             .input(now, protocol, &arrived, &mut self.counters);
         match outcome {
-            Some(Outcome::Taken) => self.consume(packet),
+            Some(Outcome::Taken) => {
+                if P::Assist::GROUPS && header.dst.is_multicast() {
+                    self.transports.udp.mark_newest(arrived.upper);
+                }
+                self.consume(packet)
+            }
             Some(Outcome::Drop(reason)) => Err(reason.into()),
             Some(Outcome::Reply(reply)) => self.reply(now, packet, &reply),
             Some(Outcome::Reset(reply)) => {
@@ -75,7 +81,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    fn consume(&mut self, packet: &Packet) -> Result<(), Refusal> {
+    pub(super) fn consume(&mut self, packet: &Packet) -> Result<(), Refusal> {
         self.link.lowpan.release(packet.slot);
         Ok(())
     }

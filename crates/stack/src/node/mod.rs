@@ -11,6 +11,7 @@
 //!   fragments;
 //! - `packets.rs`: packets to, through and from this node; `originate.rs`: its own packets;
 //! - `deliver.rs`: packets for this node, and answers;
+//! - `groups.rs`: packets to and from multicast groups;
 //! - `messages.rs`: control messages and the packets of the assistant;
 //! - `tables.rs`: use of the tables; `storage.rs`: their memory;
 //! - `tcp.rs`, `udp.rs`: calls for applications; `streams.rs`: those of any transport;
@@ -20,6 +21,7 @@ pub(crate) mod config;
 mod deliver;
 mod driver;
 mod fragments;
+mod groups;
 mod headers;
 mod joining;
 mod messages;

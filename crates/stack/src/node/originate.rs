@@ -4,7 +4,9 @@ use redpoll_base::{Instant, copy};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
+use super::groups::is_beyond_link;
 use crate::Error;
+use crate::assist::Assist;
 use crate::packet::{LINK_MTU, Origin, Packet};
 use crate::profile::Profile;
 
@@ -58,6 +60,12 @@ impl<P: Profile> Node<P> {
     fn end_packet(&mut self, now: Instant, packet: &Packet, is_whole: bool) -> Result<(), Error> {
         let failure = match is_whole {
             false => Error::TooLong,
+            true if P::Assist::GROUPS && is_beyond_link(&packet.header.dst) => {
+                match self.on_group(now, packet) {
+                    Ok(()) => return Ok(()),
+                    Err(_) => Error::WouldBlock,
+                }
+            }
             // The route is known, so the queue to the host side is full.
             true if self.send(now, packet).is_err() => Error::WouldBlock,
             true => {

@@ -8,7 +8,7 @@ use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
 use super::headers::seen;
-use crate::assist::Disposition;
+use crate::assist::{Assist, Disposition};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
@@ -139,6 +139,9 @@ impl<P: Profile> Node<P> {
 
     /// Delivers or forwards a packet. A refused packet keeps its slot.
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
+        if P::Assist::GROUPS && self.is_for_group(&packet.header.dst) {
+            return self.on_group(now, packet);
+        }
         let view = seen(&mut self.link.lowpan, packet);
         self.net.screen(packet, &view)?;
         if self.net.is_mine(&packet.header.dst) {

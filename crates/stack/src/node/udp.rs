@@ -6,6 +6,7 @@ use redpoll_wire::ipv6::next_header;
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
+use crate::assist::Assist;
 use crate::net::icmp;
 use crate::profile::Profile;
 use crate::{Error, UdpId};
@@ -31,7 +32,36 @@ impl<P: Profile> Node<P> {
 
     /// Takes the next received datagram, truncated to `out`: its length and sender.
     pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
+        if P::Assist::GROUPS {
+            self.transports.udp.take_mark(id);
+        }
         self.transports.udp.recv(id, out)
+    }
+
+    /// Whether the next received datagram was sent to a group. Such a datagram has other receivers,
+    /// which should not all answer at once (RFC 7252 §8.2).
+    pub fn udp_is_for_group(&self, id: UdpId) -> bool {
+        P::Assist::GROUPS && self.transports.udp.is_marked(id)
+    }
+
+    /// Joins a multicast group: all sockets get the datagrams that arrive for the group and for
+    /// their port. The node's [assistant](crate::assist) must be one for groups.
+    ///
+    /// # Errors
+    /// [`Error::NoSlot`] without such an assistant, or if it has no room for another group.
+    pub fn join_group(&mut self, group: &Addr) -> Result<(), Error> {
+        let joins = P::Assist::GROUPS && group.is_multicast();
+        let joined = joins && self.net.assist.set_member(group, true);
+        joined.then_some(()).ok_or(Error::NoSlot)
+    }
+
+    /// Leaves a group.
+    ///
+    /// # Errors
+    /// [`Error::UnknownHandle`] if the node is not a member.
+    pub fn leave_group(&mut self, group: &Addr) -> Result<(), Error> {
+        let left = P::Assist::GROUPS && self.net.assist.set_member(group, false);
+        left.then_some(()).ok_or(Error::UnknownHandle)
     }
 
     /// Sends a UDP datagram.

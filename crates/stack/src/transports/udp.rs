@@ -11,6 +11,9 @@ use crate::{Error, NodeEvent, UdpId};
 
 /// Bytes that a stored datagram needs in addition to its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
+/// A bit of the first byte of a stored length: the datagram is one for a group. A packet of 6LoWPAN
+/// is shorter than 2,048 bytes. The bit is cleared before the datagram is read.
+const MARK: u8 = 0x80;
 
 /// Memory for one UDP socket: a ring for received datagrams.
 pub struct UdpSlot<B: Bytes> {
@@ -81,6 +84,20 @@ impl<B: Bytes> UdpSlot<B> {
         true
     }
 
+    /// Sets or clears, in the length of the datagram `number` bytes from the front, the bit that
+    /// marks it as one for a group.
+    fn mark(&mut self, number: usize, is_marked: bool) {
+        let place = self.place(number);
+        if let Some(byte) = self.ring.as_mut().get_mut(place) {
+            *byte = *byte & !MARK | if is_marked { MARK } else { 0 };
+        }
+    }
+
+    fn is_marked(&self) -> bool {
+        let first = self.ring.as_ref().get(self.head);
+        self.used >= HEADER && first.is_some_and(|byte| byte & MARK != 0)
+    }
+
     fn pop(&mut self, out: &mut [u8]) -> Option<(usize, Endpoint)> {
         if self.used < HEADER {
             return None;
@@ -145,6 +162,31 @@ impl<M: Memory + 'static> UdpSockets<M> {
     pub(crate) fn is_readable(&self, id: UdpId) -> bool {
         let slot = self.slots.as_ref().get(usize::from(id.index));
         slot.is_some_and(|s| s.port.is_some() && s.generation == id.generation && s.used > 0)
+    }
+
+    /// Marks the datagram `upper`, which has just been stored, as one for a group.
+    pub(crate) fn mark_newest(&mut self, upper: &[u8]) {
+        let Ok((udp, data)) = UdpHeader::parse(upper) else {
+            return;
+        };
+        let mut slots = self.slots.as_mut().iter_mut();
+        if let Some(slot) = slots.find(|s| s.port == Some(udp.dst_port)) {
+            let stored = data.len().saturating_add(HEADER);
+            slot.mark(slot.used.saturating_sub(stored), true);
+        }
+    }
+
+    /// Clears the mark of the next datagram.
+    pub(crate) fn take_mark(&mut self, id: UdpId) {
+        if let Some(slot) = self.slot_mut(id).filter(|slot| slot.used > 0) {
+            slot.mark(0, false);
+        }
+    }
+
+    /// Whether the next datagram is marked as one for a group.
+    pub(crate) fn is_marked(&self, id: UdpId) -> bool {
+        let slot = self.slots.as_ref().get(usize::from(id.index));
+        slot.is_some_and(|s| s.port.is_some() && s.generation == id.generation && s.is_marked())
     }
 
     pub(crate) fn recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {

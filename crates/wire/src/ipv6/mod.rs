@@ -4,6 +4,7 @@
 //! Jumbograms, IPv6 fragmentation and options are not implemented.
 
 pub mod addr;
+pub mod mpl;
 #[cfg(test)]
 mod tests;
 

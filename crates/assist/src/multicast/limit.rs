@@ -1,0 +1,38 @@
+//! The rate at which a border router lets packets to groups into the mesh.
+
+use redpoll_base::Instant;
+
+use super::Params;
+
+/// A bucket of permits.
+#[derive(Debug)]
+pub(super) struct Limit {
+    permits: u8,
+    /// Time of the last new permit.
+    since: Instant,
+}
+
+impl Limit {
+    pub(super) fn new(burst: u8) -> Self {
+        Limit {
+            permits: burst,
+            since: Instant::ZERO,
+        }
+    }
+
+    /// Whether a packet may pass now.
+    pub(super) fn admit(&mut self, now: Instant, params: &Params) -> bool {
+        while self.permits < params.burst && now.since(self.since) >= params.interval {
+            self.permits = self.permits.saturating_add(1);
+            self.since += params.interval;
+        }
+        if self.permits >= params.burst {
+            self.since = now;
+        }
+        let Some(left) = self.permits.checked_sub(1) else {
+            return false;
+        };
+        self.permits = left;
+        true
+    }
+}

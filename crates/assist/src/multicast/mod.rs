@@ -1,0 +1,440 @@
+//! Multicast groups in a mesh, by MPL with proactive forwarding (RFC 7731).
+//!
+//! A *seed* puts a message into the mesh: it numbers a packet to a group, and encloses it in a
+//! packet to all forwarders. Each forwarder keeps the message for a short time, and broadcasts it a
+//! few times by the Trickle algorithm (RFC 6206). A forwarder that hears a neighbour send the same
+//! message stays silent in this interval. Members of the group get the enclosed packet.
+//!
+//! [`Multicast`] is an assistant of a node, with the feature `node`. Every node that is a member or
+//! forwards needs one. A border router also passes packets from its host side into the mesh: only
+//! those to groups that it has itself joined, and at a limited rate ([`Params::interval`]).
+//!
+//! Decisions that the RFC leaves open:
+//!
+//! - A seed has a random identifier of 16 bits (S = 1), which a restart changes. With its address as
+//!   the identifier, forwarders would mistake its messages for old ones until their entries expire
+//!   after [`Params::seed_lifetime`]. The header has eight bytes in both cases.
+//! - There are no control messages (§5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0), so a node that
+//!   was off, or out of range, never gets the message.
+//! - A message without room is dropped and not noted. A later transmission of a neighbour is a new
+//!   chance.
+//! - While the table of seeds is full, messages of other seeds are dropped. If entries of others
+//!   were replaced, their messages could circulate again.
+//!
+//! ```
+//! use redpoll_assist::multicast::{Memory, MessageSlot, Multicast, Params, SeedSlot};
+//! use redpoll_base::{Addr, Rng};
+//!
+//! struct Heap;
+//! impl redpoll_base::Memory for Heap {
+//!     type Buffer = Box<[u8]>;
+//!     type Table<T: 'static> = Box<[T]>;
+//!     type Forwards = bool;
+//! }
+//! let memory = Memory::<Heap> {
+//!     groups: vec![None; 2].into(),
+//!     seeds: vec![SeedSlot::EMPTY; 4].into(),
+//!     messages: vec![MessageSlot::EMPTY; 4].into(),
+//!     bytes: vec![0; 4 * 320].into(),
+//! };
+//! let mut multicast = Multicast::new(Params::default(), Rng::new(1), memory);
+//! let all_coap_nodes = Addr([0xff, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd]);
+//! assert!(multicast.join(&all_coap_nodes));
+//! assert_eq!(multicast.poll_at(), None);
+//! ```
+
+mod limit;
+mod messages;
+#[cfg(feature = "node")]
+mod node;
+mod params;
+mod seeds;
+#[cfg(test)]
+mod tests;
+mod trickle;
+
+use redpoll_base::{Addr, Duration, Instant, Memory as Kinds, Rng, Wake};
+use redpoll_wire::ipv6::mpl::{ALL_FORWARDERS, MplOption, SeedId};
+use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
+
+use limit::Limit;
+pub use messages::MessageSlot;
+use messages::{Fresh, Messages};
+pub use params::Params;
+pub use seeds::SeedSlot;
+use seeds::{Known, Seeds};
+
+/// Delay until the next attempt if there was no room for a packet.
+const LATER: Duration = Duration::from_millis(20);
+/// The hop limit of messages of this seed.
+const HOP_LIMIT: u8 = 64;
+/// Offset of the hop limit in an IPv6 packet (RFC 8200 §3).
+const HOP_LIMIT_AT: usize = 7;
+
+/// The memory of [`Multicast`], which determines its capacity.
+#[derive(Debug)]
+pub struct Memory<M: Kinds> {
+    /// A slot for each group that the node is a member of.
+    pub groups: M::Table<Option<Addr>>,
+    /// A slot for each seed whose messages are forwarded.
+    pub seeds: M::Table<SeedSlot>,
+    /// A slot for each message that is being forwarded.
+    pub messages: M::Table<MessageSlot>,
+    /// The messages' packets, in equal parts.
+    pub bytes: M::Buffer,
+}
+
+/// Counters. They wrap at 2^32.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Messages that this node put into the mesh.
+    pub seeded: u32,
+    /// New messages of other seeds.
+    pub received: u32,
+    /// Messages to a group of this node.
+    pub delivered: u32,
+    /// Transmissions of messages.
+    pub sent: u32,
+    /// Transmissions omitted because neighbours had sent the message.
+    pub suppressed: u32,
+    /// Messages dropped because the node had processed them before.
+    pub duplicates: u32,
+    /// Packets from the host side dropped by [`Params::interval`].
+    pub limited: u32,
+    /// Packets from the host side to groups that this node has not joined.
+    pub foreign: u32,
+    /// Messages dropped for lack of a slot, or because they are longer than a slot.
+    pub without_room: u32,
+    /// Messages dropped because the table of seeds was full.
+    pub without_seed: u32,
+    /// Packets without a valid option, or with an invalid packet inside.
+    pub malformed: u32,
+    /// Messages not forwarded because their hop limit was used up.
+    pub expired: u32,
+}
+
+/// The fate of a packet to a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// The node is a member. The packet for it begins at this byte.
+    Deliver(usize),
+    /// The packet ends here: it has been stored, is for groups of other nodes, or is a duplicate.
+    Keep,
+    /// The packet is dropped. A counter has the reason.
+    Drop(Dropped),
+}
+
+/// Why a packet is dropped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dropped {
+    /// The packet is malformed.
+    Malformed,
+    /// There is no room for it, or it exceeds the rate.
+    NoRoom,
+    /// The node is not a member of the group.
+    NotMember,
+    /// Its hop limit is used up.
+    HopLimit,
+}
+
+/// The multicast groups of a node; see the [module](self).
+#[derive(Debug)]
+pub struct Multicast<M: Kinds> {
+    params: Params,
+    rng: Rng,
+    groups: M::Table<Option<Addr>>,
+    seeds: Seeds<M::Table<SeedSlot>>,
+    messages: Messages<M::Table<MessageSlot>, M::Buffer>,
+    limit: Limit,
+    /// The identifier of this node as a seed, and its next sequence number.
+    id: u16,
+    sequence: u8,
+    /// Earliest time of the next packet after one for which the node had no room.
+    not_before: Instant,
+    counters: Counters,
+}
+
+impl<M: Kinds> Multicast<M> {
+    /// A node without groups. `rng` must differ at each start of the node.
+    pub fn new(params: Params, mut rng: Rng, memory: Memory<M>) -> Self {
+        let draw = rng.next_u32();
+        Multicast {
+            params,
+            groups: memory.groups,
+            seeds: Seeds::new(memory.seeds),
+            messages: Messages::new(memory.messages, memory.bytes),
+            limit: Limit::new(params.burst),
+            id: draw as u16,
+            sequence: (draw >> 16) as u8,
+            rng,
+            not_before: Instant::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// The counters.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Joins a group. Returns `false` if it is not a group, or if there is no room.
+    pub fn join(&mut self, group: &Addr) -> bool {
+        if self.is_member(group) {
+            return true;
+        }
+        let mut slots = self.groups.as_mut().iter_mut();
+        let free = slots.find(|slot| slot.is_none());
+        match free {
+            Some(slot) if group.is_multicast() => {
+                *slot = Some(*group);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Leaves a group. Returns `false` if the node is not a member.
+    pub fn leave(&mut self, group: &Addr) -> bool {
+        let mut slots = self.groups.as_mut().iter_mut();
+        let member = slots.find(|slot| slot.as_ref() == Some(group));
+        member.is_some_and(|slot| slot.take().is_some())
+    }
+
+    /// Whether the node is a member of a group.
+    pub fn is_member(&self, group: &Addr) -> bool {
+        let mut slots = self.groups.as_ref().iter();
+        slots.any(|slot| slot.as_ref() == Some(group))
+    }
+
+    /// Processes a packet to a group from the radio.
+    pub fn on_link(&mut self, now: Instant, header: &Ipv6Header, packet: &mut [u8]) -> Fate {
+        let dst = &header.dst;
+        if addr::is_link_scoped_multicast(dst) {
+            return self.deliver(dst, 0);
+        }
+        let Some((option, place)) = MplOption::find(packet) else {
+            return self.malformed();
+        };
+        let ends = self.params.expirations == 0 || header.hop_limit <= 1;
+        let fate = match *dst == ALL_FORWARDERS {
+            true => match enclosed(packet) {
+                Some((group, start)) => self.deliver(&group, start),
+                None => return self.malformed(),
+            },
+            false => self.deliver(dst, 0),
+        };
+        let seed = match option.seed {
+            // The identifier is the source address: one of 128 bits (§6.1).
+            SeedId::Source => SeedId::Full(header.src.0),
+            seed => seed,
+        };
+        let forwarded = (!ends).then_some(&*packet);
+        if let Err(fate) = self.accept(now, seed, option.sequence, forwarded) {
+            return fate;
+        }
+        count(&mut self.counters.received);
+        if ends && self.params.expirations > 0 {
+            count(&mut self.counters.expired);
+        }
+        match fate {
+            Fate::Deliver(start) => {
+                count(&mut self.counters.delivered);
+                if start == 0 {
+                    MplOption::blank(packet, place);
+                }
+                fate
+            }
+            // A forwarder has no reason to count messages to groups of others as drops.
+            _ => Fate::Keep,
+        }
+    }
+
+    /// Processes a packet to a group from the host side, which enters the mesh.
+    pub fn on_host(
+        &mut self,
+        now: Instant,
+        node: &Addr,
+        header: &Ipv6Header,
+        packet: &mut [u8],
+    ) -> Fate {
+        let group = &header.dst;
+        if *group == ALL_FORWARDERS || header.next_header != next_header::UDP {
+            return self.malformed();
+        }
+        if !self.is_member(group) {
+            count(&mut self.counters.foreign);
+            return Fate::Drop(Dropped::NotMember);
+        }
+        if header.hop_limit <= 1 {
+            count(&mut self.counters.expired);
+            return Fate::Drop(Dropped::HopLimit);
+        }
+        if !self.limit.admit(now, &self.params) {
+            count(&mut self.counters.limited);
+            return Fate::Drop(Dropped::NoRoom);
+        }
+        if let Some(hop_limit) = packet.get_mut(HOP_LIMIT_AT) {
+            *hop_limit = hop_limit.saturating_sub(1);
+        }
+        match self.seed(now, node, packet) {
+            Ok(()) => {
+                count(&mut self.counters.delivered);
+                Fate::Deliver(0)
+            }
+            Err(fate) => fate,
+        }
+    }
+
+    /// Puts a packet of this node into the mesh. `node` is its address.
+    ///
+    /// # Errors
+    /// The fate of a packet for which there is no room.
+    pub fn seed(&mut self, now: Instant, node: &Addr, packet: &[u8]) -> Result<(), Fate> {
+        let seed = SeedId::Short(self.id);
+        let sequence = self.sequence;
+        let outer = Ipv6Header {
+            payload_len: packet.len().saturating_add(MplOption::LEN) as u16,
+            next_header: next_header::HOP_BY_HOP,
+            // A forwarder uses up one.
+            hop_limit: HOP_LIMIT.saturating_add(1),
+            src: *node,
+            dst: ALL_FORWARDERS,
+            ..Ipv6Header::default()
+        };
+        let option = MplOption::header(self.id, sequence, next_header::IPV6);
+        let entry = self.note(now, seed, sequence)?;
+        let parts: [&[u8]; 3] = [&outer.to_bytes(), &option, packet];
+        self.keep(now, entry, sequence, &parts)?;
+        self.sequence = sequence.wrapping_add(1);
+        count(&mut self.counters.seeded);
+        Ok(())
+    }
+
+    /// Notes a message, and keeps it to be sent; `packet` is `None` if it is not forwarded.
+    fn accept(
+        &mut self,
+        now: Instant,
+        seed: SeedId,
+        sequence: u8,
+        packet: Option<&[u8]>,
+    ) -> Result<(), Fate> {
+        let entry = self.note(now, seed, sequence)?;
+        match packet {
+            Some(packet) => self.keep(now, entry, sequence, &[packet]),
+            None => {
+                self.seeds.advance(entry, sequence.wrapping_add(1));
+                Ok(())
+            }
+        }
+    }
+
+    /// Finds or creates the entry of a seed. A duplicate counts for Trickle.
+    fn note(&mut self, now: Instant, seed: SeedId, sequence: u8) -> Result<usize, Fate> {
+        let lifetime = self.params.seed_lifetime;
+        match self.seeds.know(now, seed, sequence, lifetime) {
+            Known::New(entry) if !self.messages.hear(entry, sequence) => Ok(entry),
+            Known::New(_) | Known::Old => {
+                count(&mut self.counters.duplicates);
+                Err(Fate::Keep)
+            }
+            Known::NoRoom => {
+                count(&mut self.counters.without_seed);
+                Err(Fate::Drop(Dropped::NoRoom))
+            }
+        }
+    }
+
+    fn keep(
+        &mut self,
+        now: Instant,
+        entry: usize,
+        sequence: u8,
+        parts: &[&[u8]],
+    ) -> Result<(), Fate> {
+        let fresh = Fresh { entry, sequence };
+        let kept = self
+            .messages
+            .keep(now, fresh, parts, &self.params, &mut self.rng);
+        if !kept {
+            count(&mut self.counters.without_room);
+            return Err(Fate::Drop(Dropped::NoRoom));
+        }
+        Ok(())
+    }
+
+    fn deliver(&self, group: &Addr, start: usize) -> Fate {
+        match self.is_member(group) {
+            true => Fate::Deliver(start),
+            false => Fate::Drop(Dropped::NotMember),
+        }
+    }
+
+    fn malformed(&mut self) -> Fate {
+        count(&mut self.counters.malformed);
+        Fate::Drop(Dropped::Malformed)
+    }
+
+    /// When [`Self::poll_packet`] has a packet.
+    pub fn poll_at(&self) -> Option<Wake> {
+        let due = self.messages.next()?;
+        Some(Wake::exactly(due.max(self.not_before)))
+    }
+
+    /// Writes the next packet that is due to the start of `out`, and returns its length.
+    pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
+        while let Some(place) = self.messages.due(now) {
+            let (expiry, len) = self
+                .messages
+                .expire(place, &self.params, &mut self.rng, out)?;
+            if let Some(ended) = expiry.ended {
+                self.retire(ended);
+            }
+            match len {
+                Some(len) => {
+                    count(&mut self.counters.sent);
+                    return Some(len);
+                }
+                None if expiry.is_suppressed => count(&mut self.counters.suppressed),
+                None => {}
+            }
+        }
+        None
+    }
+
+    /// Reports that the node has no room for a packet.
+    pub fn on_no_room(&mut self, now: Instant) {
+        self.not_before = now + LATER;
+    }
+
+    /// Frees the messages of a seed that are no longer sent, from the oldest on. A message that is
+    /// still sent keeps the later ones, because their numbers identify duplicates.
+    fn retire(&mut self, entry: usize) {
+        let Some(mut first) = self.seeds.first(entry) else {
+            return;
+        };
+        while let Some(sequence) = self.messages.take_ended(entry, first) {
+            first = sequence.wrapping_add(1);
+            self.seeds.advance(entry, first);
+        }
+    }
+}
+
+/// Returns the group of the packet inside a message, and its beginning, if it is a complete packet
+/// to a group beyond the link.
+fn enclosed(packet: &[u8]) -> Option<(Addr, usize)> {
+    let hop_by_hop = redpoll_wire::rpl::hop_by_hop_len(packet);
+    let start = Ipv6Header::LEN.checked_add(hop_by_hop)?;
+    if hop_by_hop == 0 || packet.get(Ipv6Header::LEN) != Some(&next_header::IPV6) {
+        return None;
+    }
+    let (inner, payload) = Ipv6Header::parse(packet.get(start..)?).ok()?;
+    let is_whole = usize::from(inner.payload_len) == payload.len();
+    let group = inner.dst;
+    let is_valid = is_whole && group.is_multicast() && !addr::is_link_scoped_multicast(&group);
+    (is_valid && group != ALL_FORWARDERS).then_some((group, start))
+}
+
+fn count(counter: &mut u32) {
+    *counter = counter.wrapping_add(1);
+}

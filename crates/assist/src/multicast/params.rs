@@ -1,0 +1,51 @@
+//! The parameters of MPL (RFC 7731 §5.4) and of the border.
+
+use redpoll_base::Duration;
+
+/// Parameters. All forwarders of a mesh should have the same ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Params {
+    /// `DATA_MESSAGE_IMIN`: the first interval of Trickle.
+    pub imin: Duration,
+    /// `DATA_MESSAGE_IMAX`: the longest interval of Trickle.
+    pub imax: Duration,
+    /// `DATA_MESSAGE_K`: a forwarder that heard a message this often in an interval does not send
+    /// it. 255 and [`Self::expirations`] of 1 give classic flooding.
+    pub k: u8,
+    /// `DATA_MESSAGE_TIMER_EXPIRATIONS`: the number of intervals. With 0 the node is a member
+    /// only, and forwards nothing.
+    pub expirations: u8,
+    /// `SEED_SET_ENTRY_LIFETIME`: for how long a seed is remembered after its last message.
+    pub seed_lifetime: Duration,
+    /// A border router lets a packet into the mesh once in this time,
+    pub interval: Duration,
+    /// after this number of packets at once.
+    pub burst: u8,
+}
+
+impl Default for Params {
+    /// The RFC's defaults, with a link latency of 10 ms; for the border, 4 packets at once and one
+    /// every 2 s.
+    fn default() -> Self {
+        let imin = Duration::from_millis(100);
+        Params {
+            imin,
+            imax: imin,
+            k: 1,
+            expirations: 3,
+            seed_lifetime: Duration::from_secs(30 * 60),
+            interval: Duration::from_secs(2),
+            burst: 4,
+        }
+    }
+}
+
+impl Params {
+    /// Returns these parameters after `set` has changed them.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+}
