@@ -14,7 +14,7 @@ const LEN: usize = 11;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal {
-    /// Text is at the end.
+    /// The text is at the end.
     bytes: [u8; LEN],
     begin: usize,
 }

@@ -1,4 +1,4 @@
-//! A sensor that publishes by MQTT 5, at least once each reading.
+//! A sensor that publishes each reading at least once by MQTT 5.
 
 use core::net::SocketAddr;
 use core::num::NonZero;

@@ -57,7 +57,7 @@ impl Splice {
         self.opening
     }
 
-    /// Bytes that the connection would take now.
+    /// Returns the number of bytes that the connection would take now.
     pub fn room(&self, node: &impl Streams) -> usize {
         if self.failed || self.host_ended {
             return 0;
@@ -65,8 +65,8 @@ impl Splice {
         node.stream(self.conn).map_or(0, |stream| stream.send_room)
     }
 
-    /// Bytes that the host's stream brought. Returns how many were taken; the
-    /// rest must be offered again.
+    /// Passes bytes of the host's stream to the connection, and returns how many it took. The rest
+    /// must be offered again.
     pub fn from_host(&mut self, now: Instant, node: &mut impl Streams, bytes: &[u8]) -> usize {
         if self.failed || self.host_ended {
             return 0;

@@ -256,19 +256,17 @@ int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
 /* Receives a packet for the node: the IPv6 header, its extension headers and the payload,
  * reassembled if it was fragmented. The node copies it. Pass TCP, ICMPv6 errors, and UDP if the
  * node has UDP sockets: the node answers an echo request, and rejects any other packet for its
- * address as unreachable. Returns 0 or an RP_IGNORED_*.
- * RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
- * RP_EADDRNOTAVAIL: the packet is for another host; RP_EMSGSIZE: the packet
- * is longer than packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated;
- * RP_EOPNOTSUPP: the node is on a radio. A segment that TCP discards,
- * because of its checksum or sequence number, is not an error. */
+ * address as unreachable. Returns 0 or an RP_IGNORED_*. A segment that TCP discards, because of its
+ * checksum or sequence number, is not an error. RP_EAGAIN: no room until rp_ip_output has taken the
+ * waiting packets; RP_EADDRNOTAVAIL: the packet is for another host; RP_EMSGSIZE: the packet is
+ * longer than packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated; RP_EOPNOTSUPP:
+ * the node is on a radio. */
 int rp_ip_input(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
 /* Writes the node's next packet, with its IPv6 header and checksums, and returns its length, or
  * 0. This call creates segments, so after each call of another function, repeat this one until it
  * returns 0. out needs 1280 bytes, or packet_bytes if that is more. RP_EINVAL: out is smaller, and
- * the packet waits;
- * RP_EOPNOTSUPP: the node is on a radio. */
+ * the packet waits; RP_EOPNOTSUPP: the node is on a radio. */
 int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* -------------------------------------------------------------------- radio -- */

@@ -216,8 +216,6 @@ pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
     secret
 }
 
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_config`.
 #[unsafe(no_mangle)]

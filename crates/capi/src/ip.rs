@@ -112,8 +112,6 @@ impl RpIpConfig {
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_ip_config`.
 #[unsafe(no_mangle)]
@@ -126,8 +124,6 @@ pub unsafe extern "C" fn rp_ip_config_init(config: *mut RpIpConfig) -> Code {
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_ip_config`, and `len` to a `size_t`.
 #[unsafe(no_mangle)]
@@ -141,8 +137,6 @@ pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_ip_config`, and `made` to a pointer; `memory`
 /// has `len` bytes that no other code uses during the node's life.
@@ -174,8 +168,6 @@ pub unsafe extern "C" fn rp_ip_init(
     code(answer.map(|()| 0))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `packet` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -230,8 +222,6 @@ fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<usize, Errno>
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `out` to `len` bytes.
 #[unsafe(no_mangle)]

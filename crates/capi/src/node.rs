@@ -12,8 +12,6 @@ use crate::handle::{Below, RpNode};
 
 /// The longest packet for the host side.
 const MTU: usize = 1_280;
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_config`, and `len` to a `size_t`.
 #[unsafe(no_mangle)]
@@ -30,8 +28,6 @@ pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize
     )
 }
 
-/// See the header.
-///
 /// # Safety
 /// `config` is null or points to a `struct rp_config`, and `made` to a pointer; `memory`
 /// has `len` bytes that no other code uses during the node's life.
@@ -75,8 +71,6 @@ unsafe fn init(
     unsafe { RpNode::make((memory, len), &config.room(), Below::Radio, made, birth) }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -88,8 +82,6 @@ pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `address` to 16 bytes.
 #[unsafe(no_mangle)]
@@ -108,8 +100,6 @@ const VIA_ON_LINK: u8 = 1;
 const VIA_HOST: u8 = 2;
 const VIA_UNREACHABLE: u8 = 3;
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `prefix` to 16 bytes.
 #[unsafe(no_mangle)]
@@ -168,8 +158,6 @@ const DOZE: u8 = 4;
 const SLEEP: u8 = 5;
 const MATCH: u8 = 6;
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `work` to a `struct rp_work`.
 #[unsafe(no_mangle)]
@@ -230,8 +218,6 @@ fn result(number: u8) -> Option<RadioResult> {
     })
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -253,8 +239,6 @@ pub unsafe extern "C" fn rp_radio_done(node: *mut RpNode, now_us: u64, number: u
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `frame` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -283,8 +267,6 @@ pub unsafe extern "C" fn rp_input_frame(
 
 // --- the host side ---
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `packet` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -311,8 +293,6 @@ pub unsafe extern "C" fn rp_input_packet(
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `out` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -337,8 +317,6 @@ pub unsafe extern "C" fn rp_poll_packet(
 
 // --- time and events ---
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `at_us` to a `uint64_t`.
 #[unsafe(no_mangle)]
@@ -355,8 +333,6 @@ pub unsafe extern "C" fn rp_poll_at(node: *mut RpNode, at_us: *mut u64) -> Code 
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -368,8 +344,6 @@ pub unsafe extern "C" fn rp_on_timeout(node: *mut RpNode, now_us: u64) -> Code {
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -385,8 +359,6 @@ pub unsafe extern "C" fn rp_poll_event(node: *mut RpNode) -> Code {
     )
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `address` to 16 bytes.
 #[unsafe(no_mangle)]

@@ -68,8 +68,6 @@ impl Fixed {
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -95,8 +93,6 @@ pub unsafe extern "C" fn rp_setsockopt(
     code(answer.map(|()| 0))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `value` to an `int`.
 #[unsafe(no_mangle)]
@@ -164,8 +160,6 @@ fn bytes(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `info` to a `struct rp_tcp_info`.
 #[unsafe(no_mangle)]

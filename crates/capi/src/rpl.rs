@@ -22,8 +22,6 @@ struct Place {
     is_joined: bool,
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -34,8 +32,6 @@ pub unsafe extern "C" fn rp_rpl_start(node: *mut RpNode, now_us: u64) -> Code {
     code(found.and_then(|node| implementation::start(node, now).map(|()| 0)))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node; `rank` and `parent` are null or point to a `uint16_t`.
 #[unsafe(no_mangle)]

@@ -47,8 +47,6 @@ unsafe fn with(
     code(unsafe { RpNode::find(node) }.and_then(|node| call(&mut node.sockets(now_us))))
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -66,8 +64,6 @@ pub unsafe extern "C" fn rp_socket(node: *mut RpNode, now_us: u64, kind: i32) ->
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -81,8 +77,6 @@ pub unsafe extern "C" fn rp_bind(node: *mut RpNode, now_us: u64, fd: i32, port: 
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -95,8 +89,6 @@ pub unsafe extern "C" fn rp_listen(node: *mut RpNode, now_us: u64, fd: i32, back
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
@@ -117,8 +109,6 @@ pub unsafe extern "C" fn rp_accept(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
@@ -137,8 +127,6 @@ pub unsafe extern "C" fn rp_connect(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `data` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -157,8 +145,6 @@ pub unsafe extern "C" fn rp_send(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `out` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -178,8 +164,6 @@ pub unsafe extern "C" fn rp_recv(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `data` to `len` bytes, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
@@ -200,8 +184,6 @@ pub unsafe extern "C" fn rp_sendto(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `out` to `len` bytes, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
@@ -224,8 +206,6 @@ pub unsafe extern "C" fn rp_recvfrom(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -244,8 +224,6 @@ pub unsafe extern "C" fn rp_shutdown(node: *mut RpNode, now_us: u64, fd: i32, ho
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
@@ -258,8 +236,6 @@ pub unsafe extern "C" fn rp_close(node: *mut RpNode, now_us: u64, fd: i32) -> Co
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `out` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -278,8 +254,6 @@ pub unsafe extern "C" fn rp_freeze(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `frozen` to `len` bytes.
 #[unsafe(no_mangle)]
@@ -301,8 +275,6 @@ pub unsafe extern "C" fn rp_thaw(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, and `all` to `count` structs `rp_pollfd`.
 #[unsafe(no_mangle)]
@@ -335,8 +307,6 @@ pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut 
     Ok(unsafe { core::slice::from_raw_parts_mut(all, count) })
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `local` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]
@@ -356,8 +326,6 @@ pub unsafe extern "C" fn rp_getsockname(
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// `node` is null or points to a node, `peer` to a `struct rp_endpoint`.
 #[unsafe(no_mangle)]

@@ -106,8 +106,6 @@ impl Waiter for RpWaiter {
     }
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -123,8 +121,6 @@ pub unsafe extern "C" fn rp_wait_connect(
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -143,8 +139,6 @@ pub unsafe extern "C" fn rp_wait_accept(
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -159,8 +153,6 @@ pub unsafe extern "C" fn rp_wait_send(
     code(waiter.and_then(|mut waiter| blocking::send(&mut waiter, descriptor(fd)?, data?, 0)))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -175,8 +167,6 @@ pub unsafe extern "C" fn rp_wait_recv(
     code(waiter.and_then(|mut waiter| blocking::recv(&mut waiter, descriptor(fd)?, out?, 0)))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -198,8 +188,6 @@ pub unsafe extern "C" fn rp_wait_recvfrom(
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]
@@ -220,8 +208,6 @@ pub unsafe extern "C" fn rp_wait_sendto(
     }))
 }
 
-/// See the header.
-///
 /// # Safety
 /// The header states the conditions.
 #[unsafe(no_mangle)]

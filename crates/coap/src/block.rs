@@ -29,7 +29,7 @@ impl BlockSize {
 pub struct Part {
     /// The number of the block, below 2^20; the block begins at `num` times `size`.
     pub num: u32,
-    /// Others follow.
+    /// Whether other blocks follow.
     pub more: bool,
     /// Size of the blocks; all except the last are full.
     pub size: BlockSize,

@@ -196,7 +196,7 @@ mod tests {
             let mut cocoa = cocoa(contiki);
             cocoa.on_answer(at(0), ms(20_000), 3);
             assert_eq!(cocoa.rto(at(0), 0), ms(2_000));
-            // Still blind.
+            // The estimate is still blind.
             assert_eq!(cocoa.rto(at(0), 1), ms(4_000));
         }
     }
@@ -209,7 +209,7 @@ mod tests {
         small.is_blind = false;
         assert_eq!(small.rto(at(16 * 300), 0), ms(300));
         assert_eq!(small.rto(at(16 * 300 + 1), 0), ms(600));
-        // Lazily: two steps and no more.
+        // The estimate ages lazily: two steps and no more.
         assert_eq!(small.rto(at(1_000_000), 0), ms(1_200));
 
         let mut contiki = cocoa(true);

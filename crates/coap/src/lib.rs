@@ -13,11 +13,11 @@
 //! | when a message is repeated | `reliable.rs`, `rto.rs`, `cocoa.rs` |
 //! | how many may go unconfirmed | `unconfirmed.rs` |
 //! | what counts as a duplicate | `seen.rs` |
-//! | how long an answer a stranger gets | `echo.rs` |
+//! | how long an answer to an unverified peer may be | `echo.rs` |
 //! | blocks as a client | `transfer.rs` |
 //! | bodies in many messages at a time | `quick/` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
-//! | the order in which all that is asked | `endpoint/` |
+//! | the order in which an endpoint processes a message | `endpoint/` |
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -123,7 +123,7 @@ mod tests {
         assert_eq!(seen.judge(at(1), peer(1), 7, LIFETIME), duplicate(b""));
         seen.answered(peer(1), 7, b"ack");
         assert_eq!(seen.judge(at(246), peer(1), 7, LIFETIME), duplicate(b"ack"));
-        // Another peer's and another ID are others.
+        // The same ID of another peer, and another ID, belong to new messages.
         assert_eq!(seen.judge(at(246), peer(2), 7, LIFETIME), Receipt::New);
         assert_eq!(seen.judge(at(246), peer(1), 8, LIFETIME), Receipt::New);
         assert_eq!(seen.judge(at(247), peer(1), 7, LIFETIME), Receipt::New);

@@ -100,7 +100,7 @@ fn the_rate_is_one_in_a_timeout() {
     // a weight of one half.
     assert_eq!(gap(8), Duration::from_millis(1_150));
     assert!(gap(16) < gap(8) && gap(32) < Duration::from_millis(800));
-    // Contiki's and the standard's go at once.
+    // With the policies of Contiki and of the standard, messages leave at once.
     for policy in [RtoPolicy::CocoaContiki, RtoPolicy::Rfc7252] {
         let mut pair = self::pair(policy);
         for _ in 0..40 {

@@ -142,7 +142,7 @@ fn s4_7_nstart_bounds_the_outstanding_interactions() {
             sent += 1;
         }
         assert_eq!(sent, nstart);
-        // An answer lets the next one go.
+        // An answer releases the next request.
         assert_eq!(pair.client.requests_open(), 4);
     }
     let mut pair = pair();

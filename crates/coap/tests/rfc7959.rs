@@ -297,7 +297,7 @@ fn blocks_survive_losses() {
     let request = Request::new(Method::Post, "f").with_payload(body(500));
     pair.client.request(pair.now, SERVER, request).unwrap();
     for round in 0.. {
-        // Every third datagram is lost, whosoever it is.
+        // Every third datagram is lost, in either direction.
         while let Some((_, datagram)) = pair.client.poll_datagram() {
             pair.log.push("C".to_owned());
             if !pair.log.len().is_multiple_of(3) {

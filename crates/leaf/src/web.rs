@@ -22,7 +22,7 @@ pub struct Status {
     pub damaged: u32,
 }
 
-/// The only field that counts.
+/// The only field that the server evaluates.
 const HOST: &[u8] = b"host";
 
 #[derive(Default)]
@@ -218,8 +218,9 @@ impl Status {
     }
 }
 
-/// Writes the bytes of the file that are `wanted`; how many they are. Line *n* of it is the
-/// number *n* in seven digits, as `seq -f %07.0f 0 2499` prints: a simulated web server's.
+/// Writes the `wanted` bytes of the file, and returns their number. Line *n* of the file is the
+/// number *n* in seven digits, as `seq -f %07.0f 0 2499` prints; a simulated web server has the
+/// same file.
 fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
     let mut len = 0;
     for (at, place) in wanted.zip(out.iter_mut()) {

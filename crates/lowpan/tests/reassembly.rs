@@ -9,8 +9,8 @@ use redpoll_wire::ieee802154::Address;
 
 const T0: Instant = Instant::ZERO;
 
-/// The link ACK of the last fragment is lost, so it arrives twice. With a
-/// single slot and a slow timeout this used to silence whole nodes.
+/// The link ACK of the last fragment is lost, so the fragment arrives twice. Its copy must not
+/// occupy the single slot.
 #[test]
 fn a_lost_link_ack_blocks_no_slot() {
     let sent = packet(ip(6), 1, 494);
@@ -35,7 +35,6 @@ fn a_lost_link_ack_blocks_no_slot() {
     assert_eq!(arrived, Some(next));
 }
 
-/// A slot still in use upstream does not change that.
 #[test]
 fn copies_do_not_disturb_a_packet_that_is_being_forwarded() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);

@@ -230,7 +230,7 @@ fn congestion_is_echoed_once() {
         if i == 3 {
             let marks: Vec<_> = onward.iter().map(|f| header(f).ecn).collect();
             assert_eq!(marks, [false, false, false, true]);
-            // Full again.
+            // The relay has no more room again.
             for frame in [&first[1], &first[1], &first[1], &first[1]] {
                 pass(&mut relay, START, frame).unwrap();
             }
@@ -256,7 +256,7 @@ fn congestion_is_echoed_once() {
     // The relay forwards it, and the sender continues fragment by fragment.
     frames(&mut relay, START, B, C);
     relay.input(START, C, B, &echo.to_bytes()).unwrap();
-    // Even if another overtakes it there.
+    // This applies even if a later acknowledgment overtakes the echo at the relay.
     let later = Ack { ecn: false, ..echo };
     relay.input(START, C, B, &later.to_bytes()).unwrap();
     let back = ack(&mut relay, START, B, A);

@@ -115,7 +115,7 @@ fn the_source_match_table_follows_the_waiting_frames() {
     };
     assert!(b.mac.set_pending(2, true));
     assert_eq!((b.poll(), b.poll()), (told(true), None));
-    // The radio's word counts: it has answered already.
+    // The radio's report counts, because the radio has already sent the acknowledgement.
     let info = RxInfo {
         ack_sent_pending: true,
         ..RxInfo::default()
@@ -140,7 +140,7 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!(b.poll(), LOAD);
     b.done(LOADED);
     while b.mac.poll_at().is_none() {
-        // A backoff of no time.
+        // A backoff of zero.
         assert_eq!(b.poll(), TRANSMIT);
         b.done(RadioResult::ChannelBusy);
     }

@@ -2,8 +2,8 @@
 //!
 //! | I want to change | open |
 //! | --- | --- |
-//! | what is asked, and what an answer may say | `fetch.rs` |
-//! | which heads of answers are understood | `head.rs` |
+//! | the request, and the answers that are accepted | `fetch.rs` |
+//! | which heads of answers are parsed | `head.rs` |
 //! | when flash is written | `pages.rs` |
 #![no_std]
 #![forbid(unsafe_code)]

@@ -54,7 +54,7 @@ impl<T: Ticker> Radio for TransceiverRadio<'_, T> {
             RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => {
                 self.exchange.order(Order::Rest(work));
             }
-            // A source match, which is not claimed; works of duty-cycled MACs are not here.
+            // Source matches and the works of duty-cycled MACs do not occur: `caps` excludes them.
             _ => {}
         }
     }

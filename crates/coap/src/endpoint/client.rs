@@ -19,13 +19,13 @@ pub(super) struct Outgoing {
     to: Peer,
     transfer: Transfer,
     state: State,
-    /// The application does not wait for its end: CoCoA made it confirmable.
+    /// The application gets no event about the end of the request, which CoCoA made confirmable.
     silent: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// For its turn.
+    /// The request waits for its turn.
     Waiting,
     Sent {
         id: MessageId,

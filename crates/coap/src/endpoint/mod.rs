@@ -38,16 +38,16 @@ pub struct IncomingId(u32);
 pub enum Event {
     /// A request is answered.
     Response {
-        /// Which.
+        /// The answered request.
         request: RequestId,
         /// The answer, which may be a refusal of the request.
         response: Response,
     },
     /// A request will not be answered.
     Failed {
-        /// Which.
+        /// The failed request.
         request: RequestId,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
     /// A request has arrived and waits for [`Endpoint::respond`].
@@ -264,7 +264,7 @@ impl Endpoint {
         self.datagrams.push_back((to, datagram));
     }
 
-    /// Sends a message under a new ID, until it is acknowledged if it is confirmable; the ID.
+    /// Sends a message under a new ID, repeatedly if it is confirmable, and returns the ID.
     fn send_message(
         &mut self,
         now: Instant,

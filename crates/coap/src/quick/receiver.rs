@@ -17,7 +17,7 @@ use crate::request::Incoming;
 pub struct Taken {
     /// Path to which the block was put, with its query.
     pub path: String,
-    /// See `path`.
+    /// Query of this path.
     pub query: String,
     /// Position of the block in its body, in bytes.
     pub offset: u64,
@@ -25,7 +25,7 @@ pub struct Taken {
     pub payload: Vec<u8>,
     /// Size of the whole body in bytes.
     pub bytes: u64,
-    /// With it the body is whole.
+    /// Whether the body is complete with this block.
     pub is_whole: bool,
 }
 

@@ -123,7 +123,7 @@ impl<M: Memory> Lowpan<M> {
         slot.is_some_and(|slot| matches!(slot.state, State::Held))
     }
 
-    /// Returns the number of free slots. Returns the number of free slots.
+    /// Returns the number of free slots.
     pub fn free_slots(&self) -> usize {
         self.pool.free()
     }
