@@ -299,7 +299,7 @@ pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut 
     if all.is_null() || !all.is_aligned() {
         return Err(Errno::EFAULT);
     }
-    // There are no more descriptors than that.
+    // A node has at most this number of descriptors.
     if count > usize::from(Fd::MAX) {
         return Err(Errno::EINVAL);
     }

@@ -117,7 +117,7 @@ pub struct Config {
     /// separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
     /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
-    /// within this one; 5 s.
+    /// within this time; 5 s.
     pub leisure: Duration,
     /// Time for which a client waits for a response after its request was acknowledged or without
     /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.

@@ -95,7 +95,7 @@ fn s4_5_duplicates_are_answered_and_not_processed() {
     pair.get("a");
     let request = pair.sent();
     pair.server.input(pair.now, CLIENT, &request);
-    // Before the application has answered there is nothing to repeat.
+    // Before the application has answered, no answer can be repeated.
     pair.server.input(pair.now, CLIENT, &request);
     let Some(Event::Request { id, .. }) = pair.server.poll_event() else {
         panic!("no request")
@@ -109,7 +109,7 @@ fn s4_5_duplicates_are_answered_and_not_processed() {
     pair.server.input(at(246_000), CLIENT, &request);
     assert_eq!(pair.server.poll_datagram(), answer);
     assert_eq!(pair.server.poll_event(), None);
-    // After EXCHANGE_LIFETIME the ID is a new message's.
+    // After EXCHANGE_LIFETIME the ID belongs to a new message.
     pair.server.input(at(247_000), CLIENT, &request);
     assert!(matches!(
         pair.server.poll_event(),

@@ -189,7 +189,7 @@ fn retries_are_bounded() {
     for (wait, expected) in [
         (500, vec![(4, true)]),
         (1_000, vec![(4, true)]),
-        // The abort, and immediately the restart.
+        // The abort leaves, and the restart follows immediately.
         (
             2_000,
             vec![

@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn the_same_number_after_a_wrap_or_a_restart_is_a_new_frame() {
         let mut d = Duplicates::new();
-        // 255 frames to others in between, within the timeout.
+        // In between, the neighbour sends 255 frames to others within the timeout.
         assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
         assert!(!d.on_frame(at(800), TIMEOUT, A, 7, b"two"));
         // The neighbour restarted, and its first frame is by chance a twin of its last one.

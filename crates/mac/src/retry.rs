@@ -17,7 +17,7 @@ pub(crate) struct Retry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
-    /// Another attempt after this time.
+    /// Another attempt follows after this time.
     After(Duration),
     /// No attempts are left.
     GiveUp,

@@ -55,7 +55,7 @@ fn destinations_that_cannot_be_are_dropped() {
         lone.assert_silent("no node has this address");
         assert_eq!(lone.dropped(DropReason::BadDestination), 2);
     }
-    // Nor are they the node's own before it has an address.
+    // The unspecified address is not the node's own before the node has an address.
     let mut lone = Lone::border(|config| config.address = Addr::UNSPECIFIED);
     lone.link_sends(5, &echo_request(address(5), Addr::UNSPECIFIED));
     lone.assert_silent("an unknown address");
@@ -300,7 +300,7 @@ fn bytes_behind_the_payload_are_cut_off() {
     let sent = lone.link_packets();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1.len(), 40 + 8 + 4);
-    // Also a padded packet that would be too big with its padding.
+    // A padded packet that would be too big with its padding is accepted, too.
     padded.extend([0; 700]);
     assert_eq!(lone.host_sends(&padded), Ok(()));
     assert_eq!(lone.link_packets().len(), 1);
@@ -414,7 +414,6 @@ fn a_closed_udp_socket_has_no_events_and_its_handle_is_invalid() {
     assert!(lone.node.udp_recv(second, &mut [0; 9]).is_some());
 }
 
-/// A neighbour solicitation for `target` from `src` to `dst`, with these options.
 fn solicitation(src: Addr, dst: Addr, target: Addr, options: &[u8]) -> Vec<u8> {
     let rest = [&[0; 4][..], &target.0, options].concat();
     icmp(src, dst, 255, 135, 0, &rest)

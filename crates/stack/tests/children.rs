@@ -86,7 +86,7 @@ fn adopt(lone: &mut Lone, leaf: u16, minutes: u16) -> u8 {
     assert_eq!(answers.len(), 1, "one answer");
     assert_eq!(answers[0].0, Address::Short(leaf));
     lone.run_for(Duration::from_secs(1));
-    // After target and link-layer address.
+    // The status follows target and link-layer address.
     answers[0].1[40 + 34]
 }
 

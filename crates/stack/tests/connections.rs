@@ -237,7 +237,7 @@ fn ephemeral_ports_are_apart() {
     // §3.3: one port does not reveal the next.
     assert!(ports.windows(2).all(|pair| pair[1] - pair[0] > 1));
     assert!(ports.iter().all(|port| *port >= 49_152));
-    // The same node with a listener where its first connection was.
+    // The same node has a listener on the port of its first connection.
     let first = {
         let mut lone = Lone::border(|_| {});
         let remote = Endpoint {

@@ -27,7 +27,7 @@ use redpoll_wire::sixlowpan::iphc::decompress;
 const OWN: [u8; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 const ROOT: [u8; 8] = [0, 2, 0, 2, 0, 2, 0, 2];
 const CONFIGURATION: Configuration = Configuration {
-    // RFC 6553's option.
+    // No flag: data packets have the option type of RFC 6553.
     flags: 0,
     interval_doublings: 8,
     interval_min: 10,

@@ -130,7 +130,7 @@ fn own_datagrams_to_groups_beyond_the_link_go_to_the_assistant() {
     };
     let now = Instant::ZERO;
     lone.node.udp_send(now, socket, to(5), &[1]).unwrap();
-    // A group of the link: a broadcast, as without an assistant.
+    // A packet to a group of the link is broadcast, as without an assistant.
     lone.node.udp_send(now, socket, to(2), &[2]).unwrap();
     assert_eq!(lone.node.assistant().seen, [None]);
     assert_eq!(lone.link_packets().len(), 1);

@@ -166,25 +166,25 @@ fn an_incomplete_packet_causes_an_icmp_error_after_a_minute() {
 fn impossible_fragments_cause_a_parameter_problem() {
     let whole = datagram(1_000);
     let (mut lone, _) = lone();
-    // Neither the last nor whole units: the length is wrong.
+    // This fragment is not the last one, so its length must be a multiple of eight.
     let mut odd = cut(&whole, 1, 0, 512);
     odd.truncate(40 + 8 + 509);
     odd[4..6].copy_from_slice(&(8u16 + 509).to_be_bytes());
     lone.link_sends(5, &odd);
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 0), 4));
-    // Longer than any packet.
+    // This fragment ends beyond the longest packet.
     let mut beyond = cut(&whole, 1, 512, 1_024);
     beyond[42..44].copy_from_slice(&0xfff8u16.to_be_bytes());
     lone.link_sends(5, &beyond);
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 0), 42));
-    // The ports would be in the second.
+    // The ports would be in the second fragment.
     let tcp = packet(address(5), address(1), 6, 64, &[0; 100]);
     lone.link_sends(5, &cut(&tcp, 1, 0, 16));
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 3), 0));
-    // Longer than a slot: dropped without an error.
+    // A packet longer than a slot is dropped without an error.
     let mut long = cut(&whole, 9, 512, 1_024);
     long[42..44].copy_from_slice(&1_464u16.to_be_bytes());
     lone.link_sends(5, &long);

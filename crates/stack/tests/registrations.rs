@@ -88,7 +88,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
         let message = &packet[40..];
         let (status, tid) = match message[0] {
             CONFIRMATION => (message[4], message[5]),
-            // After target and link-layer address.
+            // Status and number follow target and link-layer address.
             ADVERTISEMENT => (message[34], message[37]),
             other => panic!("type {other}"),
         };
@@ -113,11 +113,11 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
     let mut lone = router();
     report(&mut lone, 3, Some(241));
     assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
-    // The previous registration, delayed at the former parent.
+    // The previous registration was delayed at the former parent.
     report(&mut lone, 2, Some(240));
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // The same if this router was that parent.
+    // The answer is the same if this router was the former parent.
     register(&mut lone, 240, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
@@ -251,7 +251,7 @@ fn a_registered_address_is_not_given_to_another() {
         assert_eq!(answers(&mut lone), [answer]);
         assert_eq!(way_to_leaf(&mut lone), 3);
     }
-    // Nor can the other node end it.
+    // The other node cannot end the registration either.
     report_as(&mut lone, 3, Some(250), STRANGER, 0);
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), 3);

@@ -282,7 +282,6 @@ fn an_invalid_target_does_not_invalidate_the_others() {
     assert_eq!(lone.node.rpl_counters().implausible, 1);
 }
 
-/// A new parent is above the node, so the node does not advertise its old route to that parent.
 #[test]
 fn a_node_does_not_advertise_its_parent_to_that_parent() {
     let mut lone = lone(RplRole::Router);

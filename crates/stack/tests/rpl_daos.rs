@@ -355,7 +355,7 @@ fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
         assert_eq!(back, (kept == 0).then_some(true), "{n}");
     }
     assert_eq!(lone.dropped(DropReason::NoRoute), 5);
-    // After an hour it counts again.
+    // After an hour, a returned packet removes a route again.
     lone.run_for(Duration::from_secs(3_600));
     dio(&mut lone, ROOT, VERSION, 128);
     dao(&mut lone, CHILD, 26, &[(99, 160, 30)]);

@@ -175,7 +175,7 @@ fn a_restarted_path_sequence_is_accepted_within_a_lifetime() {
             Some(ROUTER),
             "{before}, {after}"
         );
-        // By the same path.
+        // The next two DAOs take the same path.
         dao(&mut lone, ROUTER, 3, &[(VICTIM, before, 2)]);
         dao(&mut lone, ROUTER, 4, &[(VICTIM, after, 2)]);
         lone.run_for(Duration::from_secs(115));
@@ -223,7 +223,7 @@ fn the_root_ignores_daos_for_other_nodes() {
     let reached = |lone: &mut Lone| next_hop(lone, VICTIM);
     assert_eq!(reached(&mut lone), Some(CHILD));
     let before = lone.node.rpl_counters().implausible;
-    // Another source; a host behind another parent; a No-Path of another source.
+    // Three DAOs: another source; a host behind another parent; a No-Path of another source.
     tell(&mut lone, ROUTER, ROUTER, VICTIM, ROUTER, |it| {
         it.sequence = Sequence(245)
     });

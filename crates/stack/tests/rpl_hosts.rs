@@ -257,7 +257,7 @@ fn forged_and_superfluous_registrations_are_refused() {
         assert_eq!(register(&mut lone, asked), Some(status));
     }
     assert_eq!(lone.node.rpl_counters().registrations_refused, 4);
-    // In the leaf's name, from another neighbour.
+    // A registration in the leaf's name, sent by another neighbour.
     let forged = Asked {
         from: 8,
         tid: 245,

@@ -122,7 +122,7 @@ fn a_node_that_moves_takes_its_route_along() {
     run_answering(&mut lone, secs(4), &[DEEP]);
     assert!(lone.now.since(began) < secs(6));
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
-    // By the former path it is older.
+    // A DAO by the former path has an older number.
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |it| {
         it.sequence = Sequence(240);
     });

@@ -49,7 +49,7 @@ fn an_address_scan_of_an_on_link_prefix_costs_few_frames_and_causes_errors() {
     let mut lone = lone();
     lone.deaf = true;
     let told = scan(&mut lone, 10);
-    // Four at once and one in two seconds.
+    // Four packets leave at once, and then one in two seconds.
     let packets = lone.attempts / tries();
     assert!((4..=9).contains(&packets), "{packets}");
     assert!(lone.dropped(DropReason::AddressUnreachable) >= 90);

@@ -98,7 +98,6 @@ fn an_orphan_with_slow_progress_has_a_time_limit() {
     assert!(acked > 1);
 }
 
-/// FIN-WAIT-2 and a peer that never stops sending.
 #[test]
 fn a_peer_that_keeps_sending_does_not_hold_an_orphan_in_fin_wait_2() {
     let talk = |t: &mut Host| send!(t, seq 1, ack 2);

@@ -331,7 +331,7 @@ impl World {
         let old = self.theirs - self.heard;
         let limit = self.edge.min(TOTAL);
         match self.below(4) {
-            // Lost, or late.
+            // The next bytes are lost, or arrive late.
             0 if old < 400 => self.theirs = (self.theirs + self.below(200)).min(limit),
             1 if old > 0 => {
                 let from = self.heard + self.below(old);

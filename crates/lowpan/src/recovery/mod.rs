@@ -95,7 +95,7 @@ pub(crate) struct Waits {
 /// Time for which a stalled datagram keeps resources that others need.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
-    /// For a datagram with only its first fragment.
+    /// Patience with a datagram of which only the first fragment has arrived.
     pub(crate) first: Duration,
     /// Patience with any other datagram, whose sender may be waiting for an acknowledgment.
     pub(crate) grown: Duration,

@@ -161,7 +161,6 @@ pub(crate) struct Joiner<M: Memory + 'static> {
 }
 
 impl<M: Memory + 'static> Joiner<M> {
-    /// For slots of `slot_size` bytes.
     pub(crate) fn new(slot_size: usize, partials: M::Table<PartialSlot>) -> Self {
         Joiner {
             partials,

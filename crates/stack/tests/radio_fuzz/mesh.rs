@@ -283,7 +283,7 @@ impl Mesh {
             mutate(&mut self.rng, &mut frame, &other, 125);
         }
         if self.chance(30) && frame.len() > 9 {
-            // To this node, from any sender.
+            // The frame is for this node, from any sender.
             frame[5..7].copy_from_slice(&short(index).to_le_bytes());
             let from = self.any_short();
             frame[7..9].copy_from_slice(&from.to_le_bytes());

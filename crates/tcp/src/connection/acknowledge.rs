@@ -104,7 +104,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     fn on_new_ack(&mut self, seg: &Segment<'_>, info: &mut AckInfo) {
-        // Without the FIN.
+        // A FIN does not count as a byte.
         let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
         self.stats.add(|stats| &mut stats.bytes_acked, bytes);
         info.advance = seg.ack.since(self.snd.una);

@@ -38,7 +38,7 @@ pub(in crate::net::routing) struct Rpl<P: Profile> {
 }
 
 impl<P: Profile> Routing<P> {
-    /// From now on the table is kept by RPL.
+    /// Starts RPL, which manages the table from now on.
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
@@ -326,7 +326,6 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
     }
 }
 
-/// The IPv6 header of a message.
 fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
     let src = identity.source_for(&dst)?;
     let is_near = dst.is_multicast() || addr::is_link_local(&dst);

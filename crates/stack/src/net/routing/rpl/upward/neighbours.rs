@@ -283,7 +283,6 @@ mod tests {
         }
     }
 
-    /// A frame that was given up counts for more than one that was acknowledged, up to a limit.
     #[test]
     fn a_frame_that_was_given_up_counts_for_at_most_ten_attempts() {
         let etx_after = |attempts, ok| {
