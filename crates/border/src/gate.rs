@@ -282,7 +282,6 @@ mod tests {
         assert_eq!(gate.may_leave(&[0x45; 60]), Err(Withheld::Malformed));
     }
 
-    /// An unroutable source is refused even if the mesh's prefix contains it.
     #[test]
     fn an_unroutable_source_is_refused_inside_any_prefix() {
         for src in ["::1", "::ffff:127.0.0.1", "fe80::1", "ff02::1"] {

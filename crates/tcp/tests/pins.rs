@@ -276,7 +276,6 @@ fn everything_between_any_two_fragments_when_the_link_gives_one_up() {
     }
 }
 
-/// The retransmission timer starts when the link is done, and not before.
 #[test]
 fn the_timer_starts_at_the_report() {
     let mut rig = Rig::new();

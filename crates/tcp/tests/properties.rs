@@ -91,8 +91,7 @@ fn config() -> impl Strategy<Value = Config> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any pattern of loss, reordering and duplication: every byte arrives once and in order,
-    /// without a deadlock, and both sides close.
+    /// The links lose, reorder and duplicate segments in any pattern.
     #[test]
     fn every_byte_arrives_and_both_sides_close(
         seed: u64,

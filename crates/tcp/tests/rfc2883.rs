@@ -94,7 +94,6 @@ fn a_needless_reduction_is_taken_back() {
     assert_eq!(t.conn.stats().undone_reductions, 1);
 }
 
-/// A D-SACK that covers only part of the retransmitted data does not undo the reduction.
 #[test]
 fn a_duplicate_of_part_of_a_retransmission_undoes_no_reduction() {
     let mut t = with_sack();
