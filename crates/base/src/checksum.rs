@@ -51,8 +51,8 @@ impl Checksum {
     }
 
     /// Adds up to 128 KiB of bytes, which continue where the last call ended. It adds aligned
-    /// halfwords in memory order. A byte before them is the second of its halfword, a byte after
-    /// them the first.
+    /// halfwords in memory order. A byte before the halfwords is the second byte of its halfword,
+    /// and a byte after them the first.
     pub fn add(&mut self, bytes: &[u8]) {
         // A ring's second piece is usually empty.
         if bytes.is_empty() {

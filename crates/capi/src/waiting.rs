@@ -1,4 +1,4 @@
-//! Calls that wait, by a hook of the caller's.
+//! Calls that wait by a hook of the caller.
 
 use core::ffi::c_void;
 

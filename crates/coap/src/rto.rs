@@ -90,7 +90,7 @@ impl Estimators {
         known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
     }
 
-    /// Returns the time from which such a message may be sent; `None` if it may be sent at any
+    /// Returns the time from which a non-confirmable message to `peer` may be sent; `None`: any
     /// time.
     pub(crate) fn not_before(&self, peer: Peer) -> Option<Instant> {
         self.unconfirmed(peer)?.unconfirmed.not_before()

@@ -46,7 +46,7 @@ fn s4_2_a_reset_fails_the_request() {
     pair.get("a");
     let request = pair.sent();
     let mut reset = [0x70, 0, request[2], request[3]];
-    // The ID of another message has no effect, and the ID from another peer neither.
+    // A reset with the ID of another message has no effect, nor does one from another peer.
     pair.client.input(pair.now, CLIENT, &reset);
     reset[3] ^= 1;
     pair.client.input(pair.now, SERVER, &reset);
@@ -243,7 +243,7 @@ fn s5_2_2_a_missing_separate_response_ends_the_request() {
     assert!(matches!(pair.event(), Event::Failed { .. }));
 }
 
-/// §5.2.3: requests that are not confirmable get such responses.
+/// §5.2.3: a request that is not confirmable gets a response that is not confirmable.
 #[test]
 fn s5_2_3_non_confirmable() {
     let mut pair = pair();

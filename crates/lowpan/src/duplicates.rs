@@ -1,9 +1,9 @@
 //! Datagrams that need no more fragments: complete ones and those given up.
 //!
 //! If a link ACK is lost, the sender repeats a frame that has arrived. If that was the last
-//! fragment, the datagram is complete and its slot is released. The copy must neither start
-//! a second reassembly, which could never finish, nor deliver the packet twice. The fragments after
-//! a rejected first one must not start one either.
+//! fragment, the datagram is complete and its slot is released. The copy must neither start a
+//! second reassembly, which could never finish, nor deliver the packet twice. The fragments after a
+//! rejected first fragment must not start a reassembly either.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;

@@ -24,7 +24,7 @@ pub struct RedConfig {
     /// seconds of a busy relay.
     pub weight_shift: u8,
     /// Average from which datagrams are marked, in sixteenths of a datagram. Default 8, a half:
-    /// mostly the queue is empty or has one.
+    /// mostly the queue has no datagram or one.
     pub min_threshold: u8,
     /// Average from which all datagrams are marked except those that `fair` spares, in sixteenths
     /// of a datagram. Default 48, three: half of six slots.

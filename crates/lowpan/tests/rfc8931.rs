@@ -435,7 +435,7 @@ fn impossible_fragments_begin_no_reassembly() {
     assert_eq!(b.free_slots(), 3);
 }
 
-/// §4.2: a gap between the fragments, for others.
+/// §4.2: between the fragments is a gap for other frames.
 #[test]
 fn fragments_leave_a_gap() {
     let config = LowpanConfig::default().with(|it| it.fragment_gap = Duration::from_millis(10));

@@ -46,8 +46,8 @@ fn a_relay_switches_labels() {
                 arrived = Some(c.packet(slot).to_vec());
             }
         }
-        // The source's last 16 bits and the hop limit can no longer be elided; those of the
-        // destination now can.
+        // The last 16 bits of the source and the hop limit can no longer be elided; the last 16
+        // bits of the destination now can.
         assert_eq!(grown, Some(1));
         assert_eq!(arrived, Some(one_hop_on(packet)));
         assert_eq!(relay.free_slots(), 3);

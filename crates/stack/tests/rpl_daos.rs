@@ -173,7 +173,8 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
 fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     for every_s in [60, 300, 600, 900, 1_200] {
         let mut lone = joined();
-        // The seconds for which the parent knows the target, and the DAOs that say so.
+        // The second until which the parent knows the target, and the number of DAOs for the
+        // target.
         let (mut known_until, mut daos) = (0, 0);
         for second in 0..7_200 {
             if second % 30 == 0 {

@@ -109,8 +109,8 @@ fn an_unproven_neighbour_has_few_routes() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// A next hop that goes away loses its routes with the fourth frame, and the DAO of another way
-/// counts whatever its number is.
+/// A next hop that falls silent loses its routes with the fourth frame. A DAO by another path then
+/// counts, whatever its number is.
 #[test]
 fn a_proven_next_hop_that_falls_silent_loses_its_routes() {
     let mut lone = root();
@@ -351,8 +351,8 @@ fn lifetimes(daos: &[(Addr, Vec<u8>)], target: u16) -> Vec<u8> {
     told.collect()
 }
 
-/// A router advertises a target whose next hop has not acknowledged a frame to its parent at once,
-/// for one lifetime unit, and again for the whole lifetime when the next hop has.
+/// A router advertises a target whose next hop is unproven at once to its parent, for one lifetime
+/// unit. When the next hop has acknowledged a frame, it advertises the whole lifetime.
 #[test]
 fn an_unproven_target_is_advertised_for_one_unit() {
     let mut lone = joined();

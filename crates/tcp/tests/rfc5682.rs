@@ -142,8 +142,8 @@ fn without_new_data_the_repair_goes_on() {
     assert_eq!(starts(&mut t), [101, 201]);
 }
 
-/// RFC 5682 §2.1, step 1: a second timeout of the same segment continues the test; one after the
-/// first answer does not.
+/// RFC 5682 §2.1, step 1: a second timeout of the same segment continues the test; a timeout after
+/// the first answer does not.
 #[test]
 fn a_second_timeout() {
     let mut t = timed_out(false, 4096, 60_000);

@@ -54,7 +54,7 @@ pub enum Reply<'a> {
     Hello,
     /// The answer to a request.
     Answer(Answer<'a>),
-    /// The node received the request of this number before it was begun.
+    /// The node received the request of this number before [`Begin`](crate::Begin).
     NotBegun(u16),
     /// Text for the operator.
     Text(&'a [u8]),

@@ -10,7 +10,7 @@ use crate::{Answer, MESSAGE_MAX, Reply, Request, RequestEvent};
 pub enum AskerEvent<'a> {
     /// The node has been switched on.
     Hello,
-    /// The node received a request before it was begun, so it restarted after the previous answer.
+    /// The node received a request before [`Begin`](crate::Begin), so it has restarted.
     NotBegun,
     /// The answer to the current request.
     Answer(Answer<'a>),
@@ -27,7 +27,7 @@ pub struct AskerCounters {
     pub repeated: u64,
     /// Damaged frames, and messages that are invalid or of another version.
     pub damaged: u64,
-    /// Answers to another request than the current one, usually to repeated ones.
+    /// Answers to another request than the current one, usually second answers to a repeated one.
     pub late: u64,
 }
 

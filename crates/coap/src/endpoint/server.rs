@@ -327,8 +327,8 @@ impl Endpoint {
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// Returns the replacement of such a response: RFC 9175 §2.3 makes the peer repeat its request
-    /// with this value.
+    /// Returns the replacement of a response to an unverified peer: RFC 9175 §2.3 makes the peer
+    /// repeat its request with this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

@@ -18,7 +18,7 @@ pub use sender::{QuickAnswer, QuickSender};
 /// each block.
 pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 
-/// Parameters of RFC 9177 §7.2. Both ends must have the same.
+/// Parameters of RFC 9177 §7.2. Both ends must have the same parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuickConfig {
     /// Bytes of a block.

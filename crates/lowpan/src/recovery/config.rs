@@ -8,8 +8,8 @@ use super::{Incoming, Outgoing, SwitchedPath};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecoveryConfig {
-    /// Window_Size: fragments after which an acknowledgment is requested, 1 to 32. Default 32,
-    /// which is after the last.
+    /// Window_Size: fragments after which an acknowledgment is requested, 1 to 32. Default 32: only
+    /// after the last fragment.
     pub window: u8,
     /// MinFragmentSize in bytes: if frames carry less, datagrams leave in plain fragments. Default
     /// 40.

@@ -148,7 +148,7 @@ pub(crate) struct Sender {
     retries: u8,
     restarts: u8,
     pub(crate) backoff: u8,
-    /// An acknowledgment that arrived while the MAC had a frame.
+    /// The effect of an acknowledgment that arrived while the MAC had a frame.
     pub(crate) pending: Option<Standing>,
 }
 

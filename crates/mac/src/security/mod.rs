@@ -50,7 +50,7 @@ pub use keys::{Key, KeyError};
 pub use replay::ReplayEntry;
 use replay::{Age, Replay};
 
-/// The protection of a node's frames.
+/// Configuration of the protection of a node's frames.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct SecurityConfig {

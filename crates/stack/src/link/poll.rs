@@ -238,7 +238,7 @@ impl DataPoll {
 }
 
 /// The time until an answer, in microseconds, after RFC 6298 §2.2 and §2.3, corrected for the
-/// polls: a sample never ends before its answer is there.
+/// polls: a sample never ends before the parent has the answer.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimator {
     mean: u32,

@@ -38,8 +38,8 @@ impl Silence {
     }
 }
 
-/// How long a peer repeats its part of a handshake at least: until its third answer, with a first
-/// timeout of one second.
+/// Minimum time for which a peer repeats its part of a handshake: until its third answer, with a
+/// first timeout of one second.
 const REPETITION: Duration = Duration::from_secs(8);
 
 /// Since when a connection is open that the peer may not know, because the last segment of the

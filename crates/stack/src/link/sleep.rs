@@ -20,8 +20,8 @@ pub(crate) struct Expected {
     /// The peer of a connection may not have received the end of the handshake, and may repeat its
     /// part.
     pub(crate) repetition: bool,
-    /// When TCP acts without an answer, in microseconds, wrapping. The present time if TCP does
-    /// not.
+    /// When TCP acts without an answer, in microseconds, wrapping; the present time without a
+    /// timer.
     pub(crate) until: u32,
 }
 

@@ -85,7 +85,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return;
         }
         let idle_ms = self.timers.now().wrapping_sub(self.last_sent);
-        // The minimum timeout first, because it takes longer to compute the current one.
+        // Compares with the minimum timeout first, because the current one takes longer to compute.
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
             self.cc.on_idle(self.initial_window(), &self.flow());

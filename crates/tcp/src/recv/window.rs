@@ -41,7 +41,7 @@ impl RecvWindow {
     }
 
     /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
-    /// add two cases for the acknowledgments that such segments carry:
+    /// accept two more kinds of segments, because of their acknowledgments:
     ///
     /// - A segment without length exactly at the right edge is accepted: its sender has used up the
     ///   window.

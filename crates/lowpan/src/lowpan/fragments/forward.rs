@@ -7,8 +7,8 @@ use crate::{ForwardingMemory, Lowpan};
 
 impl<M: Memory> Lowpan<M> {
     /// Forwards fragments as they arrive (RFC 8930) from now on, within this memory. Without it
-    /// this node reassembles the datagrams that it forwards; it can still send through relays that
-    /// do not.
+    /// this node reassembles the datagrams that it forwards; its own can still pass relays that
+    /// forward fragments.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         const {
             assert!(M::ROUTES, "a leaf forwards no fragments: StaticMemory");

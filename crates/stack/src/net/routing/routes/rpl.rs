@@ -54,7 +54,7 @@ pub(crate) enum Advertisement {
 /// Seconds for which a withdrawn target stays in the table, so that a No-Path can inform the
 /// parent; and for which packets still take a route of the previous version of the DODAG.
 const GRACE_S: u32 = 15;
-/// The end of a route without one.
+/// The end of a route that never ends.
 const FOR_EVER: u32 = u32::MAX;
 
 /// Whether there may be targets. A router or leaf in non-storing mode without registered hosts has

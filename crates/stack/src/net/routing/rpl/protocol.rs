@@ -82,7 +82,7 @@ impl<P: Profile> Routing<P> {
             .count()
     }
 
-    /// A root begins the next version of its DODAG; whether it did.
+    /// Begins the next version of a root's DODAG. Returns whether it did.
     pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
         match &mut self.way {
             Way::Rpl(rpl) => {

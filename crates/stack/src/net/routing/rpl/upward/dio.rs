@@ -207,7 +207,7 @@ impl<P: Profile> Upward<P> {
         neighbour.rank = dio.rank;
         neighbour.version = dio.version;
         neighbour.overloaded = dio.options.is_overloaded();
-        // An old measurement, or one from before a change of everything, may be wrong by now.
+        // The measurement of a bad link may be wrong if it is old, or if the node has no parent.
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
         let is_old = neighbour.unmeasured_s(cx.now) >= GONE_S || objective.forgives_at_once();
         if is_bad && (self.parent.is_none() || is_old) {

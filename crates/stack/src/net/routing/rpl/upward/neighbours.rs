@@ -353,8 +353,8 @@ mod tests {
         }
     }
 
-    /// A neighbour that acknowledges frames keeps its place as long as there is one that has never
-    /// acknowledged any, however near to the root that one says it is.
+    /// A neighbour that acknowledges frames keeps its place while another neighbour has never
+    /// acknowledged one, whatever rank the other advertises.
     #[test]
     fn a_neighbour_that_acknowledges_is_replaced_last() {
         let mut table = Candidates::new([None; 2]);

@@ -124,8 +124,8 @@ impl<P: Profile> Upward<P> {
             let parent = self.parent.map(order);
             mixes && offer.cost == present.cost && parent.is_some_and(|it| order(link) < it)
         };
-        // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only. It
-        // asks a better neighbour for a DIO, to which the neighbour has to acknowledge a frame.
+        // ADR 38: a node leaves a parent that acknowledges frames only for a neighbour that does,
+        // too. It sends a better neighbour a DIS, which that neighbour has to acknowledge.
         let needs_proof = dodag.objective.needs_proof();
         let is_sure = present.is_some() && parent.is_some_and(RplNeighbour::answers);
         let possible = self.candidates.iter().filter_map(|neighbour| {
