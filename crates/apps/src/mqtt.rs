@@ -30,7 +30,7 @@ pub enum Failure<E> {
     Protocol,
 }
 
-/// Seconds within which the broker hears of the sensor.
+/// The longest time without a message to the broker, in seconds.
 const KEEP_ALIVE: u16 = 60;
 
 /// Connects as `name`, and publishes under `topic` the readings that `next` returns. Each reading

@@ -2,8 +2,8 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). One after
-/// seven others fulfils this, and even spacing gives the most information about the path.
+/// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). A
+/// confirmable one after seven others fulfils this; even spacing tells most about the path.
 const IN_A_ROW: u8 = 7;
 /// "a CoAP endpoint can always send non-confirmables if their rate does not
 /// exceed 1 B/s" (the draft, §5).

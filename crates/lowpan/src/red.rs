@@ -113,8 +113,8 @@ impl Red {
             return RedAction::Send;
         }
         let strikes = self.strikes();
-        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead. It is not dropped for
-        // its share only, because lost acknowledgments would inform the wrong end.
+        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked, but not for
+        // its share alone, because lost acknowledgments would inform the wrong end.
         match ecn {
             Ecn::NotEct if strikes => RedAction::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {

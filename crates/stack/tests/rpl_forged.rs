@@ -187,7 +187,7 @@ fn a_restarted_path_sequence_is_accepted_within_a_lifetime() {
     }
 }
 
-/// Routes end with the lifetime that the root announces; those of hosts, with a day.
+/// Routes end with the lifetime that the root announces; routes of hosts end after a day.
 #[test]
 fn lifetimes_are_capped() {
     for (external, lifetime) in [(false, 255), (false, 254), (false, 31)] {

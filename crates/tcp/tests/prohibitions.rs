@@ -318,7 +318,7 @@ impl World {
             assert!(end <= limit || is_probe, "{record:?} beyond {limit}");
             if !is_probe {
                 self.sent = end;
-                // RFC 5681 §2: nor beyond cwnd, except for a probe (RFC 8985 §7.3).
+                // RFC 5681 §2: data do not exceed cwnd, except for a probe (RFC 8985 §7.3).
                 let (out, cwnd) = (self.t.conn.info().in_flight, self.t.conn.info().cwnd);
                 let most = cwnd.max(self.before) + MSS as u32;
                 assert!(out <= most, "{record:?} {out} {cwnd}");

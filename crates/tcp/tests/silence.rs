@@ -279,9 +279,9 @@ impl World {
     }
 }
 
-/// Seeds of two runs that once left a connection without a timer. In one, the link had lost the
-/// outstanding data, and the peer reported them by SACK without acknowledging them. In the other, a
-/// timeout was undone while a probe of the closed window was with the link.
+/// Seeds of two runs in which a connection could be left without a timer. In one, the link has lost
+/// the outstanding data, and the peer reports them by SACK without acknowledging them. In the
+/// other, a timeout is undone while a probe of the closed window is with the link.
 const WERE_STUCK: [u64; 2] = [82_034, 247_574];
 
 #[test]

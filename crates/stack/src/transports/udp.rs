@@ -11,8 +11,8 @@ use crate::{Error, NodeEvent, UdpId};
 
 /// Bytes that a stored datagram needs in addition to its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
-/// A bit of the first byte of a stored length: the datagram is one for a group. A packet of 6LoWPAN
-/// is shorter than 2,048 bytes. The bit is cleared before the datagram is read.
+/// A bit of the first byte of a stored length, which marks a datagram for a group. Lengths do not
+/// need it, because packets of 6LoWPAN are shorter than 2,048 bytes. It is cleared before reading.
 const MARK: u8 = 0x80;
 
 /// Memory for one UDP socket: a ring for received datagrams.

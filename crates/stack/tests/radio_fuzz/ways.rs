@@ -1,4 +1,4 @@
-//! The source of the nodes' routes.
+//! The two sources of the nodes' routes: configuration, and RPL.
 
 use redpoll_base::Instant;
 

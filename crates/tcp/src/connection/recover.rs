@@ -261,7 +261,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         self.stats.count(|stats| &mut stats.undone_reductions);
         let mss = self.eff_snd_mss();
-        // RFC 4015 §3.1, step 9: not if the ACK reports congestion.
+        // RFC 4015 §3.1, step 9: cwnd is not restored if the ACK reports congestion.
         if !info.is_marked {
             self.cc.on_undone(pipe_prev, info.advance, &self.flow());
         }

@@ -31,7 +31,7 @@ pub struct FastOpenServers<T> {
 }
 
 impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
-    /// Creates an empty memory. It uses at most 255 entries; Fast Open is never tried without any.
+    /// Creates an empty memory. It uses at most 255 entries; with none, Fast Open is never tried.
     pub fn new(table: T) -> Self {
         FastOpenServers { table, next: 0 }
     }
