@@ -246,8 +246,8 @@ fn a_marked_answer_restores_nothing() {
     recv_nothing!(t);
 }
 
-/// RFC 4015 §3.1, step 11: the next sample makes the timer more conservative: SRTT is at least the
-/// sample, instead of an eighth of the difference.
+/// RFC 4015 §3.1, step 11: the next sample makes the timer more conservative: SRTT becomes at least
+/// the sample, instead of moving by an eighth of the difference.
 #[test]
 fn a_spurious_timeout_raises_srtt_to_the_sample() {
     let mut t = timed_out(false, 4096, 60_000);

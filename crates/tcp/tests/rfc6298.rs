@@ -107,7 +107,7 @@ fn the_timer_runs_from_the_first_segment_until_all_is_acknowledged() {
     assert_eq!(t.conn.poll_at(), None);
 }
 
-/// RFC 6298 §5.3: an acknowledgment of new data restarts it.
+/// RFC 6298 §5.3: an acknowledgment of new data restarts the timer.
 #[test]
 fn new_data_acknowledged_restarts_the_timer() {
     let mut t = Host::established(&plain(), 100, 4096);

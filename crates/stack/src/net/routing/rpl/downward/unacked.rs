@@ -65,7 +65,7 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Whether two frames, or two inquiries, had no acknowledgement.
+    /// Whether two frames had no acknowledgement, or two inquiries no answer.
     pub(crate) fn is_doubtful(self) -> bool {
         self.frames() >= FRAMES_OF_UNPROVEN
     }
