@@ -159,8 +159,7 @@ impl Ether {
         self.0.borrow().now
     }
 
-    /// Advances time to the next event or to the next requested call. Returns false if there is
-    /// neither.
+    /// Advances time to the next event or requested call. Returns false if there is neither.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
@@ -338,8 +337,8 @@ impl RawRadio {
         self.ether.now()
     }
 
-    /// Sends `frame` from its preamble on at `at`, or now if `at` is past. A reception in progress
-    /// is lost.
+    /// Starts the preamble of `frame` at `at`, or now if `at` is past. Loses a reception in
+    /// progress.
     pub fn send_at(&mut self, at: Instant, frame: &[u8]) {
         let inner = &mut *self.ether.0.borrow_mut();
         let (station, frame) = (self.station, frame.to_vec());

@@ -32,8 +32,7 @@ pub(crate) type Lines<'a> = dyn Fn(&NodeSpec, &str) -> Result<Box<dyn Line>, Str
 /// Relation of virtual time to external nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// Virtual time stops until the nodes have answered, so a run is the same each time on any
-    /// computer.
+    /// Virtual time stops until the nodes have answered, so every run is the same on any computer.
     Waits,
     /// Virtual time continues. The caller runs the world by a clock; [`World::run_until`] handles
     /// the bytes that have arrived.
@@ -51,7 +50,6 @@ pub struct ExternalFigures {
     pub gone: u64,
     /// Reports to the node that found no room.
     pub overrun: u64,
-    /// Works that the radio could not start, because another was in progress or no frame was
-    /// loaded.
+    /// Works that the radio could not start: another was in progress, or no frame was loaded.
     pub impossible: u64,
 }

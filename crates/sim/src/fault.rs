@@ -15,37 +15,29 @@ pub struct Spec {
     pub rule: Rule,
 }
 
-/// A kind of fault. Nodes are indices into the scenario's list.
+/// A kind of fault. Nodes are indices into the scenario's list; `None` means any node.
+/// `probability` is the share of the frames or packets that the fault affects, 0 to 1.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rule {
     /// Frames are lost at their receiver, although the medium delivers them.
     DropFrames {
-        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None`: any node.
         to: Option<usize>,
         kind: FrameKind,
-        /// Share of the frames, 0 to 1.
         probability: f64,
     },
     /// Data frames are acknowledged by the radio and then lost, so link retries do not repair the
     /// loss.
     LoseFrames {
-        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None`: any node.
         to: Option<usize>,
-        /// Share of the frames, 0 to 1.
         probability: f64,
     },
     /// The MAC of the receiver gets data frames twice, as when a neighbour retransmits a frame
     /// whose acknowledgment was lost.
     DuplicateFrames {
-        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None`: any node.
         to: Option<usize>,
-        /// Share of the frames, 0 to 1.
         probability: f64,
     },
     /// A node's radio is off: it neither receives nor sends. Its processor keeps running.
@@ -54,15 +46,9 @@ pub enum Rule {
     /// except one that fetches an image.
     NodeRestart { node: usize },
     /// Packets between the host and the border router are lost, in both directions.
-    DropPackets {
-        /// Share of the packets, 0 to 1.
-        probability: f64,
-    },
+    DropPackets { probability: f64 },
     /// Packets between the host and the border router arrive twice.
-    DuplicatePackets {
-        /// Share of the packets, 0 to 1.
-        probability: f64,
-    },
+    DuplicatePackets { probability: f64 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

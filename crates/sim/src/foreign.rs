@@ -35,8 +35,7 @@ pub struct Wish {
 
 /// A node with the firmware of another stack.
 pub trait ForeignNode: Send {
-    /// Runs the node at `now` by its own clock until it waits. `busy` states whether the channel is
-    /// busy.
+    /// Runs the node at `now` by its own clock until it waits. `busy`: the channel is busy.
     fn run(&mut self, now: Instant, busy: bool, occasion: Occasion<'_>) -> Wish;
 
     /// Returns the frame to send, without its check sequence.

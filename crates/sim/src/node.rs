@@ -66,8 +66,7 @@ const COAP_BYTES: usize = 2 * 1_280;
 /// Routes in addition to those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;
 
-/// Returns a placeholder without memory, address or routes for a node that is moved out
-/// temporarily.
+/// Returns a placeholder without memory, address or routes for a node that is moved out for a time.
 pub(crate) fn nobody() -> SimNode {
     let memory = NodeMemory {
         connections: Default::default(),
@@ -333,7 +332,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     })
 }
 
-/// Returns a node's duty cycle, if it has a radio. The scenario may exempt a mains-powered border
+/// Returns the duty cycle of a node with a radio. The scenario may exempt a mains-powered border
 /// router.
 fn duty(scenario: &Scenario, index: usize) -> Option<DutyConfig> {
     let has_radio = Some(index) != scenario.host_index();
@@ -489,8 +488,7 @@ fn memory(
 }
 
 /// Adds the memory that a node needs to forward fragments individually and to recover them. Returns
-/// its bytes. Leaves need it too, to leave room in their first fragments and a gap between
-/// fragments.
+/// its bytes. Leaves need it to leave room in first fragments and gaps between fragments.
 fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Access>) -> usize {
     let lowpan = &scenario.lowpan;
     if lowpan.join_fragments {
@@ -580,8 +578,8 @@ fn routes_of(
     if Some(index) == scenario.host_index() {
         list.push(default(Via::Host));
     } else if scenario.nodes[index].role == Role::Border {
-        // A packet for an address without a node must not return to the host, and every node needs
-        // a route. RPL ensures both itself.
+        // Not for a packet to an address without a node, which must not return to the host;
+        // otherwise every node needs a route. RPL ensures both itself.
         if !finds {
             let unreachable = Route {
                 prefix,

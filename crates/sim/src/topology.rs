@@ -88,9 +88,7 @@ impl Routes {
 }
 
 /// Plans the routes of `scenario`, whose nodes have the neighbours that `neighbours` lists by
-/// index.
-///
-/// A sleepy node has only one neighbour, its parent: the next hop on its way to the root.
+/// index. A sleepy node has only one neighbour, its parent: the next hop on its way to the root.
 pub fn plan(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     let routes = plan_over(scenario, neighbours);
     let parent = |node: usize| routes.nodes.get(node).and_then(|routes| routes.default);
@@ -150,8 +148,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     routes
 }
 
-/// Returns `root`, or a forwarding neighbour of it if it is sleepy, because a sleepy node needs a
-/// parent.
+/// Returns `root`, or a forwarding neighbour of a sleepy root: a sleepy node needs a parent.
 fn waking(scenario: &Scenario, neighbours: &[Vec<Neighbour>], root: usize) -> usize {
     if !scenario.nodes.get(root).is_some_and(|node| node.sleepy) {
         return root;
@@ -250,8 +247,8 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
     Routes { root, nodes }
 }
 
-/// Adds routes to both ends along a best path between `from` and `to`, if it is better than the
-/// present one.
+/// Adds routes to both ends along a best path between `from` and `to` that improves the present
+/// one.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
     let distances = graph.distances(to, Some(from));
     let mut path = vec![from];

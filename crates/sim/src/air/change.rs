@@ -26,7 +26,7 @@ impl Air {
         was_off
     }
 
-    /// Replaces the losses between two nodes by this share of the frames; `None` means any node.
+    /// Sets the share of the frames between two nodes that is lost; `None` means any node.
     pub fn set_loss(
         &mut self,
         now: Instant,
@@ -79,7 +79,6 @@ impl Air {
         index
     }
 
-    /// Silences an interferer. Returns false if it does not exist.
     pub fn silence(&mut self, interferer: usize) -> bool {
         self.medium.silence(interferer)
     }

@@ -26,7 +26,7 @@ impl Label {
         Label::of_parsed(FrameHeader::parse(frame).ok().as_ref())
     }
 
-    /// Returns the label of a frame by its header and payload. A malformed frame is a unicast to no
+    /// Returns a frame's label by its header and payload. A malformed frame is a unicast to no
     /// node.
     pub fn of_parsed(parsed: Option<&(FrameHeader, &[u8])>) -> Label {
         let Some((header, payload)) = parsed else {

@@ -89,8 +89,7 @@ impl FrameClass {
 
 pub type Counts = [u32; Outcome::ALL.len()];
 
-/// The ledger. A transmission opens an entry for every addressee, and each entry is closed once
-/// with an outcome.
+/// The ledger: a transmission opens an entry per addressee; each is closed once with an outcome.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     opened: [u64; FrameClass::ALL.len()],

@@ -23,8 +23,7 @@ pub enum MessageType {
     /// Neighbour discovery: solicitations and advertisements of routers and neighbours, and the
     /// duplicate address messages of RFC 6775.
     Nd,
-    /// Beacons, polls and other commands of the MAC, and the strobes and probes of a duty-cycled
-    /// one.
+    /// Beacons, polls and other MAC commands, and strobes and probes of duty-cycled MACs.
     Mac,
     Ack,
     /// Acknowledgment of recoverable fragments (RFC 8931).

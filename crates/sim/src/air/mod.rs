@@ -134,7 +134,6 @@ pub fn narrow(result: AirResult) -> Option<RadioResult> {
     })
 }
 
-/// Radios and medium.
 pub struct Air {
     medium: Medium,
     stations: Vec<Station>,
@@ -166,10 +165,8 @@ pub struct Layout<'a> {
 }
 
 impl Air {
-    /// Returns listening radios on a silent medium.
-    ///
-    /// Every purpose has its own random numbers from `seed`. The switches of faults are scheduled
-    /// at once.
+    /// Returns listening radios on a silent medium, and schedules the switches of faults. Every
+    /// purpose has its own random numbers from `seed`.
     pub fn new<E: From<Event>>(layout: &Layout<'_>, seed: Seed, queue: &mut Queue<E>) -> Self {
         let faults = Faults::new(layout.faults.to_vec(), seed.stream("fault"));
         for (at, node) in faults.switches() {
@@ -217,7 +214,6 @@ impl Air {
         self.duty = Some(duty);
     }
 
-    /// Notes the payload of a data frame to `dst` that `node` is about to load encrypted.
     pub fn on_sealed(&mut self, node: usize, dst: Address, payload: &[u8]) {
         self.classifiers[node].on_sealed(self.duty.as_ref(), dst, payload);
     }

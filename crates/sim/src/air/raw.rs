@@ -25,8 +25,7 @@ impl Air {
         self.stations[node].is_raw
     }
 
-    /// Returns whether the channel is busy at `node`, as by a clear channel assessment without
-    /// duration.
+    /// Returns whether the channel is busy at `node` now.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         self.medium.is_busy(now, node)
     }
@@ -80,7 +79,7 @@ impl Air {
         if reception == Reception::Intact
             && self.treatment(now, node, flight, is_ack) != Treatment::Pass
         {
-            // A raw radio does not acknowledge, so an acknowledged loss is a plain loss. Duplicates
+            // A raw radio does not acknowledge, so `LoseFrames` acts like `DropFrames`. Duplicates
             // arrive once.
             outcome = Outcome::Fault;
         }

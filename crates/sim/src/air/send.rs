@@ -53,7 +53,7 @@ impl Air {
         }
     }
 
-    /// Moves the frame to send into the radio, now or when the bus is free. With `then`, sends it
+    /// Loads the frame into the radio, now or when the bus is free. With `then`, sends it
     /// afterwards.
     pub(super) fn load<E: From<Event>>(
         &mut self,
@@ -170,8 +170,7 @@ impl Air {
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
             Work::Cca { occupied } => {
                 let is_off = station.state() == State::Off;
-                // A frame that begins at this instant is too late for the assessment, as in the
-                // medium.
+                // A frame that begins at this instant is too late for the assessment.
                 let begins = station.state() == State::Receive && station.times.since() == now;
                 let hears = occupied || (is_occupied(station) && !begins);
                 if hears || (!is_off && self.medium.was_busy(now, node)) {
@@ -338,8 +337,7 @@ impl Air {
         });
     }
 
-    /// Begins the arrival of a transmission at one neighbour. Returns whether that neighbour is an
-    /// addressee.
+    /// Begins the arrival of a transmission at a neighbour. Returns whether it is an addressee.
     fn arrive(
         &mut self,
         now: Instant,

@@ -65,8 +65,7 @@ pub struct HostPacket {
 }
 
 impl Tape {
-    /// Maximum number of frames, and maximum number of packets, that are kept; four times as many
-    /// outcomes are kept.
+    /// Maximum number of kept frames, and of kept packets; four times as many outcomes are kept.
     pub const FRAMES: usize = 4_096;
     /// Bytes of a host's packet that are kept, enough for headers with all options.
     pub const PACKET_BYTES: usize = 160;

@@ -238,7 +238,7 @@ fn full_unicast_takes_7_2_ms_on_the_at86rf233() {
     assert!((mean - 7_200.0).abs() < 40.0, "{mean}");
 }
 
-/// algorithms §1.3: an exchange takes 6.24 ms without the transfer of the frame between processor
+/// docs/model/radio.md: an exchange takes 6.24 ms without the frame's transfer between processor
 /// and radio.
 #[test]
 fn full_unicast_takes_6_24_ms_on_an_ideal_radio() {

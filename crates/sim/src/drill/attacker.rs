@@ -1,5 +1,4 @@
-//! The attacker: generates the traffic of its kind of attack, and replies where the attack needs
-//! it.
+//! The attacker: generates the traffic of its attack, and replies where the attack needs it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -591,8 +590,7 @@ impl<'s> Attacker<'s> {
     }
 }
 
-/// Returns the segment in a packet without extension headers; `None` if a length in its headers is
-/// impossible.
+/// Returns the segment of a packet without extension headers; `None` if a length is impossible.
 fn segment(packet: &[u8]) -> Option<(Ipv6Header, HeaderView<'_>)> {
     let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
     let tcp = HeaderView::parse(bytes).ok()?;

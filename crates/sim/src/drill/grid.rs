@@ -78,7 +78,7 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
     };
     let border = scenario.border_router().expect("the scene has one");
     let attacker = at(column + 1, row);
-    // The router is the attacked one in the middle.
+    // The router is the attacked node if the attacker is in the middle.
     let router = match place {
         Place::Border => at(column + 1, row + 1),
         Place::Middle => at(column, row),
@@ -202,7 +202,7 @@ fn size(text: &str) -> Option<Size> {
     (columns >= 6 && rows >= 6).then_some(Size { columns, rows })
 }
 
-/// Every attack with `REDPOLL_GRID`, and otherwise the short form: one of each mode.
+/// Runs every attack with `REDPOLL_GRID`, and otherwise one attack of each mode.
 #[test]
 fn a_grid_keeps_its_readings_during_attacks_on_rpl() {
     let grid = std::env::var("REDPOLL_GRID").ok();

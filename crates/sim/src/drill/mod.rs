@@ -64,8 +64,7 @@ pub enum Outcome {
     Explained,
     /// The flow keeps less, without a documented reason.
     Lost,
-    /// A table of a node differs from its state without the attack, or the oracle found a
-    /// violation.
+    /// A node's table differs from that without the attack, or the oracle found a violation.
     LeftBehind,
 }
 

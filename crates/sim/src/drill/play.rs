@@ -22,8 +22,8 @@ const STEP: Duration = Duration::from_millis(20);
 const AFTERWARDS: Duration = Duration::from_secs(20);
 /// Time after the flow's end after which a mesh without an attack is at rest.
 const QUIET: Duration = Duration::from_secs(600);
-/// Time after which a mesh with an attack must be at rest: the longest lifetime of a registration,
-/// and an hour.
+/// Time until an attacked mesh must be at rest: the longest lifetime of a registration, and an
+/// hour.
 const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -125,8 +125,8 @@ const PHY: u64 = 6;
 /// Header and check sequence of a frame between short addresses.
 const MAC: u64 = 11;
 const FRAGMENT: u64 = 96;
-/// Bytes of the compressed IPv6 header of a packet from outside the mesh: of 40 bytes, the source
-/// and about ten others remain.
+/// Bytes of the compressed IPv6 header of a packet from outside the mesh: the 16 bytes of the
+/// source and about ten of the other 24 remain.
 const HEADER: u64 = 26;
 
 impl Air {

@@ -63,8 +63,7 @@ impl Forger<'_> {
         params.expect("the scene routes by RPL").configuration
     }
 
-    /// Returns a DIO with an ever better rank; every other one has a version that the root has not
-    /// begun.
+    /// Returns a DIO with an ever better rank; every second one has a version unknown to the root.
     pub(super) fn dio(&self) -> Vec<u8> {
         let configuration = self.configuration();
         let step = configuration.min_hop_rank_increase;
@@ -194,8 +193,7 @@ impl Forger<'_> {
         self.scene.address(self.node(name))
     }
 
-    /// Returns the strongest false transit: an infinite lifetime, and a path sequence that no node
-    /// reaches.
+    /// Returns the strongest false transit: infinite lifetime, path sequence that no node reaches.
     fn endless(parent: Addr, external: bool) -> Transit {
         Transit {
             external,
@@ -225,8 +223,7 @@ impl Forger<'_> {
         self.say_to_root(src, &[target], transit)
     }
 
-    /// Returns in turn: a DAO with the leaf as the router's parent, and a DAO with the root as the
-    /// leaf's parent.
+    /// Returns in turn a DAO with the leaf as the router's parent, and with the root as the leaf's.
     pub(super) fn false_parent(&self) -> Vec<u8> {
         let (child, parent) = match self.count % 2 {
             0 => ("router", "leaf"),

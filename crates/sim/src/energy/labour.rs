@@ -23,8 +23,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Returns the line of `step` in the table, or zero costs without one; a test ensures that
-    /// every step has a line.
+    /// Returns the costs of `step` in the table; a test ensures that every step has a line.
     fn of(step: Step, table: &str) -> Cost {
         let line = table.lines().find_map(|line| {
             let mut words = line.split_whitespace();
@@ -50,13 +49,12 @@ pub(crate) struct Labour {
     loads: Loads,
     /// Instructions that have not yet taken virtual time.
     pending: f64,
-    /// Time at which the processor finishes the other instructions.
+    /// Time at which the processor finishes the instructions that are not pending.
     free_at: Instant,
 }
 
 impl Labour {
-    /// Returns a processor that needs `packet_instructions` for each packet, in addition to the
-    /// engine's.
+    /// Returns a processor with `packet_instructions` per packet in addition to the engine's.
     pub(crate) fn new(packet_instructions: f64) -> Labour {
         let mut costs = *COSTS;
         for step in Step::PACKETS {
@@ -157,7 +155,8 @@ mod tests {
                 cost.base >= 50.0 && cost.per_byte >= 0.0,
                 "{step:?}: {cost:?}"
             );
-            // An outgoing packet is a line with a negative slope (`xtask/src/size/steps.rs`).
+            // The cost of an outgoing packet is a line with a negative slope
+            // (`xtask/src/size/steps.rs`).
             let copies = [
                 Step::PacketIn,
                 Step::DatagramOut,

@@ -16,12 +16,10 @@ use crate::radio::{Currents, State, Station};
 pub struct Params {
     pub clock_mhz: f64,
     pub cycles_per_instruction: f64,
-    /// Instructions for each wake-up of the processor in addition to the engine's: those of an
-    /// operating system.
+    /// Instructions of an operating system for each wake-up, in addition to the engine's.
     pub wake_up_instructions: f64,
-    /// Instructions for each sent or received packet in addition to the engine's, and twice as many
-    /// for a relayed one: those of an operating system that passes it from layer to layer. For a
-    /// relayed packet, half are spent on reception and half on forwarding.
+    /// Instructions of an operating system for each sent or received packet, in addition to the
+    /// engine's. A relayed packet counts twice: once for its reception and once for its forwarding.
     pub packet_instructions: f64,
     /// Whether instructions take virtual time, which delays the orders to the radio.
     pub takes_time: bool,
@@ -32,7 +30,6 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the duration of an instruction in µs.
     pub(crate) fn us_per_instruction(&self) -> f64 {
         self.cycles_per_instruction / self.clock_mhz
     }
@@ -42,8 +39,7 @@ impl Params {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
     pub sleep_s: f64,
-    /// Receiver off, oscillator on: on a sleepy node, between the attempts of a frame or while a
-    /// frame is moved.
+    /// Receiver off, oscillator on: on a sleepy node, between attempts or while a frame is moved.
     pub idle_s: f64,
     /// Receiver on without a signal.
     pub listen_s: f64,
@@ -151,14 +147,14 @@ mod tests {
         assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
         assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");
         assert_eq!(awake.wake_ups, 100);
-        // 31.25 ns each.
+        // An instruction takes 31.25 ns.
         let cpu_s = awake.instructions * 31.25e-9;
         assert!((awake.cpu_s - cpu_s).abs() < 1e-9, "{awake:?}");
         assert!(awake.instructions > 100_000.0, "{awake:?}");
         assert!((awake.cpu_duty_cycle - cpu_s / 1_000.0).abs() < 1e-12);
         let charge = 3.4 * cpu_s + 0.004 * (1_000.0 - cpu_s);
         assert!((awake.cpu_charge_mc - charge).abs() < 1e-9, "{awake:?}");
-        // 2,400 mAh over 11.8 mA and a little.
+        // 2,400 mAh divided by a little more than 11.8 mA, in days.
         assert!((8.4..8.5).contains(&awake.battery_days), "{awake:?}");
         assert!(asleep.battery_days > 15_000.0, "{asleep:?}");
     }

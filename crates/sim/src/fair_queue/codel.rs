@@ -65,8 +65,7 @@ impl State {
         now >= *self.first_above.get_or_insert(now + codel.interval)
     }
 
-    /// Returns the next drop by the control law: the interval over the square root of `count` after
-    /// `from`.
+    /// Returns the time of the next drop by the control law: `from` plus interval / sqrt(`count`).
     fn next(&self, from: Instant, codel: &CoDel) -> Instant {
         // The root is in units of 1/256: the root of 2^16 times the count.
         let root = (u64::from(self.count) << 16).isqrt();

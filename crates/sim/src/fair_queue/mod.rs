@@ -24,8 +24,7 @@ use spacing::Spacing;
 pub struct FairQueueParams {
     /// Time between two departures, the shortest one if there is a longest.
     pub spacing: Duration,
-    /// Longest time between two departures; the shaper then finds its rate. `None` for a constant
-    /// time.
+    /// Longest time between departures; the shaper then finds its rate. `None`: a constant time.
     pub longest_spacing: Option<Duration>,
     /// Bytes of a turn (RFC 8290 §5.2.4).
     pub quantum: u32,

@@ -52,8 +52,8 @@ impl Spacing {
         }
     }
 
-    /// Returns the time until the next departure. `waits` returns whether a flow has packets in the
-    /// queue.
+    /// Returns the time until the next departure. `waits` returns whether a flow has queued
+    /// packets.
     pub(super) fn at(&mut self, now: Instant, waits: impl Fn(&Flow) -> bool) -> Duration {
         let Some(longest) = self.longest else {
             return self.shortest;

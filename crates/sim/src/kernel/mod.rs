@@ -23,9 +23,8 @@ impl Seed {
         Rng::named(self.0, purpose)
     }
 
-    /// Returns the stream for one purpose of one node, by the node's index.
-    ///
-    /// An additional node or purpose does not change the numbers of others.
+    /// Returns the stream for one purpose of one node, by the node's index. An additional node or
+    /// purpose does not change the numbers of others.
     pub fn node_stream(self, purpose: &str, node: usize) -> Rng {
         let mut base = Rng::named(self.0, purpose);
         Rng::stream(base.next_u64(), node as u64)

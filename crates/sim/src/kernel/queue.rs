@@ -129,8 +129,7 @@ mod tests {
         assert!(queue.is_empty());
     }
 
-    /// Compares the queue with a sorted list while events are alternately added and removed, as in
-    /// a run.
+    /// Compares the queue with a sorted list while events are alternately added and removed.
     #[test]
     fn events_that_come_and_go_keep_their_order() {
         let mut rng = Rng::new(6);

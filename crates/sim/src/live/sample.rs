@@ -17,8 +17,7 @@ pub struct Sample {
     pub connections: Vec<ConnectionSample>,
     /// Flows, in the order of [`World::flows`].
     pub flows: Vec<FlowSample>,
-    /// Types of messages with the air time of all nodes since the beginning, always in the same
-    /// order.
+    /// Air time of all nodes since the beginning by type of message, always in the same order.
     pub air_times: Vec<(&'static str, Duration)>,
 }
 
@@ -33,8 +32,7 @@ pub struct NodeSample {
     pub queued: u16,
     /// Time of its radio in each state, by the numbers of [`State`].
     pub spent: [Duration; State::ALL.len()],
-    /// Share of the time in which its radio was not asleep. With a duty-cycled MAC, share in which
-    /// it was on.
+    /// Share of time in which its radio was not asleep or, with a duty-cycled MAC, was on.
     pub duty_cycle: f64,
     /// Charge of radio and processor, in millicoulombs.
     pub charge_mc: f64,

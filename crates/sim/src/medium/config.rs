@@ -23,10 +23,9 @@ impl Default for Config {
     }
 }
 
-/// The unit-disk medium of Cooja ("UDGM: distance loss").
-///
-/// A frame is received only if no other transmission reaches its receiver at
-/// any time; there is no capture. Distances that equal a range are within it.
+/// The unit-disk medium of Cooja ("UDGM: distance loss"). A frame is received only if no other
+/// transmission reaches its receiver at any time; there is no capture. Distances that equal a range
+/// are within it.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct UnitDisk {
     /// Range of reception in metres, over 0. Cooja: 50.
@@ -59,9 +58,8 @@ impl Default for UnitDisk {
 }
 
 /// Log-distance path loss with shadowing. The ratio of signal to interference and noise determines
-/// the probability of reception.
-///
-/// The defaults describe a 2.4 GHz radio indoors. They are parameters, not measurements.
+/// the probability of reception. The defaults describe a 2.4 GHz radio indoors. They are
+/// parameters, not measurements.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Sinr {
     /// Power at every antenna, in dBm.
@@ -99,8 +97,7 @@ pub struct Sinr {
     pub noise: NoiseModel,
 }
 
-/// Small-scale fading: a gain for each directed link, constant for a coherence time and then drawn
-/// independently.
+/// Small-scale fading: a gain per directed link, drawn independently for each coherence time.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Fading {
     pub gain: Gain,
@@ -161,10 +158,9 @@ impl Default for Sinr {
     }
 }
 
-/// A link that a scenario lists; it works in both directions.
-///
-/// With listed links, positions are unused. Linked nodes receive, sense and disturb each other;
-/// other nodes do not. Collisions are those of the unit-disk medium.
+/// A link that a scenario lists; it works in both directions. With listed links, positions are
+/// unused. Linked nodes receive, sense and disturb each other; other nodes do not. Collisions are
+/// those of the unit-disk medium.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ListedLink {
     pub a: usize,

@@ -11,8 +11,7 @@ use super::oqpsk::{from_db, to_db};
 use super::{Fading, Gain, Sinr};
 use crate::kernel::Seed;
 
-/// Returns by how much a gain may exceed its mean, in dB. Links that are weaker by more are
-/// omitted.
+/// Returns by how much a gain may exceed its mean, in dB. Links that need more are omitted.
 pub fn margin_db(fading: &Fading) -> f64 {
     match fading.gain {
         Gain::None => 0.0,

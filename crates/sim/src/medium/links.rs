@@ -31,8 +31,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// Draws whether the link loses a frame without interference. With a success ratio of 1 no
-    /// random number is drawn.
+    /// Draws whether the link loses a frame without interference. Certain links draw no number.
     pub(super) fn loses(&self, rng: &mut Rng) -> bool {
         self.success != u32::MAX && rng.next_u32() >= self.success
     }

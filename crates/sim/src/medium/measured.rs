@@ -45,8 +45,7 @@ impl Measured {
     }
 
     /// Returns the node with the best links in both directions at the beginning of the run: the
-    /// greatest sum over its neighbours of the product of both shares. Among equals, returns the
-    /// first.
+    /// greatest sum over its neighbours of the product of both shares; the first among equals.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {

@@ -99,9 +99,8 @@ impl Medium {
         }
     }
 
-    /// Updates the links of node `from`. The caller calls it before each of the node's
-    /// transmissions and not during one, because a transmission ends over the links over which it
-    /// began.
+    /// Updates the links of node `from`. Called before each of the node's transmissions and not
+    /// during one, because a transmission ends over the links over which it began.
     pub fn refresh(&mut self, now: Instant, from: usize) {
         match &mut self.change {
             LinkChanges::Never => {}
@@ -122,20 +121,19 @@ impl Medium {
         self.ears.bytes_each() + size_of_val(self.links.of(node))
     }
 
-    /// Draws whether the transmission that begins now reaches any node. The caller calls it once
-    /// for each transmission. If the result is false, the frame is not transmitted at all.
+    /// Draws whether the transmission that begins now reaches any node; called once for each. If
+    /// the result is false, the frame is not transmitted at all.
     pub fn is_heard(&mut self) -> bool {
         chance(&mut self.rng, self.success_ratio_tx)
     }
 
-    /// Begins the arrival of transmission `tx` over `link`; `ready` states whether the receiver's
-    /// radio could receive it.
+    /// Begins the arrival of `tx` over `link`; `ready` states whether the receiver could receive
+    /// it.
     pub fn start(&mut self, now: Instant, tx: TxId, link: &Link, ready: bool) -> Start {
         self.ears.start(now, tx, link, ready, &mut self.rng)
     }
 
-    /// Ends the arrival of transmission `tx` over `link`. Returns the result if the receiver
-    /// received it.
+    /// Ends the arrival of `tx` over `link`. Returns the result if the receiver received it.
     pub fn end(&mut self, now: Instant, tx: TxId, link: &Link) -> Option<Reception> {
         self.ears.end(now, tx, link, &mut self.rng)
     }

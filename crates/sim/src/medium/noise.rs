@@ -174,8 +174,7 @@ struct Patterns {
     trace: Arc<NoiseTrace>,
     /// Places in the trace, grouped by the pattern that precedes them.
     places: Vec<u32>,
-    /// For each place from [`HISTORY`] on, the first index and the number of places after the same
-    /// pattern.
+    /// For each place from [`HISTORY`] on, first index and number of the places after its pattern.
     alike: Vec<(u32, u32)>,
     /// First index and number of the places after the most frequent pattern.
     usual: (u32, u32),

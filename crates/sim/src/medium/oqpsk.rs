@@ -88,11 +88,10 @@ mod tests {
 
     #[test]
     fn error_rate_at_known_points() {
-        // Without a signal, the receiver guesses among sixteen symbols, and half of the bits are
-        // wrong.
+        // Without a signal, the receiver guesses among sixteen symbols: half of the bits are wrong.
         assert!((bit_error_rate(0.0) - 0.5).abs() < 1e-12);
-        // At 1 (0 dB), the first terms of the sum: 5.448e-3 - 0.907e-3 + 0.557e-3 - 0.491e-3 + ...
-        // = 4.85e-3, times 1/30.
+        // The first terms of the sum at 1 (0 dB): 5.448e-3 - 0.907e-3 + 0.557e-3 - 0.491e-3 + ... =
+        // 4.85e-3, times 1/30.
         let ber = bit_error_rate(1.0);
         assert!((1.60e-4..1.63e-4).contains(&ber), "{ber}");
         assert!(bit_error_rate(from_db(6.0)) < 1e-12);

@@ -9,8 +9,8 @@ use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::Scenario;
 
-/// Assistants of a node: a cache of segments, if it has one, after the duplicate check of uIP's
-/// routers, if nodes have it.
+/// Assistants of a node in the order of use: the duplicate check of uIP's routers, then a cache of
+/// segments, each if the node has it.
 #[derive(Debug, Default)]
 pub struct Helper {
     forwarded: Option<Box<Forwarded>>,

@@ -48,8 +48,7 @@ pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
     }
 }
 
-/// Starts RPL on node `index`, if it uses RPL. Returns its bytes in addition to the table of
-/// routes.
+/// Starts RPL on node `index`, if it uses RPL. Returns its bytes without the table of routes.
 pub(super) fn begin(
     scenario: &Scenario,
     (index, root): (usize, usize),

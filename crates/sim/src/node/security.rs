@@ -47,8 +47,7 @@ thread_local! {
     static SEALED: RefCell<Option<FrameBuf>> = const { RefCell::new(None) };
 }
 
-/// The cipher of simulated nodes, which shows the simulator the payload of each frame before it is
-/// encrypted.
+/// The cipher of simulated nodes, which shows the simulator each frame's payload before encryption.
 struct ObservedAes;
 
 impl CcmStar for ObservedAes {

@@ -79,10 +79,9 @@ impl Datagrams {
         self.old + self.sent.len() as u64
     }
 
-    /// Returns the number of datagrams settled by `now`, and how many of those have not arrived.
-    ///
-    /// Losses are not reported. A datagram counts as settled, arrived or not, when it is older than
-    /// any other datagram of the flow was on arrival.
+    /// Returns the number of datagrams settled by `now`, and how many of those have not arrived. A
+    /// datagram counts as settled, arrived or not, when it is older than any other datagram of the
+    /// flow was on arrival.
     pub(super) fn settled(&self, now: Instant) -> (u64, u64) {
         let settled = self
             .sent

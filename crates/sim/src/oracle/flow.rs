@@ -62,8 +62,8 @@ pub struct FlowFigures {
     pub segments_sent: u64,
     /// Payload bytes of TCP, including retransmissions; `None` for other transports.
     pub sent_bytes: Option<u64>,
-    /// Share of the sent segments that did not arrive after all link retries, without those in
-    /// transit.
+    /// Share of the sent segments that did not arrive after all link retries; none in transit
+    /// count.
     pub segment_loss: f64,
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
@@ -198,7 +198,7 @@ impl Flow {
             return Err("readings were received on a flow without a sensor".to_owned());
         };
         let new = readings.message(now, payload, |at| Oracle::pattern(id, at))?;
-        // A sensor over UDP numbers its datagrams as its readings.
+        // A sensor over UDP gives its datagrams the numbers of its readings.
         if let (Some(number), true) = (payload.first_chunk(), self.datagrams.sent_count() > 0) {
             let seq = u32::from_be_bytes(*number);
             self.datagrams.received(now, seq)?;

@@ -20,8 +20,7 @@ pub struct ImageFigures {
     pub began_s: f64,
     /// Time from then until all of it was in flash, in seconds; `null` if it is incomplete.
     pub took_s: Option<f64>,
-    /// Excess of `sent_bytes` over the image's size, in percent of the image; `null` if it is
-    /// incomplete.
+    /// Excess of `sent_bytes` over the image's size, in percent of it; `null` if it is incomplete.
     pub sent_twice_percent: Option<f64>,
 }
 

@@ -130,8 +130,7 @@ impl Oracle {
         }
     }
 
-    /// Records that a connection failed or a new one begins: bytes in transit are lost without a
-    /// violation.
+    /// Records that a connection failed or began: bytes in transit are lost without a violation.
     pub fn restart(&mut self, id: FlowId) {
         self.flow_mut(id).restart();
     }
@@ -298,13 +297,11 @@ impl Oracle {
     }
 
     /// Returns byte `offset` of a stream of test data. Both ends can compute it independently, and
-    /// each flow has different bytes.
-    ///
-    /// All bytes are from 0x40 to 0x7f: tshark guesses protocols from content, and sometimes
-    /// mistakes arbitrary bytes for a binary protocol.
+    /// each flow has different bytes. All bytes are from 0x40 to 0x7f: tshark guesses protocols
+    /// from content, and sometimes mistakes arbitrary bytes for a binary protocol.
     pub fn pattern(id: FlowId, offset: u64) -> u8 {
-        // One multiplication mixes all bits of the offset upwards. The period exceeds the length of
-        // any transfer.
+        // One multiplication mixes the offset's bits upwards. The period exceeds any transfer's
+        // length.
         let place = offset ^ (u64::from(id.0) << 40);
         0x40 | (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u8
     }

@@ -2,8 +2,7 @@
 
 use hdrhistogram::Histogram;
 
-/// A histogram whose classes are narrower than one percent of the value. It allocates its memory
-/// with the first value.
+/// A histogram whose classes are narrower than one percent. The first value allocates its memory.
 #[derive(Clone, Debug, Default)]
 pub struct Percentiles {
     classes: Option<Histogram<u32>>,

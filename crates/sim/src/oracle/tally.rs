@@ -96,8 +96,7 @@ impl Tally {
         }
     }
 
-    /// Returns a lower bound of the present connection's payload that was handed to the link, in
-    /// bytes.
+    /// Returns a lower bound of the present connection's payload handed to the link, in bytes.
     pub(super) fn fresh(&self) -> u64 {
         self.fresh
     }
@@ -129,7 +128,7 @@ impl Tally {
 }
 
 impl Sums {
-    /// Returns the sums after `stats`, whose 32-bit counters may have wrapped; `None` if a counter
+    /// Returns the sums after `stats`, whose 32-bit counters may wrap; `None` if a counter
     /// decreased.
     fn followed_by(&self, stats: &Stats) -> Option<Sums> {
         let again = &stats.retransmissions;

@@ -194,8 +194,8 @@ fn segments_under_way_are_not_lost() {
     assert!(oracle.is_satisfied(), "{:?}", oracle.violations());
 }
 
-/// Checks that repeated statistics are ignored: a receiver that has not noticed its peer's failure
-/// repeats them.
+/// Checks that repeated statistics are ignored, as from a receiver that is unaware of its peer's
+/// failure.
 #[test]
 fn statistics_of_earlier_connections_are_ignored() {
     let (mut oracle, sender, receiver) = watched(10_000);

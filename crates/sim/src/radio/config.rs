@@ -7,8 +7,7 @@ use super::State;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Config {
     pub model: Model,
-    /// Time to move one byte of a frame between processor and radio, in microseconds; `None`: the
-    /// model's.
+    /// Time to move a byte of a frame between processor and radio, in µs; `None`: the model's.
     pub spi_us_per_byte: Option<f64>,
     /// Bytes of link security in every frame except acknowledgments, which take time on the air and
     /// on the bus. `mac.security_bytes` of a scenario.
@@ -78,13 +77,11 @@ pub enum Model {
 }
 
 impl Model {
-    /// Returns the default SPI time of one byte in microseconds.
-    ///
-    /// AT86RF233: a full unicast takes 7.2 ms (Kumar et al. 2020 §6.3). CSMA, turnarounds, air time
-    /// and the ACK take 6.24 ms of it, and the [overhead](Self::overhead) 10 µs. The rest over 127
-    /// bytes and 6 of the overhead is 7.14 µs a byte, calibrated on this single figure. No
-    /// comparable figure is known for the CC2420. It has the same default, so that the two differ
-    /// only by their buffers.
+    /// Returns the default SPI time of one byte in microseconds. AT86RF233: a full unicast takes
+    /// 7.2 ms (Kumar et al. 2020 §6.3). CSMA, turnarounds, air time and the ACK take 6.24 ms of it,
+    /// and the [overhead](Self::overhead) 10 µs. The rest over 127 bytes and 6 of the overhead is
+    /// 7.14 µs a byte, calibrated on this single figure. No comparable figure is known for the
+    /// CC2420. It has the same default, so that the two differ only by their buffers.
     pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,
@@ -93,10 +90,8 @@ impl Model {
     }
 
     /// Returns the overhead of each move of a frame: idle microseconds, and bytes moved for
-    /// registers.
-    ///
-    /// AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt and 1 µs for a
-    /// state change. The accesses are assumptions: IRQ_STATUS is read, TRX_STATE written and
+    /// registers. AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt and 1 µs
+    /// for a state change. The accesses are assumptions: IRQ_STATUS is read, TRX_STATE written and
     /// TRX_STATUS read, with two bytes each. The CC2420 is assumed to take as long.
     pub(crate) const fn overhead(self) -> (u64, u64) {
         match self {
@@ -147,8 +142,8 @@ impl Model {
         }
     }
 
-    /// Returns whether one buffer serves both directions, so that received frames overwrite a frame
-    /// to send.
+    /// Returns whether one buffer serves both directions: received frames overwrite a frame to
+    /// send.
     pub(crate) const fn has_single_buffer(self) -> bool {
         matches!(self, Model::At86rf233)
     }

@@ -39,7 +39,6 @@ pub enum State {
     /// channel assessment.
     Listen,
     Receive,
-    /// Between reception and transmission.
     Turnaround,
     Transmit,
 }
@@ -144,15 +143,13 @@ pub enum Work {
         /// Whether a transmission follows the load, with or without CCA.
         then: Option<bool>,
     },
-    /// A transmission without clear channel assessment waits until the radio has acknowledged a
-    /// frame.
+    /// A transmission without assessment waits until the radio has acknowledged a frame.
     SendWaits,
     /// Clear channel assessment.
     Cca {
         /// Whether the work began while the radio received or acknowledged a frame.
         occupied: bool,
     },
-    /// Change from reception to transmission.
     Turnaround,
     Sending,
     AwaitAck,
@@ -169,13 +166,11 @@ pub enum Work {
     Refuse,
     /// Gap after a copy of a repeated frame.
     Gap,
-    /// Channel assessment in the gap.
     Look {
         occupied: bool,
     },
     /// Identification of a signal in the gap.
     Detect,
-    /// Pause until the next copy.
     Pause,
 }
 
@@ -245,10 +240,8 @@ pub struct Received {
     pub twice: bool,
 }
 
-/// A radio.
-///
-/// Each transmission visits all stations around. The fields are ordered so that these visits touch
-/// only two lines of the processor's cache.
+/// A radio. Each transmission visits all stations around. The fields are ordered so that these
+/// visits touch only two lines of the processor's cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {

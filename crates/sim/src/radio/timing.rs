@@ -55,8 +55,7 @@ impl Chip {
         Duration::from_micros(overhead_us + (octets * self.spi_ns_per_byte + 500) / 1_000)
     }
 
-    /// Returns the time until the processor gets the result of a channel assessment: the overhead
-    /// of a move.
+    /// Returns the time until the processor gets an assessment's result: the overhead of a move.
     pub fn answer_time(&self) -> Duration {
         let (overhead_us, registers) = self.overhead;
         Duration::from_micros(overhead_us + (registers * self.spi_ns_per_byte + 500) / 1_000)
@@ -75,7 +74,7 @@ mod tests {
     use super::super::Model;
     use super::*;
 
-    /// algorithms §1.1: 4,256 µs for the longest frame, 352 µs for an ACK.
+    /// 4,256 µs for the longest frame, 352 µs for an ACK (docs/model/radio.md).
     #[test]
     fn air_times() {
         assert_eq!(air_time(125).as_micros(), 4_256);
@@ -96,8 +95,8 @@ mod tests {
         assert_eq!(chip.spi_time(115), plain.spi_time(125));
     }
 
-    /// Kumar et al. 2020 §6.3 and algorithms §1.3: 7.2 ms in all, less mean
-    /// backoff, CCA, two turnarounds, air time and ACK.
+    /// Kumar et al. 2020 §6.3 and docs/model/radio.md: 7.2 ms in all, less mean backoff, CCA, two
+    /// turnarounds, air time and ACK.
     #[test]
     fn spi_time_fills_up_the_7_2_ms() {
         let chip = Chip::new(&Config::of(Model::At86rf233));

@@ -48,7 +48,7 @@ figures! {
         cached,
         /// Copies of segments that the receiver has acknowledged.
         acknowledged,
-        /// Copies of segments that the router has sent.
+        /// Copies of segments that the router has retransmitted.
         repeated,
         /// Copies of segments sent early, because no progress was overheard.
         repeated_early,
@@ -102,7 +102,7 @@ figures! {
     /// Fair queueing at the border router.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     FairQueueFigures of(it: &FairQueueCounters, waiting: u64) {
-        /// Mean waiting time of these packets.
+        /// Packets that waited and have left.
         released,
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
@@ -116,7 +116,7 @@ figures! {
     /// Border router that compensates for the small windows of nodes.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     SpareFigures of(it: &redpoll_assist::spare::Counters, waiting: u64) {
-        /// Connections in use of this help.
+        /// Connections that the border router helps at present.
         flows,
         /// Connections abandoned in favour of others, or because of an unsupported segment.
         given_up = it.evicted + it.given_up,
@@ -169,8 +169,7 @@ figures! {
         trickle_resets: u32 = it.trickle_resets,
         /// DAOs that were abandoned or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
-        /// Targets and neighbours that found no room in a table, and refused registrations of
-        /// hosts.
+        /// Targets and neighbours without room in a table, and refused registrations of hosts.
         refused: u32 = it.targets_refused + it.neighbours_refused + it.registrations_refused,
         /// Messages that were implausible, of another DODAG, or outdated.
         ignored: u32 = it.implausible + it.foreign + it.stale + it.versions_ignored,
@@ -185,8 +184,8 @@ figures! {
         wake_ups,
         /// Wake-ups that detected energy in the channel.
         alarms,
-        /// Channel assessments, including those before transmissions, without those between the
-        /// copies of a frame.
+        /// Channel assessments, including those before transmissions, but not those between copies
+        /// of a frame.
         assessments = station.assessments,
         /// Attempts to repeat a frame until its receiver has woken up.
         trains,

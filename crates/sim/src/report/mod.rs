@@ -124,11 +124,9 @@ pub struct NodeFigures {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct InterfererFigures {
     pub name: String,
-    /// Position in metres.
     pub position_m: (f64, f64),
     pub nodes: usize,
     pub bursts: u64,
-    /// Transmission time in seconds.
     pub on_air_s: f64,
 }
 

@@ -101,10 +101,9 @@ impl<'f> Values<'f> {
         Ok(())
     }
 
-    /// Refuses keys that have no meaning with the value of another key.
-    ///
-    /// If an override changed that other key, the file's keys for the old value are ignored
-    /// instead. Otherwise `--set medium.model=sinr` would fail with every file that sets ranges.
+    /// Refuses keys that have no meaning with the value of another key. If an override changed that
+    /// other key, the file's keys for the old value are ignored instead. Otherwise `--set
+    /// medium.model=sinr` would fail with every file that sets ranges.
     fn check_conditions(&mut self) -> Result<(), ScenarioError> {
         let mut passed_over = Vec::new();
         for (path, (_, origin)) in &self.found {
@@ -300,7 +299,7 @@ impl<'f> Values<'f> {
     }
 }
 
-/// `path` with another last step.
+/// Returns `path` with another last step.
 fn sibling(path: &str, last: &str) -> String {
     match path.rsplit_once('.') {
         Some((table, _)) => format!("{table}.{last}"),
@@ -334,8 +333,8 @@ fn closest<'a, T: AsRef<str>>(name: &str, allowed: &'a [T]) -> Option<&'a str> {
     (distance <= 1 + name.len() / 4).then_some(word)
 }
 
-/// Returns how many letters must be inserted, removed, replaced or swapped with their neighbour to
-/// turn `a` into `b`.
+/// Returns how many letters to insert, remove, replace or swap with their neighbour turn `a` into
+/// `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -10,10 +10,9 @@ pub(crate) enum Origin {
     Set(String),
 }
 
-/// An error in a scenario, with its place, the problem and the allowed values.
-///
-/// Its text is one line: `file:line: key: problem; allowed: values`, or `--set key=value: …` if an
-/// override is to blame.
+/// An error in a scenario, with its place, the problem and the allowed values. Its text is one
+/// line: `file:line: key: problem; allowed: values`, or `--set key=value: …` if an override is to
+/// blame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     place: String,

@@ -22,10 +22,8 @@ pub(super) fn on_disk(values: &Values<'_>) -> Vec<PathBuf> {
     values.own_file().into_iter().chain(named).collect()
 }
 
-/// Reads the file that the key `path` names, and returns the result of `read`.
-///
-/// If the file cannot be opened, the error names the key. Errors within the file name its line and
-/// column.
+/// Reads the file that the key `path` names, and returns the result of `read`. If the file cannot
+/// be opened, the error names the key. Errors within the file name its line and column.
 pub(crate) fn read<T>(
     values: &Values<'_>,
     path: &str,

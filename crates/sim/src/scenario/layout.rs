@@ -18,8 +18,8 @@ pub fn line(nodes: usize, spacing_m: f64) -> Vec<(f64, f64)> {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tree {
-    /// Positions: children below their parent, generations `spacing_m` metres apart, siblings side
-    /// by side.
+    /// Positions: children below their parent, `spacing_m` metres per generation, siblings side by
+    /// side.
     pub positions: Vec<(f64, f64)>,
     pub links: Vec<(usize, usize)>,
 }
@@ -35,8 +35,7 @@ pub(crate) fn tree_size(depth: usize, children: usize) -> Option<usize> {
     Some(sum)
 }
 
-/// Returns a tree of `depth` hops in which every node above the last generation has `children`
-/// children.
+/// Returns a tree of `depth` hops; every node above the last generation has `children` children.
 pub fn tree(depth: usize, children: usize, spacing_m: f64) -> Tree {
     let widest = children.pow(depth as u32) as f64 * spacing_m;
     let mut tree = Tree {

@@ -5,8 +5,7 @@ use std::fmt::Write as _;
 use super::keys;
 use super::schema::{Key, Presence};
 
-/// Returns all keys with allowed values, defaults and meaning, as a Markdown table for each table
-/// of a scenario.
+/// Returns a Markdown table of each table's keys with allowed values, defaults and meaning.
 pub fn reference() -> String {
     let mut text = String::new();
     let mut section = None;

@@ -12,8 +12,7 @@ pub(crate) struct Key {
     pub path: &'static str,
     pub kind: KeyKind,
     pub presence: Presence,
-    /// Condition under which the key is allowed: the last step of another key of the same table,
-    /// and its values.
+    /// Condition under which the key is allowed: another key of the same table, and its values.
     pub only: Option<(&'static str, &'static [&'static str])>,
     /// Meaning of the key, in one or two sentences.
     pub doc: &'static str,
@@ -300,8 +299,8 @@ fn mss(text: &str) -> Option<Value> {
 
 impl Key {
     pub(crate) fn matches(&self, path: &str) -> bool {
-        // Most keys differ in their first or last letter. A scenario of a thousand nodes looks up
-        // nine thousand keys.
+        // Most keys differ in the first or last letter. A thousand nodes look up nine thousand
+        // keys.
         let ends = |text: &str| (text.bytes().next(), text.bytes().last());
         let ((first, last), (its_first, its_last)) = (ends(self.path), ends(path));
         let may_be = |pattern, letter| pattern == Some(b'*') || pattern == letter;

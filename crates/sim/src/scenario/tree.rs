@@ -74,10 +74,9 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     })
 }
 
-/// Sets `value` at the dotted path `key`, as `--set key=value` requests.
-///
-/// The value is read as TOML if possible, and otherwise as text: `mac.max_be=5` sets a number;
-/// `duration=5 s` and `duration="5 s"` set the same text.
+/// Sets `value` at the dotted path `key`, as `--set key=value` requests. The value is read as TOML
+/// if possible, and otherwise as text: `mac.max_be=5` sets a number; `duration=5 s` and
+/// `duration="5 s"` set the same text.
 pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
     if key.split('.').nth(DEEPEST).is_some() {
         let start: String = key.chars().take(40).collect();
@@ -104,7 +103,8 @@ pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), Scenari
             let problem = "got an empty key; allowed: names separated by single dots";
             return Err(ScenarioError::at("", &origin, key, problem));
         }
-        // A table replaces a value in the way; the check against the known keys reports an error.
+        // A table replaces a value in its place; the check against the known keys then reports an
+        // error.
         if !matches!(here.raw, Raw::Table(_)) {
             here.raw = Raw::Table(Vec::new());
         }
@@ -145,7 +145,7 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => {
-            // A number that is too long for 64 bits is too large for any key; the message shows its
+            // A number that is too long for 64 bits is too large for any key; messages show its
             // digits.
             match i64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(value) => Raw::Integer(value),

@@ -19,8 +19,8 @@ pub(super) struct Distances {
 }
 
 impl Graph<'_> {
-    /// Returns the distances to `goal` over forwarding nodes. With `until`, only those of the nodes
-    /// up to this one, nearest first.
+    /// Returns the distances to `goal` over forwarding nodes. With `until`, the nearest nodes up to
+    /// this one only.
     pub(super) fn distances(&self, goal: usize, until: Option<usize>) -> Distances {
         let mut cost = vec![None; self.neighbours.len()];
         let mut order = Vec::new();
@@ -68,8 +68,7 @@ impl Graph<'_> {
         path.windows(2).map(link).fold(0, u32::saturating_add)
     }
 
-    /// Returns every node's next hop to the goal, chosen so that traffic is spread over nodes and
-    /// areas.
+    /// Returns every node's next hop to the goal, such that traffic is spread over nodes and areas.
     pub(super) fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
         // Nodes whose path contains each node, and traffic around it: neighbours share the channel,

@@ -49,14 +49,13 @@ mod tlv {
 pub struct Notes {
     /// Comment for the reader of the capture, such as a hint for decoding.
     pub comment: String,
-    /// Beginning of the run since 1970, from which times in the capture count. Zero for a run in
-    /// virtual time.
+    /// Beginning of the run since 1970, from which times in the capture count; zero in virtual
+    /// time.
     pub origin: std::time::Duration,
 }
 
-/// A capture file.
-///
-/// Some hundreds of frames are written at a time, and the rest when the file is flushed or dropped.
+/// A capture file. Some hundreds of frames are written at a time, and the rest when the file is
+/// flushed or dropped.
 #[derive(Debug)]
 pub struct PcapngFile<F: Truncate = File> {
     file: F,
@@ -127,7 +126,7 @@ impl<F: Truncate> PcapngFile<F> {
         capture.put_block(block::INTERFACE_DESCRIPTION, |out| {
             put_u16(out, LINK_TYPE);
             put_u16(out, 0);
-            // Frames are never cut.
+            // No maximum length: frames are never cut.
             put_u32(out, 0);
             put_option(out, option::INTERFACE_NAME, b"air");
             // The unit is microseconds: ten to the power of minus six.
@@ -169,8 +168,7 @@ impl<F: Truncate> PcapngFile<F> {
         Ok(())
     }
 
-    /// Truncates the file after the last whole block; `missing` of the collected bytes were not
-    /// written.
+    /// Truncates the file after its last whole block; `missing` collected bytes were not written.
     fn fail(&mut self, missing: usize, source: io::Error) -> TraceError {
         let arrived = self.blocks.len() - missing;
         let mut whole = 0;
@@ -181,7 +179,7 @@ impl<F: Truncate> PcapngFile<F> {
             }
             whole += len;
         }
-        // If that fails as well, readers find an incomplete block at the end.
+        // If the truncation fails as well, readers find an incomplete block at the end.
         let _ = self.file.truncate(self.written + whole as u64);
         self.failed = true;
         self.blocks.clear();

@@ -16,10 +16,9 @@ const CHUNK: usize = 512;
 /// Connections that may carry data before their handshake is complete.
 const FAST: u8 = 8;
 
-/// Connects, sends a number of bytes or without end, and closes.
-///
-/// It sends the oracle's pattern to a node, and numbered lines of text to a host. After a lost
-/// connection, it starts again at the first byte, or sends as many bytes as were not acknowledged.
+/// Connects, sends a number of bytes or without end, and closes. It sends the oracle's pattern to a
+/// node, and numbered lines of text to a host. After a lost connection, it starts again at the
+/// first byte, or sends as many bytes as were not acknowledged.
 pub(super) struct Sender {
     out: Outgoing,
     /// Bytes of the present connection; `None` without end.
@@ -125,10 +124,9 @@ impl App for Sender {
 /// Time without data after which a peer that is not a sender of the scenario is reset.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Accepts connections and reads as fast as possible.
-///
-/// The scenario's own senders may be silent without limit. Other peers from outside are reset after
-/// [`IDLE_TIMEOUT`], or when there is no room for another connection.
+/// Accepts connections and reads as fast as possible. The scenario's own senders may be silent
+/// without limit. Other peers from outside are reset after [`IDLE_TIMEOUT`], or when there is no
+/// room for another connection.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,
@@ -196,8 +194,7 @@ impl Upload {
     fn pump(&mut self, cx: &mut Context<'_>, peers: &Peers) -> bool {
         let mut chunk = [0; CHUNK];
         loop {
-            // A connection that its sender has abandoned may still hold bytes, which are read and
-            // belong to no flow.
+            // A connection that its sender abandoned may still hold bytes, which belong to no flow.
             let flow = peers.flow(&self.pair, self.irs);
             match cx.node.recv(cx.now, self.conn, &mut chunk) {
                 Ok(0) => {

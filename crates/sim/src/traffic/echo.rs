@@ -11,8 +11,8 @@ use super::{App, Context};
 /// stay in the receive buffer, and the peer's window shrinks.
 const HELD: usize = 512;
 
-/// Accepts connections and returns their data. A connection without progress for [`IDLE_TIMEOUT`]
-/// is reset, or earlier if there is no room for another.
+/// Accepts connections and returns their data. Resets a connection without progress for
+/// [`IDLE_TIMEOUT`], or earlier if there is no room for another.
 pub(super) struct Echo {
     sessions: Sessions<Conversation>,
 }

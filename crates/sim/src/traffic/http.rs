@@ -45,8 +45,7 @@ impl Server {
         }
     }
 
-    /// Adds a validator for its file (RFC 9110 §8.8.3), the image that clients of the scenario
-    /// fetch.
+    /// Adds a validator (RFC 9110 §8.8.3) for the image that clients of the scenario fetch.
     pub(super) fn of_image(self, peers: Peers) -> Server {
         // The length determines the content.
         let etag = format!("\"{:x}\"", self.file_bytes);

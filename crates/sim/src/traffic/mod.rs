@@ -64,8 +64,7 @@ pub trait App {
         false
     }
 
-    /// Handles a possible acknowledgment. Called only while [`wants_acks`](Self::wants_acks) is
-    /// true.
+    /// Handles a possible acknowledgment; called while [`wants_acks`](Self::wants_acks) is true.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
     /// Restarts the app with the node. Only its state in flash remains.
@@ -78,10 +77,8 @@ pub trait App {
 }
 
 /// Creates the apps of `scenario`, each with the index of its node, with random numbers of the
-/// run's `seed`. Secrets come from `secrets`.
-///
-/// The apps may need a host. A caller without one removes them from the scenario first
-/// ([`Scenario::retain_apps_of`]).
+/// run's `seed`. Secrets come from `secrets`. The apps may need a host. A caller without one
+/// removes them from the scenario first ([`Scenario::retain_apps_of`]).
 pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize, Box<dyn App>)> {
     let mut maker = Maker {
         seed,

@@ -18,8 +18,7 @@ use crate::scenario::AppKind;
 /// Bytes of the longest packet that is accepted from a broker.
 const MAX_PACKET: usize = 256;
 
-/// Time for a broker's CONNACK: by MQTT 3.1.1 §4.8, clients close a connection without an answer
-/// within a reasonable time.
+/// Time for a broker's CONNACK: MQTT 3.1.1 §4.8 asks for a close after "a reasonable" time.
 const CONNACK_TIME: Duration = Duration::from_secs(30);
 
 pub(super) struct Sensor {
@@ -231,8 +230,8 @@ impl Sensor {
         waits.then(|| self.session.began + CONNACK_TIME)
     }
 
-    /// Returns the time at which the next packet must be sent to the broker, or its answer must
-    /// have arrived.
+    /// Returns the time by which the next packet must be sent to the broker, or its answer must
+    /// arrive.
     fn ping_at(&self) -> Option<Instant> {
         let silent = self.session.is_up && self.out.conn().is_some() && !self.keep_alive.is_zero();
         // Early enough for the packet to arrive.

@@ -185,7 +185,6 @@ impl Outgoing {
         }
     }
 
-    /// Closes the connection after the sent bytes.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) {
         if let State::Open(conn) = self.state {
             cx.node.close(cx.now, conn);
@@ -217,8 +216,7 @@ impl Outgoing {
         self.state = State::Waiting(cx.now + pause);
     }
 
-    /// Sends as much of `data` as there is room for, and shows it to the oracle. Returns the number
-    /// of bytes.
+    /// Sends as much of `data` as fits, and shows it to the oracle. Returns the number of bytes.
     pub(super) fn send(&mut self, cx: &mut Context<'_>, data: &[u8]) -> usize {
         let (Some(conn), Some(flow)) = (self.conn(), self.flow) else {
             return 0;

@@ -61,14 +61,13 @@ pub enum BuildError {
 pub struct WorldOptions<'a> {
     /// A seed that replaces the scenario's own.
     pub seed: Option<u64>,
-    /// Source of secrets, such as keys. By default they follow from the seed, so that a run can be
-    /// repeated.
+    /// Source of secrets, such as keys. By default they follow from the seed: runs are repeatable.
     pub secrets: Secrets,
     /// Loads the firmware of a node with another stack, or returns the problem in a line. By
     /// default a scenario with such nodes is an error.
     pub loader: Option<&'a Loader<'a>>,
-    /// Opens the line to a node that runs outside the simulator, from the node and the address of
-    /// its line, or returns the problem in a line. By default a scenario with such nodes is an
+    /// Opens the line to a node that runs outside the simulator, from the node and the line's
+    /// address, or returns the problem in a line. By default a scenario with such nodes is an
     /// error.
     pub lines: Option<&'a Lines<'a>>,
     /// Relation of virtual time to the external nodes; by default [`Pace::Waits`].
@@ -224,8 +223,7 @@ impl World {
         routes(self.scenario(), self.air())
     }
 
-    /// Builds the world of a scenario with its applications, which start at once; `seed` replaces
-    /// the scenario's own.
+    /// Builds the world of a scenario with its applications; `seed` replaces the scenario's own.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
         let seed = Some(seed);
         World::with(

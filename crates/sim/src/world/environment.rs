@@ -1,5 +1,4 @@
-//! The state that all occupants of a world share, and the view that an occupant has of it
-//! during a call.
+//! The state that all occupants of a world share, and an occupant's view of it during a call.
 
 use std::sync::Arc;
 
@@ -33,7 +32,7 @@ pub(super) struct Environment {
 
 pub(super) struct Timing {
     pub(super) clock: Oscillator,
-    /// Earliest wake-up in the queue. The occupant may now request a later one.
+    /// Earliest wake-up in the queue. The occupant may since have requested a later one.
     pub(super) wakes_at: Instant,
     /// Calls at the latest instant of a call.
     pub(super) calls: Calls,

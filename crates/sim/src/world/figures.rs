@@ -124,7 +124,7 @@ impl World {
         places.map(|index| parent(self.node(index)?)).collect()
     }
 
-    /// Returns RPL's figures of node `index`, if it uses RPL; `above` contains the parents of all
+    /// Returns the RPL figures of node `index`, if it uses RPL; `above` has the parents of all
     /// nodes.
     fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
         let node = self.node(index)?;

@@ -73,10 +73,9 @@ impl From<air::Event> for Event {
     }
 }
 
-/// Nodes, their applications, the air between them, and time.
-///
-/// A world runs in virtual time as fast as possible. For real time, a driver calls
-/// [`World::run_until`] with the clock's time and sleeps until [`World::next_event_at`].
+/// Nodes, their applications, the air between them, and time. A world runs in virtual time as fast
+/// as possible. For real time, a driver calls [`World::run_until`] with the clock's time and sleeps
+/// until [`World::next_event_at`].
 pub struct World {
     env: Environment,
     /// The nodes of the scenario, then the simulated host if there is one.
@@ -100,8 +99,8 @@ struct Plan {
 }
 
 impl World {
-    /// Adds an application to node `index` and starts it. Drops it if the node does not run
-    /// Redpoll's stack.
+    /// Adds an application to node `index` and starts it; drops it without a node of Redpoll's
+    /// stack.
     pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.add_app(&mut seat, app);
@@ -170,17 +169,15 @@ impl World {
         }
     }
 
-    /// Passes a packet from the host to the border router's host side at the present time. A driver
-    /// in real time first runs the world until the clock's time. The host side counts the packets
-    /// that it rejects.
+    /// Passes a packet from the host to the border router's host side, which counts the packets
+    /// that it rejects. A driver in real time first runs the world until the clock's time.
     pub fn host_input(&mut self, packet: &[u8]) {
         let (crossing, mut mesh) = self.crossing();
         crossing.host_input(&mut mesh, packet);
         self.drain();
     }
 
-    /// Redirects packets from the mesh to [`World::host_output`], except those for the simulated
-    /// host.
+    /// Sends packets from the mesh, except those for the simulated host, to [`World::host_output`].
     pub(crate) fn tap_host(&mut self) {
         self.crossing.tap_host();
     }
@@ -194,8 +191,7 @@ impl World {
         self.crossing.gate()
     }
 
-    /// Returns the pairs of nodes, sender first, between which an app sends although no path
-    /// exists.
+    /// Returns the pairs of nodes, sender first, between which an app sends without a path.
     pub fn unconnected(&self) -> &[(usize, usize)] {
         &self.plan.unconnected
     }
@@ -204,8 +200,7 @@ impl World {
         self.env.now
     }
 
-    /// Returns the time of the next event; `None` if there is none, or after a
-    /// [`stall`](Self::stall).
+    /// Returns the time of the next event, if any; `None` after a [`stall`](Self::stall).
     pub fn next_event_at(&self) -> Option<Instant> {
         match self.env.stall {
             None => self.env.queue.next_at(),
@@ -213,8 +208,7 @@ impl World {
         }
     }
 
-    /// Handles all events up to and including `until`. After a [`stall`](Self::stall), only the
-    /// clock advances.
+    /// Handles all events up to `until`. After a [`stall`](Self::stall), only the clock advances.
     pub fn run_until(&mut self, until: Instant) {
         let started = std::time::Instant::now();
         while self.env.stall.is_none()
@@ -308,8 +302,7 @@ impl World {
         self.plan.by_link.get(&next).copied()
     }
 
-    /// Returns a digest of all events, which is the same on every machine for the same scenario and
-    /// seed.
+    /// Returns a digest of all events, equal on every machine for the same scenario and seed.
     pub fn digest(&self) -> u64 {
         let mut digest = self.env.digest;
         digest.add(self.env.air.digest());

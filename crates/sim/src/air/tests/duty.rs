@@ -108,7 +108,7 @@ fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
 }
 
 /// Checks two frames, the first of which announces the second. The receiver stays awake, and the
-/// second needs one copy. In 2.5, the second is sent at the receiver's next wake-up.
+/// second needs one copy. In Contiki 2.5, the second is sent at the receiver's next wake-up.
 #[test]
 fn a_promised_frame_follows_at_once_from_2_6_on() {
     for (release, is_burst) in [(Release::Contiki25, false), (Release::Contiki30, true)] {

@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// Returns a frame of `len` bytes to node `to` that requests an acknowledgment (IEEE 802.15.4-2015
-/// §7.3.1).
+/// Returns a frame of `len` bytes that requests an acknowledgment (IEEE 802.15.4-2015 §7.3.1).
 fn data(from: u16, to: u16, dsn: u8, len: usize) -> Vec<u8> {
     let mut frame = vec![0x61, 0x88, dsn, 0x70, 0x72];
     frame.extend(to.to_le_bytes());
@@ -53,8 +52,7 @@ fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
     assert!(bench.heard.len() > before);
 }
 
-/// Checks that an acknowledgment created by the firmware counts, if it arrives within the sender's
-/// wait.
+/// Checks that an acknowledgment by the firmware counts, if it arrives within the sender's wait.
 #[test]
 fn a_raw_radio_acknowledges_by_sending() {
     let mut bench = bench();

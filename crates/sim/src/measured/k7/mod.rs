@@ -49,8 +49,8 @@ pub struct K7 {
 pub struct K7Link {
     pub from: usize,
     pub to: usize,
-    /// A record for each measurement of the sender, in order of time. The first also holds before
-    /// its time.
+    /// Records of the sender's measurements, in order of time. The first also holds before its
+    /// time.
     pub records: Vec<Record>,
 }
 
@@ -350,7 +350,7 @@ impl Reading {
     }
 
     fn finish(mut self) -> K7 {
-        // Numbers in order, then words in order.
+        // Names that are numbers come first, in order, then words.
         let mut order: Vec<usize> = (0..self.names.len()).collect();
         order.sort_by_key(|&node| {
             let name = &self.names[node];
@@ -430,8 +430,7 @@ fn links_of(rows: &[Kept]) -> Vec<K7Link> {
     links.collect()
 }
 
-/// Converts an ISO 8601 date and time, separated by `T` or a space, into microseconds since the
-/// year 0.
+/// Converts an ISO 8601 date and time (`T` or a space between them) to µs since the year 0.
 fn microseconds(text: &str) -> Option<u64> {
     let (date, time) = text.split_once(['T', ' '])?;
     let number = |text: &str, digits: usize| -> Option<u64> {

@@ -107,7 +107,6 @@ impl DiskEar {
         Start::Followed
     }
 
-    /// Ends a transmission. Returns the result if the receiver followed this transmission.
     pub fn end(&mut self, tx: TxId, link: &Link) -> Option<Reception> {
         self.sensed -= u16::from(link.senses);
         self.audible -= u16::from(link.disturbs);
@@ -121,7 +120,6 @@ impl DiskEar {
         })
     }
 
-    /// Begins or ends a burst of an interferer.
     pub fn interfere(&mut self, now: Instant, on: bool) {
         if !on {
             self.foreign -= 1;

@@ -72,8 +72,8 @@ impl Ears {
         }
     }
 
-    /// Begins the arrival of transmission `tx` over `link`; `ready` states whether the receiver's
-    /// radio could receive it.
+    /// Begins the arrival of `tx` over `link`; `ready` states whether the receiver could receive
+    /// it.
     pub fn start(
         &mut self,
         now: Instant,
@@ -89,8 +89,7 @@ impl Ears {
         }
     }
 
-    /// Ends the arrival of transmission `tx` over `link`. Returns the result if the receiver
-    /// received it.
+    /// Ends the arrival of `tx` over `link`. Returns the result if the receiver received it.
     pub fn end(&mut self, now: Instant, tx: TxId, link: &Link, rng: &mut Rng) -> Option<Reception> {
         let to = link.to as usize;
         match self {
@@ -106,8 +105,7 @@ impl Ears {
         }
     }
 
-    /// Ends the reception of `node`, which is going to transmit or to be off. Returns the
-    /// transmission.
+    /// Ends the reception of `node`, which will transmit or be off. Returns the transmission.
     pub fn abandon(&mut self, node: usize) -> Option<TxId> {
         match self {
             Ears::Disk(ears) => ears[node].abandon(),
@@ -115,8 +113,7 @@ impl Ears {
         }
     }
 
-    /// Begins or ends a burst that arrives at `node` with this power. The power is zero in media
-    /// without powers.
+    /// Begins or ends a burst that arrives at `node` with this power, zero in media without powers.
     pub fn interfere(&mut self, now: Instant, node: usize, power_mw: f64, on: bool) {
         match self {
             Ears::Disk(ears) => ears[node].interfere(now, on),

@@ -66,8 +66,7 @@ impl SinrRules {
         }
     }
 
-    /// Returns the ratio that determines bit errors with noise and other frames. Interferers count
-    /// as noise.
+    /// Returns the ratio that determines bit errors. Interferers count as noise.
     fn sinr(&self, signal_mw: f64, others_mw: f64, noise_mw: f64) -> f64 {
         signal_mw / (noise_mw + self.co_channel * others_mw)
     }
@@ -96,18 +95,14 @@ impl SinrEar {
         self.followed.map(|followed| followed.tx)
     }
 
-    /// Ends the reception, because the radio is going to transmit or to be off.
     pub fn abandon(&mut self) -> Option<TxId> {
         self.followed.take().map(|followed| followed.tx)
     }
 
-    /// Begins a clear channel assessment.
     pub fn watch(&mut self, now: Instant, rules: &SinrRules) {
         self.busy_since = self.is_busy(now, rules).then_some(now);
     }
 
-    /// Returns whether the channel was busy since [`SinrEar::watch`] and before `now`. A signal
-    /// that begins when the assessment ends is too late for it.
     pub fn was_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
         if self.busy_since.is_some_and(|since| since < now) {
             return true;
@@ -183,7 +178,6 @@ impl SinrEar {
         Start::Followed
     }
 
-    /// Ends a transmission. Returns the result if the receiver received it.
     pub fn end(
         &mut self,
         now: Instant,
@@ -194,8 +188,7 @@ impl SinrEar {
     ) -> Option<Reception> {
         self.settle(now, rules);
         self.audible -= 1;
-        // With no audible sender the power is set to exactly zero, so that rounding errors do not
-        // accumulate.
+        // With no audible sender the power is exactly zero, so rounding errors do not accumulate.
         self.power_mw = if self.audible == 0 {
             0.0
         } else {
@@ -210,7 +203,6 @@ impl SinrEar {
         })
     }
 
-    /// Begins or ends a burst that arrives with this power.
     pub fn interfere(&mut self, now: Instant, power_mw: f64, on: bool, rules: &SinrRules) {
         self.settle(now, rules);
         if !on {

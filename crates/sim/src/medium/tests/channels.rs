@@ -58,8 +58,8 @@ fn directions_differ_by_the_configured_deviation() {
     assert!(sums.iter().all(|pair| pair.0 == pair.1));
 }
 
-/// Checks that a node's power is the same in all directions, and has the configured correlation
-/// with its noise.
+/// Checks that a node's power is equal in all directions and correlated with its noise as
+/// configured.
 #[test]
 fn nodes_differ_in_power_and_noise() {
     let sinr = Sinr {
@@ -108,7 +108,7 @@ fn nodes_differ_in_power_and_noise() {
 /// noise, but that the others receive it.
 #[test]
 fn a_noisy_receiver_loses_frames_that_others_receive() {
-    // -91.1 dBm.
+    // The power at the receiver is -91.1 dBm.
     let positions = [(0.0, 0.0), (50.0, 0.0)];
     let noisy = RadioSpec {
         noise_floor_dbm: Some(-87.0),

@@ -25,7 +25,7 @@ fn at(us: u64) -> Instant {
     Instant::from_micros(us)
 }
 
-/// algorithms: Cooja's UDGM; distances that equal a range are within it.
+/// As in Cooja's UDGM, distances that equal a range are within it.
 #[test]
 fn disk_ranges() {
     let medium = line(&Config::UnitDisk(DISK), &[0.0, 50.0, 60.0, 80.0, 80.1]);
@@ -182,8 +182,8 @@ fn interference_is_cumulative() {
     }
 }
 
-/// Checks two frames of the same power: as noise, the later one would mostly do no harm; as a frame
-/// of the same kind it does.
+/// Checks two frames of the same power. As noise, the later one would mostly do no harm; as a frame
+/// of the same modulation it destroys the earlier one.
 #[test]
 fn another_frame_disturbs_more_than_noise_of_its_power() {
     let intact = |co_channel_db: f64| {

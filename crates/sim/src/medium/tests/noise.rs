@@ -8,8 +8,8 @@ use super::*;
 use crate::measured::NoiseTrace;
 use crate::medium::noise::{NodeNoise, of_nodes};
 
-/// Returns an artificial trace: about -98 dBm, with bursts of -60 dBm of 3 to 12 ms after gaps of
-/// 20 to 80 ms.
+/// Returns an artificial trace: about -98 dBm, and -60 dBm in bursts of 3 to 12 ms, 20 to 80 ms
+/// apart.
 fn bursty(samples: usize) -> NoiseTrace {
     let mut rng = Rng::new(11);
     let mut samples_dbm = Vec::new();
@@ -53,7 +53,7 @@ fn course(noise: &mut NodeNoise, samples: u64) -> Vec<f32> {
     (0..samples).map(sample).collect()
 }
 
-/// Mean, share over -80 dBm, mean length of louder bursts, and correlation of samples a few
+/// Mean, share over -80 dBm, mean length of bursts over -80 dBm, and correlation of samples a few
 /// milliseconds apart: fewer than the model's history.
 #[derive(Debug)]
 struct Statistics {
@@ -126,9 +126,9 @@ fn a_repeated_trace_starts_again_and_another_ends_in_silence() {
     assert!((all[100] + 120.0).abs() < 1e-3, "the noise floor");
 }
 
-/// Checks that generated noise has the trace's quantiles, its lengths and numbers of bursts, and
-/// its correlation of neighbouring samples. Noise drawn sample by sample from the same values has
-/// no bursts.
+/// Checks that generated noise has the trace's quantiles, lengths and numbers of bursts, and
+/// correlation of neighbouring samples. Samples drawn independently from the same values have no
+/// bursts.
 #[test]
 fn the_model_has_the_statistics_of_the_trace() {
     let trace = bursty(60_000);
@@ -213,8 +213,7 @@ fn the_models_noise_depends_on_seed_node_and_time_alone() {
     assert_ne!(course(&mut other_seed[0], 30_000), all);
 }
 
-/// Returns two nodes 10 m apart, -70.2 dBm, with noise of -100 dBm except in the milliseconds
-/// `loud`.
+/// Returns two nodes 10 m apart, -70.2 dBm, with noise of -100 dBm outside the milliseconds `loud`.
 fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     let mut samples_dbm = vec![-100.0; 100];
     samples_dbm[loud].fill(loud_dbm);
@@ -257,7 +256,7 @@ fn a_frame_that_begins_in_noise_is_lost() {
 }
 
 /// Checks that noise over the threshold of -80 dBm makes the channel busy if it rises within the
-/// 128 µs, but not after them.
+/// assessment's 128 µs, but not after it.
 #[test]
 fn assessments_hear_noise() {
     for (begin, is_busy) in [

@@ -49,8 +49,8 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
     check_ends(values, scenario)
 }
 
-/// Returns the host behind the border router. It has no radio, so its position and link addresses
-/// are unused.
+/// Returns the host behind the border router, without a radio: position and link addresses are
+/// unused.
 fn host() -> NodeSpec {
     NodeSpec {
         name: HOST.to_owned(),
@@ -347,8 +347,7 @@ impl App<'_, '_> {
         }
     }
 
-    /// Returns the node called `name`; `border` is the border router, unless a node has
-    /// that name.
+    /// Returns the node called `name`; `border` is the border router unless a node has that name.
     fn node(&self, name: &str) -> Option<usize> {
         let border = || match name {
             BORDER => self.scenario.border_router(),
@@ -493,10 +492,8 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     Ok(())
 }
 
-/// Refuses senders whose data no application at the far node accepts.
-///
-/// TCP needs a listener there. For datagrams, the far node counts the arrivals without an
-/// application.
+/// Refuses senders whose data no application at the far node accepts. TCP needs a listener there.
+/// For datagrams, the far node counts the arrivals without an application.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.places().flat_map(|place| &place.apps) {
         // A sender to a host that is not simulated needs a real host.

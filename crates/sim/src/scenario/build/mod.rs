@@ -115,9 +115,8 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
     })
 }
 
-/// Returns a host address for the mesh `prefix`, different for each prefix, so that meshes with
-/// different prefixes can coexist. Returns `None` for the default prefix, whose host has a default
-/// address.
+/// Returns a host address for the mesh `prefix`, different for each prefix, so that several meshes
+/// can coexist; `None` for the default prefix, whose host has a default address.
 fn host_beside(prefix: &Addr) -> Option<Addr> {
     const DEFAULT: Addr = Addr([
         0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,

@@ -14,8 +14,7 @@ use crate::scenario::layout::{self, tree_size};
 use crate::scenario::model::{CongestionSpec, EUI64_PREFIX, NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
 
-/// Largest number of nodes. Short addresses are assigned in order, and larger runs would be too
-/// slow.
+/// Largest number of nodes. Short addresses are assigned in order; larger runs would be too slow.
 const MOST_NODES: usize = 10_000;
 
 /// Thermal noise at 290 K in 2 MHz: kTB.

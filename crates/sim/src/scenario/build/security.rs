@@ -1,5 +1,4 @@
-//! Link-layer security of a scenario: the network's key, and nodes that have another one or
-//! none.
+//! Link-layer security of a scenario: the network's key, and nodes with another key or none.
 
 use redpoll_mac::security::{Key, SecurityLevel};
 

@@ -90,8 +90,7 @@ pub(super) fn tcp(
     Ok(tcp)
 }
 
-/// Returns the loss recovery mechanisms: those of `tcp.recovery`, unless a key sets one
-/// individually.
+/// Returns the loss recovery mechanisms: those of `tcp.recovery`, unless a key sets one alone.
 fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
     let all = values.text("tcp.recovery") == "rack";
     let chosen = |key, default| match values.has(key) {

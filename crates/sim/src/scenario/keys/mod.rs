@@ -1,5 +1,4 @@
-//! Every key of a scenario: the list behind the parser, its messages and the reference in
-//! `docs/scenario.md`.
+//! Every key of a scenario: the list behind the parser, its messages and `docs/scenario.md`.
 
 mod energy;
 mod faults;

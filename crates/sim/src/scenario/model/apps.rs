@@ -46,13 +46,11 @@ pub enum AppKind {
     /// Connects and sends as fast as TCP allows.
     BulkSender {
         to: Target,
-        /// Number of bytes before the app closes the connection; with `None` it sends until the run
-        /// ends.
+        /// Number of bytes until the app closes the connection; `None` sends until the run ends.
         bytes: Option<u64>,
         /// Pause before another attempt after a connection failed.
         retry: Duration,
-        /// Whether a new connection carries only bytes that earlier connections did not get
-        /// acknowledged.
+        /// Whether a new connection carries only the bytes not acknowledged on earlier connections.
         resumes: bool,
     },
     /// Accepts connections and reads as fast as it can.
@@ -89,8 +87,7 @@ pub enum AppKind {
 pub enum ImageProtocol {
     /// HTTP/1.1 with ranges: the leaf requests the missing bytes.
     Http,
-    /// CoAP's Block1 (RFC 7959): the source sends block after block to each leaf that has
-    /// registered.
+    /// CoAP's Block1 (RFC 7959): the source sends block after block to each registered leaf.
     Block1,
     /// CoAP's Q-Block1 (RFC 9177): the source sends many blocks at a time.
     QBlock,

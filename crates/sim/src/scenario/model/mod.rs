@@ -38,8 +38,7 @@ pub use transport::{
 pub struct Scenario {
     /// Short name, as in results; the file's stem unless `name` is set.
     pub name: String,
-    /// Overrides of the file, the last value of each key. They include neither the seed nor
-    /// secrets.
+    /// Overrides of the file, the last value of each key, without the seed and secrets.
     pub set: BTreeMap<String, String>,
     /// Virtual time to simulate; `redpoll up` ignores it.
     pub duration: Duration,
@@ -62,12 +61,10 @@ pub struct Scenario {
     /// Link-layer security, if frames are secured.
     pub security: Option<SecurityParams>,
     pub external: ExternalParams,
-    /// Border router between the mesh and its host.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
     pub nodes: Vec<NodeSpec>,
-    /// The simulated host behind the border router, if it has apps. Its index follows the last
-    /// node's.
+    /// Simulated host behind the border router, if it has apps. Its index follows the last node's.
     pub host: Option<NodeSpec>,
     /// Source of links: positions and the medium, a list, or measurements.
     pub links: LinkSource,
@@ -148,8 +145,7 @@ impl Scenario {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Returns whether node `index` finds its routes by RPL. A sleepy node gets its parents from
-    /// the scenario.
+    /// Returns whether node `index` uses RPL. A sleepy node gets its parents from the scenario.
     pub(crate) fn finds_routes(&self, index: usize) -> bool {
         let node = self.nodes.get(index);
         self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)

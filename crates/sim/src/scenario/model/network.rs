@@ -53,7 +53,7 @@ pub struct SpareParams {
 pub struct CacheParams {
     pub on: Vec<usize>,
     pub params: redpoll_assist::cache::Params,
-    /// Frames for other nodes that their radios report.
+    /// Overheard frames that the radios report.
     pub overhears: Overhears,
     pub flows: u16,
     pub packets: u16,

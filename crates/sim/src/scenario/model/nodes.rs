@@ -63,8 +63,7 @@ pub struct NodeSpec {
     /// Congestion control, if the TCP is Redpoll's.
     pub congestion: CongestionSpec,
     pub connections: u16,
-    /// Number of additional connections, reserved for host ports that are forwarded through the
-    /// node.
+    /// Number of additional connections, for host ports that are forwarded through the node.
     pub forwards: u16,
     pub apps: Vec<AppSpec>,
 }

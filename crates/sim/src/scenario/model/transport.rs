@@ -76,8 +76,7 @@ pub struct LossRepair {
     pub prr: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
-    /// Whether the first data restarts the round-trip estimate if it is slower than the handshake
-    /// (RFC 6298 §1).
+    /// Whether data slower than the handshake restart the round-trip estimate (RFC 6298 §1).
     pub new_start: bool,
 }
 
@@ -109,8 +108,7 @@ pub struct Keepalive {
 /// two bytes of each address.
 pub const HEADER_MAX_INSIDE: u16 = 13;
 
-/// Bytes of the longest header of a packet to or from the outside, which carries one address in
-/// full.
+/// Bytes of the longest header of a packet to or from outside, with one address in full.
 pub const HEADER_MAX_OUTSIDE: u16 = 27;
 
 const TCP_HEADER: u16 = 20;
@@ -119,10 +117,8 @@ const TCP_HEADER: u16 = 20;
 const TIMESTAMPS: u16 = 12;
 
 impl TcpParams {
-    /// Returns the payload bytes of a full segment.
-    ///
-    /// For [`Mss::Frames`], this payload fits with every IPv6 header of up to
-    /// [`compressed_header_max`](Self::compressed_header_max) bytes.
+    /// Returns the payload bytes of a full segment. For [`Mss::Frames`], this payload fits with
+    /// every IPv6 header of up to [`compressed_header_max`](Self::compressed_header_max) bytes.
     pub fn payload_bytes(&self) -> u16 {
         match self.mss {
             Mss::Bytes(bytes) => bytes,

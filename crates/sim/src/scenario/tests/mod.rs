@@ -250,7 +250,8 @@ fn an_app_on_several_nodes_is_a_flow_each() {
 #[test]
 fn full_segments_fit_into_their_frames() {
     let mut tcp = load(SMALL, &[]).unwrap().tcp;
-    // A FRAG1 has room for 99 bytes after the MAC header, and 85 after the longest one.
+    // A FRAG1 has room for 99 bytes after the MAC header, and a full frame for 85 bytes after the
+    // longest header.
     assert_eq!(tcp.payload_bytes(), 96 + 3 * 104 + 111 - 32);
     let outside = load(SMALL, &[("nodes.node-1.role", "border")]).unwrap().tcp;
     assert_eq!(outside.payload_bytes(), 80 + 3 * 104 + 111 - 32);

@@ -365,8 +365,7 @@ fn wrong_topologies_are_refused_one_by_one() {
     }
 }
 
-/// Checks that mistyped scenarios never cause a panic: loading one gives a scenario or one line of
-/// error.
+/// Checks that loading a mistyped scenario gives a scenario or one line of error, and no panic.
 #[test]
 fn mangled_scenarios_never_panic() {
     let mut rng = redpoll_base::Rng::named(1, "mangled");

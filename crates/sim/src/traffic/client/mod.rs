@@ -1,5 +1,4 @@
-//! A client that requests a server's file periodically, over HTTP or CoAP, and measures the time of
-//! each answer.
+//! A client that requests a server's file periodically, over HTTP or CoAP, and times each answer.
 
 mod coap;
 mod http;

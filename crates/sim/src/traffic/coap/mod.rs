@@ -21,8 +21,7 @@ pub(super) struct Port {
     expects_requests: bool,
     /// Whether the node knows that a packet is expected.
     expected: bool,
-    /// Number of messages for which the node had no room; CoAP retransmits the confirmable ones
-    /// among them.
+    /// Messages without room in the node; CoAP retransmits the confirmable ones among them.
     no_room: u64,
 }
 
@@ -95,8 +94,7 @@ impl Port {
         event
     }
 
-    /// Reports the counters to the oracle; `samples` is the number of round-trip times reported so
-    /// far.
+    /// Reports the counters to the oracle; `samples` counts the round-trip times reported so far.
     pub(super) fn report_counters(&self, cx: &mut Context<'_>, flow: FlowId, samples: &mut u64) {
         let counters = self.endpoint.counters();
         let is_new = counters.rtt_samples > *samples;

@@ -89,7 +89,7 @@ impl Server {
                 counting_lines(0, &mut file);
                 content(TEXT, file)
             }
-            // RFC 6690 §4.
+            // The well-known resource of RFC 6690 §4.
             (Method::Get, ".well-known/core") => content(LINKS, b"</>,</file>,</store>".to_vec()),
             (Method::Get, "store") => match &self.store {
                 Some((body, format)) => Response {

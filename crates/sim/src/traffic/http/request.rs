@@ -31,8 +31,8 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns the offsets of its beginning and after its end in a file of `whole` bytes; `None` if
-    /// it is empty.
+    /// Returns the offsets of its beginning and end in a file of `whole` bytes; `None` if it is
+    /// empty.
     pub(super) fn of(self, whole: u64) -> Option<(u64, u64)> {
         let (first, end) = match self {
             Part::From(first, last) => {
@@ -95,11 +95,9 @@ impl Status {
     pub(super) const VERSION: Status = Status::new(505, "HTTP Version Not Supported");
 }
 
-/// Parses the request at the beginning of `bytes`. Returns it with its length; `None` if it is
-/// incomplete.
+/// Parses the request at the beginning of `bytes`. Returns it and its length; `None`: incomplete.
 pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
-    // RFC 9112 §2.2: a single line feed may end a line, and empty lines before a request are
-    // ignored.
+    // RFC 9112 §2.2: a line feed alone may end a line; empty lines before a request are ignored.
     let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
     let start = blank.count();
     let bytes = &bytes[start..];
@@ -108,7 +106,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
         Some((at, start + at + end.len()))
     };
     let Some((end, taken)) = find(b"\r\n\r\n").into_iter().chain(find(b"\n\n")).min() else {
-        // Bytes that do not begin like a request are refused before their end.
+        // Bytes that do not begin like a request are refused before their end arrives.
         let begins = bytes.iter().take(8).take_while(|byte| **byte != b' ');
         let is_method = begins.clone().all(u8::is_ascii_uppercase);
         return (!is_method).then_some((Parsed::Wrong(Status::BAD_REQUEST), 0));

@@ -19,15 +19,14 @@ const IDLE_TIME: Duration = Duration::from_secs(15);
 const CLOSE_TIME: Duration = Duration::from_secs(60);
 /// Period in which a client must read at least [`LEAST_BYTES`] of an answer, or its rest.
 const LEAST_TIME: Duration = Duration::from_secs(60);
-/// See [`LEAST_TIME`]: less than a single-frame segment per second, which even the worst path
-/// carries.
+/// Less than a single-frame segment per second, which even the worst path carries.
 const LEAST_BYTES: u64 = 2_000;
 
 /// Time for which a new client is not reset in favour of others.
 const FRESH: Duration = Duration::from_secs(2);
-/// Bytes per second below which a client may be reset while other clients wait for a slot.
+/// Bytes per second below which a client may be reset while another client waits for a slot.
 const LEAST_PACE: u64 = 300;
-/// Minimum duration of its answer before that.
+/// Minimum duration of an answer before its client is reset as too slow.
 const GRACE: Duration = Duration::from_secs(2);
 
 pub(super) struct Exchange {
@@ -204,7 +203,7 @@ impl Exchange {
         self.has_served = true;
         let answer = site.answer(parsed);
         if let Some((_, counted)) = &mut self.image {
-            // A head is not part of the image.
+            // The head of an answer is not part of the image.
             *counted += answer.head.len() as u32;
         }
         let writing = Writing {

@@ -1,5 +1,4 @@
-//! Transfer by CoAP's Block1: the leaf announces itself with its progress, and accepts block after
-//! block.
+//! Transfer by CoAP's Block1: the leaf announces itself with its progress, and accepts blocks.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, Response, Status};

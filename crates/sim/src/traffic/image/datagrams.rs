@@ -31,7 +31,6 @@ impl Datagrams {
         self.flush(cx);
     }
 
-    /// Sends the datagrams that find room.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
         let Some(socket) = self.socket else { return };
         if self.blocked.is_some_and(|at| at > cx.now) {

@@ -13,7 +13,7 @@ use crate::scenario::SensorSpec;
 
 /// TCP's header with timestamps is 32 bytes, UDP's 8.
 pub(super) const HEADER: usize = 24;
-/// Time after which it knows whether a message arrived: longer than a message takes, including link
+/// Time after which the outcome of a message is known: longer than a message takes, including link
 /// retries.
 const NEWS: Duration = Duration::from_secs(10);
 
@@ -23,8 +23,7 @@ pub(super) struct Ideal {
     message_bytes: usize,
     /// Time between two messages, long enough to prevent a collision.
     spacing: Duration,
-    /// Sent messages: the time at which their outcome is known, and their readings by number and
-    /// content.
+    /// Sent messages: the time at which their outcome is known, and their numbered readings.
     sent: VecDeque<(Instant, Vec<Reading>)>,
     /// Readings that are known to be lost.
     again: VecDeque<Reading>,

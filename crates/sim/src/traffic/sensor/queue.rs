@@ -8,7 +8,6 @@ use crate::traffic::Context;
 use crate::traffic::content::pattern;
 
 /// Readings in the order of their creation. Those that a transport has not released stay in front.
-///
 /// Once there is a batch, the transport may send until the queue is empty, including readings
 /// created meanwhile. The firmware of Kumar et al. 2020 does the same: its loop waits for a batch
 /// and then sends all.

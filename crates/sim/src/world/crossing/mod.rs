@@ -55,8 +55,7 @@ pub(super) struct Crossing {
     packet: Box<[u8]>,
 }
 
-/// The part of a world that a crossing can reach: the border router and the host among the places, and what all
-/// places share.
+/// The part of a world that a crossing can reach: border router, host, and what all places share.
 pub(super) struct Mesh<'a> {
     pub(super) env: &'a mut Environment,
     pub(super) places: &'a mut [Place],
@@ -217,8 +216,6 @@ impl Crossing {
         self.serve(mesh, border);
     }
 
-    /// Hands the next waiting packet to the border router's node, if that has room. Returns
-    /// whether it did.
     pub(super) fn admit_next(&mut self, mesh: &mut Mesh<'_>) -> bool {
         if self.from_host.is_empty() {
             return false;
@@ -275,8 +272,7 @@ impl Crossing {
         self.is_tapped && packet.get(24..40) != Some(&host.0[..])
     }
 
-    /// Sends a packet over the host's link. All packets take equally long, so they arrive in
-    /// order.
+    /// Sends a packet over the host's link. All packets take equally long and arrive in order.
     fn send_over_wire(&mut self, env: &mut Environment, to: Side, packet: Vec<u8>) {
         let at = env.now + env.scenario.border.host_delay;
         self.wire.push_back((to, packet));

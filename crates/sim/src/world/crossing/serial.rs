@@ -11,8 +11,7 @@ use redpoll_base::{Duration, Instant};
 
 use crate::scenario::SerialParams;
 
-/// Bytes around a packet: flag, address, control, protocol, check sequence, flag. Escaped bytes are
-/// not counted.
+/// Bytes around a packet: flag, address, control, protocol, check sequence, flag; without escapes.
 const FRAMING: u64 = 8;
 /// Bits on the line for each byte, with start and stop bits.
 const BITS: u64 = 10;

@@ -20,8 +20,7 @@ pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> 
     })))
 }
 
-/// Passes a packet from one side through the helper. Returns the packets to forward, each with its
-/// direction.
+/// Passes a packet through the helper. Returns the packets to forward, each with its direction.
 pub(super) fn pass(
     spare: Option<&mut Spare<HeapMemory>>,
     now: Instant,

@@ -79,8 +79,8 @@ impl Waiting {
         Some(packet)
     }
 
-    /// Drops the newest packet of the longest queue. Among equally long queues, the one served
-    /// last loses it.
+    /// Drops the newest packet of the longest queue; of equally long queues, of the one served
+    /// last.
     fn drop_from_longest(&mut self) {
         let lengths = self.queues.iter().map(|(_, queue)| queue.len());
         let Some((index, _)) = lengths.enumerate().max_by_key(|(_, len)| *len) else {
