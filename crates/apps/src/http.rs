@@ -37,8 +37,7 @@ const IDLE: u32 = 15_000 / LOOK;
 const GRACE: u32 = 2_000 / LOOK;
 /// Bytes of an answer that a client must receive in a second to keep its connection.
 const LEAST_PACE: u64 = 300;
-/// Bytes of an answer that may wait in the connection. The client may have received all bytes but
-/// these.
+/// Bytes of an answer that may wait in the connection, not yet received by the client.
 const SEND_BUFFER: u64 = 2_440;
 
 /// The content of a server.
@@ -52,8 +51,7 @@ pub trait Site {
     /// Returns the length of a resource in bytes.
     fn len(&self, resource: Self::Resource) -> usize;
 
-    /// Fills `out` with the bytes of a resource from `begin` on. `out` ends at the resource's end or
-    /// before.
+    /// Fills `out` with bytes of a resource from `begin` on; it ends with the resource or before.
     fn read(&self, resource: Self::Resource, begin: usize, out: &mut [u8]);
 
     /// Returns the media type of a resource, such as `text/html`.
@@ -286,8 +284,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
         stream.flush().await.map_err(Error::Io)?;
         slot.enter(Phase::Idle);
     }
-    // RFC 9112 §9.6: the server reads further bytes of the client, because a reset could destroy
-    // the answer.
+    // RFC 9112 §9.6: reading goes on: unread bytes cause a reset, which could destroy the answer.
     stream.stream.close(Close::Write).await.map_err(Error::Io)?;
     while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
     Ok(())

@@ -50,8 +50,7 @@ impl Addr {
         self.0[0] == 0xff
     }
 
-    /// Returns whether the first `bits` bits of both addresses are equal; `bits` over 128 counts as
-    /// 128.
+    /// Returns whether the first `bits` bits, 128 at most, of both addresses are equal.
     pub fn shares_prefix(&self, other: &Addr, bits: u8) -> bool {
         // Byte by byte, because integers of 128 bits are slow on 32-bit processors.
         let mut bits = bits;

@@ -30,8 +30,8 @@ pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
             *place = byte;
         }
     };
-    // Towards a higher address the copy runs backwards, so it reads each byte before it overwrites
-    // it.
+    // Towards a higher address the copy runs backwards, so that each byte is read before it is
+    // overwritten.
     match to <= from.start {
         true => (0..count).for_each(&mut one),
         false => (0..count).rev().for_each(&mut one),
@@ -46,7 +46,7 @@ fn differ_by_a_half(from: &[u8], to: &[u8]) -> bool {
 
 /// Copies slices of one length, both at even or both at odd addresses, two bytes at a time: one and
 /// a half instructions per byte on a Cortex-M0. `memcpy` takes one instruction per byte if source
-/// and destination are aligned alike, and otherwise five, because the processor loads only aligned
+/// and destination are aligned alike, otherwise five, because the processor loads only aligned
 /// words.
 fn copy_halves(from: &[u8], to: &mut [u8]) {
     let (from_head, from_halves, from_tail) = pod_align_to::<u8, [u16; 8]>(from);

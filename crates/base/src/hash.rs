@@ -45,8 +45,7 @@ pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The vectors of the reference implementation for inputs of whole words: key 00..07, input 00,
-    /// 01, ...
+    /// The vectors of the reference implementation for whole words: key 00..07, input 00, 01, ...
     #[test]
     fn vectors_of_the_reference() {
         let words = [0x0302_0100, 0x0706_0504, 0x0b0a_0908];

@@ -65,8 +65,7 @@ pub struct RpConfig {
 }
 
 impl RpConfig {
-    /// Returns the default configuration of a node of this role. The fields that differ per node
-    /// are 0.
+    /// Returns the default configuration of a node of this role. Fields that differ per node are 0.
     fn of(role: u8) -> Result<RpConfig, Errno> {
         let is_leaf = role == LEAF;
         if role > BORDER {

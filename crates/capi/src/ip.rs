@@ -11,8 +11,7 @@ use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
 
-/// The minimum MTU of IPv6 (RFC 8200 §5) in bytes, which is the smallest buffer for packets to
-/// send.
+/// The minimum MTU of IPv6 (RFC 8200 §5) in bytes: the smallest buffer for packets to send.
 const MTU: u16 = 1_280;
 /// The headers of IPv6 and TCP in a segment without options, in bytes.
 const HEADERS: u16 = 60;

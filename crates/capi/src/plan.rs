@@ -90,8 +90,7 @@ impl Line {
 }
 
 impl Plan {
-    /// Returns the positions of the parts for these sizes, after the node itself, which has this
-    /// layout.
+    /// Returns the positions of the parts for these sizes, after the node, which has this layout.
     ///
     /// # Errors
     /// `EINVAL` if no memory is as long.

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
-/// An option: its number, the least and the greatest length of its value, and whether it may be
+/// An option: its number, the least and greatest length of its value, and whether it may be
 /// repeated.
 pub(crate) type Known = (u16, usize, usize, bool);
 

@@ -83,15 +83,14 @@ impl Estimators {
         }
     }
 
-    /// Returns whether a message to `peer` must be confirmable, although the application does not
+    /// Returns whether a message to `peer` must be confirmable, even if the application does not
     /// require it.
     pub(crate) fn must_confirm(&self, peer: Peer) -> bool {
         let known = self.unconfirmed(peer);
         known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
     }
 
-    /// Returns the time from which a non-confirmable message to `peer` may be sent; `None`: any
-    /// time.
+    /// The time from which a non-confirmable message to `peer` may be sent; `None`: any time.
     pub(crate) fn not_before(&self, peer: Peer) -> Option<Instant> {
         self.unconfirmed(peer)?.unconfirmed.not_before()
     }

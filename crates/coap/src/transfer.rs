@@ -37,8 +37,7 @@ enum Phase {
 pub(crate) enum Step {
     Next,
     Done(Response),
-    /// The transfer ended without a body: the body is too large, or its blocks do not belong
-    /// together.
+    /// The transfer ended without a body: it is too large, or its blocks do not fit together.
     Broken(Breach),
 }
 

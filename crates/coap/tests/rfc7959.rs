@@ -123,8 +123,7 @@ fn s2_5_a_request_in_blocks() {
     );
 }
 
-/// §2.3: the server asks for smaller blocks, and the client renumbers the remaining blocks by the
-/// new size.
+/// §2.3: the server asks for smaller blocks, and the client renumbers the remaining blocks.
 #[test]
 fn s2_3_the_size_goes_down() {
     let mut pair = pair(256, 32);
@@ -250,8 +249,7 @@ fn s2_9_3_too_large() {
     assert_eq!(pair.response().status, Status::RequestEntityTooLarge);
 }
 
-/// Uploads that begin again and again without continuing do not prevent a client from completing
-/// its upload.
+/// Uploads that only begin, again and again, do not prevent a client from completing its upload.
 #[test]
 fn unfinished_uploads_are_replaced() {
     let mut pair = pair(64, 64);

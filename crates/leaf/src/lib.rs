@@ -71,8 +71,7 @@ pub fn config(begin: &Begin) -> NodeConfig<Standard, NeverForwards> {
     }
 }
 
-/// Returns a node with these settings in its memory. Its only route leads all other addresses to
-/// its parent.
+/// Returns a node with these settings in its memory.
 #[inline(never)] // stack: what it takes to make a node is free when it serves
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);
@@ -82,7 +81,7 @@ pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
 impl Services {
     pub fn start(node: &mut Device, begin: &Begin) -> Services {
         if begin.parent != Begin::NO_PARENT {
-            // The table has room for it.
+            // The only route, to all other addresses; the table has room for it.
             let _ = node.add_route(Route {
                 prefix: Addr::UNSPECIFIED,
                 len: 0,

@@ -8,8 +8,7 @@ use crate::{RedConfig, Slot};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LowpanConfig {
-    /// Longest wait of a reassembly for the next new fragment. Default 3 s, as RIOT; OpenThread has
-    /// 2 s.
+    /// Longest wait of a reassembly for a new fragment. Default 3 s, as RIOT; OpenThread has 2 s.
     pub reassembly_timeout: Duration,
     /// Longest time of a reassembly, with or without progress. More than 60 s counts as 60 s, the
     /// limit of RFC 4944 §5.3. Default 10 s.

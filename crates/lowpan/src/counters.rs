@@ -147,8 +147,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns the time average from the caller's origin of time to `now`, in thousandths of a
-    /// datagram.
+    /// Returns the average from the caller's origin of time to `now`, in thousandths of a datagram.
     pub fn mean_milli(&self, now: Instant) -> u32 {
         let total = self.total(now).saturating_mul(1_000);
         let mean = total.checked_div(now.as_micros()).unwrap_or(0);

@@ -92,8 +92,7 @@ pub struct Note(pub u16);
 pub enum DropReason {
     /// The frame is not 6LoWPAN, or a header cannot be decoded or is inconsistent.
     Malformed,
-    /// This node does not handle the dispatch: mesh header, HC1, broadcast header, or no 6LoWPAN
-    /// frame.
+    /// A dispatch that this node does not handle: mesh or broadcast header, HC1, or no 6LoWPAN.
     Unsupported,
     /// The datagram does not fit into a slot.
     TooLarge,
@@ -122,8 +121,7 @@ pub enum LossReason {
     Gone,
     /// The queued slot does not contain a well-formed IPv6 packet.
     Malformed,
-    /// The headers do not fit into a frame of this link, or the datagram is longer than 2,047
-    /// bytes.
+    /// The headers do not fit into a frame, or the datagram is longer than 2,047 bytes.
     Unsendable,
     /// A sleepy node did not request the datagram in time (macTransactionPersistenceTime, IEEE
     /// 802.15.4-2015 table 8-94).

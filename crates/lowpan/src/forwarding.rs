@@ -103,8 +103,7 @@ impl FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// Returns the identity of the fragment's datagram; the two kinds of fragments have separate
-    /// tags.
+    /// Returns the identity of the fragment's datagram; each kind of fragments has separate tags.
     fn name(&self) -> (u16, bool) {
         (self.tag, self.recoverable)
     }
@@ -397,8 +396,7 @@ impl<M: Memory> Forwarding<M> {
 
     // --- sent fragments ---
 
-    /// Returns which part of its datagram the next fragment to leave is; `None` if no fragment
-    /// waits.
+    /// Returns which part of its datagram the next fragment to leave is; `None` without one.
     pub(crate) fn waiting(&self) -> Option<Place> {
         let mut waiting = (0..self.len).filter_map(|i| self.get(i));
         let next = waiting.find(|fragment| !fragment.dead);

@@ -115,8 +115,7 @@ impl IndirectQueue {
         self.update(pool, child, |indirect| indirect.awake_until = Some(until));
     }
 
-    /// Handles a frame delivered to `child`, which listens for another only if the frame announced
-    /// one.
+    /// Handles a frame delivered to `child`, which listens again only if it announced another.
     pub(crate) fn on_delivered<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
         let until = self.burst.then(|| now + self.window);
         self.update(pool, child, |indirect| {

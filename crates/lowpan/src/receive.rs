@@ -13,8 +13,7 @@ use crate::duplicates::Key;
 /// extension headers that expansion pads.
 pub(crate) type HeaderScratch = [u8; 192];
 
-/// Consecutive bytes of an uncompressed datagram, in two parts: expanded headers, and the rest of
-/// the frame.
+/// Consecutive bytes of an uncompressed datagram: expanded headers, and the rest of the frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
     /// Offset in the datagram in bytes, a multiple of eight.
@@ -78,8 +77,7 @@ pub(crate) fn parse<'a>(
                 fragment::Header::First { size, .. } => {
                     beginning(rest, src, dst, contexts, Some(usize::from(size)), scratch)?
                 }
-                // The beginning of a datagram needs its own dispatch, for which only FRAG1 has
-                // room.
+                // The beginning of a datagram needs a dispatch, for which only FRAG1 has room.
                 fragment::Header::Next { offset: 0, .. } => return Err(DropReason::Malformed),
                 fragment::Header::Next { offset, .. } => Piece {
                     offset: usize::from(offset),

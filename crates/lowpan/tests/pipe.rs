@@ -61,8 +61,7 @@ fn carry(link: Link, frames: Vec<(usize, Vec<u8>)>, rng: &mut Rng) -> Vec<(usize
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Over any link every packet arrives intact and once, or a counter names the reason for its
-    /// loss.
+    /// Over any link every packet arrives intact and once, or a counter has the reason of its loss.
     #[test]
     fn packets_arrive_intact_at_most_once(
         link in link(),

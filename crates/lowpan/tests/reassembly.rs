@@ -139,8 +139,7 @@ fn fragments_outside_their_datagram_are_malformed() {
     let mut node = node(1);
     let mut beyond = frames[1].clone();
     beyond[4] = 55;
-    // A length in the middle that is not a multiple of eight; an empty fragment; FRAGN with offset
-    // zero.
+    // A middle fragment whose length is not a multiple of eight, an empty one, FRAGN at offset 0.
     let ragged = frames[1][..frames[1].len() - 3].to_vec();
     let empty = frames[1][..5].to_vec();
     let mut zero = frames[1].clone();

@@ -33,8 +33,8 @@ fn a_datagram_leaves_in_recoverable_fragments() {
     assert!(usize::from(covered) < packet.len() - 30);
 }
 
-/// §6: a datagram that has arrived is acknowledged with a full bitmap, and counts as sent only
-/// then.
+/// §6: a datagram that has arrived is acknowledged with a full bitmap, and only then counts as
+/// sent.
 #[test]
 fn a_full_bitmap_ends_a_datagram() {
     let (mut a, mut b) = pair();
@@ -401,8 +401,7 @@ fn fragments_under_other_numbers_fill_the_gap() {
     assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::FULL);
 }
 
-/// Checks that no arriving fragment begins a reassembly that could not succeed, or reaches beyond
-/// its slot.
+/// No fragment begins a reassembly that could not succeed, or reaches beyond its slot.
 #[test]
 fn impossible_fragments_begin_no_reassembly() {
     let (mut a, mut b) = pair();
@@ -411,8 +410,7 @@ fn impossible_fragments_begin_no_reassembly() {
         b.input(START, A, Address::BROADCAST, &first[0]),
         Err(DropReason::Unsupported)
     );
-    // A datagram that is shorter than its own first fragment, and a datagram that is longer than a
-    // slot.
+    // A datagram shorter than its own first fragment, and a datagram longer than a slot.
     let body = &first[0][6..];
     for (offset, reason) in [(20, DropReason::Malformed), (5_000, DropReason::TooLarge)] {
         let bad = Fragment {

@@ -289,8 +289,7 @@ fn memory_limits_the_datagrams_in_transit() {
         .find_map(|frame| pass(&mut relay, START, frame).unwrap());
     assert_eq!(relay.packet(slot.unwrap()), packet);
 
-    // The receiver has no memory for arriving datagrams, or no slot, so it answers with a null
-    // bitmap.
+    // Without memory for arriving datagrams, or a slot, a receiver answers with a null bitmap.
     for (slots, incoming, reason) in [(4, 0, DropReason::NoSlot), (1, 4, DropReason::NoSlot)] {
         let mut b = node(slots);
         b.recover_fragments(RecoveryConfig::default(), memory(4, incoming, 0));

@@ -407,8 +407,7 @@ fn a_pause_follows_a_frame_that_the_next_hop_forwards() {
     }
 }
 
-/// If there is only one conversation, datagrams are sent without a pause, however long the queue
-/// is.
+/// With only one conversation, datagrams are sent without a pause, however long the queue is.
 #[test]
 fn random_early_detection_pauses_where_two_conversations_meet() {
     let config = LowpanConfig::default()

@@ -1,5 +1,4 @@
-//! Counters of a MAC. Every received frame, and every attempt to send one, counts for exactly one
-//! reason.
+//! Counters of a MAC. Every received frame, and every attempt to send one, has exactly one reason.
 
 /// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,8 +24,7 @@ pub struct MacCounters {
     pub dropped_channel_access: u32,
     /// Frames dropped because link-layer security could not protect them.
     pub dropped_unsealed: u32,
-    /// Frames returned between two attempts because others were more urgent; each is submitted
-    /// again.
+    /// Frames returned between two attempts for more urgent ones; each is submitted again.
     pub preempted: u32,
     /// Submitted data requests.
     pub data_requests: u32,

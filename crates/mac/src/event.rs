@@ -8,8 +8,7 @@ use redpoll_wire::ieee802154::Address;
 pub enum TxStatus {
     /// Acknowledged by the neighbour, or a broadcast that was sent.
     Delivered,
-    /// Dropped: the last attempt was not acknowledged. The neighbour may still have received the
-    /// frame.
+    /// Dropped: the last attempt was not acknowledged. The neighbour may have received the frame.
     NoAck,
     /// Dropped: the channel was never free during the last attempt.
     ChannelAccessFailure,

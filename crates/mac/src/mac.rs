@@ -63,8 +63,7 @@ enum Progress {
     AckWait {
         until: Instant,
     },
-    /// In the random delay before another attempt; the radio listens, or sleeps and has lost the
-    /// frame.
+    /// In the random delay before an attempt; the radio listens, or sleeps and has lost the frame.
     RetryDelay {
         until: Instant,
         asleep: bool,
@@ -95,8 +94,7 @@ enum Content {
 /// The MAC of one node. See the crate's documentation for its use. `A` is its access method;
 /// devices have [`CsmaCa`].
 #[derive(Clone, Debug)]
-// Small fields come first, because a near field costs a Cortex-M0 one instruction, and a far one
-// three.
+// Small fields come first: a near field costs a Cortex-M0 one instruction, and a far one three.
 #[repr(C)]
 pub struct Mac<A: Access = CsmaCa> {
     kind: OutgoingFrame,

@@ -1,5 +1,4 @@
-//! Requests of this endpoint, at most NSTART at a time until they are answered (RFC 7252 §4.7,
-//! §5.3).
+//! Requests of this endpoint, at most NSTART unanswered at a time (RFC 7252 §4.7, §5.3).
 
 use redpoll_base::Instant;
 
@@ -56,7 +55,7 @@ impl Outgoing {
         }
     }
 
-    /// Returns whether the request is neither confirmable nor has a response: then it begins no
+    /// Returns whether the request is neither confirmable nor has a response, so that it begins no
     /// exchange.
     fn is_alone(&self) -> bool {
         let request = self.transfer.request();

@@ -194,8 +194,8 @@ impl Endpoint {
         all.chain(self.reliable.poll_at()).min()
     }
 
-    /// Handles timeouts: retransmits messages, gives messages up, and acknowledges requests without
-    /// a response.
+    /// Handles timeouts: retransmits messages or gives them up, and acknowledges requests without a
+    /// response.
     pub fn on_timeout(&mut self, now: Instant) {
         let most = self.config.transmission.max_retransmit;
         while let Some(overdue) = self.reliable.overdue(now, most, &self.estimators) {

@@ -68,9 +68,8 @@ impl Asked {
 }
 
 impl Endpoint {
-    /// Answers the request `id`: in its acknowledgement if this has not been sent yet, otherwise in
-    /// a separate message (RFC 7252 §5.2). A long body is sent in blocks. An unknown `id` is
-    /// ignored.
+    /// Answers the request `id`: in its acknowledgement if that has not left yet, otherwise in a
+    /// separate message (RFC 7252 §5.2). A long body is sent in blocks. An unknown `id` is ignored.
     pub fn respond(&mut self, now: Instant, id: IncomingId, response: Response) {
         let Some(index) = self.served.iter().position(|served| served.id == id) else {
             return;

@@ -14,8 +14,7 @@ use crate::block::BlockSize;
 pub use receiver::{QuickReceiver, Taken};
 pub use sender::{QuickAnswer, QuickSender};
 
-/// Blocks of the longest body: four MiB with blocks of 1,024 bytes. A receiver stores one bit for
-/// each block.
+/// Blocks of the longest body: four MiB in blocks of 1,024 bytes. A receiver has a bit for each.
 pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 
 /// Parameters of RFC 9177 §7.2. Both ends must have the same parameters.

@@ -99,8 +99,7 @@ impl QuickReceiver {
         request.is_some_and(|(packet, _)| packet.get_option(Q_BLOCK1).is_some())
     }
 
-    /// Handles a received datagram; arbitrary bytes are safe. Returns the block of the datagram if
-    /// it is new.
+    /// Handles a received datagram; arbitrary bytes are safe. Returns its block if that is new.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
         // §4.1: a message that is not confirmable is ignored with an option that is not understood.
@@ -238,8 +237,7 @@ impl QuickReceiver {
         (body.missing > 0).then(|| body.heard + wait)
     }
 
-    /// Requests missing blocks again; after NON_MAX_RETRANSMIT unanswered requests the body is
-    /// dropped.
+    /// Requests missing blocks again; drops a body after NON_MAX_RETRANSMIT unanswered requests.
     pub fn on_timeout(&mut self, now: Instant) {
         let is_due = |it: &Self, body: &Body| it.due(body).is_some_and(|at| at <= now);
         while let Some(index) = self.bodies.iter().position(|body| is_due(self, body)) {

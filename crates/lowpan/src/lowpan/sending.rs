@@ -144,8 +144,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Handles the end of the last built frame. If it was not delivered, drops the rest of its
-    /// datagram ([`drop_rest`](crate::LowpanConfig::drop_rest)), because link retries are
-    /// exhausted.
+    /// datagram ([`drop_rest`](crate::LowpanConfig::drop_rest)), because the link's retries are
+    /// used up.
     pub fn on_frame_done(&mut self, now: Instant, delivered: bool) {
         if !core::mem::take(&mut self.frame_out) {
             return;

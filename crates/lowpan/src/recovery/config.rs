@@ -11,8 +11,7 @@ pub struct RecoveryConfig {
     /// Window_Size: fragments after which an acknowledgment is requested, 1 to 32. Default 32: only
     /// after the last fragment.
     pub window: u8,
-    /// MinFragmentSize in bytes: if frames carry less, datagrams leave in plain fragments. Default
-    /// 40.
+    /// MinFragmentSize in bytes: if frames carry less, fragments are plain. Default 40.
     pub min_fragment: u16,
     /// MaxFragmentSize and OptFragmentSize in bytes, at most 511; the frame length also limits it.
     /// Default 511.
@@ -29,8 +28,7 @@ pub struct RecoveryConfig {
     pub fragment_retries: u8,
     /// MaxDatagramRetries: number of restarts of a datagram. Default 1.
     pub datagram_retries: u8,
-    /// UseECN: whether the rest of a datagram leaves fragment by fragment after congestion. Default
-    /// true.
+    /// UseECN: whether a datagram leaves fragment by fragment after congestion. Default true.
     pub use_ecn: bool,
     /// Lifetime of the record of a complete datagram, for further acknowledgments to its sender.
     /// The RFC suggests about a round trip; it has to exceed the sender's timeouts. Default 2 s.

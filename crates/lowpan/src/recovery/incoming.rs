@@ -29,8 +29,7 @@ impl Incoming {
         self.0.as_ref().is_none_or(over)
     }
 
-    /// Returns the order of reuse: a free entry first, then the one whose datagram arrived longest
-    /// ago.
+    /// Returns the order of reuse: a free entry, then that of the datagram that arrived first.
     pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
         let available = self.is_available();
         let since = self.0.as_ref().map(|entry| entry.expires);
@@ -172,8 +171,8 @@ impl Arriving {
             .then_some((grown, self.progress))
     }
 
-    /// Returns the acknowledgment that is due and removes it. RFC 8931 §6: congestion is echoed "at
-    /// most once".
+    /// Removes and returns the due acknowledgment. RFC 8931 §6: congestion is echoed "at most
+    /// once".
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         if !core::mem::take(&mut self.ack_due) {
             return None;

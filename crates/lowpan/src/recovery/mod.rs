@@ -290,8 +290,7 @@ impl<M: Memory> Recovery<M> {
         sender.on_frame_done(now, wait)
     }
 
-    /// Handles an acknowledgment from `src`; returns the acknowledged datagram of this node, and
-    /// the effect.
+    /// Handles an acknowledgment from `src`; returns the acknowledged own datagram, and the effect.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,

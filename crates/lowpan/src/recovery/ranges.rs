@@ -1,6 +1,6 @@
 //! The bytes of a datagram that have arrived, in ranges of any size.
 
-/// Greatest number of ranges: half of a datagram's fragments, if every second one is missing. A
+/// Greatest number of ranges: half of a datagram's fragments, with every second one missing. A
 /// fragment for which there is no room is not acknowledged, and arrives again when a gap has
 /// closed.
 const RANGES: usize = 8;
@@ -13,8 +13,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds the bytes `start..end`; returns `false`, without a change, if there are too many
-    /// ranges.
+    /// Adds the bytes `start..end`; returns `false`, unchanged, if there are too many ranges.
     pub(crate) fn insert(&mut self, mut start: u16, mut end: u16) -> bool {
         let mut merged = Ranges::default();
         for (from, to) in self.iter() {

@@ -5,12 +5,10 @@ use redpoll_base::Duration;
 
 use super::RecoveryConfig;
 
-/// Minimum timeout. Round trips over one hop are short, but occasionally a fragment waits for the
-/// channel.
+/// Minimum timeout. Round trips over one hop are short, but a fragment may wait for the channel.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// Consecutive timeouts, without a round-trip sample between them, that indicate a too short
-/// timeout.
+/// Consecutive timeouts without a round-trip sample that indicate a too short timeout.
 const DOUBTFUL: u8 = 4;
 
 /// Estimate of round-trip times in microseconds. All paths of a node share it, because a node

@@ -355,8 +355,7 @@ impl<A: Access> Mac<A> {
         (!header.security).then_some(payload)
     }
 
-    /// Returns the payload of a data frame without the method's header, if it is for the upper
-    /// layer.
+    /// Returns a data frame's payload without the method's header, if it is for the upper layer.
     pub(super) fn unwrap_cycled<'f>(
         &mut self,
         now: Instant,
