@@ -213,8 +213,8 @@ fn loaded(now: Instant) -> (Taim<Heap, u32>, Vec<Conn>) {
     (taim, conns)
 }
 
-/// Nanoseconds of processor a packet takes, from its arrival until it has left, in virtual
-/// time: 20 s of 20,000 packets a second, in bursts of ten, of flows in any order.
+/// Returns the processor time of a packet in ns, from its arrival to its departure, in 20 s of
+/// virtual time: 20,000 packets a second in bursts of ten, of flows in any order.
 fn cost() -> f64 {
     let (mut taim, mut conns) = loaded(Instant::ZERO);
     let mut rng = Rng::new(1);
@@ -284,8 +284,8 @@ impl Time for OwnCore {
     }
 }
 
-/// Lateness of packets in microseconds by a clock, at the 99th percentile and at most, in
-/// `seconds` seconds of that load.
+/// Returns the 99th percentile and the maximum of the packets' lateness in µs, in `seconds` of that
+/// load.
 fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let (mut taim, mut conns) = loaded(clock.now());
     let mut rng = Rng::new(2);
@@ -299,7 +299,7 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);
             let conn = &mut conns[rng.below(FLOWS) as usize];
-            // A packet that passes at once is as late as its arrival was noticed.
+            // A packet that passes at once is late by the time until its arrival was noticed.
             if taim.input(arrived, &conn.data(38), 1) != Input::Wait {
                 lates.push(now.since(arrived).as_micros());
             }
@@ -385,8 +385,8 @@ fn flood(is_flooded: bool) -> u64 {
             let Some(conn) = conns.get(number as usize) else {
                 continue;
             };
-            // The acknowledgment of this packet comes back at once, and passes with that of the
-            // next segment.
+            // The packet's acknowledgment returns at once, and passes with that of the next
+            // segment.
             bytes += 38;
             let later = now + round(number);
             taim.input(now, &conn.ack(), u32::MAX);

@@ -1,5 +1,4 @@
-//! `redpoll compare`: the differences of two results that are larger than the variation of the
-//! seeds.
+//! `redpoll compare`: differences of two results that exceed the variation of the seeds.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

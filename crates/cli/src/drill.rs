@@ -1,5 +1,4 @@
-//! `redpoll drill`: attackers of each kind together with an honest flow. The output has a row for
-//! each attacker.
+//! `redpoll drill`: attackers of each kind and an honest flow, with a row for each attacker.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
-//! The `redpoll` program: simulates a mesh, runs it in real time next to this computer, reads
-//! its captures.
+//! The `redpoll` program: simulates a mesh, runs it in real time, and reads its captures.
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

@@ -18,8 +18,8 @@ enum Identity {
 }
 
 impl Identity {
-    /// Returns the identity of `path`; `None` for a device or a pipe, such as /dev/null, which may
-    /// be used twice.
+    /// Returns the identity of `path`; `None` for a device or pipe, such as /dev/null: usable
+    /// twice.
     fn of(path: &Path) -> Option<Identity> {
         if is_standard(path) {
             return Some(Identity::Standard);
@@ -44,8 +44,7 @@ const OF_RESULTS: [&str; 4] = [
     folder::FRAMES,
     folder::RECORDING,
 ];
-/// Depth to which the folders of a result are searched: a result of several seeds has a folder for
-/// each seed.
+/// Depth to which a result's folders are searched: a result of several seeds has one per seed.
 const DEEP: usize = 2;
 
 /// Adds the result files in a folder; nothing if it is another kind of folder.
@@ -82,11 +81,8 @@ impl<'a> Places<'a> {
         self
     }
 
-    /// Refuses two outputs in one place, and an output in the place of an input.
-    ///
-    /// # Errors
-    ///
-    /// The outputs, and what is allowed.
+    /// Refuses two outputs in one place, and an output in the place of an input. An error names the
+    /// outputs, and what is allowed.
     pub fn check(&self) -> Result<(), String> {
         for (at, (option, path)) in self.outputs.iter().enumerate() {
             let identity = Identity::of(path);
@@ -121,11 +117,7 @@ impl<'a> Places<'a> {
     }
 
     /// Checks as [`Places::check`], and refuses to write an output over the file from which
-    /// `scenario` was read.
-    ///
-    /// # Errors
-    ///
-    /// The output, and what is allowed.
+    /// `scenario` was read. An error names the output, and what is allowed.
     pub fn check_beside(&self, scenario: &Scenario) -> Result<(), String> {
         self.check()?;
         let read: Vec<_> = scenario

@@ -96,8 +96,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     if args.tui {
         tui::refuse_without_terminal().map_err(unusable)?;
     }
-    // Signals are watched first, so that none arrives between the creation of an interface and its
-    // removal.
+    // Signals are watched first, so that none arrives between an interface's creation and removal.
     let signals = Signals::watch().map_err(failed)?;
     let rights = Rights::of(&args.rights)?;
     if let Some(url) = &args.radio {
@@ -599,8 +598,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Advertises the route to the mesh to the computers of the user's link; the mesh continues
-    /// after an error.
+    /// Advertises the route to the mesh to the user's link; the mesh continues after an error.
     fn advertise(&mut self) {
         let now = self.gateway.clock().now();
         let turn = self.advertiser.as_mut().map(|it| it.turn(now));

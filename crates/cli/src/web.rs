@@ -65,7 +65,7 @@ impl Anchor {
         };
         let passed_us = now.duration_since(at).as_micros() as f64 * speed;
         let goal = from + passed_us as u64;
-        // A run that is too slow does not rush when it can.
+        // A run that was too slow does not catch up later.
         if goal > t + (1e6 * speed) as u64 + 1_000 {
             self.0 = Some((now, t, speed));
             return Some(t + (20_000.0 * speed) as u64 + 1);

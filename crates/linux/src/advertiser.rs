@@ -34,8 +34,7 @@ const INITIAL_INTERVAL_MAX: Duration = Duration::from_secs(16);
 const INITIAL_COUNT: u32 = 3;
 const DELAY_BETWEEN: Duration = Duration::from_secs(3);
 const ANSWER_DELAY_MAX: Duration = Duration::from_millis(500);
-/// Time for which hosts keep the route: three times the longest interval, as RFC 4191 §4
-/// recommends.
+/// Time for which hosts keep the route: three times the longest interval (RFC 4191 §4).
 const ROUTE_LIFETIME_S: u32 = 1_800;
 
 /// Reason for which no prefix can be advertised.
@@ -153,17 +152,13 @@ impl Advertiser {
         })
     }
 
-    /// Returns the time at which [`Advertiser::turn`] is to be called, if no solicitation arrives
-    /// before.
+    /// Returns when [`Advertiser::turn`] is to be called, if no solicitation arrives before.
     pub fn next_at(&self) -> Instant {
         self.timetable.next
     }
 
-    /// Receives solicitations, and sends the advertisements that are due.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, except for a link that is down at the moment.
+    /// Receives solicitations, and sends the due advertisements. Errors are the kernel's, except
+    /// for a link that is down at the moment.
     pub fn turn(&mut self, now: Instant) -> io::Result<()> {
         while self.is_asked()? {
             self.timetable.on_asked(now);

@@ -24,11 +24,9 @@ pub fn kill_with_us(command: &mut Command) {
     }
 }
 
-/// A child process and all its descendants.
-///
-/// The process that spawns it adopts orphaned processes (`PR_SET_CHILD_SUBREAPER`), so it may have
-/// only one companion at a time, and no other child. Dropping the companion ends all processes that
-/// still run.
+/// A child process and all its descendants. The process that spawns it adopts orphaned processes
+/// (`PR_SET_CHILD_SUBREAPER`), so it may have only one companion at a time, and no other child.
+/// Dropping the companion ends all processes that still run.
 #[derive(Debug)]
 pub struct Companion {
     pid: Pid,
@@ -62,11 +60,8 @@ impl Companion {
     }
 
     /// Collects processes that have ended; call it after SIGCHLD. Returns the exit code of the
-    /// program itself, if it has ended: 128 + the signal's number if it was killed.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
+    /// program itself, if it has ended: 128 + the signal's number if it was killed. Errors are the
+    /// kernel's.
     pub fn reap(&mut self) -> io::Result<Option<u8>> {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

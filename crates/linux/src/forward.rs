@@ -306,8 +306,7 @@ impl<C> Forwarder<C> {
         self.pairs.len() > before
     }
 
-    /// Gives up the connections that wait for a target, because a connection to it was refused or
-    /// not answered.
+    /// Gives up the connections that wait for a target that refused or did not answer a connection.
     fn give_up(&mut self, target: SocketAddrV6) {
         for (stream, its_target) in std::mem::take(&mut self.waiting) {
             if its_target != target {

@@ -38,8 +38,7 @@ pub trait Mesh {
     /// Writes the next packet for the host to `out` and returns its length.
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
 
-    /// Calls `act` with the border router at the present time. Then the mesh handles the
-    /// consequences.
+    /// Calls `act` with the border router and the present time, and handles the consequences.
     fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Self::Border) -> R) -> R;
 }
 
@@ -155,8 +154,7 @@ impl Gateway {
         }
     }
 
-    /// Limits the destinations that the nodes may reach; without this call they may reach all
-    /// destinations.
+    /// Limits the destinations that nodes may reach; without this call they may reach all.
     #[must_use]
     pub fn with_reach(mut self, reach: Reach) -> Self {
         self.reach = reach;
@@ -201,11 +199,7 @@ impl Gateway {
     }
 
     /// Advances the mesh to the present, and moves waiting packets and bytes between it and the
-    /// host.
-    ///
-    /// # Errors
-    ///
-    /// The interface's, for instance if it was set down.
+    /// host. Errors are the interface's, for instance if it was set down.
     pub fn turn(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         self.catch_up(mesh);
         self.take_from_host(mesh)?;
@@ -215,11 +209,7 @@ impl Gateway {
     }
 
     /// Sleeps until the mesh, the host or one of `others` (signals, an advertiser) has an event, or
-    /// until `deadline`.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
+    /// until `deadline`. Errors are the kernel's.
     pub fn wait(
         &self,
         mesh: &impl Mesh,

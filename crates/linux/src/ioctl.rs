@@ -93,12 +93,8 @@ pub(crate) fn call<T>(
     }
 }
 
-/// Returns an empty `ifreq` that names an interface.
-///
-/// # Errors
-///
-/// [`io::ErrorKind::InvalidInput`] if the name is empty, longer than 15 bytes or holds a character
-/// that the kernel refuses.
+/// Returns an empty `ifreq` that names an interface. Fails with [`io::ErrorKind::InvalidInput`] if
+/// the name is empty, longer than 15 bytes or holds a character that the kernel refuses.
 pub(crate) fn ifreq(name: &str) -> io::Result<Ifreq> {
     let plain = name
         .bytes()

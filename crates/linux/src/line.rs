@@ -1,5 +1,4 @@
-//! Byte streams to external nodes: sockets, which emulators use for the serial lines of their
-//! boards.
+//! Byte streams to external nodes: sockets, as emulators use for their boards' serial lines.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -128,10 +127,8 @@ pub struct SocketLine {
 }
 
 impl SocketLine {
-    /// Returns a line that waits for its peer, or continues to look for it.
-    ///
-    /// # Errors
-    /// The kernel's, if the address cannot be reached.
+    /// Returns a line that waits for its peer, or continues to look for it. Errors are the
+    /// kernel's, if the address cannot be reached.
     pub fn open(address: LineAddress, watch: &LineWatch) -> io::Result<SocketLine> {
         let listener = match &address {
             LineAddress::UnixListen(path) => Some(listen_at(path)?),

@@ -17,8 +17,7 @@ const LINK: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNotice {
     pub name: String,
-    /// Whether it exists. The kernel reports other changes of an interface as well, so this may be
-    /// true repeatedly.
+    /// Whether it exists; true repeatedly, because the kernel reports other changes of it as well.
     pub exists: bool,
 }
 
@@ -31,11 +30,8 @@ pub struct Links {
 }
 
 impl Links {
-    /// Opens the socket at which notices arrive from now on.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, such as a full table of descriptors.
+    /// Opens the socket at which notices arrive from now on. Errors are the kernel's, such as a
+    /// full table of descriptors.
     pub fn watch() -> io::Result<Links> {
         let socket = socket(
             AddressFamily::Netlink,
@@ -52,11 +48,8 @@ impl Links {
         })
     }
 
-    /// Returns the next notice, if one has arrived.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's. Lost notices (ENOBUFS) are ignored.
+    /// Returns the next notice, if one has arrived. Errors are the kernel's. Lost notices (ENOBUFS)
+    /// are ignored.
     pub fn recv(&mut self) -> io::Result<Option<LinkNotice>> {
         while self.notices.is_empty() {
             match socket::recv(

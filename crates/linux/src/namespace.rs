@@ -34,10 +34,7 @@ fn refused<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> NamespaceErr
 
 /// Moves this process into a new network namespace, with its loopback interface up. A user other
 /// than root becomes root of a user namespace. Sockets that were opened before stay in their
-/// network. The process cannot return, so call [`probe`] first.
-///
-/// # Errors
-///
+/// network. The process cannot return, so call [`probe`] first. Fails with
 /// [`NamespaceError::Refused`], also (EINVAL) in a process of several threads that is not root.
 pub fn enter() -> Result<(), NamespaceError> {
     if unshare(CloneFlags::CLONE_NEWNET).is_err() {

@@ -50,8 +50,7 @@ const ACCEPT: u32 = 1;
 /// Bytes of `nlmsghdr` and `nfgenmsg`.
 const HEADER: usize = 20;
 const VERDICT_LEN: usize = HEADER + 12;
-/// Bytes copied of each packet: IPv6 and TCP headers with their options, and room for extension
-/// headers.
+/// Bytes copied per packet: IPv6 and TCP headers with options, and room for extension headers.
 const COPIED: u32 = 256;
 const VERDICTS: usize = 64;
 
@@ -152,8 +151,7 @@ impl NfQueue {
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
-        // One message sets both parameters, because packets would otherwise arrive before the mode
-        // is set.
+        // One message sets both parameters, so that no packet arrives before the mode is set.
         queue
             .configure(&[
                 (COMMAND, &[BIND, 0, high, low]),
@@ -226,11 +224,8 @@ impl NfQueue {
         sent.map(drop).map_err(io::Error::from)
     }
 
-    /// Accepts all held packets, in the order of their arrival, and closes the queue.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's.
+    /// Accepts all held packets, in the order of their arrival, and closes the queue. Errors are
+    /// the kernel's.
     pub fn accept_all(mut self) -> io::Result<()> {
         self.flush()?;
         // The verdict is for all packets with a number up to this one. Packets that are not read

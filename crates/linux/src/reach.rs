@@ -192,8 +192,7 @@ impl Reach {
         self.flows.len()
     }
 
-    /// Returns the next destination that a node was not allowed to reach. Each node and destination
-    /// is reported once.
+    /// Returns the next refused destination of a node. Each node and destination is reported once.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.attempts.pop_front()
     }

@@ -27,11 +27,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals and opens a descriptor at which they arrive instead.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, such as a full table of descriptors.
+    /// Blocks the signals and opens a descriptor at which they arrive instead. Errors are the
+    /// kernel's, such as a full table of descriptors.
     pub fn watch() -> io::Result<Signals> {
         Self::of(&[])
     }
@@ -51,8 +48,8 @@ impl Signals {
         ];
         let heard: SigSet = all.iter().chain(more).copied().collect();
         heard.thread_block()?;
-        // While a shell next to the mesh owns the terminal, writing to the terminal must not stop
-        // this process.
+        // While a shell next to the mesh owns the terminal, writing to it must not stop this
+        // process.
         SigSet::from(Signal::SIGTTOU).thread_block()?;
         let fd = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         Ok(Signals { fd })
@@ -71,11 +68,8 @@ impl Signals {
     }
 }
 
-/// Stops this process, as Ctrl-Z would, until it is continued.
-///
-/// # Errors
-///
-/// The kernel's; none is expected.
+/// Stops this process, as Ctrl-Z would, until it is continued. Errors are the kernel's; none is
+/// expected.
 pub fn stop() -> io::Result<()> {
     nix::sys::signal::raise(Signal::SIGSTOP)?;
     Ok(())

@@ -90,11 +90,7 @@ pub struct Tun {
 
 impl Tun {
     /// Makes the interface, sets it up with its address and its route, and returns when the address
-    /// can be used.
-    ///
-    /// # Errors
-    ///
-    /// [`TunError`]; nothing remains then.
+    /// can be used. After an error, nothing remains.
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
         let device = open()?;
         let name = attach(&device, &config.name)?;
@@ -150,11 +146,8 @@ impl Tun {
     }
 
     /// Receives the next packet that the host sends into the mesh; `None` if there is none now. A
-    /// packet longer than `packet` is cut.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, for instance if another program sets the interface down.
+    /// packet longer than `packet` is cut. Errors are the kernel's, for instance if another program
+    /// sets the interface down.
     pub fn recv(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.device).read(packet) {
@@ -166,12 +159,9 @@ impl Tun {
         }
     }
 
-    /// Gives a packet to the host's kernel. Returns `false` if the kernel refuses it, for
-    /// instance because it is not an IP packet.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's, for instance if another program sets the interface down.
+    /// Gives a packet to the host's kernel. Returns `false` if the kernel refuses it, for instance
+    /// because it is not an IP packet. Errors are the kernel's, for instance if another program
+    /// sets the interface down.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         loop {
             match (&self.device).write(packet) {

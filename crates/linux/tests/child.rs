@@ -42,8 +42,7 @@ fn run(script: &str) -> Duration {
 
 #[test]
 fn processes_started_by_a_companion_end_with_it() {
-    // These signals are blocked in this process, as in the program, and must not be blocked in the
-    // companion.
+    // These signals are blocked here, as in the program, and must not be blocked in the companion.
     let _signals = Signals::watch().unwrap();
     let polite = "sleep 1000 & echo $!; (sleep 1000 & echo $!); sleep 1000";
     assert!(

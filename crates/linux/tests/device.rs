@@ -159,8 +159,7 @@ fn curl_and_mosquitto_over_a_serial_line() {
     broker.heard(peers::READINGS);
 }
 
-/// A stream that records its flights: the number of bytes in one direction until bytes pass in the
-/// other direction.
+/// A stream that records its flights: bytes in one direction until bytes pass in the other.
 struct Counted<'c, S> {
     stream: S,
     flights: &'c RefCell<Vec<(Way, usize)>>,

@@ -118,16 +118,15 @@ fn kbps(way: Way, pair_ns: u64) -> f64 {
 }
 
 /// Returns the goodput in kb/s with one TCP acknowledgment for two segments, no loss and no
-/// processing time, if all steps are sequential. In a burst, only the first frame of a segment has
-/// a backoff.
+/// processing time, if all steps are sequential.
 fn bound_kbps(way: Way) -> f64 {
     let acknowledgement = exchange_ns(ACKNOWLEDGEMENT, way, 7);
     kbps(way, segments_ns(way) + acknowledgement)
 }
 
 /// Returns an upper bound of the goodput. Two nodes work in parallel: the acknowledging node loads
-/// its frame while the other node prepares its own, and its space has long passed. The other node's
-/// space passes during the acknowledgment.
+/// its frame while the other node prepares its own, and its interframe space has long passed. The
+/// other node's space passes during the acknowledgment.
 fn upper_kbps(way: Way) -> f64 {
     let alone = Way {
         spi_ns: 0,

@@ -60,8 +60,7 @@ fn overheard_traffic_decides_the_time_of_a_retransmission() {
     assert!(early(&listening) > 20, "{}", early(&listening));
 }
 
-/// Checks that uIP's routers drop packets that they have already forwarded, including copies from a
-/// cache.
+/// Checks that uIP's routers drop packets that they already forwarded, even copies from a cache.
 #[test]
 fn uip_routers_drop_packets_that_they_have_forwarded() {
     let kept = |more: &[(&str, &str)]| {

@@ -118,8 +118,7 @@ fn tshark_reads_the_tap_header() {
         let end: u64 = values[5].parse().unwrap();
         let microseconds = (time * 1e6).round() as u64;
         assert_eq!(start, microseconds * 1_000, "{line}");
-        // Preamble, start-of-frame delimiter and length; the frame; its FCS, which tshark's length
-        // omits.
+        // Preamble, start of frame and length; the frame; its FCS, which tshark's length omits.
         let len: u64 = values[6].parse().unwrap();
         assert_eq!(end - start, (6 + len + 2) * 32_000, "{line}");
     }
@@ -137,8 +136,7 @@ fn tshark_follows_the_transfer() {
     assert!(full > 50, "{full} full segments");
 }
 
-/// Checks that tshark reassembles individually forwarded fragments on every link, with correct TCP
-/// checksums.
+/// Checks that tshark reassembles forwarded fragments on every link, with correct TCP checksums.
 #[test]
 fn tshark_reads_forwarded_fragments() {
     let forwarding = ("lowpan.fragment_forwarding".to_owned(), "true".to_owned());
@@ -190,8 +188,7 @@ fn tshark_reads_recoverable_fragments() {
     );
 }
 
-/// Checks that no frame is malformed, and that full segments are reassembled on each of three
-/// links.
+/// Checks that no frame is malformed and that full segments are reassembled on all three links.
 fn segments_on_every_hop(path: &Path) {
     // tshark 4.0 also dissects the bytes after an acknowledgment of fragments or an abort, and
     // calls the missing rest malformed.

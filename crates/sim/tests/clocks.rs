@@ -73,8 +73,7 @@ impl FrameTrace for Timestamps {
     }
 }
 
-/// Checks that timestamps count milliseconds: in 900 s, a clock that is fast by 0.1 % counts
-/// 900,900.
+/// Checks that timestamps count milliseconds: in 900 s, a clock fast by 0.1 % counts 900,900.
 #[test]
 fn tcp_timestamps_go_by_the_nodes_own_clock() {
     let text = "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 5001\n\

@@ -71,9 +71,8 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
 }
 
 /// Checks that nodes recover from forged routes with several seeds, because the tables fill
-/// differently. Earlier versions failed: in two of six seeds a leaf never found its router again,
-/// forged targets stayed at the border router for half an hour, and false parents and No-Paths at a
-/// non-storing root left a flow 1 %.
+/// differently: leaves find their routers again, and forged targets, false parents and No-Paths do
+/// not remain at the border router.
 #[test]
 fn forged_routes_are_soon_forgotten() {
     let forged = [

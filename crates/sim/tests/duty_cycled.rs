@@ -115,8 +115,7 @@ reading = "40 B"
 interval = "1037 ms"
 "#;
 
-/// A router and three nodes out of range of each other, two of which receive and one of which
-/// sends.
+/// A router and three nodes out of range of each other: two receive and one sends.
 const STAR: &str = r#"
 [topology]
 kind = "positions"
@@ -211,8 +210,7 @@ fn an_idle_node_of_contikimac_is_off_as_long_as_its_authors_say() {
 }
 
 /// Checks two assessments in each cycle, the CCA_COUNT_MAX of all releases. Each takes 192 µs until
-/// the CC2420's receiver receives, 128 µs of assessment, and 53 µs until the processor has the
-/// result.
+/// the CC2420 receives, 128 µs of assessment, and 53 µs until the processor has the result.
 #[test]
 fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     let report = common::run("pair", &[CONTIKIMAC, CC2420, IDLE], 1, 100);
@@ -253,8 +251,7 @@ fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
 /// Checks the duration of a wake-up with foreign energy (contikimac.c): an assessment every 20
 /// ticks of 30.5 µs, with 53 µs until the processor has the result. With fast sleep, ten of them
 /// without the beginning of a frame are enough. Otherwise they continue for 409 ticks, which the
-/// 19th exceeds. Before them is the assessment that found energy, and the last one takes its 128
-/// µs.
+/// 19th exceeds. Before them is the assessment that found energy; the last one takes its 128 µs.
 #[test]
 fn fast_sleep_halves_the_cost_of_foreign_energy() {
     for (fast_sleep, looks) in [("true", 10.0), ("false", 19.0)] {
@@ -455,8 +452,7 @@ fn cx_mac_learns_wake_ups_and_does_not_notice_lost_frames() {
     assert!(software < 0.85 * hardware, "{software}, {hardware}");
 }
 
-/// Checks that a node yields when it receives a strobe for another node, if radios report such
-/// frames.
+/// Checks that a node yields to a strobe for another node, if radios report such frames.
 #[test]
 fn x_mac_yields_to_strobes_for_others() {
     let collisions = |overhears: &str| {

@@ -100,8 +100,8 @@ fn a_message_of_coap_costs_more_than_its_datagram() {
     };
     let [_, plain] = sender("udp", "bulk-sink", "never");
     let [server, message] = sender("unreliable", "coap-server", "always");
-    // CoAP needs another wake-up when the next message may go; the rest is for its bytes, 120 with
-    // the headers below.
+    // CoAP needs another wake-up for each message; the rest is for its bytes, 120 with lower
+    // headers.
     let bytes = message - plain - cost("message_out") - cost("rest");
     assert!((1_000.0..2_000.0).contains(&bytes), "{plain} {message}");
     assert!(
@@ -123,8 +123,7 @@ fn an_operating_system_costs_so_much_each_time() {
     }
 }
 
-/// Checks that a slow processor sends less, and that a fast one sends as much as one without
-/// processing time.
+/// Checks that a slow processor sends less, and a fast one as much as without processing time.
 #[test]
 fn a_slow_processor_slows_transfers_down() {
     let goodput = |more: &[(&str, &str)]| run("line-1", more, 1, 60).flows[0].goodput_kbps;
@@ -157,8 +156,7 @@ fn sleep_never_costs_as_much_as_listening() {
 }
 
 /// Checks that a sleeping radio is not woken before its processor has a frame for it, so a slow
-/// processor does not cause idle time of the radio. The time with the frame in the radio's buffer
-/// counts as idle.
+/// processor causes no idle time of the radio. With the frame in its buffer the radio is idle.
 #[test]
 fn a_sleeping_radio_does_not_wait_for_its_processor() {
     let requests = 60.0;

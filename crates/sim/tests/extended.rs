@@ -1,5 +1,4 @@
-//! Meshes of nodes without short addresses: fixed routes or RPL, fragments, and TCP in both
-//! directions.
+//! Nodes without short addresses: fixed routes or RPL, fragments, and TCP in both directions.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};

@@ -1,5 +1,4 @@
-//! External nodes, here at the other end of a line in memory: the program of the images in
-//! `firmware/`.
+//! External nodes at the other end of a line in memory: the program of `firmware/`'s images.
 
 #[path = "support/same.rs"]
 mod same;

@@ -3,8 +3,7 @@
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
 
-/// Returns the goodput in kb/s of a relay one hop from the sink, and of a node two hops from the
-/// sink.
+/// Returns the goodput in kb/s of a relay one hop from the sink, and of a node two hops away.
 fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
     let both = [
         ("apps.own.type", "bulk-sender"),
@@ -36,9 +35,8 @@ fn index(a: f64, b: f64) -> f64 {
     (a + b).powi(2) / (2.0 * (a * a + b * b))
 }
 
-/// Checks that both flows get about the same air time, although a forwarded frame needs twice as
-/// much: datagrams take turns at the relay, and the farther node gets the share that its own hop
-/// allows.
+/// Checks that both flows get about equal air time, although a forwarded frame needs twice as much:
+/// datagrams take turns at the relay, and the farther node gets the share that its hop allows.
 #[test]
 fn a_relay_serves_others_as_well_as_itself() {
     for (how, least) in [
@@ -50,7 +48,7 @@ fn a_relay_serves_others_as_well_as_itself() {
         let found = index(own, forwarded);
         assert!(found > least, "{how:?}: {own} and {forwarded}, {found}");
         let of_air = 2.0 * forwarded / own;
-        // 1: equal shares of the air; 2: equal goodput.
+        // A ratio of 1 means equal shares of the air, 2 equal goodput.
         assert!((0.9..2.0).contains(&of_air), "{how:?}: {of_air}");
     }
 }

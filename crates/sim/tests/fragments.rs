@@ -21,8 +21,7 @@ fn run_seed(scenario: &str, overrides: &[(&str, &str)], seed: u64) -> Report {
 const FORWARDING: (&str, &str) = ("lowpan.fragment_forwarding", "true");
 const RECOVERY: (&str, &str) = ("lowpan.fragment_recovery", "true");
 
-/// Checks that a path through two relays holds four segments in transit, although each relay has
-/// room for one.
+/// Checks that two relays with room for one segment each carry four segments in transit.
 #[test]
 fn a_relay_that_forwards_fragments_needs_no_buffers_to_reassemble_in() {
     let one_slot = ("lowpan.slots", "1");
@@ -95,8 +94,7 @@ fn the_report_counts_recovered_fragments() {
     );
 }
 
-/// Checks that recovery helps where frames are lost without link retries, and costs goodput where
-/// none is lost.
+/// Checks that recovery helps if frames are lost without link retries, and costs goodput otherwise.
 #[test]
 fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
     let loss = |share| {

@@ -1,5 +1,4 @@
-//! Effects of interferers on assessments and receptions, compared with calculations from their
-//! bursts.
+//! Effects of interferers on assessments and receptions, compared with calculations.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
@@ -69,7 +68,8 @@ fn an_assessment_finds_bursts_as_often_as_they_are_there() {
         let mac = world.node(1).unwrap().mac_counters();
         let assessments = mac.channel_busy + mac.frames_sent;
         let measured = f64::from(mac.channel_busy) / f64::from(assessments);
-        // A burst is in progress, or begins within 128 µs of a mean gap.
+        // An assessment fails if a burst is in progress or begins within its 128 µs; gaps have this
+        // mean.
         let gap_us = 1_000.0 * (1.0 - busy) / busy;
         let expected = 1.0 - (1.0 - busy) * (-128.0_f64 / gap_us).exp();
         assert!(assessments > 10_000, "{assessments}");

@@ -81,9 +81,8 @@ fn noise_destroys_the_frames_that_meet_it() {
     assert_eq!(lost, 0.0);
 }
 
-/// Checks that with the default threshold of -77 dBm an assessment fails in the loud intervals, and
-/// for 128 µs around them: 20 %. The trace is as long as the run, so both nodes have it from its
-/// beginning.
+/// Checks that at the default threshold of -77 dBm assessments fail in the loud intervals, and for
+/// 128 µs around them: 20 %. The trace is as long as the run, so both nodes start at its beginning.
 #[test]
 fn assessments_hear_noise() {
     file("exact.txt", &cycles(4_000));

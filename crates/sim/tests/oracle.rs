@@ -1,5 +1,4 @@
-//! The oracle can fail: it detects a single wrong byte at a receiver, and accepts the same run
-//! without it.
+//! The oracle can fail: it detects one wrong byte at a receiver, and accepts the run without it.
 
 use redpoll_base::Instant;
 use redpoll_sim::{App, Context, FlowId, Scenario, World};

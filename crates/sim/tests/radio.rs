@@ -148,8 +148,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     }
 }
 
-/// Checks that a sleeping chip is off: neither a stopped receiver nor a transmission leaves it
-/// ramped up.
+/// Checks that a sleeping chip is off after a stopped receiver and after a transmission.
 #[test]
 fn sleep_switches_a_chip_without_acknowledgments_off() {
     let (ether, nrf, mut radio) = over_a_driver();

@@ -86,8 +86,8 @@ fn an_idle_mesh_renews_several_routes_in_one_dao() {
     assert!(daos <= 16 * 300, "{daos} DAOs in the second hour");
 }
 
-/// Checks that all nodes join, the root has a route to each, and TCP carries bytes from a leaf and
-/// to it.
+/// Checks that all nodes join, the root has routes to all, and TCP carries bytes from and to a
+/// leaf.
 #[test]
 fn a_mesh_forms_and_tcp_flows_both_ways() {
     for mode in ["storing", "non-storing"] {
@@ -363,8 +363,7 @@ fn busiest_router(mode: &str, seed: u64) -> usize {
     (1..30).max_by_key(|index| behind[*index]).unwrap()
 }
 
-/// Returns the seeds of the healing tests: two, or the number in `REDPOLL_SEEDS` (20 with `make
-/// heal`).
+/// Returns the healing tests' seeds: two, or the number in `REDPOLL_SEEDS` (20 in `make heal`).
 fn seeds() -> std::ops::RangeInclusive<u64> {
     let asked = std::env::var("REDPOLL_SEEDS").ok();
     1..=asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(2)

@@ -22,8 +22,7 @@ fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
     delivered.collect()
 }
 
-/// Checks that the stream pauses and continues when sender, relay or receiver is off for ten
-/// seconds.
+/// Checks that the stream continues after sender, relay or receiver was off for ten seconds.
 #[test]
 fn a_stream_survives_any_node_being_off() {
     for node in 0..3 {
@@ -40,7 +39,7 @@ fn a_stream_survives_any_node_being_off() {
     }
 }
 
-/// Checks nodes that are switched every few milliseconds, during frames, loads, assessments and
+/// Checks nodes switched off and on every few milliseconds, during frames, loads, assessments and
 /// acknowledgments.
 #[test]
 fn nodes_that_flicker_do_no_harm() {
@@ -88,8 +87,7 @@ fn lost_and_doubled_frames_cost_time_only() {
     assert!(at[0] > 20_000, "{at:?}");
 }
 
-/// Checks packets with a valid IPv6 header and garbage after it, for existing and nonexistent
-/// nodes.
+/// Checks packets with a valid IPv6 header and garbage after it, for existing and other nodes.
 #[test]
 fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
     let scenario = Scenario::load("office", &[]).unwrap();

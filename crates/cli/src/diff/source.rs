@@ -19,7 +19,7 @@ pub(super) struct Source {
     program: Option<Program>,
 }
 
-/// A program that runs, and is ended with us.
+/// A running program, which is ended with this process.
 struct Program(Child);
 
 impl Drop for Program {

@@ -9,8 +9,7 @@ use super::{Found, mpdu};
 use crate::dissect::capture::Record;
 use crate::dissect::{Reading, line};
 
-/// Layers by the words that begin them in a decoded frame. The words of a layer end at the next of
-/// these.
+/// Layers by the words that begin them in a decoded frame; a layer ends at the next such word.
 const LAYERS: [(&str, &str); 10] = [
     ("FRAG1", "6LoWPAN"),
     ("FRAGN", "6LoWPAN"),

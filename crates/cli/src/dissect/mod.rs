@@ -91,11 +91,8 @@ pub struct Opened {
     pub is_live: bool,
 }
 
-/// Opens the capture at `path`; `progress` counts its bytes. `-` is standard input.
-///
-/// # Errors
-///
-/// The program's exit code, after a report of the problem.
+/// Opens the capture at `path`; `progress` counts its bytes. `-` is standard input. An error is the
+/// program's exit code, after a report of the problem.
 pub fn opened(path: &Path, network: &NetworkArgs, progress: &Progress) -> Result<Opened, ExitCode> {
     let path = folder::file(path, folder::FRAMES);
     let name = path.display();

@@ -1,5 +1,4 @@
-//! Notes about a capture on standard error: frames that are not decoded, odd fields, and options
-//! that would help.
+//! Notes about a capture on standard error: undecoded frames, odd fields, and helpful options.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -18,7 +17,7 @@ pub struct Notes {
     /// Frames of other technologies, by name: the count and the first number.
     foreign: BTreeMap<String, (u64, u64)>,
     unknown: [u64; 16],
-    /// Checksums over addresses of context 0.
+    /// Correct checksums over addresses of context 0.
     right: u64,
     wrong: u64,
 }

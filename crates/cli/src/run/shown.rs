@@ -42,7 +42,7 @@ type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
-        // Before the server's threads begin: they inherit that signals are not for them.
+        // Before the server's threads begin, because threads inherit the blocked signals.
         let signals = Signals::watch().ok();
         // Standard output may be the result's.
         eprint!("{}", greeting(&server));
@@ -150,8 +150,7 @@ impl Show {
         Ok(())
     }
 
-    /// Moves the run to `to` as fast as possible: forward from its present state, or from its
-    /// beginning.
+    /// Moves the run to `to` as fast as possible, from its present state or from its beginning.
     fn go_to(&mut self, world: &mut World, to: Instant) -> Result<(), Failure> {
         world.set_live(false);
         if to < world.now() {
@@ -187,7 +186,7 @@ fn step_to_frame(world: &mut World, end: Instant) {
     }
 }
 
-/// A file that a run is written down in.
+/// The recording of a run, in a file.
 pub(super) struct Record {
     writer: Writer<BufWriter<File>>,
     name: String,
@@ -204,8 +203,7 @@ impl Record {
 
     /// Writes the events since the last call; returns the simulated time until the next call.
     pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
-        /// Simulated time between two writes, so that the page moves evenly and the world's buffers
-        /// have room.
+        /// Simulated time between writes, so that the page moves evenly and buffers have room.
         const STEP: Duration = Duration::from_millis(50);
         const MANY: usize = 1_000;
         let frames = self.writer.write(world);

@@ -1,5 +1,4 @@
-//! The page of the cost by size: the required figures, plots with logarithmic axes and slopes, and
-//! all rows.
+//! The page of the cost by size: required figures, logarithmic plots with slopes, and all rows.
 
 use std::fmt::Write as _;
 
@@ -68,8 +67,7 @@ fn series(rows: &[Value]) -> Vec<Series<'_>> {
     all
 }
 
-/// Returns the slope of the line that fits the logarithms of the points best; `None` for fewer than
-/// two places.
+/// Returns the slope of the best line through the points' logarithms; `None` for fewer than two.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let count = logs.len() as f64;

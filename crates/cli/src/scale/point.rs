@@ -134,10 +134,8 @@ impl Point {
     }
 
     /// Measures the point in this process, whose memory has not yet grown for another one. All
-    /// times are processor times, because other processes may run.
-    ///
-    /// # Errors
-    /// The scenario cannot be simulated, or the oracle reports a violation.
+    /// times are processor times, because other processes may run. Fails if the scenario cannot be
+    /// simulated, or the oracle reports a violation.
     pub fn measure(&self) -> Result<Value, String> {
         let before = [memory("VmRSS:"), memory("RssFile:")];
         let text = scene(self);

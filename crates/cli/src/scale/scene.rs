@@ -14,8 +14,7 @@ const CHANNEL: &str = "26";
 const TILE: usize = 10;
 /// Least share of delivered frames of a link.
 const LEAST_SHARE: f64 = 0.1;
-/// Side of the square that a node has for itself, in metres. With a range of 50 m it has about 20
-/// neighbours.
+/// Side of a node's square in metres. With a range of 50 m a node has about 20 neighbours.
 const SPACING_M: f64 = 20.0;
 const SEED: u64 = 1;
 
@@ -71,8 +70,7 @@ fn sides(nodes: usize) -> (usize, usize) {
 /// Names of two neighbours: sender and receiver.
 type Pair = (String, String);
 
-/// Makes the first of `nodes` numbered nodes the border router; returns pairs with consecutive
-/// numbers.
+/// Makes the first of `nodes` nodes the border router; returns pairs with consecutive numbers.
 fn numbered(nodes: usize, text: &mut String) -> Vec<Pair> {
     text.push_str("[nodes.node-1]\nrole = \"border\"\n");
     let pair = |at: usize| (format!("node-{at}"), format!("node-{}", at - 1));
@@ -184,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    /// Checks that each scenario loads, has about the wanted number of nodes, and that fixed routes
-    /// connect each pair.
+    /// Checks that each scenario loads with about the wanted nodes, and fixed routes connect each
+    /// pair.
     #[test]
     fn scenarios_load_and_their_pairs_are_connected() {
         for &topology in Topology::ALL {

@@ -199,11 +199,7 @@ fn interface_name(text: &str) -> Result<String, String> {
 }
 
 impl UpArgs {
-    /// Refuses combinations of options that clap's rules cannot express.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong.
+    /// Refuses combinations of options that clap's rules cannot express. Returns what is wrong.
     pub fn check(&self) -> Result<(), String> {
         let join = match self.join {
             Join::Tun => "tun",

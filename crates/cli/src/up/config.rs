@@ -40,10 +40,7 @@ struct Entry {
 }
 
 /// Returns the words of a command line, with those of its file if it is `redpoll up --config FILE`.
-///
-/// # Errors
-///
-/// A line about a file that cannot be used.
+/// An error is a line about a file that cannot be used.
 pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let own = words.get(2..).unwrap_or_default();
     let end = own.iter().position(|word| word == "--");
@@ -213,11 +210,7 @@ impl Reload {
     }
 
     /// Reads the file again. Returns the arguments with which the program would start now, and the
-    /// keys whose new values need a restart.
-    ///
-    /// # Errors
-    ///
-    /// A line about a file that cannot be used.
+    /// keys whose new values need a restart. An error is a line about a file that cannot be used.
     pub(super) fn again(&self) -> Result<(UpArgs, Vec<String>), String> {
         let entries = read(&self.path)?;
         let words = expand(std::env::args_os().collect())?;

@@ -42,8 +42,8 @@ struct Segment {
 }
 
 impl Segment {
-    /// Returns the segment in an IPv6 packet without extension headers; `None` if a length in its
-    /// headers is impossible.
+    /// Returns the segment in an IPv6 packet without extension headers; `None` if a length is
+    /// impossible.
     fn of(packet: &[u8]) -> Option<Segment> {
         let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
         if ip.next_header != next_header::TCP {

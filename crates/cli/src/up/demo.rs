@@ -39,8 +39,7 @@ pub(crate) type StepFailure = Box<dyn std::error::Error>;
 /// through the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
-/// Returns the forward that replaces a missing interface: from any free port of this computer to
-/// the server.
+/// Returns the forward that replaces a missing interface: from any free port to the server.
 pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     let (server, _) = plan::server(scenario)?;
     Some(ForwardSpec {

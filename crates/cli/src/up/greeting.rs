@@ -10,8 +10,7 @@ use redpoll_sim::{AppKind, NodeSpec, Scenario};
 use super::environment::Environment;
 use super::join::{Joined, Way};
 
-/// Returns the text about the way in which the mesh is joined, and about the positions of its
-/// nodes.
+/// Returns the text about how the mesh is joined, and about the positions of its nodes.
 pub(super) fn text(
     scenario: &Scenario,
     joined: &Joined,

@@ -15,11 +15,8 @@ use crate::failure::Failure;
 use crate::lines::{self, Sockets};
 use crate::run::outputs::Outputs;
 
-/// Secrets from the operating system, because the seed of a scenario is public.
-///
-/// # Errors
-///
-/// If the operating system has no random numbers.
+/// Secrets from the operating system, because the seed of a scenario is public. Fails if the
+/// operating system has no random numbers.
 pub(super) fn secrets() -> std::io::Result<Secrets> {
     // If a kernel has returned random bytes once, later calls succeed as well.
     entropy::fill(&mut [0])?;
@@ -101,8 +98,7 @@ impl SimulatedMesh {
         self.world.flush_traces()
     }
 
-    /// Returns the present result in the form of `redpoll run`. In real time, its duration is the
-    /// simulated time.
+    /// Returns the result so far in the form of `redpoll run`; its duration is the simulated time.
     pub(super) fn report(&mut self) -> redpoll_sim::Report {
         let report = self.world.report();
         redpoll_sim::Report {

@@ -1,4 +1,4 @@
-//! `redpoll up --radio`: this computer is the border router of a mesh that is in the air.
+//! `redpoll up --radio`: this computer is the border router of a real mesh.
 
 use std::io::IsTerminal as _;
 use std::path::Path;
@@ -33,7 +33,7 @@ use redpoll_program::rights::Rights;
 /// Longest time for the set-up of a radio.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Lives until a signal. The exit code.
+/// Runs until a signal. Returns the exit code.
 pub(super) fn up(
     args: &UpArgs,
     url: &str,

@@ -1,5 +1,4 @@
-//! The status line: on standard error, and only if that is a terminal that can move
-//! its cursor.
+//! The status line: on standard error, if that is a terminal that can move its cursor.
 
 use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};

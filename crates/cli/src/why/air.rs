@@ -1,4 +1,4 @@
-//! Groups frames to transfers: the attempts to send a frame, and whether it was acknowledged.
+//! Groups frames into transfers: the attempts to send a frame, and whether it was acknowledged.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -48,8 +48,7 @@ pub struct Transfer {
     pub attempts: u32,
     /// Whether the frame was acknowledged, or requested no acknowledgement.
     pub arrived: bool,
-    /// Further attempts at a frame that has already arrived: its sender has not received the
-    /// acknowledgement.
+    /// Whether these are further attempts at an arrived frame whose acknowledgement was lost.
     pub repeats: bool,
     /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,
@@ -211,7 +210,7 @@ impl Air {
         plain
     }
 
-    /// At the capture's end.
+    /// Handles the end of the capture.
     pub fn finish(&mut self, done: &mut Vec<Transfer>) {
         let mut senders: Vec<Address> = self.open.keys().copied().collect();
         senders.sort_by_key(|sender| self.open[sender].transfer.last.start_us);
@@ -317,8 +316,7 @@ impl Open {
         let Some((other, who)) = self.over.take() else {
             return;
         };
-        // Farther away in the mesh, many nodes transmit at the same time without an effect on this
-        // frame.
+        // Farther away, many nodes transmit at the same time without an effect on this frame.
         if neighbours.contains(&(self.transfer.dst, who)) {
             self.transfer.collided.push(other);
         }

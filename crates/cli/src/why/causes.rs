@@ -24,8 +24,7 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub cause: Cause,
-    /// Index of the affected direction, if there is only one: 0 is the direction from the first end
-    /// to the other.
+    /// Index of the affected direction, if it is only one: 0 is from the first end to the other.
     pub side: Option<usize>,
     pub tally: Tally,
     /// Share of the time in which data were in flight.

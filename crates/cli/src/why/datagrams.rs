@@ -1,4 +1,4 @@
-//! Groups transfers to datagrams: the frames of one IPv6 packet over one link.
+//! Groups transfers into datagrams: the frames of one IPv6 packet over one link.
 
 use std::collections::HashMap;
 
@@ -12,8 +12,7 @@ use redpoll_wire::sixlowpan::Contexts;
 use super::air::{Kind, Place, Transfer};
 use super::segment::{self, Segment};
 
-/// Maximum number of datagrams that are reassembled at the same time. A further datagram replaces
-/// the oldest.
+/// Maximum number of datagrams reassembled at once. A further datagram replaces the oldest.
 const ASSEMBLED_MAX: usize = 4_096;
 /// Maximum number of sleepy nodes whose last request is remembered.
 const ASKERS_MAX: usize = 4_096;
@@ -60,13 +59,11 @@ pub struct Datagram {
     /// Time at which the last attempt of the last frame ended, in microseconds.
     pub end_us: u64,
     pub attempts: u32,
-    /// Number of these frames that were acknowledged, whether or not the sender received the
-    /// acknowledgement.
+    /// Acknowledged ones of these frames, whether or not the sender received the acknowledgement.
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
-    /// Attempts that collided with a frame whose sender had not heard this sender, or was not
-    /// heard by it.
+    /// Attempts that collided with a frame of a sender that had not heard this one, or vice versa.
     pub collided: u64,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
@@ -99,13 +96,12 @@ struct Assembly {
     disturbed: u32,
 }
 
-/// All attempts at a frame, including those after an acknowledgement that the sender has not
-/// received.
+/// All attempts at a frame, including those after an acknowledgement that the sender missed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     last: Place,
     attempts: u32,
-    /// Whether the last of them were not acknowledged.
+    /// Whether the last attempts were not acknowledged.
     is_lost: bool,
     collided: usize,
     /// The last frame with which an attempt collided.
@@ -180,8 +176,7 @@ impl Progress {
 pub struct Datagrams {
     contexts: Contexts,
     assembled: HashMap<Link, Assembly>,
-    /// The last datagram in fragments that arrived on each link: its sender may send frames of
-    /// it again.
+    /// The last fragmented datagram that arrived on each link; its sender may repeat frames of it.
     complete: HashMap<(Address, Address), (Label, Datagram)>,
     asked: HashMap<Address, Place>,
     /// Datagrams that are not TCP, or cannot be read.

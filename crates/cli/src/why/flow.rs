@@ -1,5 +1,4 @@
-//! TCP connections, found in the datagrams that carry them. Connections between the same ends form
-//! one flow.
+//! TCP connections in the captured datagrams. Connections between the same ends form one flow.
 
 use std::collections::HashMap;
 
@@ -13,8 +12,7 @@ use super::tally::{Event, Tally};
 /// Maximum number of connections that are followed at the same time. For a further connection, the
 /// one that was silent for longest counts as ended.
 const OPEN_MAX: usize = 1_024;
-/// Maximum number of pairs of ends that are counted separately; connections between other ends are
-/// only counted.
+/// Maximum number of flows; connections between further pairs of ends are only counted.
 const FLOWS_MAX: usize = 1_024;
 
 /// The packets between a client and a port of a server, in one or several connections.
@@ -33,8 +31,7 @@ pub struct Flow {
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u64,
     pub attempts: u64,
-    /// Number of these frames that were acknowledged, whether or not the sender received the
-    /// acknowledgement.
+    /// Acknowledged ones of these frames, whether or not the sender received the acknowledgement.
     pub acked: u64,
 }
 
@@ -167,7 +164,7 @@ impl Flows {
         }
     }
 
-    /// At the capture's end: the connections, in the order in which they began.
+    /// Returns the connections at the end of the capture, in the order in which they began.
     pub fn finish(&mut self) -> Vec<Flow> {
         let mut left: Vec<_> = self
             .open

@@ -1,5 +1,4 @@
-//! A forwarded connection: a socket of the host, a connection of the mesh, and a small buffer for
-//! each direction.
+//! A forwarded connection: a host's socket, a mesh's connection, and a buffer for each direction.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV6, TcpStream};
@@ -251,8 +250,7 @@ pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
     (host.peer_addr().unwrap_or(nobody), target)
 }
 
-/// Makes the closing of the socket a reset, so that the host's program learns that bytes are
-/// missing.
+/// Makes the socket close by a reset, so that the host's program learns that bytes are missing.
 pub(super) fn reset(host: &TcpStream) {
     let now = libc::linger {
         l_onoff: 1,

@@ -38,12 +38,8 @@ pub struct Account {
 }
 
 impl Account {
-    /// Finds a user by its name, its number, or as `UID:GID`, which needs no entry in the
-    /// system's list of users.
-    ///
-    /// # Errors
-    ///
-    /// [`AccountError`]: this process must be root.
+    /// Finds a user by its name, its number, or as `UID:GID`, which needs no entry in the system's
+    /// list of users. This process must be root.
     pub fn find(text: &str) -> Result<Account, AccountError> {
         if !geteuid().is_root() {
             return Err(AccountError::NotRoot);
@@ -96,10 +92,7 @@ impl Account {
 
     /// Runs `act` with this user's rights to files (setfsuid(2)): it opens files that the user may
     /// open, and the files that it creates belong to the user. Only for a process of one thread.
-    ///
-    /// # Errors
-    ///
-    /// The kernel's: this process is not root, or a user namespace has no such user.
+    /// Errors are the kernel's: this process is not root, or a user namespace has no such user.
     pub fn act<R>(&self, act: impl FnOnce() -> R) -> io::Result<R> {
         let _as_user = AsUser::enter(self)?;
         Ok(act())

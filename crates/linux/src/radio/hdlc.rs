@@ -3,8 +3,7 @@
 
 use redpoll_wire::hdlc::{Deframer, Fcs16, send};
 
-/// Bytes that Spinel escapes in addition: XON, XOFF, and a byte that some bootloaders mistake
-/// for theirs.
+/// Bytes that Spinel escapes as well: XON, XOFF, and one that some bootloaders mistake for theirs.
 const SPECIAL: [u8; 3] = [0x11, 0x13, 0xf8];
 
 /// The longest frame that is taken, its check sequence included.

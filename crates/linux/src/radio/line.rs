@@ -1,5 +1,4 @@
-//! Lines to a radio co-processor: a serial port, a pseudo-terminal, or a process that is
-//! started on one.
+//! Lines to a radio co-processor: a serial port, a pseudo-terminal, or a process on one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -44,7 +43,7 @@ impl LineSpec {
     }
 }
 
-/// An open line. It is never waited for.
+/// An open line, which never blocks.
 #[derive(Debug)]
 pub struct Line {
     file: File,
@@ -92,10 +91,7 @@ impl Line {
         }
     }
 
-    /// Reads the received bytes; returns 0 if there are none.
-    ///
-    /// # Errors
-    /// The line no longer exists.
+    /// Reads the received bytes; returns 0 if there are none. Fails if the line no longer exists.
     pub fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         match self.file.read(out) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
@@ -104,10 +100,8 @@ impl Line {
         }
     }
 
-    /// Writes the bytes that the line accepts now; returns 0 if it accepts none.
-    ///
-    /// # Errors
-    /// The line no longer exists.
+    /// Writes the bytes that the line accepts now; returns 0 if it accepts none. Fails if the line
+    /// no longer exists.
     pub fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.file.write(bytes) {
             Err(error) if is_for_later(&error) => Ok(0),

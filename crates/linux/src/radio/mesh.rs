@@ -14,7 +14,7 @@ use super::counter::{Keeper, KeeperCounters, Store};
 use super::rcp::Event;
 use crate::gateway::Mesh;
 
-/// Packets of the host's that wait while the node has no room.
+/// Packets from the host that wait while the node has no room.
 const WAITING: usize = 64;
 
 pub struct RadioMesh<P: Profile> {
@@ -61,7 +61,7 @@ impl<P: Profile> RadioMesh<P> {
         self.notices.pop_front()
     }
 
-    /// Packets of the host's that found no room.
+    /// Packets from the host that found no room.
     pub fn turned_away(&self) -> u64 {
         self.turned_away
     }
@@ -103,7 +103,7 @@ where
             while self.node.has_room()
                 && let Some(packet) = self.from_host.pop_front()
             {
-                // Why it does not enter is counted.
+                // The gate counts the packets that it rejects.
                 let _ = self.gate.input_packet(self.now, &mut self.node, &packet);
             }
             // The events are dropped, because connections are polled and no application runs here.
@@ -119,7 +119,7 @@ where
     fn work(&mut self, work: RadioWork) {
         match work {
             RadioWork::Load => {
-                // A frame of the MAC's fits its own buffer.
+                // A frame of the MAC always fits.
                 let _ = self.loaded.copy_from(self.node.frame());
                 self.node.on_radio_done(self.now, RadioResult::Loaded);
             }

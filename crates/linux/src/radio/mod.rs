@@ -31,7 +31,7 @@ use zep::Zep;
 
 /// Pause after the loss of a line before it is opened again.
 const REOPEN: Duration = Duration::from_millis(1_000);
-/// Reads in a row before others get their turn.
+/// Reads in a row before other events are handled.
 const BURST: usize = 64;
 
 #[derive(Debug)]
@@ -58,10 +58,8 @@ struct Stick {
 
 impl Radio {
     /// Opens a radio. [`Radio::turn`] then sets it up, and [`Event::Ready`] reports the end of the
-    /// set-up.
-    ///
-    /// # Errors
-    /// The operating system's: the device, the program or the address does not exist.
+    /// set-up. Errors are the operating system's: the device, the program or the address does not
+    /// exist.
     pub fn open(spec: &RadioSpec, identity: Identity, now: Instant) -> io::Result<Radio> {
         let mut events = VecDeque::new();
         let kind = match spec {

@@ -44,9 +44,9 @@ pub struct Identity {
     pub short: u16,
     /// EUI-64, big-endian as printed.
     pub extended: [u8; 8],
-    /// macMaxCSMABackoffs, for radios that do it themselves.
+    /// macMaxCSMABackoffs, for radios that perform CSMA themselves.
     pub max_csma_backoffs: u8,
-    /// macMaxFrameRetries, for radios that repeat by themselves.
+    /// macMaxFrameRetries, for radios that retransmit by themselves.
     pub max_frame_retries: u8,
 }
 
@@ -246,8 +246,7 @@ impl Rcp {
             self.identity.max_csma_backoffs,
             self.identity.max_frame_retries,
             cca.into(),
-            // The header is as it shall be, the frame no repetition that it knows of, and
-            // security has been taken care of.
+            // Header updated: yes; retransmission: no; security processed: yes.
             true.into(),
             false.into(),
             true.into(),
@@ -300,8 +299,7 @@ impl Rcp {
             return;
         }
         match self.phase {
-            // Some radios send no notice. The answers to the requests will show whether the radio
-            // works.
+            // Some radios send no notice; the answers to the requests show whether the radio works.
             Phase::Beginning { .. } => self.ask(now, 0, 0),
             Phase::Asked { step, tries, .. } => {
                 self.counters.unanswered += 1;
@@ -325,8 +323,6 @@ impl Rcp {
             Phase::Gone | Phase::Useless => {}
         }
     }
-
-    // --- setting it up ---
 
     fn begin(&mut self, now: Instant) {
         let message = Message {
@@ -418,8 +414,6 @@ impl Rcp {
         self.output.extend(frame);
     }
 
-    // --- received messages ---
-
     fn on_message(&mut self, now: Instant, message: &Message<'_>) {
         let is_status = message.property == property::LAST_STATUS;
         let code = is_status.then(|| Fields(message.value).packed()).flatten();
@@ -486,7 +480,7 @@ impl Rcp {
         };
         let mut fields = Fields(message.value);
         let understood = match (STEPS[step], code) {
-            // Older firmware does not know this question, and does all of it.
+            // Older firmware does not know this request, and performs all functions.
             (Step::Caps, Some(_)) => {
                 self.caps = caps(radio_caps::ACK_TIMEOUT);
                 Some(())

@@ -17,7 +17,7 @@ use redpoll_linux::tun::TunConfig;
 
 pub struct Case {
     name: String,
-    /// A program of the host's that it cannot do without.
+    /// Program of the host that the test requires.
     program: Option<&'static str>,
     /// Returns a further reason for which the case cannot run.
     unless: fn() -> Option<String>,
@@ -34,7 +34,7 @@ impl Case {
         }
     }
 
-    /// A test that uses a program of the host's.
+    /// A test that uses a program of the host.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"
@@ -94,8 +94,7 @@ impl Case {
     reason = "each test binary uses its own part of this module"
 )]
 pub fn main(cases: Vec<Case>) -> ExitCode {
-    // The tests wait for a slow link most of the time, so more of them run at once than there are
-    // processors.
+    // The tests mostly wait for a slow link, so more of them run at once than there are processors.
     main_with(cases, 8)
 }
 
@@ -126,7 +125,7 @@ pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     conclusion.exit_code()
 }
 
-/// Leaves the lines where the caller wants to hear of everything that was skipped.
+/// Appends the lines to the file of `REDPOLL_SKIPPED`, in which the caller collects skipped tests.
 fn note(lines: &str) {
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
         return;

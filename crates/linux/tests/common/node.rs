@@ -1,5 +1,4 @@
-//! A node without a radio: a border router without a mesh, whose own TCP the
-//! kernel talks to.
+//! A node without a radio: a border router without a mesh, whose peer is the kernel's TCP.
 
 use redpoll_base::{Addr, Memory, Rng};
 use redpoll_rivals::Rival;

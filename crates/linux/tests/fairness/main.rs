@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             ));
         }
     }
-    // Nearly all of their time they wait.
+    // The tests wait most of the time, so all run at once.
     let threads = cases.len();
     common::main_with(cases, threads)
 }

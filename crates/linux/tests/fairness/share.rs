@@ -168,8 +168,7 @@ impl World {
         }
     }
 
-    /// Queues a packet of either flow at the bottleneck. The listener has the lower port, so it is
-    /// the receiver.
+    /// Queues a packet of a flow at the bottleneck. The receiver has the lower port: it listens.
     fn enter(&mut self, packet: Vec<u8>) {
         const TCP: u8 = 6;
         if packet.len() < 60 || packet[6] != TCP {

@@ -1,5 +1,4 @@
-//! A node on a direct link without radio, which loses, duplicates and reorders packets as
-//! requested.
+//! A node on a direct link without radio that loses, duplicates and reorders packets.
 
 use std::net::Ipv6Addr;
 

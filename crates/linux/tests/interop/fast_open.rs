@@ -56,8 +56,8 @@ fn began_with_data(stream: &TcpStream) -> bool {
     info[5] & SYN_DATA != 0
 }
 
-/// Connects from the kernel, sends `question` and reads the answer. Returns whether the question
-/// was on the SYN.
+/// Sends `question` from the kernel and reads the answer. Returns whether the SYN carried the
+/// question.
 fn ask(prefix: u16, question: &[u8]) -> bool {
     let fd: OwnedFd = socket(
         AddressFamily::Inet6,

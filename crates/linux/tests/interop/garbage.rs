@@ -33,7 +33,7 @@ pub fn from_the_host(prefix: u16) {
         let len = rng.below(1400) as usize;
         let mut packet: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
         if rng.below(2) == 0 && len > 40 {
-            // Let it look like IPv6 for the node, so that it gets further in.
+            // The packet looks like IPv6, so that the node processes more of it.
             packet[0] = 0x60;
             packet[4..6].copy_from_slice(&(len as u16 - 40).to_be_bytes());
             packet[24..40].copy_from_slice(&node_address(prefix).octets());
@@ -91,8 +91,7 @@ fn throw(prefix: u16, rng: &mut Rng) {
     }
 }
 
-/// Returns a raw IPv6 socket for a protocol number; [`nix::sys::socket::SockProtocol`] knows only a
-/// few of them.
+/// Returns a raw IPv6 socket for a protocol; [`nix::sys::socket::SockProtocol`] lacks most.
 fn raw(protocol: i32) -> OwnedFd {
     use std::os::fd::FromRawFd;
     // SAFETY: socket(2) takes any numbers.

@@ -19,8 +19,8 @@ use crate::node::HeapMemory;
 
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Packets are doubled and overtake each other, but none is lost: uIP waits seven
-/// seconds for the first that is.
+/// Packets are duplicated and reordered, but not lost: uIP waits seven seconds after the first
+/// loss.
 const WIRE: Badness = Badness {
     loss: 0,
     duplication: 5,

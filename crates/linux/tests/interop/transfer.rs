@@ -1,4 +1,4 @@
-//! Bytes between a kernel socket and the node, every one looked at.
+//! Transfers between a kernel socket and the node; every byte is checked.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

@@ -58,7 +58,7 @@ impl Drop for Server {
     }
 }
 
-/// Why a test with curl and mosquitto cannot be, if so.
+/// Returns why a test with curl and mosquitto cannot run, if it cannot.
 pub fn no_curl_or_mosquitto() -> Option<String> {
     let is_there = |program: &str| Command::new(program).arg("-h").output().is_ok();
     if !is_there("curl") {

@@ -64,8 +64,7 @@ impl World {
         }
     }
 
-    /// Moves packets between node and kernel until none is left; whether any
-    /// moved.
+    /// Moves packets between node and kernel until none is left. Returns whether any moved.
     pub fn settle(&mut self) -> bool {
         self.now = self.clock.now();
         let (now, mut moved) = (self.now, false);

@@ -3,8 +3,7 @@
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// Runs the scenario `name` with `overrides` for `seconds` of virtual time. Fails if the oracle
-/// found a violation.
+/// Runs the scenario for `seconds` of virtual time. Fails if the oracle found a violation.
 pub fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
     let overrides: Vec<(String, String)> = overrides
         .iter()

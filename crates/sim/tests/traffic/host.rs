@@ -1,5 +1,4 @@
-//! The simulated host, connected to the border router: its servers and clients, and the losses of
-//! its link.
+//! The simulated host behind the border router: servers, clients, and the losses of its link.
 
 use redpoll_sim::{Scenario, World};
 
@@ -35,8 +34,8 @@ fn clients_on_the_host_fetch_a_file_again_and_again() {
             (10, 10, 0)
         );
         assert_eq!(flow.delivered_bytes, 10_000, "{protocol}");
-        // Each round trip takes twice 6 ms on the wire: one for each block over CoAP, at least two
-        // over HTTP.
+        // A round trip takes twice 6 ms on the wire: one per block over CoAP, at least two over
+        // HTTP.
         let p50 = requests.latency_ms.p50.unwrap();
         assert!((24.0..400.0).contains(&p50), "{protocol}: {p50}");
     }
@@ -70,8 +69,7 @@ fn connections_refused_by_the_far_end_fail() {
     }
 }
 
-/// Checks losses at the border router, which only the transports can repair (Kumar et al. 2020,
-/// figure 10).
+/// Checks losses at the border router, repaired by transports only (Kumar et al. 2020, figure 10).
 #[test]
 fn losses_between_border_router_and_host_are_the_transports_to_mend() {
     for transport in ["tcp", "coap", "cocoa", "unreliable", "ideal", "udp"] {

@@ -33,8 +33,7 @@ impl Seen {
     }
 }
 
-/// A broker that acknowledges all readings except every `mute_after`th, at which it resets the
-/// connection.
+/// A broker that acknowledges readings, but resets the connection at every `mute_after`th.
 struct Broker {
     mute_after: Option<usize>,
     /// Answer to a CONNECT; `None`: no answer.

@@ -140,8 +140,7 @@ fn the_message_under_way_is_not_in_the_queue() {
     }
 }
 
-/// Checks that once there is a batch, the queue is emptied, including the readings created
-/// meanwhile.
+/// Checks that a batch empties the queue, including the readings created meanwhile.
 #[test]
 fn a_batch_includes_readings_created_meanwhile() {
     // One message with a reading is sent each second, and one reading is created every two seconds.

@@ -63,8 +63,7 @@ pub trait Above {
 pub struct Macs {
     pub air: Air,
     pub macs: Vec<Mac<Replay>>,
-    /// Whether a frame that arrives during a backoff restarts the backoff after its acknowledgment,
-    /// as in ns-3.
+    /// Whether a frame that arrives during a backoff restarts the backoff, as in ns-3.
     pub restarts: bool,
     held: Vec<Option<(Outgoing, Ticket)>>,
     served: Vec<Option<Outgoing>>,

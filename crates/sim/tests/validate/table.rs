@@ -36,8 +36,7 @@ impl Row {
         }
     }
 
-    /// Returns a row for a share of `trials` trials, which must be within four standard errors of
-    /// its expectation.
+    /// Returns a row for a share of `trials` trials: at most four standard errors from `theirs`.
     pub fn share(what: String, ours: f64, theirs: f64, trials: u64) -> Row {
         let error = (theirs * (1.0 - theirs) / trials as f64).sqrt();
         Row::near(what, ours, theirs, 4.0 * error)

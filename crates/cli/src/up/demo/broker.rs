@@ -17,9 +17,9 @@ const PROGRAMS: [&str; 3] = [
     "/usr/sbin/mosquitto",
     "/usr/local/sbin/mosquitto",
 ];
-/// Batches to see before the step is content.
+/// Number of complete batches that the step requires.
 const BATCHES: usize = 2;
-/// For the leaf to connect, which it tries every few seconds, and to fill its batches.
+/// Time for the leaf to connect, which it tries every few seconds, and to fill its batches.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
@@ -103,7 +103,7 @@ fn shown(payload: &[u8]) -> String {
     words.join(" ")
 }
 
-/// A mosquitto of our own, ended when dropped.
+/// A mosquitto that the demonstration started, ended when dropped.
 struct Broker(Child);
 
 impl Broker {

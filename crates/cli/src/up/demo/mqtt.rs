@@ -84,7 +84,8 @@ mod tests {
 
     use super::*;
 
-    /// A subscriber that is silent is not sent away for it (OASIS MQTT 3.1.1, section 3.1.2.10).
+    /// Checks that a broker does not disconnect a silent subscriber (OASIS MQTT 3.1.1, section
+    /// 3.1.2.10).
     #[test]
     fn the_subscriber_connects_without_keep_alive() {
         let listener = TcpListener::bind("[::1]:0").unwrap();

@@ -46,7 +46,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     )))
 }
 
-/// `71.2/80.0/90.1/7.0 ms` without its last figure.
+/// Removes the last figure from `71.2/80.0/90.1/7.0 ms`.
 fn least_mean_most(figures: &str) -> String {
     let figures = figures.split_whitespace().next().unwrap_or_default();
     let three: Vec<&str> = figures.split('/').take(3).collect();

@@ -48,7 +48,7 @@ pub(super) struct Plan {
     pub(super) readings: Option<Readings>,
     /// Whether the host's own network reaches the mesh.
     pub(super) host_is_joined: bool,
-    /// The host's port that leads to the server's, where it is forwarded.
+    /// Port of the host that is forwarded to the server's port, if one is.
     pub(super) forwarded_port: Option<u16>,
 }
 

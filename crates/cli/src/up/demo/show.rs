@@ -52,7 +52,7 @@ impl Step {
     }
 }
 
-/// `bytes` in `time` as kb/s (1000 bit/s).
+/// Formats the rate of `bytes` in `time` in kb/s (1000 bit/s).
 pub(crate) fn kbps(bytes: u64, time: Duration) -> String {
     format!(
         "{:.1} kb/s",

@@ -11,7 +11,7 @@ use super::plan::{Plan, Upload};
 use super::show::{Step, kbps};
 use super::{Outcome, StepFailure};
 
-/// For the leaf to connect, which it tries every few seconds.
+/// Time for the leaf to connect, which it tries every few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
@@ -30,8 +30,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
         upload.server
     ));
     let mut stream = accept(&listener)?;
-    // The leaf would connect again after its transfer, and the demonstration needs only one
-    // connection.
+    // The leaf would connect again after its transfer; the demonstration needs one connection.
     drop(listener);
     let started = Instant::now();
     step.note(&format!(

@@ -38,11 +38,7 @@ pub(super) enum Wish {
 }
 
 impl Tui {
-    /// Switches the terminal to the view.
-    ///
-    /// # Errors
-    ///
-    /// The terminal cannot be set up.
+    /// Switches the terminal to the view. Fails if the terminal cannot be set up.
     pub(super) fn start(world: &World) -> io::Result<Tui> {
         Ok(Tui {
             view: View::of(world),
@@ -62,11 +58,8 @@ impl Tui {
         self.view.log(line.trim());
     }
 
-    /// Handles the pressed keys, and draws if it is time.
-    ///
-    /// # Errors
-    ///
-    /// The terminal cannot be read or written any more.
+    /// Handles the pressed keys, and draws if it is time. Fails if the terminal cannot be read or
+    /// written any more.
     pub(super) fn turn(&mut self, world: &mut World, now: Instant) -> io::Result<Wish> {
         let mut is_new = now >= self.next;
         while event::poll(std::time::Duration::ZERO)? {

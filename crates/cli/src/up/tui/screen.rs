@@ -1,4 +1,4 @@
-//! The terminal, taken and given back.
+//! The terminal, whose state is changed for the view and restored.
 
 use std::io::{self, IsTerminal as _, Stdout};
 use std::panic;

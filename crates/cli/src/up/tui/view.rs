@@ -8,7 +8,7 @@ use redpoll_sim::{RadioState, Role, World};
 use redpoll_tcp::Endpoint;
 
 const LOG: usize = 500;
-/// Over how long a goodput is measured, in microseconds.
+/// Time over which goodput is measured, in microseconds.
 const SPAN_US: u64 = 2_000_000;
 /// Number of bytes of a requested transfer.
 const TRANSFER: u64 = 50 * 1024;
@@ -45,7 +45,7 @@ pub(super) struct NodeLine {
     pub sent: u32,
     pub retries: u32,
     pub collisions: u32,
-    /// The share of its frames that is lost on the user's wish.
+    /// Share of its frames that are dropped by the user's key.
     pub loss: f64,
 }
 

@@ -50,9 +50,6 @@ pub struct CounterFile {
 impl CounterFile {
     /// Opens or creates the file and locks it. Returns it with the counter that was stored last, 0
     /// in a new file. The counter is written once, so that an error of writing occurs here.
-    ///
-    /// # Errors
-    /// [`CounterFileError`].
     pub fn open(path: &Path) -> Result<(CounterFile, u32), CounterFileError> {
         let (file, is_new) = open_or_create(path)?;
         if !file.metadata()?.is_file() {
@@ -83,11 +80,9 @@ impl CounterFile {
         Ok((this, stored))
     }
 
-    /// Writes the counter and waits until it is on the disk. After an error the previous
-    /// counter is intact.
-    ///
-    /// # Errors
-    /// The operating system's; [`ErrorKind::NotFound`] if the file was deleted or replaced.
+    /// Writes the counter and waits until it is on the disk. After an error the previous counter is
+    /// intact. Errors are the operating system's; [`ErrorKind::NotFound`] if the file was deleted
+    /// or replaced.
     pub fn write(&mut self, counter: u32) -> io::Result<()> {
         if self.file.metadata()?.nlink() == 0 {
             let text = "the file was deleted or replaced while it was in use";

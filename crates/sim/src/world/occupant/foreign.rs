@@ -10,8 +10,7 @@ use crate::scenario::Scenario;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
-/// Span within which nodes are switched on: nodes that begin in the same microsecond would stay in
-/// step.
+/// Span within which nodes are switched on: nodes that begin simultaneously would stay in step.
 const START_SPREAD: Duration = Duration::from_secs(1);
 /// Bytes after which a line is broken.
 const LINE_MAX: usize = 1_024;

@@ -82,8 +82,8 @@ impl Native {
         self.apps.iter().flat_map(|app| app.losses()).collect()
     }
 
-    /// Calls the applications whose timers have expired. Returns false if another call has
-    /// replaced this one.
+    /// Calls the applications whose timers have expired; false if another call has replaced this
+    /// one.
     pub(in crate::world) fn on_app_timer(&mut self, seat: &mut Seat<'_>) -> bool {
         if self.apps_wake_at > seat.env.now {
             return false;
@@ -99,8 +99,8 @@ impl Native {
         true
     }
 
-    /// Reports the node's events to its applications and starts its radio work, until it has
-    /// no more of either.
+    /// Reports the node's events to its applications and starts its radio work until it has
+    /// neither.
     pub(in crate::world) fn work(&mut self, seat: &mut Seat<'_>) {
         loop {
             if self.wants_acks {

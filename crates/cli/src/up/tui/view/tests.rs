@@ -6,7 +6,7 @@ use redpoll_sim::{Scenario, World};
 use super::super::draw;
 use super::*;
 
-/// Three hops, a bulk flow over them.
+/// Returns a world with a bulk flow over three hops.
 fn world() -> World {
     let scenario = Scenario::load("line-3", &[]).unwrap();
     World::new(&scenario, 1).unwrap()
