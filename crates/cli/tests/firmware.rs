@@ -139,8 +139,7 @@ impl Line for Socket {
     }
 }
 
-/// Checks that an emulated leaf in virtual time sends the same bytes as a simulated leaf, at the
-/// same microseconds.
+/// Checks that an emulated leaf in virtual time sends a simulated leaf's bytes at the same times.
 fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
     let scratch = Scratch::new(test);
     let Some(_emulator) = emulate(test, board, &scratch.socket()) else {
@@ -210,8 +209,7 @@ fn curl_fetches_from_a_microcontroller_over_three_hops() {
     assert!(printed.contains(sum.trim()), "{printed}\n{sum}");
 }
 
-/// Requests, loss and damaged frames, without a reset; in short form unless the long form is
-/// requested.
+/// Requests, loss and damaged frames, without a reset; short unless the long form is requested.
 #[test]
 fn a_cortex_m0_endures_loss_and_garbage() {
     let test = "endurance";

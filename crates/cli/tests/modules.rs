@@ -35,8 +35,7 @@ fn scenario(folder: &Folder, module: &str) -> String {
     file
 }
 
-/// The module's file is in the folder of the scenario's file, and the text that the modules print
-/// goes to a file.
+/// The module's file is beside the scenario's file, and the modules' text goes to a file.
 #[test]
 fn modules_run_and_print() {
     let folder = Folder::new("modules-run");

@@ -1,5 +1,4 @@
-//! The rights of `redpoll up` once it is up, as /proc lists them. Its files and its live view
-//! work with these.
+//! The rights of `redpoll up` in /proc once it is up; its files and live view work with them.
 
 #[allow(
     dead_code,
@@ -214,8 +213,7 @@ fn running_as_root_is_reported() {
     }
 }
 
-/// Runs a border router on a radio of datagrams until it has stored a frame counter. Returns the
-/// counter.
+/// Runs a border router on a radio of datagrams until it has stored a frame counter; returns that.
 fn counted(state: &str, as_user: bool) -> u32 {
     let listen = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let radio = format!("zep://{}", listen.local_addr().unwrap());
@@ -242,8 +240,8 @@ fn counted(state: &str, as_user: bool) -> u32 {
     CounterFile::open(state.as_ref()).unwrap().1
 }
 
-/// The state file belongs to the user, so the next start has it, as root with the same `--user`
-/// and as that user.
+/// The state file belongs to the user, so the next start can use it, as root with the same `--user`
+/// or as that user.
 #[test]
 fn a_frame_counter_continues_for_the_same_user() {
     if !is_root("a_frame_counter_continues_for_the_same_user") {
@@ -393,8 +391,7 @@ fn children(pid: u32) -> Vec<String> {
     list.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A radio that is a program runs as the user from the beginning, and is started again in the
-/// sandbox.
+/// A radio program runs as the user from the beginning, and is started again in the sandbox.
 #[test]
 fn a_radio_program_runs_as_the_user_and_is_restarted() {
     let test = "a_radio_program_runs_as_the_user_and_is_restarted";

@@ -1,5 +1,4 @@
-//! Border routers on radios: over UDP datagrams with another Redpoll node, and the messages
-//! without a radio.
+//! Border routers on radios: over UDP with another Redpoll node, and messages without a radio.
 
 #[path = "radio/config.rs"]
 mod config;

@@ -352,8 +352,8 @@ fn the_first_frame_that_differs_is_found() {
     assert!(complaint(&wrong).ends_with("not a capture; allowed: pcapng or pcap"));
 }
 
-/// Frames alone do not say why: here one is not heard, and the next that differs is its
-/// repetition, or the acknowledgement that it does not get.
+/// Frames alone do not show the cause: here a frame is not received, and the first difference is
+/// its retransmission, or its missing acknowledgement.
 #[test]
 fn differences_before_the_first_frame_are_named() {
     let folder = Folder::new("diff-cause");

@@ -59,7 +59,7 @@ fn every_combination_is_run_with_every_seed_and_none_twice() {
     let nodes = std::fs::read_to_string(folder.0.join("nodes.csv")).unwrap();
     assert_eq!(nodes.lines().count(), 1 + 12 * 3);
 
-    // The values of a single run.
+    // The values equal those of a single run.
     let run = redpoll(&[
         "run",
         "line-2",
@@ -104,8 +104,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Kills the program (-9) once some runs are stored. The test reads the file while the program
-    // writes it.
+    // Kills the program once some runs are stored, which the test reads from the file meanwhile.
     let path = folder.0.join("a.sqlite");
     let count = || {
         let file = rusqlite::Connection::open(&path).ok()?;

@@ -316,8 +316,7 @@ fn mistakes_are_named_before_the_first_run() {
         assert_eq!(code(&output), 2, "{complaint}");
         assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
     }
-    // A node that sends no data needs the least current, but a limit excludes it. It has no
-    // goodput.
+    // A node without data needs the least current, but has no goodput, which a limit excludes.
     let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
     folder.write("goal.toml", &bare);
     let told = complaint(&tune(&folder, &["goal.toml", "--list"]));

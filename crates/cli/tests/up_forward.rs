@@ -1,5 +1,4 @@
-//! `redpoll up` without any privilege: forwarded ports, the program next to the mesh, and its
-//! refusals.
+//! `redpoll up` without privilege: forwarded ports, the program next to the mesh, and refusals.
 
 #[path = "up/program.rs"]
 mod program;

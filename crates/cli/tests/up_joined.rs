@@ -118,8 +118,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the office with separate addresses, so that tests can run in parallel. Its nodes send to
-/// this computer.
+/// Returns the office with separate addresses for parallel tests. Its nodes send to this computer.
 fn office(n: u16, more: &[&str]) -> Program {
     let sends = ["apps.upload.when=up", "apps.mqtt.when=up"];
     let sends = sends.map(|set| ["--set", set]).concat();
@@ -314,8 +313,7 @@ fn ping_reaches_a_leaf() {
         .expect("there is a ping");
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}");
-    // Four hops: the border router and the three routers after it each reduced the hop limit by
-    // one.
+    // Four hops: the border router and three routers each reduced the hop limit by one.
     assert!(text.contains("ttl=60"), "{text}");
     mesh.end(Signal::SIGINT, Some(0));
 }

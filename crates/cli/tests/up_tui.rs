@@ -1,5 +1,4 @@
-//! `redpoll up --tui` on a pseudo-terminal: its output, and the restored terminal after every
-//! kind of end.
+//! `redpoll up --tui` on a pseudo-terminal: its output, and the restored terminal at its end.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

@@ -145,7 +145,7 @@ fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
         let found = found(&folder, scenario, settings, &["--simulate"]);
         let named = causes(&found);
         assert!(named.contains(&cause), "{cause}: {named:?}");
-        // Frames that are lost are also why there are timeouts, and only they.
+        // Lost frames also cause timeouts, and nothing else does.
         let others = named.iter().filter(|it| **it != cause);
         assert!(
             others.clone().count() == 0
@@ -456,8 +456,7 @@ fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, V
     }
 }
 
-/// With the network's key, the result for a capture of protected frames equals that for unprotected
-/// frames.
+/// With the network's key, the findings in a capture of secured frames are those of unsecured ones.
 #[test]
 fn why_reads_protected_frames_with_the_key() {
     const KEY: &str = "000102030405060708090a0b0c0d0e0f";

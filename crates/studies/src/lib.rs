@@ -30,10 +30,7 @@ pub use studies::STUDIES;
 /// [`redpoll_experiments::FINGERPRINT`], and the probes of all studies.
 pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
 
-/// Returns the study called `name`, ignoring case.
-///
-/// # Errors
-/// Lists the names of all studies if `name` is not one of them.
+/// Returns the study called `name`, ignoring case. An error lists the names of all studies.
 pub fn find(name: &str) -> Result<&'static Study, Unknown> {
     redpoll_experiments::find(STUDIES, name)
 }

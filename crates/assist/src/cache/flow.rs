@@ -56,8 +56,7 @@ pub(super) struct Side {
     /// Whether this end needs the acknowledgment of data that the other end has already
     /// acknowledged.
     pub(super) answer: bool,
-    /// Time at which the acknowledgment to this end is repeated, unless this end sends a segment
-    /// before.
+    /// Time of the repeated acknowledgment to this end, unless this end sends a segment before.
     pub(super) again: Option<Instant>,
 }
 
@@ -272,8 +271,7 @@ impl Flow {
         is_possible && known.is_none_or(|known| ack > known)
     }
 
-    /// Returns the acknowledgment for an end that retransmitted acknowledged data, as the other end
-    /// would send it.
+    /// Returns the other end's acknowledgment for an end that retransmitted acknowledged data.
     pub(super) fn acknowledgment(&self, to_upper: bool) -> Option<Acknowledgment> {
         let peer = self.side(!to_upper);
         let Ends { lower, upper } = self.ends;
@@ -294,8 +292,7 @@ impl Flow {
 }
 
 impl Side {
-    /// Records a sent segment. `counts` states that, as far as is known, no other node can have
-    /// forged it.
+    /// Records a sent segment. `counts` states that no other node is known to be able to forge it.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {

@@ -14,8 +14,7 @@ impl HeldSlot {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// Queued, because earlier packets are in transit. `stays`: whether a copy remains after
-    /// forwarding.
+    /// Queued behind packets in transit. `stays`: whether a copy remains after forwarding.
     Waiting { stays: bool },
     /// Forwarded; retransmitted when due.
     Passed,

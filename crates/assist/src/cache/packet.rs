@@ -158,8 +158,7 @@ pub(super) struct Acknowledgment {
 }
 
 impl Acknowledgment {
-    /// Writes the acknowledgment as a packet to `out`. Returns its length, or `None` if it does not
-    /// fit.
+    /// Writes the acknowledgment's packet to `out`. Returns its length; `None` if it does not fit.
     pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
         let options = self.timestamps.map_or(0, |_| TIMESTAMPS);
         let tcp_len = HeaderView::MIN_LEN.saturating_add(options);

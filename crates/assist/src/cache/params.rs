@@ -5,19 +5,17 @@ use redpoll_base::Duration;
 /// The segments of a direction of a connection that are copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// The next data in sequence, while there is room: the copy is the oldest unacknowledged
-    /// segment.
+    /// The next data in sequence, if there is room: the copy is the oldest unacknowledged segment.
     Oldest,
-    /// The next data in sequence replace an older copy; other data replace it with this probability
-    /// in percent.
+    /// The next data in sequence replace an older copy, other data with this probability in
+    /// percent.
     Newest {
         /// 0 to 100.
         others_percent: u8,
     },
 }
 
-/// The parameters of the cache, of three families: [`Params::cctrl`], [`Params::dtc`] and
-/// [`Params::tss`].
+/// The parameters of the cache, by family: [`Params::cctrl`], [`Params::dtc`], [`Params::tss`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
     /// Assumed round-trip time from this node to a segment's target before the first measurement: 3

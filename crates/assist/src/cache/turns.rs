@@ -127,8 +127,7 @@ impl<M: Kinds> Cache<M> {
         len
     }
 
-    /// Handles a frame for another node: if the next hop forwards a copied segment, it has received
-    /// the segment.
+    /// Handles a frame for another node: a next hop that forwards a copied segment has received it.
     pub(super) fn on_passing(&mut self, passing: &[u8]) {
         let ends_it = |place: usize| {
             let packet = self.held.packet(place).unwrap_or_default();

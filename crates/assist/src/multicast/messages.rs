@@ -151,8 +151,7 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         Some((expiry, decremented.map(|_| len)))
     }
 
-    /// Frees the message with the lowest number of a seed, if it is no longer sent. Returns its
-    /// number.
+    /// Frees the message with a seed's lowest number, if it is no longer sent. Returns its number.
     pub(super) fn take_ended(&mut self, entry: usize, first: u8) -> Option<u8> {
         let all = self.slots.as_mut().iter_mut();
         let of_seed = all.filter(|slot| slot.0.is_some_and(|it| it.entry == entry));

@@ -286,10 +286,8 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Puts a packet of this node into the mesh. `node` is its address.
-    ///
-    /// # Errors
-    /// The fate of a packet for which there is no room.
+    /// Puts a packet of this node into the mesh. `node` is its address. Returns the fate of a
+    /// packet for which there is no room.
     pub fn seed(&mut self, now: Instant, node: &Addr, packet: &[u8]) -> Result<(), Fate> {
         let seed = SeedId::Short(self.id);
         let sequence = self.sequence;

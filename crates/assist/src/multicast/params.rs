@@ -18,9 +18,9 @@ pub struct Params {
     pub expirations: u8,
     /// `SEED_SET_ENTRY_LIFETIME`: for how long a seed is remembered after its last message.
     pub seed_lifetime: Duration,
-    /// A border router lets a packet into the mesh once in this time,
+    /// Interval at which a border router lets packets into the mesh, after [`Self::burst`].
     pub interval: Duration,
-    /// after this number of packets at once.
+    /// Number of packets that a border router lets into the mesh at once.
     pub burst: u8,
 }
 

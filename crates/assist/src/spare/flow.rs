@@ -1,5 +1,4 @@
-//! A connection to a node with a window of one segment, and the peer's data that waits for the
-//! node.
+//! A connection to a node with a window of one segment, and the peer's data that waits for it.
 
 use redpoll_base::Instant;
 use redpoll_wire::tcp::{Flags, SeqNum};
@@ -30,8 +29,7 @@ pub struct FlowSlot {
     fin: bool,
     fin_sent: bool,
     pushed: bool,
-    /// Whether the peer has retransmitted. Its data are then forwarded regardless of the node's
-    /// window.
+    /// Whether the peer has retransmitted; its data are then forwarded whatever the node's window.
     again: bool,
     /// The node's window in bytes, the largest part of it that one segment can fill so far, and the
     /// largest segment that the node accepts.

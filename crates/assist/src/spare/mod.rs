@@ -312,8 +312,7 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // A retransmission may end where the last segment was cut: the node must receive that
-        // acknowledgment.
+        // A retransmission may end at the last cut: the node must receive that acknowledgment.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
@@ -372,8 +371,7 @@ impl<M: Kind> Spare<M> {
                 return None;
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
-                // A probe starts before the node's acknowledged data, other segments start after
-                // it.
+                // A probe starts before the node's acknowledged data, other segments after it.
                 let before = una - 1;
                 if read.seq > next {
                     packet::set_seq(packet, next);

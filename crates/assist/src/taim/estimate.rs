@@ -1,5 +1,4 @@
-//! Estimates from a flow's segments: bytes, round-trip times, and the retransmission timeout of its
-//! ends.
+//! Estimates from a flow's segments: bytes, round-trip times, retransmission timeout of its ends.
 
 use redpoll_base::{Duration, Instant};
 
@@ -146,8 +145,7 @@ impl Side {
         round: Smoothed { srtt: 0, rttvar: 0 },
     };
 
-    /// Handles an acknowledgment of data of `other`. `is_bare`: the segment has no data, SYN or
-    /// FIN.
+    /// Handles an acknowledgment of `other`'s data. `is_bare`: the segment has no data, SYN or FIN.
     fn acknowledges(&mut self, now: Instant, other: &mut Side, ack: u32, is_bare: bool) {
         if !other.is_known {
             return;

@@ -115,8 +115,8 @@ impl FlowSlot {
         (self.share, self.first_number)
     }
 
-    /// Updates `share` to the flow's current data. If the flow is scheduled, the caller must update
-    /// the schedule.
+    /// Updates `share` to the flow's data; the caller updates the schedule if the flow is
+    /// scheduled.
     pub(super) fn take_stock(&mut self, period: Duration) {
         let now = rate(self.bytes, period);
         self.share = self.throughput.saturating_add(now);

@@ -46,8 +46,7 @@ impl VirtualTime {
         lead_from <= self.now
     }
 
-    /// Limits the distance by which a flow that begins, or had no data to send, is behind the
-    /// others.
+    /// Limits the distance by which a flow that begins, or had no data, is behind the others.
     pub(super) fn catch_up(&self, lead: &Lead, pace: &mut Pace) {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }
@@ -122,8 +121,7 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // The flow starts 100 bytes behind the mean; each 10 bytes advance it by 5 relative to the
-        // mean.
+        // The flow starts 100 bytes behind the mean; each 10 bytes advance it by 5 relative to it.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

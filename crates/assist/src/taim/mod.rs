@@ -288,8 +288,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.delay.as_nanos()
     }
 
-    /// Returns whether packets wait: always, or with [`Params::contention`] while flows compete for a
-    /// slow network.
+    /// Returns whether packets wait: always, or while flows compete ([`Params::contention`]).
     pub fn is_shaping(&self) -> bool {
         self.contest.is_on()
     }

@@ -69,8 +69,7 @@ pub struct Lead {
     pub gain: Share,
     /// Greatest age of the last new byte of an active flow. Assumption: 10 s.
     pub active: Duration,
-    /// Longest waiting time of a packet. Assumption: 1 s, the minimum retransmission timeout (RFC
-    /// 6298 §2.4).
+    /// Longest waiting time of a packet. Assumption: 1 s, the minimum RTO (RFC 6298 §2.4).
     pub max_hold: Duration,
 }
 
@@ -111,11 +110,9 @@ impl Default for Contention {
 pub struct Params {
     /// The rule for the order and the times of packets.
     pub policy: Policy,
-    /// Initial `delaytime`, the paper's D_init. The paper gives no value; 50 ms is that of its
-    /// example.
+    /// Initial `delaytime`, D_init in the paper, which gives no value, but 50 ms in its example.
     pub initial_delay: Duration,
-    /// Minimum `delaytime`: from zero it could not grow again by shares of itself. Assumption: 1
-    /// ms.
+    /// Minimum `delaytime`: from zero it could not grow by shares of itself. Assumption: 1 ms.
     pub min_delay: Duration,
     /// Interval between two measurements and decisions: 1 minute.
     pub period: Duration,
@@ -138,8 +135,7 @@ pub struct Params {
     /// Maximum number of waiting packets of a flow; a further packet makes the flow's first packet
     /// leave at once. Assumption: 64.
     pub flow_packets: u32,
-    /// Longest waiting time of a packet, whatever `delaytime` is; `None` means no limit, as in the
-    /// paper.
+    /// Longest waiting time of a packet, whatever `delaytime`; `None` is no limit, as in the paper.
     pub max_wait: Option<Duration>,
     /// Condition under which packets wait; `None` means always, as in the paper.
     pub contention: Option<Contention>,

@@ -71,8 +71,7 @@ pub(super) enum Foreign {
     Malformed,
 }
 
-/// Parses the beginning of a packet, whose end may be missing. The length of the IPv6 header
-/// applies.
+/// Parses the beginning of a packet, by the length in its IPv6 header; its end may be missing.
 pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
     let (header, rest) = match Ipv6Header::parse_partial(packet) {
         Ok(read) => read,

@@ -34,8 +34,7 @@ pub struct Counters {
     pub nonsense: u64,
     /// Flows on probation replaced by others.
     pub probation_evicted: u64,
-    /// Confirmed flows that were replaced by others. The flow that has been idle for longest is
-    /// replaced first.
+    /// Confirmed flows replaced by others; the flow that has been idle for longest comes first.
     pub evicted: u64,
     /// Flows confirmed.
     pub confirmed: u64,

@@ -1,5 +1,4 @@
-//! Tests the times at which copies are sent and acknowledgments are made (Hurni et al. 2012, §3.2
-//! and §3.3).
+//! Tests the times of copies and of acknowledgments (Hurni et al. 2012, §3.2 and §3.3).
 
 use crate::packets::{ACK, CLIENT, FIN, Heap, SERVER, SYN};
 use crate::packets::{ack, cache, data, due, open, pass, sent};
@@ -11,7 +10,7 @@ fn a_segment_that_is_not_acknowledged_is_sent_again_once() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     let first = data(100, 1, 16).packet();
     assert_eq!(pass(&mut cache, 0, &first), Disposition::Forward);
-    // Three times the 3 s that are taken for the round trip before one is known.
+    // Three times the 3 s that are assumed as the round trip before the first sample.
     assert_eq!(due(&cache), Some(9_000));
     assert!(sent(&mut cache, 8_999).is_empty());
     assert_eq!(sent(&mut cache, 9_000), [first]);

@@ -94,7 +94,7 @@ fn a_closed_window_is_reported_and_probed() {
     crosses(&mut engine, NOW, &data);
     let closed = up((UP, DOWN.wrapping_add(40)), ACK).window(0);
     assert_eq!(crosses(&mut engine, NOW, &closed), from_ref(&closed));
-    // Linux's probe: a byte before.
+    // Linux's probe begins a byte before.
     let probe = down((DOWN.wrapping_add(39), UP), ACK);
     assert_eq!(crosses(&mut engine, NOW, &probe), from_ref(&probe));
     // A probe with new data.
@@ -124,8 +124,7 @@ fn an_acknowledgment_does_not_wait_with_data() {
     let both = down((DOWN.wrapping_add(80), UP + 1), ACK).payload(&bytes(80, 5));
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK);
     assert_eq!(crosses(&mut engine, NOW, &both), [passed]);
-    // The sequence number of a segment without data is changed to the end of the data that the node
-    // has.
+    // A segment without data gets the sequence number at the end of the node's data.
     let pure = down((DOWN.wrapping_add(85), UP + 1), ACK).window(9);
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK).window(9);
     assert_eq!(crosses(&mut engine, NOW, &pure), [passed]);
@@ -144,8 +143,7 @@ fn a_lone_segment_is_split_in_halves_and_acknowledged_once() {
     assert_eq!(crosses(&mut engine, NOW, &halfway), []);
     let whole = down((DOWN, UP + 39), ACK);
     assert_eq!(crosses(&mut engine, NOW, &whole), from_ref(&whole));
-    // A segment that follows another before the acknowledgment of that segment is forwarded
-    // unchanged.
+    // A segment that follows an unacknowledged one is forwarded unchanged.
     let one = up((UP + 39, DOWN), ACK).payload(&bytes(0, 39));
     assert_eq!(crosses(&mut engine, NOW, &one).len(), 2);
     let two = up((UP + 78, DOWN), ACK).payload(&bytes(0, 39));

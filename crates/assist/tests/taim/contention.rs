@@ -137,8 +137,7 @@ impl Net {
         }
     }
 
-    /// Returns the mean waiting time per released or passed packet of the next `time` ms, in
-    /// microseconds.
+    /// Returns the mean waiting time in µs of packets that leave or pass in the next `time` ms.
     fn mean_wait(&mut self, time: u64) -> u64 {
         let before = *self.engine.counters();
         self.run(time);

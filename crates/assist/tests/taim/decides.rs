@@ -4,8 +4,7 @@ use redpoll_assist::taim::Params;
 
 use crate::packets::{Conn, engine, ms};
 
-/// `delaytime` in microseconds after `minutes` minutes of two flows that send `lens` bytes a
-/// second.
+/// Returns `delaytime` in µs after `minutes` of two flows that send `lens` bytes a second.
 fn after(minutes: u64, lens: [usize; 2]) -> u64 {
     let mut engine = engine(Params::default(), 16, 64);
     let mut conns = [Conn::of(1), Conn::of(2)];

@@ -28,8 +28,7 @@ fn the_round_trip_is_both_ways_from_the_border_together() {
     give(&mut engine, 430, &ack);
     let flow = only(&engine);
     assert_eq!(flow.rtt, Some(Duration::from_millis(430)));
-    // RFC 6298 §2.2: RTTVAR = R/2, for each half of the round trip; the timeout is at least a
-    // second.
+    // RFC 6298 §2.2: RTTVAR = R/2, for each half of the round trip; the timeout is at least 1 s.
     assert_eq!(flow.rto, Some(Duration::from_millis(430 + 4 * 215)));
 }
 
@@ -52,8 +51,7 @@ fn single_upstream_segments_measure_the_round_trip_to_the_node() {
         "{rtt:?}"
     );
 
-    // The engine sees this connection without its handshake, so only these round trips show the
-    // distance.
+    // This engine has not seen the handshake, so only these round trips show the distance.
     let mut engine = self::engine(Params::default(), 16, 16);
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));

@@ -51,8 +51,8 @@ fn one_packet_leaves_every_delaytime_and_the_first_one_at_once() {
     assert_eq!(second.late, Duration::ZERO);
 }
 
-/// Two flows of which the first has had ten times the second one's throughput, at the end
-/// of their second period.
+/// Returns two flows at the end of their second period; the first one had ten times the second
+/// one's throughput.
 fn unequal() -> (Engine, [Conn; 2], Instant) {
     let mut engine = engine(Params::default(), 16, 64);
     let mut conns = [Conn::of(1), Conn::of(2)];
@@ -356,6 +356,7 @@ fn a_slow_flow_overtakes_until_it_has_caught_up() {
         first.extend(engine.take(now));
     }
     let place = first.iter().position(|handle| *handle == 99);
-    // Bytes count on arrival, so all 40 do; but its first packet was first before that.
+    // Bytes count on arrival, so all 40 count, but the flow's key is older: it is from when its
+    // first packet became first.
     assert_eq!(place, Some(1));
 }

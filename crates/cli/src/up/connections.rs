@@ -23,7 +23,7 @@ pub(super) struct Connections {
     lines: VecDeque<String>,
 }
 
-/// A connection, from a packet's point of view: from where it was opened, where to.
+/// A watched connection: the end that opened it, and the other end.
 struct Watched {
     from: SocketAddrV6,
     to: SocketAddrV6,

@@ -17,10 +17,9 @@ const DUPLICATES: u32 = 3;
 /// A timeout is late from this multiple of the necessary time. A sender also measures long round
 /// trips that a capture does not show: those of retransmitted segments.
 const LATE: u64 = 2;
-/// Timeouts that are doubled; more are as long.
+/// Maximum number of doublings of a timeout.
 const TIMEOUTS_MAX: u32 = 6;
-/// A sender that sends this soon after an acknowledgement has waited for it, and not for its
-/// application.
+/// A sender that sends this soon after an acknowledgement waited for it, not for its application.
 const WAITED_US: u64 = 100_000;
 /// An acknowledgement that leaves sooner was not delayed.
 const PROMPT_US: u64 = 30_000;
@@ -288,8 +287,7 @@ impl Half {
                 detail_us: alone.delay_us,
             });
         }
-        // The way through the mesh takes time, too, in which a second segment cannot always be
-        // sent.
+        // The way through the mesh takes time in which a second segment cannot always be sent.
         let shared = u64::from(self.hops()).min(REUSE_HOPS) - 1;
         let way_us = alone.air_us.saturating_mul(shared);
         let idle_us = alone.wait_us.saturating_sub(alone.delay_us);
@@ -393,8 +391,7 @@ impl Half {
         let Some(ack) = datagram.segment.ack else {
             return;
         };
-        // An acknowledgement that is sent with data has waited for the application, so its delay
-        // does not count.
+        // An acknowledgement with data has waited for the application: its delay does not count.
         let delay_us = match (self.sent.front(), datagram.segment.len) {
             (
                 Some(Sent {

@@ -2,7 +2,7 @@
 
 /// The granularity of the clock in RFC 6298's formula.
 const GRANULARITY_US: u64 = 10_000;
-/// Samples before the timeout is taken at its word.
+/// Least number of samples from which the timeout is derived.
 const SAMPLES_MIN: u64 = 4;
 /// Maximum number of samples for the median; later samples replace earlier ones.
 const KEPT_MAX: usize = 4_096;

@@ -8,7 +8,7 @@ use super::causes::{Cause, Finding};
 use super::flow::Flow;
 use super::half::Half;
 
-/// The longest line of nodes among the scenarios that the program brings.
+/// Hops of the longest line among the built-in scenarios.
 const HOPS_MAX: u8 = 4;
 const DURATION: &str = "300 s";
 /// Share of the losses at the edge of the range that applies to neighbours in these scenarios: the
@@ -18,7 +18,7 @@ const FELT: f64 = 0.8 * 0.8;
 /// The shortest segment and the smallest buffer that a scenario has, in bytes.
 const SEGMENT_MIN: u32 = 16;
 const BUFFER_MIN: u32 = 64;
-/// Segments that are worth their headers: of five frames.
+/// Payload of an efficient segment, of five frames, in bytes.
 const USUAL_SEGMENT: u32 = 462;
 
 type Setting = (String, String);
@@ -36,13 +36,9 @@ pub struct Comparison {
     pub remedied: Simulated,
 }
 
-/// Simulates a flow with the cause and with its remedy: a line of as many hops, one bulk
-/// transfer, with the captured segments, window, losses and retries. `None` for values that the
-/// capture does not contain.
-///
-/// # Errors
-///
-/// Why it cannot be simulated.
+/// Simulates a flow with the cause and with its remedy: a line of as many hops, one bulk transfer,
+/// with the captured segments, window, losses and retries. `None` for values that the capture does
+/// not contain. The error states why it cannot be simulated.
 pub fn compare(flow: &Flow, finding: &Finding) -> Result<Comparison, String> {
     let half = match finding.side {
         Some(side) => &flow.halves[side],

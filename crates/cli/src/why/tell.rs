@@ -16,11 +16,7 @@ use crate::output::{fail, is_closed_pipe, is_standard};
 
 const WIDTH: usize = 96;
 
-/// Prints the findings.
-///
-/// # Errors
-///
-/// The program's exit code, if the output cannot be written.
+/// Prints the findings. Returns the program's exit code if the output cannot be written.
 pub fn tell(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> Result<(), ExitCode> {
     if let Some(path) = &args.json {
         let text = format!("{:#}\n", json(seen, told));
@@ -82,7 +78,7 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Why frames that are secured were not opened.
+/// Returns why secured frames were not decrypted.
 fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
     match (args.network.keys.keys().is_given(), seen.opened) {
         (false, _) => "frames are secured and were not decrypted: use --key",

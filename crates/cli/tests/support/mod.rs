@@ -11,7 +11,7 @@ use std::process::{Command, Output, Stdio};
 
 use nix::pty::{OpenptyResult, Winsize, openpty};
 
-/// A folder of a test's own, gone when the test is.
+/// A test's folder, removed at the end of the test.
 pub struct Folder(pub PathBuf);
 
 impl Folder {
@@ -82,7 +82,7 @@ pub fn on_terminal(args: &[&str]) -> (i32, String) {
         .spawn()
         .unwrap();
     let mut shown = Vec::new();
-    // A terminal whose last user has gone is at its end by an error.
+    // A terminal without a user ends with an error.
     let mut master = File::from(master);
     let mut buffer = [0; 4096];
     while let Ok(len @ 1..) = master.read(&mut buffer) {

@@ -63,8 +63,7 @@ fn both(network: &Network) -> [f64; 2] {
 }
 
 pub fn competing() {
-    // Both nodes share a medium that carries a packet in 30 ms. The far node sends with a smaller
-    // window.
+    // The nodes share a medium that carries a packet in 30 ms; the far node has a smaller window.
     let medium = Duration::from_millis(30);
     let network = Network::with_medium(52, [5, 40], medium);
     rules("52");

@@ -322,7 +322,7 @@ fn lead_is_limited() {
 
 /// Time for which honest flows are counted, with forged flows or alone.
 const TURN: Duration = Duration::from_secs(12);
-/// A million forged flows are not made in more turns than this: half an hour.
+/// Maximum number of turns in which a million forged flows are made: half an hour.
 const TURNS: u32 = 130;
 
 /// Returns the number of forged flows, and the largest number of turns in which they are made. A
@@ -406,8 +406,7 @@ fn forged_flows() {
 const PLACES: f64 = 8_192.0;
 
 fn many_flows() {
-    // All flows wait from their third packet on. There are 5,000 flows, and 20,000 packets leave in
-    // a second.
+    // All 5,000 flows wait from their third packet on, and 20,000 packets leave in a second.
     let args = [
         "--queue",
         "16",
@@ -456,8 +455,7 @@ fn many_flows() {
         Must::Be
     };
     let of_a_flow = memory as f64 * 1_024.0 / PLACES;
-    // In a build without optimisation, the code of the metrics server is part of the memory: 1.5
-    // MB.
+    // In a build without optimisation, the metrics server's code takes 1.5 MB of the memory.
     let each_must = if cfg!(debug_assertions) {
         Must::Be
     } else {

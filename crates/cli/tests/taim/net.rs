@@ -234,8 +234,7 @@ impl Network {
         counts
     }
 
-    /// Makes the near node send `len` bytes to the host, and returns the time until the host has
-    /// confirmed them.
+    /// Makes the near node send `len` bytes to the host; returns the time until their confirmation.
     pub fn transfer(&self, len: usize) -> Duration {
         let server = self.server;
         let (ready, is_ready) = channel();
@@ -364,7 +363,7 @@ impl Pour {
         Pour { mesh, host, n }
     }
 
-    /// `packets` packets of `flows` flows that do not end; returns the number that arrived.
+    /// Sends `packets` packets of `flows` endless flows; returns the number that arrived.
     pub fn flows(&self, flows: u32, packets: u32) -> u32 {
         let mut arrived = 0;
         let server = self.server();
@@ -433,7 +432,7 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// `flows` flows, at most 20,000 a second.
+    /// Starts a flood of `flows` flows, at most 20,000 per second.
     pub fn start(pour: Pour, flows: u32) -> Flood {
         let (sent, is_to_end) = (Arc::<AtomicU32>::default(), Arc::<AtomicBool>::default());
         let (counted, ends) = (Arc::clone(&sent), Arc::clone(&is_to_end));
@@ -467,8 +466,7 @@ impl Flood {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// Ends the flood if it has not ended. Returns the number of sent and the number of arrived
-    /// segments.
+    /// Ends the flood if it has not ended. Returns the numbers of sent and arrived segments.
     pub fn end(self) -> [u32; 2] {
         self.is_to_end.store(true, Ordering::Relaxed);
         let arrived = self.thread.join().expect("the flood ends");

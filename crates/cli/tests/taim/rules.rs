@@ -199,7 +199,7 @@ pub fn dangers(firewall: Firewall, n: u16) {
     assert_eq!(kinds(&found), ["skips_firewall"]);
     let text = found["findings"][0]["text"].as_str().unwrap();
     assert!(text.contains("6001"), "{text}");
-    // Another program's queue is not our business.
+    // The command ignores the queue of another program.
     assert_eq!(
         kinds(&verdict(&format!("--interface rpt{n}x16 --queue 999")).1),
         ["no_rule", "no_rule", "no_program"]
@@ -277,7 +277,7 @@ pub fn failures(program: &'static str, n: u16) {
     );
     assert!(line.contains("nothing has changed"), "{line}");
 
-    // A half of the rules becomes whole, and rules for another queue become ours.
+    // Incomplete rules are completed, and rules for another queue are changed to this one.
     assert_eq!(code(&taim(&format!("install {place}"))), 0);
     let sorted = || {
         let mut lines: Vec<String> = firewall.shown().lines().map(str::to_owned).collect();

@@ -145,7 +145,7 @@ pub fn supervised() {
     let address = path.to_str().expect("it is UTF-8").to_owned();
     is_told(&socket, &address, &[("WATCHDOG_USEC", "400000")], true);
     let _ = std::fs::remove_file(path);
-    // An address that is in no file system.
+    // An abstract address, outside any file system.
     let name = format!("redpoll-taim-{}", std::process::id());
     let abstract_address = SocketAddr::from_abstract_name(&name).unwrap();
     let socket = UnixDatagram::bind_addr(&abstract_address).expect("a socket");

@@ -68,8 +68,7 @@ fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), text: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns everything that arrives at a UDP socket until no packet has arrived for a second, as
-/// text.
+/// Returns as text everything that arrives at a UDP socket until a second without packets.
 pub fn received(socket: &UdpSocket) -> Vec<(SocketAddrV6, String)> {
     socket
         .set_read_timeout(Some(Duration::from_secs(1)))

@@ -3,8 +3,7 @@
 use std::process::Command;
 use std::time::Duration;
 
-/// Another computer with a link to this one: its own network namespace, at the other end of
-/// `interface`.
+/// Another computer, linked to this one: a network namespace at the other end of `interface`.
 pub struct Neighbour {
     process: std::process::Child,
     pid: String,

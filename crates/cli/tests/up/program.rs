@@ -92,8 +92,7 @@ impl Program {
         self.errors()
     }
 
-    /// Sends a signal to the program and waits for its end; `code` is `None` for an end by the
-    /// signal.
+    /// Sends a signal and waits for the program's end; `code` is `None` for an end by the signal.
     pub fn end(mut self, signal: Signal, code: Option<i32>) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         kill(pid, signal).expect("it still runs");

@@ -72,8 +72,7 @@ pub struct Stick {
 impl Stick {
     pub fn plug_in(link: &Path, owner: u32) -> Stick {
         let pty = openpty(None, None).expect("a pseudo-terminal");
-        // A program that inherits the descriptors keeps the line open after the stick was pulled
-        // out.
+        // A program that inherits the descriptors keeps the line open after the stick was pulled.
         for end in [pty.master.as_fd(), pty.slave.as_fd()] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         }

@@ -11,7 +11,7 @@ use crate::{frames_of, short_run};
 
 /// A quarter of a gigabyte: any memory that grows with the capture would be visible.
 const BYTES: usize = 256 << 20;
-/// The buffer of the library that reads captures has 8 MB of it.
+/// Limit of the memory, 8 MB of which are the buffer of the library that reads captures.
 const MOST_KIB: u64 = 48 << 10;
 
 /// Returns a section header, and an interface without check sequences.

@@ -73,8 +73,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     figure
 }
 
-/// Counts the numbers of hops at which NullMAC needs less radio time than another MAC, both with
-/// the cache.
+/// Counts the hop numbers at which NullMAC needs less radio time than another MAC, with the cache.
 fn against(figure: &mut Figure, cctrl: &Line, other: &Line, mac: Mac) {
     let (series, what, id) = match mac {
         XMAC => (

@@ -13,8 +13,8 @@ const AGAIN: &str =
     "TSS repeats acknowledgments that have no effect; the row without repetition shows the cost";
 const REACHED: Metric = Metric::new("copies that the next hop was heard forwarding", "");
 
-/// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with the rules of DTC and
-/// TSS.
+/// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with DTC's and TSS's
+/// rules.
 pub fn rules() -> Figure {
     let mut figure = Figure::new("rules", "DTC and TSS over the chain")
         .x_label("hops")

@@ -240,9 +240,10 @@ pub fn over_better_links(mac: Mac, variant: Variant, hops: u32) -> Case {
 ///
 /// Nodes are 10 m apart: a frame arrives with 15 dB over the noise, and across one node when the
 /// gain is high. Each frame has another gain. Power and gain are calibrated: with them NullMAC
-/// carried two to three times as much as X-MAC, before its processor was blocked while it sends.
-/// The channel is busy from -90 dBm on, as in Contiki 3.0. With the -77 dBm of Contiki 2.5 no node
-/// would hear another, and ContikiMAC, whose receivers wake up by this test, would carry nothing.
+/// carried two to three times as much as X-MAC, in a model whose processor is not blocked while it
+/// sends. The channel is busy from -90 dBm on, as in Contiki 3.0. With the -77 dBm of Contiki 2.5
+/// no node would hear another, and ContikiMAC, whose receivers wake up by this test, would carry
+/// nothing.
 pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).in_scene(Scene {
         name: "chain-7-fading".into(),

@@ -27,16 +27,14 @@ pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// Adds the number of segments over LPP with one transmission per frame, in a part of the page that
-/// is collapsed.
+/// Adds the segments over LPP with one transmission per frame, collapsed on the page.
 pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, each frame transmitted once", variant.name);
     let case = |hops| without_retries(LPP, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// Adds the segments over NullMAC with caches that do not overhear frames for others, collapsed on
-/// the page.
+/// Adds, collapsed, the segments over NullMAC with caches that overhear no frames for others.
 pub(super) fn filtered(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, radios filter frames for other nodes", variant.name);
     let case = |hops| with_filter(NULLMAC, variant, hops);
@@ -207,8 +205,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
 }
 
-/// Adds the ratio of the cache with activity monitoring to the cache without, at some hops, and its
-/// cause.
+/// Adds the ratio of the caches with and without activity monitoring at some hops, and its cause.
 fn with_activity(
     figure: &mut Figure,
     it: &Lines,

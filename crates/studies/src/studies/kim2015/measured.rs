@@ -179,8 +179,7 @@ impl Mesh {
         }
     }
 
-    /// Returns half an hour of traffic, with the same total number of packets as in the building at
-    /// `load`.
+    /// Returns half an hour of traffic, with as many packets in total as in the building at `load`.
     fn case(&self, traffic: Traffic, load: u32) -> Case {
         let share = self.nodes.len() as f64 / NODES as f64;
         let interval_ms = (60_000.0 * share / f64::from(load)).round() as u32;

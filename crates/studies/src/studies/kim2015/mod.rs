@@ -2,8 +2,7 @@
 //! (Journal of Communications and Networks 17(6), 2015).
 //!
 //! The paper's figures are scatter plots, so the criteria judge the statements of its text.
-//! `scenes` lists each parameter that the paper does not state, with the reason for the chosen
-//! value.
+//! `scenes` lists each parameter that the paper does not state, with the reason for its value.
 
 mod beyond;
 mod fairness;

@@ -59,8 +59,7 @@ fn parent_of(node: &Value) -> Option<&str> {
     node.pointer("/rpl/parent").and_then(Value::as_str)
 }
 
-/// Returns the node, other than the border router, that dropped the most packets because its queue
-/// was full.
+/// Returns the node (not the border router) that dropped the most packets by a full queue.
 fn fullest(run: &Run) -> Result<&Value, Gap> {
     let nodes = run.nodes("node")?.into_iter().skip(1);
     let fullest = nodes.max_by(|a, b| dropped(a).total_cmp(&dropped(b)));
@@ -101,8 +100,7 @@ pub fn behind_the_fullest(run: &Run) -> Reading {
     Ok(mean(&behind)? / mean(&others)?)
 }
 
-/// Returns transmissions of frames per new frame, over the children of the node with the fullest
-/// queue.
+/// Returns frame transmissions per new frame, over the children of the node with the fullest queue.
 pub fn etx_to_the_fullest(run: &Run) -> Reading {
     let router = name_of(fullest(run)?);
     let nodes = run.nodes("node")?.into_iter();
@@ -158,8 +156,7 @@ fn node_of(flow: &Value) -> Option<&str> {
     })
 }
 
-/// Returns Pearson's correlation, from -1 to 1, between a number of each flow and the hop distance
-/// of its node.
+/// Returns Pearson's correlation, -1 to 1, of a number of each flow and its node's hop distance.
 pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?;
     let hops = |name: &str| {

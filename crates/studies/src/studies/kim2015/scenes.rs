@@ -76,14 +76,13 @@ routes = 32
 connections = 200
 "#;
 
-/// A value of TinyOS that the first version of the scenes lacked.
+/// A value of TinyOS that [`COMMON`] lacks.
 pub struct Source {
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }
 
-/// Values of TinyOS 2.1.2 that differ from [`COMMON`]. The figure `sources` shows the effect of
-/// each value.
+/// Values of TinyOS 2.1.2 that differ from [`COMMON`]; the figure `sources` shows their effects.
 pub const SOURCES: [Source; 5] = [
     Source {
         name: "100.6 ms between link attempts",
@@ -128,9 +127,9 @@ pub const SOURCES: [Source; 5] = [
 ];
 
 /// The serial line with an assumption of other scenes: the mote takes 5 ms per packet and loses a
-/// packet that arrives meanwhile. The first run of all sources used it. UDP downstream lost 37 %:
-/// half of the nodes lost everything and the others nothing, because packets of a node always
-/// arrive at the same moment of a second. In the paper all nodes lose alike, and at a queue.
+/// packet that arrives meanwhile. With it, UDP downstream loses 37 %: half of the nodes lose
+/// everything and the others nothing, because packets of a node always arrive at the same moment of
+/// a second. In the paper all nodes lose alike, and at a queue.
 pub const SLOW_SERIAL: Source = Source {
     name: "a serial line, 5 ms per packet",
     keys: &[

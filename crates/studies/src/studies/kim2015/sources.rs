@@ -1,4 +1,4 @@
-//! Effect of each value of TinyOS that the first version of the scenes lacked.
+//! Effect of each value of TinyOS in `SOURCES`.
 
 use std::slice;
 

@@ -29,8 +29,7 @@ pub fn radio_kbps() -> f64 {
     FULL * 8.0 / frame_ms(FULL)
 }
 
-/// Returns the rate of TCP segments in their frames in kb/s, headers included, without
-/// acknowledgments.
+/// Returns the rate of TCP segments in their frames in kb/s, with headers, without acknowledgments.
 pub fn unused_kbps() -> f64 {
     let ms: f64 = SEGMENT.iter().map(|bytes| frame_ms(*bytes)).sum();
     (PAYLOAD + TCP_HEADER) * 8.0 / ms

@@ -126,8 +126,7 @@ const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment
     frames carry little more than twice the payload per frame, and the ratio over one hop is no \
     larger; over three hops collisions are too rare to add the rest";
 
-/// Returns payload bytes per frame on Redpoll's own node; each segment counts its frames and half
-/// an ACK.
+/// Returns payload bytes per frame on Redpoll's node; a segment counts its frames and half an ACK.
 fn counted(frames: u32) -> f64 {
     let scenario = sized(&line(3), frames).scenario();
     let payload = scenario.map_or(f64::NAN, |it| f64::from(it.tcp.payload_bytes()));
@@ -338,8 +337,8 @@ const RIVALS: [Rival; 4] = [
 ];
 
 impl Rival {
-    /// Returns TCPlp's node with that window. The first stack acknowledges with TCPlp's delay, the
-    /// others at once.
+    /// Returns TCPlp's node with that window. The first stack delays ACKs like TCPlp, others do
+    /// not.
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());
@@ -456,8 +455,7 @@ const STACKS: [Stack; 5] = [
 ];
 
 impl Stack {
-    /// Adds the stack's goodput over one hop and over three hops, and the ratio of TCPlp's goodput
-    /// to it.
+    /// Adds the stack's goodput over one and three hops, and the ratio of TCPlp's goodput to it.
     fn rows(&self, figure: &mut Figure, tcplp_rows: [Handle; 2]) {
         for (index, (name, hops)) in HOPS.into_iter().enumerate() {
             let case = tcplp(line(hops)).with(self.changes);
