@@ -100,7 +100,7 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// Bytes have arrived in order; all or none are taken.
+    /// Accepts bytes that arrived in order: all or none.
     pub fn deliver(&mut self, data: &[u8]) -> bool {
         if data.len() > self.rx.room() {
             return false;

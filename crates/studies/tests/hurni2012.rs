@@ -81,8 +81,7 @@ fn lengths(access: &str) -> Lengths {
 
 /// `docs/studies/hurni2012.md` states these lengths: the paper's 79 bytes with data and 63 without.
 /// A connection's first segment is between them, because it has a four-byte option. Frames of the
-/// first and the last hop are two or three bytes shorter, because their addresses are compressed
-/// further.
+/// first and last hop are two or three bytes shorter, because addresses are compressed further.
 #[test]
 fn frames_have_the_papers_lengths() {
     let plain = || Lengths {

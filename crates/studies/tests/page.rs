@@ -1,5 +1,5 @@
-//! The pages of the studies: a command runs the scenario of its case, and the series of a chart
-//! look different.
+//! The pages of the studies: a command runs its case's scenario, and a chart's series look
+//! different.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -132,8 +132,7 @@ fn measured_links_make_a_figure_of_the_study_that_takes_them() {
         .cases()
         .filter(|case| case.scene().name.starts_with("measured"));
     let over: BTreeMap<String, &Case> = over.map(|case| (case.key().unwrap(), case)).collect();
-    // Four kinds of traffic, two of them also at the light load, and Redpoll's TCP in both
-    // directions.
+    // Four kinds of traffic, two also at the light load, and Redpoll's TCP in both directions.
     assert_eq!(over.len(), 8);
     for case in over.values() {
         let scenario = case.scenario().unwrap();

@@ -135,7 +135,7 @@ pub struct Params {
     /// Maximum number of waiting packets of a flow; a further packet makes the flow's first packet
     /// leave at once. Assumption: 64.
     pub flow_packets: u32,
-    /// Longest waiting time of a packet, whatever `delaytime`; `None` is no limit, as in the paper.
+    /// Longest waiting time of a packet, whatever `delaytime`; `None`: no limit, as in the paper.
     pub max_wait: Option<Duration>,
     /// Condition under which packets wait; `None` means always, as in the paper.
     pub contention: Option<Contention>,

@@ -46,7 +46,7 @@ pub(super) struct Exchange {
     /// message never arrives before an older one of the same exchange.
     seen: Option<u32>,
     heard: Option<Instant>,
-    /// To be sent now.
+    /// Datagrams to be sent now.
     out: [Option<Datagram>; 2],
     /// A message went unacknowledged five times.
     has_failed: bool,
@@ -97,8 +97,7 @@ impl Exchange {
         timeout.plus(Duration::from_micros(self.rng.below_u64(jitter + 1)))
     }
 
-    /// Sends a message that requires an acknowledgment. The message also acknowledges the last
-    /// received message.
+    /// Sends a message that requires an acknowledgment and acknowledges the last received message.
     pub(super) fn send(&mut self, now: Instant, body: Body<'_>) {
         let counter = self.next_counter;
         let datagram = self.message(body, true);

@@ -118,7 +118,7 @@ impl Receiver {
         self.exchange.poll_at()
     }
 
-    /// Repeats, gives up, acknowledges.
+    /// Handles a timeout: retransmits a message, sends an acknowledgment, or gives up.
     pub fn on_timeout(&mut self, now: Instant) {
         self.exchange.on_timeout(now);
     }

@@ -82,8 +82,7 @@ impl Blip {
         }
     }
 
-    /// Returns the acknowledgment of a segment, which counts a FIN without data even if it is out
-    /// of order.
+    /// Returns the acknowledgment of a segment; it counts a FIN without data even if out of order.
     fn ack_of(&self, seg: &Segment<'_>) -> u8 {
         let more = seg.flags.fin() && seg.payload.is_empty() && !self.config.corrections.fin;
         if more { FIN_ACK } else { LATE_ACK }

@@ -29,8 +29,7 @@ const TIME_WAIT: u8 = 1;
 const ISS_ACTIVE: u32 = 0xcafe_babe;
 const ISS_PASSIVE: u32 = 0xcafe_babf;
 const PORT: u16 = 21_310;
-/// Maximum payload of a segment in bytes, whatever the congestion window allows: 1,280 bytes minus
-/// the headers.
+/// Maximum payload of a segment in bytes, whatever the congestion window: 1,280 minus headers.
 const LONGEST: usize = 1_220;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]

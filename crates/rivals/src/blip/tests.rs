@@ -25,8 +25,8 @@ fn segment(flags: Flags, seq: u32, ack: SeqNum, payload: &[u8]) -> Segment<'_> {
     }
 }
 
-/// Numbers of the peer's begin here: nearer to nought all are far away to the original,
-/// which does not count round.
+/// The peer's sequence numbers begin here. Nearer to zero, the original treats them as far away,
+/// because its comparison does not wrap.
 const FIRST: u32 = 5_000;
 
 /// The first byte that it sends.
@@ -56,8 +56,7 @@ impl Peer {
         peer
     }
 
-    /// Returns flags, position relative to the initial sequence number, and length of the sent
-    /// segments.
+    /// Returns flags, position relative to the ISN, and length of the sent segments.
     fn said(&mut self) -> Vec<(Flags, u32, usize)> {
         let (c, body) = (&mut self.control, &mut self.body);
         let outs = core::iter::from_fn(|| {

@@ -84,8 +84,7 @@ impl Window {
             true => self.cwnd / (target - self.cwnd),
             false => 100 * self.cwnd,
         };
-        // The window grows at least as fast as that of Reno with this factor: 3 (1 - b) / (1 + b)
-        // per window.
+        // The window grows at least like Reno's with this factor: 3 (1 - b) / (1 + b) per window.
         self.reno_count += segments;
         let a_window = self.reno * 15 / 8;
         if a_window > 0 && self.reno_count > a_window {
@@ -110,7 +109,7 @@ impl Window {
         self.count = 0;
     }
 
-    /// Acknowledgments indicate the loss of a segment.
+    /// Handles the loss of a segment that acknowledgments indicate.
     pub(super) fn on_loss(&mut self) {
         self.reduce();
         self.cwnd = self.ssthresh;

@@ -276,7 +276,7 @@ impl Linux {
         c.rto_at = Some(now + c.rtt.timeout(c.backoff));
     }
 
-    /// Handles the time of a window probe: no data are in flight, and the next data do not fit the
+    /// Handles the time of a window probe: no data are in flight, and the next do not fit the
     /// window.
     fn on_probe_time<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>) {
         c.probe_at = None;

@@ -11,8 +11,8 @@ use crate::Body;
 const QUICK: u8 = 16;
 /// Maximum delay of an acknowledgment.
 const LONGEST: Duration = Duration::from_millis(200);
-/// Maximum number of separate ranges of data beyond a gap. A segment that would make a further
-/// range is dropped.
+/// Maximum number of ranges of data beyond a gap. A segment that would make a further one is
+/// dropped.
 const GAPS: usize = 8;
 /// The assumed payload of a full segment in bytes, until the first segment with data arrives.
 const FIRST_MSS: usize = 536;
@@ -77,8 +77,7 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// Handles a read of the application: it acknowledges more than a segment, or pushed data when
-    /// nothing is left.
+    /// Handles a read: it acknowledges more than a segment, or pushed data when nothing is left.
     pub(super) fn on_read<B: Bytes>(&mut self, body: &Body<B>) {
         let since = (self.nxt - self.acked) as usize;
         if since > self.mss || since > 0 && self.pushed && body.rx.is_empty() {

@@ -42,8 +42,7 @@ pub(super) struct Sender {
     /// Sequence number after the last segment that was shorter than a full one.
     short: SeqNum,
     /// Sequence number after the remaining part of a segment that was cut at the window's edge
-    /// while later segments already existed. The remaining part is a segment of its own and does
-    /// not grow.
+    /// while later segments already existed. That part is a separate segment and does not grow.
     rest: Option<SeqNum>,
     pub(super) syn_due: bool,
     pub(super) probe_due: bool,
@@ -298,8 +297,7 @@ impl Linux {
             if seg.payload.is_empty() && same && waits {
                 self.on_duplicate(c, body);
             } else if c.snd.count == 0 {
-                // The answer to a probe shows that the peer is alive, but the next probe is not
-                // sent earlier.
+                // The answer to a probe shows a living peer, but does not advance the next probe.
                 c.backoff = c.backoff.min(LONGEST_PROBE);
             }
             return;

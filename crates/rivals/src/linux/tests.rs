@@ -79,7 +79,7 @@ fn sent_by(
     seen
 }
 
-/// Their places and lengths.
+/// Returns the positions and lengths of segments.
 fn pieces(sent: &[(u64, u32, usize)]) -> Vec<(u32, usize)> {
     sent.iter().map(|(_, seq, len)| (*seq, *len)).collect()
 }

@@ -1,5 +1,4 @@
-//! The studies. A new one is a folder here and a line below; the crate `experiments` needs no
-//! change.
+//! The studies. A new study is a folder here and a line below, without change in `experiments`.
 
 pub mod hurni2012;
 pub mod kim2015;

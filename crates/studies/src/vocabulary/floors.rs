@@ -1,5 +1,4 @@
-//! Floors: positions of nodes with their medium, radio and transport, as the first part of a
-//! scene's TOML.
+//! Floors: nodes' positions, medium, radio and transport, as the first part of a scene's TOML.
 
 /// The office floor of the shipped scenario `testbed-3`: 15 nodes at -8 dBm, SINR with capture,
 /// path loss exponent 4. Node 1 is the border router, 2 to 11 are routers, 12 to 15 are leaves.

@@ -1,5 +1,4 @@
-//! Parts that several studies share: floors, apps, profiles of nodes and links, probes, and
-//! readings.
+//! Parts of several studies: floors, apps, profiles of nodes and links, probes, and readings.
 
 pub mod floors;
 pub mod probes;

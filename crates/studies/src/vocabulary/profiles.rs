@@ -1,5 +1,4 @@
-//! Profiles of nodes and links: values of keys that replace Redpoll's own node by that of another
-//! project.
+//! Profiles of nodes and links: values of keys that replace Redpoll's node by another project's.
 
 use redpoll_experiments::Case;
 
@@ -56,8 +55,7 @@ const TCPLP_SLEEP: &[(&str, &str)] = &[
     ("indirect.burst", "false"),
 ];
 
-/// Replaces Redpoll's own node by that of TCPlp on OpenThread. Set the frames of a segment before
-/// this call.
+/// Replaces Redpoll's node by TCPlp's on OpenThread. Set the frames of a segment before this call.
 pub fn tcplp(case: Case) -> Case {
     let slots = MESSAGE_BUFFERS / frames(&case);
     case.with(TCPLP_LINK)

@@ -14,8 +14,7 @@ to = "node-1:5001"
 "#;
 
 /// `readings`: every leaf makes an 82-byte reading per second for a server behind the border
-/// router. Unlike the shipped scenarios `readings` and `readings-day`, it works with every
-/// transport.
+/// router. Unlike the shipped `readings` and `readings-day`, it works with every transport.
 pub const READINGS: &str = r#"
 [apps.stream]
 type = "bulk-sink"

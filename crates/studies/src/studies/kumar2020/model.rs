@@ -17,8 +17,7 @@ pub fn equation_1(run: &Run) -> Reading {
     Ok(SEGMENT_BITS / rtt(run)? / (1.0 / WINDOW + LOST_ROUND_TRIPS * p))
 }
 
-/// Returns MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's own RTT and loss; nothing if no segment
-/// was lost.
+/// Returns MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's RTT and loss; nothing without losses.
 pub fn equation_2(run: &Run) -> Reading {
     let p = segment_loss(run)? / 100.0;
     if p > 0.0 {

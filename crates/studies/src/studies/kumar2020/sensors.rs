@@ -178,8 +178,7 @@ struct Lossy {
     losses: Vec<Handle>,
 }
 
-/// Readings dropped because a sensor's queue was full, and messages that CoAP gave up, over all
-/// leaves.
+/// Readings dropped by full queues of sensors, and messages that CoAP gave up, over all leaves.
 const NO_PLACE: (Metric, &str) = (
     Metric::new("readings dropped because the queue was full", ""),
     "app.readings_queue_full",

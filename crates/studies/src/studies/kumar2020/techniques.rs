@@ -186,8 +186,7 @@ fn of_the_paper(table: &mut Ablation) {
 /// Adds the management of the queue for sleepy nodes, and rows that explain its effect.
 fn queue_management(table: &mut Ablation) {
     let send = || tcplp(lossy(readings("tcp", 64)));
-    // Half of OpenThread's data request timeout of 100 ms. The paper does not state its shortened
-    // value.
+    // Half of OpenThread's data request timeout of 100 ms; the paper's shortened value is unknown.
     let short_timeout = Technique {
         name: "L2 queue management, data request timeout 50 ms",
         metric: DUTY,

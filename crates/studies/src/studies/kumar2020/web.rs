@@ -27,8 +27,7 @@ fn upper(run: &Run) -> Reading {
     run.flow("get", "/requests/latency_ms/p75")
 }
 
-/// Reads [`ANSWERED`]: the number of answered requests, divided by that of answered and failed
-/// requests.
+/// Reads [`ANSWERED`]: answered requests, divided by answered and failed requests.
 fn answered(run: &Run) -> Reading {
     let of = |what: &str| run.flow("get", &format!("/requests/{what}"));
     let (answered, failed) = (of("answered")?, of("failed")?);

@@ -7,8 +7,7 @@ use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 const RADIO: Metric = Metric::new("radio on", "ms per delivered byte");
 
-/// Returns the radio-on time of all nodes except the border router, per byte that the server
-/// received.
+/// Returns the radio-on time of all nodes except the border router, per byte received.
 fn radio_on(run: &Run) -> Reading {
     let nodes = run.nodes("node")?;
     let share = redpoll_experiments::numbers(&nodes, "/radio_duty_cycle")?;

@@ -83,8 +83,7 @@ const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m 
 /// Ranges in metres at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];
 
-/// Adds ContikiMAC at 16 Hz at those ranges, unchanged and with neighbours that all sense each
-/// other.
+/// Adds ContikiMAC at 16 Hz at those ranges, unchanged and with full sense of neighbours.
 fn unsensed(figure: &mut Figure, tcp: Tcp, load: Load, fast: &Line) -> Vec<Handle> {
     let series = format!("{}, 16 Hz, carrier sense as far as frames reach", tcp.name);
     let mut causes = Vec::new();

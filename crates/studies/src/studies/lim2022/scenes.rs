@@ -164,7 +164,7 @@ pub const OTHER_TIMER: &str =
 
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
-/// A value of Contiki that the first version of the scenes lacked.
+/// A value of Contiki that [`GRID`] lacks.
 pub struct Source {
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],

@@ -1,4 +1,4 @@
-//! Effect of each value of Contiki that the first version of the scenes lacked.
+//! Effect of each value of Contiki in `SOURCES`.
 
 use std::slice;
 

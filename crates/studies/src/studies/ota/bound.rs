@@ -55,8 +55,7 @@ fn segments_s(frames: &[f64], payload: f64, lost: f64) -> f64 {
     HOPS * segment * (IMAGE / payload) / 1_000.0
 }
 
-/// Returns the seconds for the image in blocks of 1,024 bytes, each sent after the answer to the
-/// previous one.
+/// Returns the seconds for the image in blocks of 1,024 bytes, each sent after the last answer.
 pub fn stop_and_wait_s(lost: f64) -> f64 {
     let block = datagram_ms(&BLOCK_FRAMES, lost) + frame_ms(SHORT, lost);
     (HOPS * block + HOST_MS) * (IMAGE / 1_024.0).ceil() / 1_000.0

@@ -1,8 +1,7 @@
 //! Firmware update over the air: 386,000 bytes to a leaf three hops away, by HTTP with ranges over
 //! Redpoll's TCP, by CoAP's Block1 and Q-Block1, and by Matter's BDX.
 //!
-//! This study does not reproduce a paper. `criteria.toml` has Redpoll's targets, `scenes` the nodes
-//! and links.
+//! The study reproduces no paper: `criteria.toml` has Redpoll's targets, `scenes` nodes and links.
 
 mod bound;
 mod faults;

@@ -184,8 +184,7 @@ impl Fault {
     }
 }
 
-/// Makes RPL find the routes. The leaf's first parent is `router-2`, because the other router
-/// starts 20 s later.
+/// Makes RPL find the routes. The first parent is `router-2`: the other router starts 20 s later.
 pub fn rpl(case: Case) -> Case {
     case.set("routing", "rpl")
         .set("faults.later.type", "node-off")

@@ -1,8 +1,7 @@
 //! Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy Networks in IoT
 //! (Journal of Communications and Networks 21(2), 2019).
 //!
-//! `scenes` lists each parameter that the paper does not state, with the reason for the chosen
-//! value.
+//! `scenes` lists each parameter that the paper does not state, with the reason for its value.
 
 mod beyond;
 mod border;

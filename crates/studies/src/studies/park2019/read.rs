@@ -116,8 +116,7 @@ pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Read
     mean(&values)
 }
 
-/// Returns the number of nodes below the node with the smallest delivery ratio, divided by the mean
-/// of all nodes.
+/// Returns the nodes below the node with the smallest delivery ratio, over the mean of all nodes.
 pub fn worst_has(run: &Run) -> Reading {
     let flows = run.flows(READINGS)?;
     let shares = delivery(run, READINGS)?;
@@ -141,8 +140,7 @@ pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
     jain_of(&until_minute(progress, minute)?)
 }
 
-/// Returns the max-min ratio of the bytes of the first `minute` minutes, while no node has
-/// finished.
+/// Returns the max-min ratio of the first `minute` minutes' bytes, while no node has finished.
 pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&until_minute(progress, minute)?)
 }
@@ -195,8 +193,7 @@ fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
         .collect())
 }
 
-/// Returns the share of made readings that arrived, by node; readings under way do not count as
-/// made.
+/// Returns the share of made readings that arrived, by node; readings under way are left out.
 pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
     let flows = run.flows(flows)?;
     let made = numbers(&flows, "/readings/made")?;
@@ -254,8 +251,7 @@ pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
     jain_of(&bytes.iter().map(|it| *it as f64).collect::<Vec<_>>())
 }
 
-/// Returns the seconds until Jain's index stays at `index` or above; no value if the run ends below
-/// `index`.
+/// Returns the seconds until Jain's index stays at `index` or above; no value if it ends below.
 pub fn fair_from(progress: &Progress, index: f64) -> Reading {
     let steps = progress.bytes.len() as u32;
     let last = (steps * STEP_S)

@@ -100,8 +100,7 @@ struct Shown {
     alike: Vec<Handle>,
 }
 
-/// Shows the places at which packets are lost, and the effect on the run if they are lost at other
-/// places.
+/// Shows where packets are lost, and the effect on the run if they are lost elsewhere.
 fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let at_border = whole(figure, WITHOUT, AT_BORDER, case, lost_at_border);
     let at_nodes = whole(figure, WITHOUT, AT_NODES, case, lost_at_nodes);

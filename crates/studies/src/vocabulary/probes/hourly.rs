@@ -9,8 +9,7 @@ use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// Measures the share of each hour in which the radios of nodes are on, averaged over each group of
-/// nodes.
+/// Measures the share of each hour in which nodes' radios are on, averaged over each group.
 #[derive(Clone, Copy, Debug)]
 pub struct Hourly {
     /// Prefix of the node names of each group.

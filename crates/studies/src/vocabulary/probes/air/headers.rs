@@ -43,7 +43,7 @@ pub struct Bytes {
     next: Option<HeaderBytes<Range>>,
     /// Bytes that a full frame has for the layers above the MAC.
     room: Option<Range>,
-    /// Mean header bytes and payload bytes of frames that hold a whole segment of the most frequent
+    /// Mean header and payload bytes of frames that hold a whole segment of the most frequent
     /// length.
     whole: Option<(f64, f64)>,
 }
