@@ -1,5 +1,4 @@
-//! Computes the fingerprint of the sources that determine the result of a run, without the probes
-//! of a study.
+//! Computes the fingerprint of the sources that determine a run's result, without studies' probes.
 
 use std::env;
 use std::path::PathBuf;

@@ -1,6 +1,6 @@
 //! Part of build scripts: the fingerprint of all sources that determine the result of a run. The
-//! results file stores runs under it. Stored runs therefore remain valid after a rebuild, and after
-//! a change of a figure, a criterion or the page, but not after a change of the code that computes
+//! results file stores runs under it. They therefore remain valid after a rebuild, and after a
+//! change of a figure, a criterion or the page, but not after a change of the code that computes
 //! them.
 
 use std::collections::BTreeSet;

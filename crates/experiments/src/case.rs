@@ -121,10 +121,8 @@ impl Case {
     }
 
     /// Returns the identity of the case: a digest of the parsed scenario and the probe, independent
-    /// of how the scenario is written.
-    ///
-    /// # Errors
-    /// The scenario is invalid, which is a mistake of the study.
+    /// of how the scenario is written. Fails if the scenario is invalid, which is a mistake of the
+    /// study.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
         // These do not affect the result; the run sets the seed.
@@ -144,10 +142,8 @@ impl Case {
         text
     }
 
-    /// Returns the parsed scenario.
-    ///
-    /// # Errors
-    /// A change is not allowed, which is a mistake of the study.
+    /// Returns the parsed scenario. Fails if a change is not allowed, which is a mistake of the
+    /// study.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
         scenario.retain_apps_of(When::Run);

@@ -34,8 +34,7 @@ pub enum Outcome {
     Failed(String),
 }
 
-/// Returns the runs that `figures` need with `seeds` seeds and that `results` lacks, the longest
-/// first.
+/// Returns the runs that `figures` need with `seeds` seeds and `results` lacks, the longest first.
 pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job>, StudyError> {
     let mut known = BTreeMap::new();
     let mut jobs = Vec::new();
@@ -152,8 +151,7 @@ fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     }
 }
 
-/// Returns the CPU time of this thread in seconds, which does not depend on the load of the
-/// machine.
+/// Returns this thread's CPU time in seconds, which does not depend on the machine's load.
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |it| WallDuration::from(it).as_secs_f64())

@@ -115,10 +115,8 @@ struct File {
     row: Vec<Judgement>,
 }
 
-/// Parses a `criteria.toml` into judgements by the names of their rows.
-///
-/// # Errors
-/// `text` is invalid or has a row twice.
+/// Parses a `criteria.toml` into judgements by the names of their rows. Fails if `text` is invalid
+/// or has a row twice.
 pub(crate) fn judgements(text: &str) -> Result<BTreeMap<String, Judgement>, CriteriaError> {
     let mut judgements = BTreeMap::new();
     for judgement in toml::from_str::<File>(text)?.row {

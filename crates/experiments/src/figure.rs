@@ -69,10 +69,8 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// Returns a quantity with its unit, which is empty for pure numbers.
-    ///
-    /// # Panics
-    /// The name is empty, or begins or ends with a blank. For a constant the compiler reports this.
+    /// Returns a quantity with its unit, which is empty for pure numbers. Panics if the name is
+    /// empty, or begins or ends with a blank. For a constant the compiler reports this.
     pub const fn new(name: &'static str, unit: &'static str) -> Metric {
         let bytes = name.as_bytes();
         assert!(!bytes.is_empty(), "a metric has a name");
@@ -99,11 +97,8 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the row at `x`.
-    ///
-    /// # Panics
-    /// The line has no such row. This is a mistake of the study, which panics when it builds its
-    /// figures.
+    /// Returns the row at `x`. Panics if the line has no such row, a mistake of the study that
+    /// shows when it builds its figures.
     pub fn at(&self, x: impl Into<X>) -> Handle {
         let x = x.into();
         match self.rows.iter().find(|(it, _)| *it == x) {
@@ -276,8 +271,7 @@ impl Figure {
         })
     }
 
-    /// Adds a number that `make` computes from any number of other rows' numbers, in the order of
-    /// `of`.
+    /// Adds a number that `make` computes from other rows' numbers, in the order of `of`.
     pub fn made_of_all(
         &mut self,
         at: At<impl Into<String>, impl Into<X>>,
@@ -370,10 +364,8 @@ impl Figure {
     }
 
     /// Draws two lines, for example quartiles, as the ends of error bars around a third, instead of
-    /// the spread of the seeds.
-    ///
-    /// # Panics
-    /// The lines have different positions, which shows when the study builds the figure.
+    /// the spread of the seeds. Panics if the lines have different positions, which shows when the
+    /// study builds the figure.
     pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
         for (x, handle) in &line.rows {
             let ends = [low, high].map(|end| self.index(end.at(x.clone())));
@@ -385,10 +377,8 @@ impl Figure {
         }
     }
 
-    /// Returns the declared row of a handle for further settings.
-    ///
-    /// # Panics
-    /// The handle belongs to another figure.
+    /// Returns the declared row of a handle for further settings. Panics if the handle belongs to
+    /// another figure.
     pub fn row(&mut self, handle: Handle) -> Entry<'_> {
         let index = self.index(handle);
         Entry {

@@ -47,8 +47,8 @@ struct StoredText {
 }
 
 impl Results {
-    /// Opens the file at `path` for a program whose sources have `fingerprint` ([`FINGERPRINT`]),
-    /// or creates it.
+    /// Opens or creates the file at `path` for a program whose sources have `fingerprint`
+    /// ([`FINGERPRINT`]).
     pub fn open(path: &Path, fingerprint: &str) -> Result<Results, ResultsError> {
         let open = || {
             let connection = Connection::open(path)?;
@@ -68,7 +68,7 @@ impl Results {
         Ok(results)
     }
 
-    /// Enables SQLite's write-ahead log: reads and writes can overlap, and storing a run costs one
+    /// Enables SQLite's write-ahead log: reads and writes overlap, and storing a run costs one
     /// write.
     fn write_ahead(&self) -> Result<(), ResultsError> {
         let until = Instant::now() + PATIENCE;

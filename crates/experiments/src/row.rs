@@ -138,10 +138,8 @@ impl Figure {
     }
 
     /// Runs each case for `duration`, such as `3 s`, with seed 1, and reads the values of all rows.
-    /// `runs` caches the runs that other figures of the study share.
-    ///
-    /// # Errors
-    /// A case cannot run, or a row reads a value that the run does not have.
+    /// `runs` caches the runs that other figures of the study share. Fails if a case cannot run, or
+    /// a row reads a value that the run does not have.
     pub fn check_names(
         &self,
         duration: &str,
@@ -248,8 +246,8 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// Computes a row from others with `make`: from their means over their common seeds, and for
-    /// each such seed.
+    /// Computes a row with `make` from others' means over their common seeds, and for each such
+    /// seed.
     fn made(of: &[&Numbers], make: &dyn Fn(&[f64]) -> f64) -> Numbers {
         let mut numbers = Numbers {
             violation: of.iter().find_map(|it| it.violation.clone()),

@@ -113,10 +113,7 @@ impl Run {
     }
 
     /// Returns the mean, over the flows that have it, of a number at a JSON pointer within each
-    /// flow.
-    ///
-    /// # Errors
-    /// No flow has such a name, the pointer is unknown, or no flow has a number.
+    /// flow. Fails if no flow has such a name, the pointer is unknown, or no flow has a number.
     pub fn flow(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
@@ -126,10 +123,7 @@ impl Run {
     }
 
     /// Returns the mean, over the nodes that have it, of a number at a JSON pointer within each
-    /// node.
-    ///
-    /// # Errors
-    /// No node has such a name, the pointer is unknown, or no node has a number.
+    /// node. Fails if no node has such a name, the pointer is unknown, or no node has a number.
     pub fn node(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }
@@ -162,10 +156,7 @@ pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
     found.filter(has_one).collect()
 }
 
-/// Returns the mean.
-///
-/// # Errors
-/// [`Gap::Nothing`] if there are no values.
+/// Returns the mean; [`Gap::Nothing`] if there are no values.
 pub fn mean(values: &[f64]) -> Reading {
     if values.is_empty() {
         Err(Gap::Nothing)
@@ -174,10 +165,8 @@ pub fn mean(values: &[f64]) -> Reading {
     }
 }
 
-/// Returns the quantile `q` of the values, interpolated linearly.
-///
-/// # Errors
-/// [`Gap::Nothing`] if there are no values.
+/// Returns the quantile `q` of the values, interpolated linearly; [`Gap::Nothing`] if there are no
+/// values.
 pub fn quantile(values: &[f64], q: f64) -> Reading {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

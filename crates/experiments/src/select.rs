@@ -11,10 +11,7 @@ pub struct Unknown {
     allowed: String,
 }
 
-/// Returns the study called `name`, ignoring case.
-///
-/// # Errors
-/// Lists the names of all studies if `name` is not one of them.
+/// Returns the study called `name`, ignoring case. An error lists the names of all studies.
 pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> {
     studies
         .iter()
@@ -27,10 +24,7 @@ pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> 
 }
 
 /// Returns the figures called `names`, or all if there are no names. `5B`, `fig5b` and `Fig. 5b`
-/// all mean `5b`.
-///
-/// # Errors
-/// Names the unknown figure, and lists the names of all.
+/// all mean `5b`. An error names the unknown figure, and lists all names.
 pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>, Unknown> {
     let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();
     for (name, plain_name) in names.iter().zip(&plain_names) {

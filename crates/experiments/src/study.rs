@@ -67,30 +67,24 @@ pub enum Hue {
 }
 
 impl Study {
-    /// Returns the figures with their criteria.
-    ///
-    /// # Errors
-    /// The criteria are invalid, a criterion has no row, or a judged row has no criterion.
+    /// Returns the figures with their criteria. Fails if the criteria are invalid, a criterion has
+    /// no row, or a judged row has no criterion.
     pub fn load(&self) -> Result<Vec<Figure>, StudyError> {
         let mut figures = (self.figures)();
         bind(&mut figures, self.criteria)?;
         Ok(figures)
     }
 
-    /// Returns the figure over `links`.
-    ///
-    /// # Errors
-    /// The study has no such figure, or the links do not form a mesh.
+    /// Returns the figure over `links`. Fails if the study has no such figure, or the links do not
+    /// form a mesh.
     pub fn over(&self, links: &MeasuredLinks) -> Result<Figure, LinksError> {
         let figure = self.over_links.ok_or(LinksError::NotTaken(self.name))?;
         figure(links)
     }
 }
 
-/// Assigns each judged row of `figures` its entry of the `criteria.toml` in `text`.
-///
-/// # Errors
-/// `text` is invalid, has a row that no figure declares, or lacks one.
+/// Assigns each judged row of `figures` its entry of the `criteria.toml` in `text`. Fails if `text`
+/// is invalid, has a row that no figure declares, or lacks one.
 pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
     let mut judgements = judgements(text)?;
     for figure in figures {

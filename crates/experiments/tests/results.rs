@@ -1,5 +1,4 @@
-//! The results file: it continues interrupted runs, rejects other files, is shared, and detects
-//! damage.
+//! The results file: it continues interrupted runs, rejects other files, is shared, detects damage.
 
 use crate::common;
 

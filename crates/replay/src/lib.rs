@@ -60,8 +60,7 @@ pub struct Strobe {
     pub period: Duration,
     /// Latest start of a copy after the start of the first.
     pub span: Duration,
-    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old releases of
-    /// Contiki.
+    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old Contiki releases.
     pub any_ack: bool,
     /// Whether frames other than the Imm-ACK end the repetition.
     pub gives_way: bool,
@@ -92,8 +91,7 @@ pub struct ReplayConfig {
     /// milliseconds without a random part (`PacketLinkP.nc`), so two frames that collided often
     /// collide again.
     pub retry_pause: Duration,
-    /// The duty-cycled MAC of Contiki; `None` if receivers are always on, except those of sleepy
-    /// leaves.
+    /// The duty-cycled MAC of Contiki; `None` if receivers are always on, except on sleepy leaves.
     pub duty: Option<DutyConfig>,
 }
 

@@ -12,7 +12,7 @@ const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 pub struct Slot<B, C> {
     pub(crate) generation: u8,
     pub(crate) waits: Option<ListenerId>,
-    /// The application has let go.
+    /// The application has released the connection.
     pub(crate) released: bool,
     pub(crate) control: Option<C>,
     pub(crate) body: Body<B>,
@@ -333,8 +333,7 @@ mod tests {
         type Forwards = bool;
     }
 
-    /// A scan reaches the last connection, even if earlier connections have ended, and free places
-    /// are reused.
+    /// A scan reaches the last connection, even if earlier ones have ended; free places are reused.
     #[test]
     fn slots_behind_the_last_connection_are_not_looked_at() {
         let corrections = Corrections {

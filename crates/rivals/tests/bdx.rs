@@ -13,7 +13,7 @@ struct Pair {
     is_done: bool,
     /// The messages on the wire: sender, opcode.
     log: Vec<String>,
-    /// Bytes of the image that went again.
+    /// Retransmitted bytes of the image.
     again: u64,
 }
 

@@ -205,8 +205,8 @@ fn bytes_arrive_both_ways_and_each_end_closes() {
 }
 
 /// Only one end sends at a time. If both ends time out at once, each returns to its first byte and
-/// acknowledges with this number. Each then takes the other's acknowledgments for old ones, and
-/// neither continues (smoltcp 0.14).
+/// acknowledges with this number. Each then regards the other's acknowledgments as old, and neither
+/// continues (smoltcp 0.14).
 #[test]
 fn lost_packets_are_sent_again() {
     assert!(carries(11, &[0]) > 0);

@@ -1,5 +1,4 @@
-//! A small picture of a judged row: its band, the mean with its spread, and the paper's number, on
-//! their own axis.
+//! A small picture of a judged row on its own axis: band, mean with spread, and the paper's number.
 
 use std::fmt::Write as _;
 

@@ -51,8 +51,7 @@ fn title(rows: &[&Row]) -> String {
     }
 }
 
-/// Returns all numbers that must fit in the chart, except ends of bands far outside the other
-/// numbers.
+/// Returns all numbers that must fit in the chart, except band ends far outside the others.
 fn heights(rows: &[&Row]) -> Vec<f64> {
     let of_row = |row: &&Row| {
         let (low, high) = spread(row);
@@ -66,8 +65,7 @@ fn heights(rows: &[&Row]) -> Vec<f64> {
     all
 }
 
-/// Returns the ends of a row's error bar: the quartiles if present, otherwise the extremes of all
-/// seeds.
+/// Returns the ends of a row's error bar: the quartiles if present, otherwise all seeds' extremes.
 fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.told.bar {
         Some((low, high)) => (Some(low), Some(high)),

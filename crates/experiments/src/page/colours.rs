@@ -55,8 +55,7 @@ impl Look {
         DASHES[self.variant % DASHES.len()]
     }
 
-    /// Returns the mark at a point: a disk, and for variants a ring, a square, a triangle or a
-    /// hollow square.
+    /// Returns the mark at a point: a disk; for variants a ring, square, triangle or hollow square.
     pub fn mark(self, (x, y): (f64, f64)) -> String {
         let colour = self.colour();
         let hollow = "class=\"hollow\" stroke-width=\"1.6\"";
@@ -145,10 +144,7 @@ impl Looks {
 }
 
 /// Checks that no two series of one chart of `figures` look the same. A chart shows one metric of
-/// one figure, or of its side experiments.
-///
-/// # Errors
-/// The first two series that look the same.
+/// one figure, or of its side experiments. An error names the first two series that look the same.
 pub fn check_looks(study: &Study, figures: &[&Figure]) -> Result<(), String> {
     let looks = Looks::of(study, figures);
     for figure in figures {

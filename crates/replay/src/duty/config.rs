@@ -18,8 +18,7 @@ pub enum Method {
     /// CX-MAC: X-MAC in software. The frame after the strobes is not acknowledged, and strobes
     /// begin shortly before the expected wake-up of their receiver.
     CxMac,
-    /// LPP: the receiver announces each cycle by a probe that it listens; the sender waits for the
-    /// probe.
+    /// LPP: the receiver announces each listening time by a probe; the sender waits for the probe.
     Lpp,
 }
 
@@ -55,8 +54,7 @@ pub struct LayerConfig {
     pub neighbour_queues: u8,
 }
 
-/// Parameters of a duty-cycled MAC, which needs a radio with `auto_ack` and without `csma` and
-/// `retries`.
+/// Parameters of a duty-cycled MAC, for a radio with `auto_ack` and without `csma` and `retries`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DutyConfig {
     pub method: Method,
@@ -71,7 +69,7 @@ pub struct DutyConfig {
     pub fast_sleep: bool,
     /// Whether frames that the previous frame announced follow at once, as in Contiki from 2.6 on.
     pub bursts: bool,
-    /// Whether NullRDC requests acknowledgments. By Contiki's default it does not, and so never
+    /// Whether NullRDC requests acknowledgments. By default Contiki does not, and never
     /// retransmits.
     pub link_acks: bool,
     /// Contiki's CSMA layer; `None` for the backoffs and retries of this MAC.

@@ -65,8 +65,7 @@ impl Probing {
         self.is_off
     }
 
-    /// Switches the radio off after a frame was received or sent, or on because another frame
-    /// waits.
+    /// Switches the radio off after a frame was received or sent, or on because another one waits.
     pub(super) fn switch(&mut self, on: bool) {
         self.is_off = !on;
     }

@@ -2,9 +2,8 @@
 
 use super::*;
 
-/// contikimac.c, send_packet, in each release: the phase is the start of the copy that was
-/// acknowledged. Release 2.5 sets a variable to the previous copy, and overwrites it before the
-/// next one.
+/// contikimac.c, send_packet, in each release: the phase is the start of the acknowledged copy.
+/// Release 2.5 sets a variable to the previous copy, and overwrites it before the next one.
 #[test]
 fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
     for release in [Release::Contiki25, Release::Contiki27, Release::Contiki30] {

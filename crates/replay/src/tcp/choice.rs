@@ -17,8 +17,8 @@ pub enum CongestionChoice {
 }
 
 impl CongestionChoice {
-    /// Returns the algorithm of `by` for `place`; the connection passes both to `by` when it
-    /// begins.
+    /// Returns the algorithm of `by` for `place`; a connection passes both to `by` at its
+    /// beginning.
     pub const fn given(by: &'static dyn GivenCongestion, place: u32) -> CongestionChoice {
         CongestionChoice::Given(Given::new(by, place))
     }

@@ -12,8 +12,7 @@ const C_TENTHS: u64 = 4;
 const ALPHA: (u64, u64) = (9, 17);
 /// Fractional bits of W_est.
 const FRACTION_BITS: u32 = 16;
-/// Greatest distance in ms from the curve's turning point; the curve exceeds any window long
-/// before.
+/// Greatest distance in ms from the curve's turning point; the curve is above any window before.
 const FARTHEST_MS: i64 = 100_000;
 
 #[derive(Clone, Copy, Debug)]

@@ -55,7 +55,7 @@ pub struct Smol {
     wake: Option<Instant>,
     /// Whether a timer caused the segments that the stack makes now.
     by_timer: bool,
-    /// The payload of the segment that was pulled last, and how many were.
+    /// The payload of the segment that was pulled last, and the number of pulled segments.
     pulled: Vec<u8>,
     pulls: u32,
 }
@@ -143,7 +143,7 @@ impl Smol {
         free.or_else(|| places.iter().position(late))
     }
 
-    /// Each port that is listened to has a socket that listens, while there are places.
+    /// Opens a listening socket for each listening port, while there are places.
     fn listen_on(&mut self) {
         for index in 0..self.ports.len() {
             let Some(port) = self.ports[index].port else {
@@ -250,7 +250,7 @@ fn ip(addr: &Addr) -> IpAddress {
 }
 
 fn endpoint(of: IpEndpoint) -> Endpoint {
-    // With IPv6 alone there is no other kind.
+    // smoltcp is built with IPv6 only, so other kinds of addresses do not exist.
     let IpAddress::Ipv6(addr) = of.addr;
     Endpoint::new(Addr(addr.octets()), of.port)
 }

@@ -17,7 +17,7 @@ pub(super) struct Place {
     /// Whether the place has a connection, or one that has ended and is not released yet.
     pub is_open: bool,
     pub waits: Option<ListenerId>,
-    /// The application has let go.
+    /// The application has released the connection.
     pub released: bool,
     pub closing: bool,
     pub starved: bool,

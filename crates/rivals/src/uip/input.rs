@@ -196,8 +196,8 @@ fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, 
     };
 }
 
-/// Returns the number by which the segment advances the next expected sequence number. A SYN does
-/// not count.
+/// Returns by how much the segment advances the next expected sequence number. A SYN does not
+/// count.
 fn taken_of(seg: &Segment<'_>) -> u32 {
     seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }

@@ -187,7 +187,7 @@ impl Control {
         self.state = state;
         self.len = 1;
         self.due |= FIN;
-        // A flag of the state that is left.
+        // The flag belongs to the previous state.
         self.stopped = false;
     }
 

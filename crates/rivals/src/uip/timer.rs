@@ -24,8 +24,7 @@ pub enum Timing {
 pub struct Weak {
     /// Weight of a sample of a segment that was not retransmitted, in 256ths.
     pub strong_weight: u16,
-    /// Weight of a weak sample in the timeout, in 256ths. A weak sample is of a segment sent more
-    /// than once.
+    /// Weight of a weak sample (of a segment sent more than once) in the timeout, in 256ths.
     pub weak_weight: u16,
     /// Number of RTT variations that the timeout adds to the smoothed round trip, for strong
     /// samples.
@@ -39,7 +38,7 @@ pub struct Weak {
     pub dither: (u16, u16),
     /// The minimum timeout in ticks.
     pub min: u16,
-    /// The longest in ticks, dithering not counted.
+    /// The maximum timeout in ticks, without dithering.
     pub max: u16,
 }
 
