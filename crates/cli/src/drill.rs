@@ -21,7 +21,7 @@ use crate::{FAILED, USAGE, output};
 /// All times are virtual.
 ///
 /// Exit code: 0 when every flow keeps 80 % of its goodput and of its new connections, or the row
-/// states why not, and every table came to rest; 1 when that is not so or a file could not be
+/// states why not, and every table came to rest; 1 otherwise, or when a file could not be
 /// written; 2 when an option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct DrillArgs {
@@ -147,7 +147,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  less, for this reason:",
+                Outcome::Explained => "  keeps less, because:",
                 Outcome::Lost => "  LOST",
                 Outcome::LeftBehind => "  LEFT BEHIND",
             }

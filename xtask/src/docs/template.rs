@@ -87,7 +87,7 @@ impl Place {
     fn parse(text: &str) -> Result<Place, String> {
         let (formula, format) = text
             .rsplit_once(':')
-            .ok_or_else(|| format!("`{{{text}}}`: `:.1` or so is missing"))?;
+            .ok_or_else(|| format!("`{{{text}}}`: the number format is missing, such as `:.1`"))?;
         let words = [
             ("least of ", OverSeeds::Least),
             ("most of ", OverSeeds::Most),

@@ -35,7 +35,7 @@ use crate::{FAILED, USAGE};
 ///
 /// Exit code: 0 when values were found that keep the limits, in the mean of the judging runs; 1
 /// when there are none (the nearest values are printed, and no constants are written), or a run
-/// or a file failed or the oracle found something; 2 when the goal or the results file cannot be
+/// or a file failed or the oracle found a violation; 2 when the goal or the results file cannot be
 /// used; 130 after Ctrl-C (finished runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct TuneArgs {
