@@ -42,7 +42,7 @@ const FIRST: [Step; 13] = [
 /// workspace.
 const BESIDE: [Step; 2] = [
     ("boards", boards::run),
-    ("purity and size, with both toolchains", both_ways),
+    ("purity with both toolchains, and size", purity_and_size),
 ];
 
 /// Builds for this machine.
@@ -253,29 +253,23 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// Builds the microcontroller code both ways, independent of this machine's other builds. They
-/// run in parallel, because linking an image keeps one processor busy.
-fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    let args = ["purity-and-size", "--with", "build-std"];
-    let beside = match Toolchain::find(Some(Way::BuildStd)) {
-        Ok(_) => Some(Beside::start(workspace, &args)?),
-        Err(_) => None,
-    };
-    let installed = one_way(workspace, Way::Installed);
-    let Some(beside) = beside else {
-        let skipped = one_way(workspace, Way::BuildStd)?;
-        return Ok(both(installed?, skipped));
-    };
-    let ended = beside.wait()?;
-    ended.show();
-    let skipped = both(installed?, left_out_beside(&ended.printed));
-    if ended.status.success() {
-        Ok(skipped)
+/// Builds the microcontroller code both ways, independent of this machine's other builds. Sizes are
+/// measured one way: with the installed target if there is one, which is faster. `cargo xtask size
+/// --check --with build-std` measures the other.
+fn purity_and_size(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let installed = Toolchain::find(Some(Way::Installed)).is_ok();
+    let from_source = Toolchain::find(Some(Way::BuildStd)).is_ok();
+    let measured = if installed || !from_source {
+        Way::Installed
     } else {
-        Err(Failure::new(
-            "ci: the checks with build-std failed (see above)",
-        ))
-    }
+        Way::BuildStd
+    };
+    let mut skipped = both(
+        purity(workspace, Way::Installed)?,
+        purity(workspace, Way::BuildStd)?,
+    );
+    skipped = both(skipped, size(workspace, measured)?);
+    Ok(skipped)
 }
 
 /// Returns the skipped steps of the process of [`run_beside`], from its last lines.
@@ -287,21 +281,6 @@ fn skipped_beside(told: &str) -> Vec<String> {
         .collect();
     skipped.reverse();
     skipped
-}
-
-/// Prefix of the skipped parts in the last line of a command.
-pub const LEFT_OUT: &str = "skipped: ";
-
-/// Returns the skipped parts that the parallel process reports.
-fn left_out_beside(told: &str) -> Option<String> {
-    let last = told.lines().last()?;
-    last.strip_prefix(LEFT_OUT).map(str::to_owned)
-}
-
-/// Checks purity and size with one of the two ways to build.
-pub fn one_way(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
-    let skipped = purity(workspace, way)?;
-    Ok(both(skipped, size(workspace, way)?))
 }
 
 /// Returns the skipped parts of two steps together.
@@ -403,16 +382,5 @@ mod tests {
         let told = "skipped early: x\n== boards\nskipped boards: no C\nskipped size: no QEMU\n";
         assert_eq!(skipped_beside(told), ["boards: no C", "size: no QEMU"]);
         assert!(skipped_beside("== boards: ok\n").is_empty());
-    }
-
-    #[test]
-    fn omissions_of_a_parallel_process_are_found() {
-        let told = |text: &str| left_out_beside(text);
-        assert_eq!(
-            told("size: all\nskipped: no emulator\n").as_deref(),
-            Some("no emulator")
-        );
-        assert_eq!(told("skipped: not the last\nsize: all\n"), None);
-        assert_eq!(told(""), None);
     }
 }

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::lanes;
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use compare::Difference;
@@ -72,9 +73,16 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<Option<String>, Fail
         note_skipped(&reason);
         return Ok(Some(reason));
     }
-    let mut cargo = workspace.cargo();
-    cargo.args(["build", "--quiet", "--package", "redpoll"]);
-    workspace::run(&mut cargo)?;
+    match extent {
+        // The program of the tests' build: a build of this package alone would select other features
+        // of its dependencies, which would all be compiled again.
+        Extent::Short => lanes::build(workspace)?,
+        Extent::Long => {
+            let mut cargo = workspace.cargo();
+            cargo.args(["build", "--quiet", "--package", "redpoll"]);
+            workspace::run(&mut cargo)?;
+        }
+    }
     let program = workspace.root.join("target/debug/redpoll");
     let folder = workspace.root.join("target/dissect-check");
     std::fs::create_dir_all(&folder).map_err(|e| unwritable(&folder, &e))?;
