@@ -159,8 +159,6 @@ pub unsafe extern "C" fn packetdrill_interface_init(
     unsafe { interface.write(filled) }
 }
 
-// Results of calls.
-
 /// Returns the value of a call, or sets `errno` and returns -1.
 fn number<T: TryInto<isize>>(answer: Answer<T>) -> ssize_t {
     match answer {

@@ -121,8 +121,7 @@ impl Host {
         Some(self.node.poll_at()?.at.max(self.now))
     }
 
-    /// Advances the time until the next timer has fired, but at most to `limit`. Returns whether a
-    /// timer fired.
+    /// Advances the time to the next timer, at most to `limit`. Returns whether a timer fired.
     pub fn step(&mut self, limit: Instant) -> bool {
         let Some(due) = self.deadline().filter(|due| *due <= limit) else {
             self.now = self.now.max(limit);
@@ -134,10 +133,8 @@ impl Host {
         true
     }
 
-    /// Advances the time to `target`; timers fire in their order.
-    ///
-    /// # Panics
-    /// A timer stays due after it fired.
+    /// Advances the time to `target`; timers fire in their order. Panics if a timer stays due after
+    /// it fired.
     pub fn advance(&mut self, target: Instant) {
         let (mut last, mut times) = (self.now, 0);
         while self.step(target) {
@@ -184,8 +181,7 @@ impl Host {
         &self.settings
     }
 
-    /// Changes the parameters. Returns `false` if the node has started, which makes the change
-    /// impossible.
+    /// Changes the parameters. Returns `false` without a change if the node has started.
     pub(crate) fn adapt(&mut self, change: impl FnOnce(&mut Settings)) -> bool {
         let mut changed = self.settings.clone();
         change(&mut changed);

@@ -58,10 +58,8 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// Runs a script against the engine.
-///
-/// # Errors
-/// A line that cannot be parsed, or the first difference from the script.
+/// Runs a script against the engine. Fails at a line that cannot be parsed, or at the first
+/// difference from the script.
 pub fn run(text: &str) -> Result<(), Failure> {
     runner::Runner::run(&parse::script(text)?)
 }

@@ -8,8 +8,8 @@ use redpoll_tcp::{Config, EcnUse};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The host's address. Default: the first address of a `bind`, or the destination of the first
-    /// packet.
+    /// The host's address. Default: the first address of a `bind`, or the first packet's
+    /// destination.
     pub local: Option<IpAddr>,
     /// Bytes of a connection's receive buffer, which is the announced window. Default 16384.
     pub rcvbuf: usize,

@@ -19,8 +19,7 @@ use crate::host::HostProfile;
 use crate::sockets::Answer;
 use crate::{Errno, SentPacket, Settings, Sockets};
 
-/// Time that passes when a thread reads the clock, because packetdrill spins on the clock before an
-/// event.
+/// Time that passes when a thread reads the clock: packetdrill spins on it before an event.
 const LOOK: Duration = Duration::from_micros(1);
 /// Longest wait of the first thread in a call. A correct script never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -37,8 +37,6 @@ impl Sockets {
         }
     }
 
-    // Time and packets.
-
     pub fn now(&self) -> Instant {
         self.host.now()
     }
@@ -85,8 +83,6 @@ impl Sockets {
     pub(crate) fn fd(&self, number: i32) -> Answer<Fd> {
         self.numbers.get(&number).copied().ok_or(Errno::EBADF)
     }
-
-    // Calls.
 
     pub fn socket(&mut self, fd: i32) -> Answer<()> {
         let new = self.call(|sockets| sockets.socket(Protocol::Tcp))?;
@@ -139,8 +135,7 @@ impl Sockets {
         Ok((number, SocketAddr::new(v4::extract(&peer.addr), peer.port)))
     }
 
-    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or the reason of
-    /// a failure.
+    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or a failure.
     pub fn connect(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.host.begin();
@@ -210,8 +205,6 @@ impl Sockets {
         self.numbers.remove(&fd);
         self.call(|sockets| sockets.close(closed))
     }
-
-    // State.
 
     pub fn exists(&self, fd: i32) -> bool {
         self.fd(fd).is_ok()

@@ -137,8 +137,7 @@ impl Figure {
     }
 }
 
-/// Returns the figures as text: a block for each metric, a line for each subject, a column for each
-/// queue.
+/// Returns the figures as text: a block per metric, a line per subject, a column per queue.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
         "fairness: each stack next to a Redpoll flow for {} s over 75 kb/s, 50 ms one way; \
@@ -228,11 +227,8 @@ struct Run {
 const LATER: Duration = Duration::from_secs(10);
 
 impl Share {
-    /// Runs both flows. The same seed gives the same run.
-    ///
-    /// # Panics
-    ///
-    /// If a byte arrives wrong, a connection fails, or a subject is missing.
+    /// Runs both flows. The same seed gives the same run. Panics if a byte arrives wrong, a
+    /// connection fails, or a subject is missing.
     pub fn run(&self, seed: u64) -> [Part; 2] {
         let start = Instant::from_millis(1);
         let mut rng = Rng::named(seed, "begin");

@@ -107,8 +107,7 @@ fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
     std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))
 }
 
-/// Returns the values in the order of [`METRICS`]. A transfer that did not end counts as worse than
-/// any other.
+/// Returns the values in the order of [`METRICS`]. An unfinished transfer counts as the worst.
 fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     let Some(completion) = measured.completion else {
         return [f64::INFINITY; METRICS.len()];
@@ -128,8 +127,7 @@ fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     ]
 }
 
-/// Returns the figures as text: a block for each metric, a line for each subject, a column for each
-/// loss.
+/// Returns the figures as text: a block per metric, a line per subject, a column per loss.
 pub fn table(figures: &[Figure]) -> String {
     BENCH.table(figures, |metric, value| match metric {
         "completion_s" => format!("{value:.1}"),

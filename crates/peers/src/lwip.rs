@@ -79,8 +79,8 @@ mod present {
             "lwIP is compiled for one size"
         );
         let alone = LWIP.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the lock is held, and no connection is open, for closing it
-        // releases the lock.
+        // SAFETY: the lock is held, and no connection is open, because closing it releases the
+        // lock.
         let (is_open, tick_ms) = unsafe { (peers_lwip_open() != 0, peers_lwip_tick_ms()) };
         assert!(is_open, "lwIP opens a connection");
         let lwip = Rc::new(Lwip {
@@ -113,8 +113,7 @@ mod present {
 
         fn output(&mut self, _now: Instant) -> Option<Vec<u8>> {
             let mut packet = vec![0; LONGEST_PACKET];
-            // SAFETY: the lock `self.lwip` excludes other users of lwIP; lwIP writes at most
-            // `packet.len()` bytes.
+            // SAFETY: the lock excludes other users; lwIP writes at most `packet.len()` bytes.
             let len = unsafe { peers_lwip_output(self.side, packet.as_mut_ptr(), packet.len()) };
             packet.truncate(len);
             (len > 0).then_some(packet)
@@ -133,27 +132,27 @@ mod present {
         }
 
         fn send(&mut self, _now: Instant, bytes: &[u8]) -> usize {
-            // SAFETY: `self.lwip` has lwIP alone; the bytes are copied.
+            // SAFETY: `self.lwip` has exclusive access; the bytes are copied.
             unsafe { peers_lwip_send(self.side, bytes.as_ptr(), bytes.len()) }
         }
 
         fn recv(&mut self, _now: Instant, out: &mut [u8]) -> usize {
-            // SAFETY: `self.lwip` has lwIP alone; no more is written than fits.
+            // SAFETY: `self.lwip` has exclusive access; no more is written than fits.
             unsafe { peers_lwip_recv(self.side, out.as_mut_ptr(), out.len()) }
         }
 
         fn is_established(&self) -> bool {
-            // SAFETY: `self.lwip` has lwIP alone.
+            // SAFETY: `self.lwip` has exclusive access.
             unsafe { peers_lwip_established(self.side) != 0 }
         }
 
         fn has_failed(&self) -> bool {
-            // SAFETY: `self.lwip` has lwIP alone.
+            // SAFETY: `self.lwip` has exclusive access.
             unsafe { peers_lwip_failed(self.side) != 0 }
         }
 
         fn timeouts(&self) -> u32 {
-            // SAFETY: `self.lwip` has lwIP alone.
+            // SAFETY: `self.lwip` has exclusive access.
             unsafe { peers_lwip_timeouts(self.side) }
         }
     }

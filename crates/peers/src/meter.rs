@@ -1,5 +1,4 @@
-//! The measurements of a transfer, from the packets that the stacks give to the link, including
-//! lost ones.
+//! Measurements of a transfer from the packets that the stacks give to the link, even lost ones.
 
 use std::collections::BTreeMap;
 

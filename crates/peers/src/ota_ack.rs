@@ -18,8 +18,7 @@ pub const LOSSES: [u32; 4] = [10, 20, 30, 40];
 
 pub const BLOCK: usize = 8_192;
 
-/// Time after which a late answer stalls the update: an assumption about how long the sender of the
-/// block waits.
+/// Time after which a late answer stalls the update: an assumption about the sender's patience.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The metrics and their units, in the order of the columns.
@@ -104,8 +103,8 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     ]
 }
 
-/// Returns the rules and the figures as text: a block for each metric, a line for each subject, a
-/// column for each loss.
+/// Returns the rules and the figures as text: a block per metric, a line per subject, a column per
+/// loss.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let rules = format!(
         "ota-ack: {} blocks of {BLOCK} B, each answered by one byte; the link of the bench \

@@ -41,12 +41,8 @@ pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
     (&packet[IPV6_LEN..], packet[1] >> 4 & 3)
 }
 
-/// Returns the fields of a stack's packet that the meter uses.
-///
-/// # Panics
-///
-/// If TCP does not follow the IPv6 header, or a length in a header is impossible: then the
-/// interface to a peer is faulty.
+/// Returns the fields of a stack's packet that the meter uses. Panics if TCP does not follow the
+/// IPv6 header, or a length in a header is impossible: then the interface to a peer is faulty.
 pub fn summary(packet: &[u8]) -> Summary {
     let (ip, segment) = Ipv6Header::parse(packet).expect("a packet with an IPv6 header");
     assert_eq!(ip.next_header, next_header::TCP, "TCP over IPv6");

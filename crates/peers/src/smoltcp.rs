@@ -161,8 +161,8 @@ mod present {
         }
 
         fn on_timeout(&mut self, now: Instant) {
-            // smoltcp has no counter. A retransmission without a received packet is caused by
-            // the timer.
+            // smoltcp has no counter: the timer causes each retransmission without a received
+            // packet.
             self.timeouts += u32::from(self.poll(now));
         }
 

@@ -10,8 +10,7 @@ use crate::{lwip, redpoll, smoltcp, tcplp};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     Redpoll,
-    /// Redpoll with a minimum retransmission timeout of a second (RFC 6298 §2.4's SHOULD) instead
-    /// of 300 ms.
+    /// Redpoll with a minimum RTO of 1 s (RFC 6298 §2.4's SHOULD) instead of 300 ms.
     RedpollSecond,
     /// TCPlp as OpenThread ships it.
     Tcplp,
@@ -57,11 +56,8 @@ impl Subject {
         }
     }
 
-    /// Returns two ends that begin to connect now.
-    ///
-    /// # Panics
-    ///
-    /// If the subject is [`missing`](Self::missing).
+    /// Returns two ends that begin to connect now. Panics if the subject is
+    /// [`missing`](Self::missing).
     pub fn open(self, now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         match self {
             Subject::Redpoll => redpoll::open(now, limits, None),
@@ -75,11 +71,7 @@ impl Subject {
 }
 
 /// Returns the end of one stack that opens a connection and sends, and the other end of another
-/// stack.
-///
-/// # Panics
-///
-/// One of the stacks is [`missing`](Subject::missing).
+/// stack. Panics if one of the stacks is [`missing`](Subject::missing).
 pub fn open_between(
     [sender, receiver]: [Subject; 2],
     now: Instant,

@@ -83,8 +83,7 @@ impl<const N: usize> Bench<N> {
         figures
     }
 
-    /// Returns the figures as text: a block for each metric, a line for each subject, a column for
-    /// each loss.
+    /// Returns the figures as text: a block per metric, a line per subject, a column per loss.
     pub(crate) fn table(&self, figures: &[Figure], cell: impl Fn(&str, f64) -> String) -> String {
         let mut text = String::new();
         let mut losses: Vec<u32> = figures.iter().map(|figure| figure.loss).collect();

@@ -54,8 +54,8 @@ mod present {
         fn peers_tcplp_timeouts(end: *const c_void) -> c_uint;
     }
 
-    /// An end: never null, owned, and not shared with another thread, for a
-    /// raw pointer is neither `Send` nor `Sync`.
+    /// An end: never null, owned, and not shared with another thread, because a raw pointer is
+    /// neither `Send` nor `Sync`.
     struct End(*mut c_void);
 
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {

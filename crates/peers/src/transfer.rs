@@ -52,20 +52,14 @@ struct Run<'a> {
 }
 
 impl Transfer {
-    /// Runs the transfer with one stack at both ends. The same seed gives the same run.
-    ///
-    /// # Panics
-    ///
-    /// If a byte arrives wrong, or the subject is missing.
+    /// Runs the transfer with one stack at both ends. The same seed gives the same run. Panics if a
+    /// byte arrives wrong, or the subject is missing.
     pub fn run(&self, subject: Subject, seed: u64) -> Measured {
         self.run_between([subject, subject], seed)
     }
 
-    /// Runs the transfer from one stack to another.
-    ///
-    /// # Panics
-    ///
-    /// If a byte arrives wrong, or a subject is missing.
+    /// Runs the transfer from one stack to another. Panics if a byte arrives wrong, or a subject is
+    /// missing.
     pub fn run_between(&self, subjects: [Subject; 2], seed: u64) -> Measured {
         let now = Instant::from_millis(1);
         let mut run = Run {
@@ -130,8 +124,7 @@ impl Run<'_> {
         self.read == self.plan.bytes && self.heard >= blocks
     }
 
-    /// Returns the time of the next arrival or timer. Time always advances, at least by a
-    /// microsecond.
+    /// Returns the time of the next arrival or timer, at least a microsecond later.
     fn next_moment(&mut self) -> Option<Instant> {
         let now = self.now;
         let arrivals = self.pipes.iter().filter_map(Pipe::next_arrival).min();

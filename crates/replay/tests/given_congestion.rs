@@ -122,8 +122,7 @@ fn a_window_has_room_for_a_segment() {
     );
 }
 
-/// A controller that returns no window gets the window of RFC 5681 and RFC 6582, and receives all
-/// events.
+/// A controller that returns no window gets that of RFC 5681 and RFC 6582, and receives all events.
 #[test]
 fn without_an_answer_the_algorithm_is_new_reno() {
     static SILENT: Says = Says::new(None);

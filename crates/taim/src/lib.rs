@@ -100,8 +100,7 @@ pub fn run(args: &TaimArgs) -> ExitCode {
 
 fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
-    // Signals are watched first, so that no signal arrives between the opening and the closing of
-    // the queue.
+    // Signals are watched first, so that none arrives between opening and closing the queue.
     let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
     let rights = Rights::of(&args.rights)?;
     let file = ConfigFile::of(&args.config);

@@ -1,5 +1,4 @@
-//! The metrics in the text format of Prometheus, 0.0.4. Names have base units, and counters end in
-//! `_total`.
+//! Metrics in Prometheus's text format 0.0.4. Names have base units, and counters end in `_total`.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,4 @@
-//! The settings that apply: those of the command line, then of the configuration file, then the
-//! defaults.
+//! The settings that apply: of the command line, then of the configuration file, then defaults.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

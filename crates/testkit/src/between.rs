@@ -50,7 +50,7 @@ struct End {
     written: usize,
     read: usize,
     closed: bool,
-    /// Segments with the link, their bytes read already.
+    /// Segments that the link holds, with their bytes.
     held: VecDeque<(Token, Vec<u8>)>,
     /// The furthest edge of a window announced.
     edge: Option<SeqNum>,

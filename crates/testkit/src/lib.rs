@@ -57,8 +57,7 @@ macro_rules! recv {
     };
 }
 
-/// Checks that the connection has nothing to send now, or until a time: `recv_nothing!(t, until
-/// 999)`.
+/// Checks that the connection sends nothing now, or until a time: `recv_nothing!(t, until 999)`.
 #[macro_export]
 macro_rules! recv_nothing {
     ($host:expr) => {

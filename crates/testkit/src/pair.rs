@@ -160,7 +160,7 @@ pub struct Pair {
     pub verbose: bool,
 }
 
-/// Byte number `offset` of the stream that side `side` sends.
+/// Returns byte `offset` of the stream that side `side` sends.
 pub fn pattern(side: usize, offset: usize) -> u8 {
     let x = (offset as u32)
         .wrapping_mul(2_654_435_761)
@@ -169,8 +169,8 @@ pub fn pattern(side: usize, offset: usize) -> u8 {
 }
 
 impl Pair {
-    /// Two ends that follow `plans` over `links`, `links[i]` being the way
-    /// from side i. The same seed gives the same run.
+    /// Returns two ends that follow `plans` over `links`; `links[i]` leads from side i. The same
+    /// seed gives the same run.
     pub fn new(seed: u64, config: &Config, links: [Link; 2], plans: [Plan; 2]) -> Pair {
         let now = Instant::from_millis(1);
         let [link0, link1] = links;
@@ -210,12 +210,8 @@ impl Pair {
         self.now
     }
 
-    /// Runs until both sides are done, for `limit` at most.
-    ///
-    /// # Panics
-    ///
-    /// If a byte arrives wrong, or a connection breaks a promise of its
-    /// interface.
+    /// Runs until both sides are done, for `limit` at most. Panics if a byte arrives wrong, or a
+    /// connection breaks a promise of its interface.
     pub fn run(&mut self, limit: Duration) -> Report {
         let end = self.now + limit;
         let outcome = loop {

@@ -140,8 +140,7 @@ impl Desk {
         }
     }
 
-    /// Returns the request about the clock that only the driver can handle: a restart, or a jump to
-    /// another time.
+    /// Returns the clock's request that only the driver can handle: a restart, or a jump in time.
     pub fn take_wish(&mut self) -> Option<ClockAsk> {
         self.wants.take()
     }
@@ -161,8 +160,7 @@ impl Desk {
         self.flush();
     }
 
-    /// Sends the next line of a recording; returns `false` without sending if the server is
-    /// behind.
+    /// Sends the next line of a recording; `false` without sending if the server is behind.
     #[must_use]
     pub fn say(&mut self, line: &str) -> bool {
         self.flush();
@@ -179,7 +177,7 @@ impl Desk {
     }
 
     pub fn wait(&mut self, most: Duration) {
-        // To wait without a time to stop would be for ever, and 0 is refused.
+        // Without a timeout the read would wait for ever, and a timeout of 0 is invalid.
         let most = most.max(Duration::from_millis(1));
         let _ = self.bell.set_nonblocking(false);
         let _ = self.bell.set_read_timeout(Some(most));

@@ -36,7 +36,7 @@ pub struct Hello {
     /// Distances up to which a frame is received and disturbs other frames, in metres; `None` if
     /// the medium has no such distance.
     pub ranges_m: Option<[f64; 2]>,
-    /// Positions shape the links: nodes can be moved.
+    /// Whether positions shape the links, so that nodes can be moved.
     pub is_movable: bool,
     pub slots: u16,
     pub nodes: Vec<NodeInfo>,
@@ -104,9 +104,9 @@ pub struct Nodes {
     /// Charge taken, in millicoulombs.
     pub charge: Vec<f64>,
     pub sent: Vec<u32>,
-    /// Retransmissions among these.
+    /// Retransmissions among the sent frames.
     pub retries: Vec<u32>,
-    /// Frames for it that others destroyed.
+    /// Frames for the node that other frames destroyed.
     pub collisions: Vec<u32>,
     /// Not by node: air time of all nodes since the run began, by the number of the type of message.
     pub air: Vec<u64>,
@@ -119,8 +119,7 @@ pub struct InterfererInfo {
     pub x: f64,
     /// In metres.
     pub y: f64,
-    /// Distance up to which the interferer disturbs, in metres; `None` if the medium has no such
-    /// distance.
+    /// Distance in metres up to which the interferer disturbs; `None` if the medium has none.
     pub range: Option<f64>,
     /// Share of the time in which it is on the air.
     pub busy: f64,
@@ -129,9 +128,9 @@ pub struct InterfererInfo {
 /// Frames that are lost on purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LossInfo {
-    /// Index of the receiver at which frames are lost; −1: any receiver.
+    /// Index of the sender of the lost frames; −1: any sender.
     pub from: i32,
-    /// At this receiver; −1: at any.
+    /// Index of the receiver at which the frames are lost; −1: any receiver.
     pub to: i32,
     pub share: f64,
 }
@@ -178,7 +177,7 @@ pub struct Changes<'a> {
     /// Radios whose state has changed: node, state.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub radios: &'a [(u32, u8)],
-    /// All figures of the nodes, now and then.
+    /// All figures of the nodes, in some of the messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<&'a Nodes>,
     /// Number of entries without room.
@@ -254,7 +253,7 @@ pub struct Clock {
     pub speed: Option<f64>,
     pub ended: bool,
     pub settable: bool,
-    /// The page may have it go back.
+    /// Whether the page may move the run back in time.
     pub restartable: bool,
 }
 
@@ -291,7 +290,7 @@ pub enum Ask {
 pub enum ClockAsk {
     Pause,
     Resume,
-    /// Go on for the time up to the next frame, and stand still.
+    /// Advances to the next frame, and pauses.
     Step,
     /// Virtual seconds per real second; 0: as fast as possible.
     Speed(f64),

@@ -56,7 +56,7 @@ impl Seats {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
-        // Each change of the list is whole.
+        // Each change of the list is complete, so the list of a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -75,9 +75,7 @@ struct Shared {
 
 impl Server {
     /// Listens at `address`. The token is made of `random` bytes, which must be unpredictable.
-    ///
-    /// # Errors
-    /// [`ServerError::Listen`].
+    /// Fails with [`ServerError::Listen`].
     pub fn listen(address: SocketAddr, random: [u8; 16]) -> Result<Server, ServerError> {
         let listen = |source| ServerError::Listen { address, source };
         let listener = http::listen(address).map_err(listen)?;
@@ -105,19 +103,14 @@ impl Server {
         format!("http://{address}/#{}", self.token)
     }
 
-    /// Begins to answer, in a separate thread, which ends with the desk.
-    ///
-    /// # Errors
+    /// Begins to answer, in a separate thread, which ends with the desk. Fails with
     /// [`ServerError::System`].
     pub fn start(self, world: &World, mode: Mode) -> Result<Desk, ServerError> {
         let source = Source::Scribe(Box::new(Scribe::new(world, mode)));
         self.start_with(source, mode)
     }
 
-    /// Serves the page for a recording.
-    ///
-    /// # Errors
-    /// [`ServerError::System`].
+    /// Serves the page for a recording. Fails with [`ServerError::System`].
     pub fn start_recording(self, story: Story) -> Result<Desk, ServerError> {
         self.start_with(Source::Story(Box::new(story)), Mode::View)
     }
@@ -245,7 +238,7 @@ fn refuse(why: &'static str) -> Response {
     (StatusCode::FORBIDDEN, Body::from(why)).into_response()
 }
 
-/// A page opens its connection.
+/// Opens the connection of a page.
 async fn live(
     State(shared): State<Shared>,
     Extension(network): Extension<Network>,

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::message::{Hello, Mode, VERSION};
 use crate::scribe::Scribe;
 
-/// No line is longer.
+/// Length of the longest line, in bytes.
 const LONGEST: u64 = 64 << 20;
 /// Interval between the positions at which a reader can begin.
 const STATES: Duration = Duration::from_secs(2);
@@ -30,10 +30,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins to record the events of `world`.
-    ///
-    /// # Errors
-    /// Those of `out`.
+    /// Begins to record the events of `world`. Errors are those of `out`.
     pub fn new(world: &mut World, mut out: W) -> io::Result<Writer<W>> {
         world.set_live(true);
         let scribe = Scribe::new(world, Mode::View);
@@ -120,7 +117,7 @@ impl<R: Read + Seek> Reader<R> {
         let mut input = BufReader::with_capacity(1 << 18, input);
         let mut line = String::new();
         let hello = next_line(&mut input, &mut line).map_err(|error| match error.kind() {
-            // Not even text.
+            // The file is not text.
             io::ErrorKind::InvalidData => StoryError::NoRecording,
             _ => StoryError::Read(error),
         })?;
@@ -197,8 +194,7 @@ impl<R: Read + Seek> Reader<R> {
         self.is_cut
     }
 
-    /// Continues at the last position at or before `t`, in microseconds; returns the state at this
-    /// position.
+    /// Continues at the last position at or before `t`, in µs; returns the state at this position.
     pub fn seek(&mut self, t: u64) -> io::Result<Story> {
         let after = self.places.partition_point(|(at, _)| *at <= t);
         let (_, byte) = self.places[after.saturating_sub(1)];

@@ -245,8 +245,7 @@ fn a_slow_browser_gets_a_snapshot_and_delays_no_other() {
     let mut slow = show.connect();
     show.until("somebody looks", Desk::is_watched);
     let started = Instant::now();
-    // Far more bytes than all buffers between server and browser hold; the browser does not read
-    // them.
+    // Far more bytes than all buffers between server and browser hold; the browser reads none.
     for _ in 0..1_500 {
         let until = show.world.now() + redpoll_base::Duration::from_millis(200);
         show.world.run_until(until);

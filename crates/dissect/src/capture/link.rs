@@ -145,11 +145,8 @@ impl Record {
         }
     }
 
-    /// Returns the frame in the record.
-    ///
-    /// # Errors
-    ///
-    /// A description of the problem, if there is no frame of IEEE 802.15.4.
+    /// Returns the frame in the record. An error describes the problem, if there is no frame of
+    /// IEEE 802.15.4.
     pub fn frame(&self) -> Result<Captured<'_>, String> {
         match self.content()? {
             Content::Frame(frame) => Ok(frame),
@@ -160,11 +157,8 @@ impl Record {
         }
     }
 
-    /// Returns the record's content.
-    ///
-    /// # Errors
-    ///
-    /// A description of the problem, if the link type's header is malformed.
+    /// Returns the record's content. An error describes the problem, if the link type's header is
+    /// malformed.
     pub fn content(&self) -> Result<Content<'_>, String> {
         let data = self.data.as_slice();
         match self.link {
@@ -249,7 +243,7 @@ pub(crate) enum Look {
 /// Determines the format of a frame's last two bytes; `None` if they are not a check sequence.
 pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
     /// Range of correlations: from the least with which frames are received to that of perfect
-    /// frames.
+    /// ones.
     const CORRELATIONS: std::ops::RangeInclusive<u8> = 40..=115;
     if record.link != number::WITH_FCS || record.missing > 0 || record.fcs_len == Some(4) {
         return None;
@@ -391,8 +385,7 @@ fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     split(data, len, missing, false).map(Content::Frame)
 }
 
-/// Returns the EUI-64 of an Ethernet address; the broadcast address for the address of all
-/// stations.
+/// Returns the EUI-64 of an Ethernet address; the broadcast address for that of all stations.
 fn eui64_of(mac: &[u8; 6]) -> Address {
     match *mac {
         [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => Address::BROADCAST,

@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum number of kinds of odd fields that are counted separately; further kinds are counted
-/// together.
+/// Maximum number of kinds of odd fields counted separately; further kinds are counted together.
 const KINDS_MAX: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]

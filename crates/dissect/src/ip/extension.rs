@@ -138,8 +138,7 @@ impl Route {
     }
 }
 
-/// RPL packet information among the options of a hop-by-hop header, of the type of RFC 6553 or
-/// of RFC 9008.
+/// Returns the RPL packet information of a hop-by-hop header, by the type of RFC 6553 or RFC 9008.
 fn information(options: &[u8]) -> Option<Information> {
     let mut input = Bytes(options);
     while let Some(kind) = input.u8() {

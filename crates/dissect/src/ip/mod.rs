@@ -139,8 +139,7 @@ impl Packet {
         end.saturating_sub(ip.body_at)
     }
 
-    /// Returns whether checksums can be verified: the packet is complete, and all contexts are
-    /// known.
+    /// Returns whether checksums can be verified: the packet is complete and all contexts known.
     pub fn is_checkable(&self) -> bool {
         let is_known = |ip: &Ip| ip.unknown == Unknown::default() && !ip.is_fragment;
         !self.is_part && !self.is_short && self.inner().is_some_and(is_known)

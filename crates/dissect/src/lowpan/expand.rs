@@ -72,11 +72,8 @@ pub(super) struct Identifiers {
     pub dst: Option<[u8; 8]>,
 }
 
-/// Expands the headers that `bytes` begin with, and shows them in `layer`.
-///
-/// # Errors
-///
-/// A description of the header that cannot be expanded.
+/// Expands the headers that `bytes` begin with, and shows them in `layer`. An error describes the
+/// header that cannot be expanded.
 pub fn expand(
     bytes: &[u8],
     (src, dst): (Address, Address),

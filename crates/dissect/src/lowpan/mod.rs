@@ -68,7 +68,7 @@ pub struct Lowpan<'a> {
 }
 
 impl<'a> Lowpan<'a> {
-    /// Returns the headers at the beginning of a data frame's payload, between two link-layer
+    /// Returns the headers at the beginning of a data frame's payload between two link-layer
     /// addresses.
     pub fn parse(payload: &'a [u8], src: Address, dst: Address) -> Lowpan<'a> {
         let mut lowpan = Lowpan {

@@ -129,11 +129,8 @@ mod multipurpose {
 const CUT: &str = "truncated header";
 
 impl<'a> Mac<'a> {
-    /// Returns the header of a frame without check sequence.
-    ///
-    /// # Errors
-    ///
-    /// A description of the problem: the frame is too short, or its header is reserved.
+    /// Returns the header of a frame without check sequence. An error describes the problem: the
+    /// frame is too short, or its header is reserved.
     pub fn parse(mpdu: &'a [u8]) -> Result<Mac<'a>, &'static str> {
         let mut input = Bytes(mpdu);
         let low = input.u8().ok_or("empty")?;

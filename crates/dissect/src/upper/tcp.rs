@@ -48,11 +48,8 @@ const LETTERS: [(Flags, char); 8] = [
 ];
 
 impl Tcp {
-    /// Returns the header at the beginning of `bytes`, of a segment of `whole` bytes in all.
-    ///
-    /// # Errors
-    ///
-    /// A description of the problem.
+    /// Returns the header at the beginning of `bytes`, of a segment of `whole` bytes in all. An
+    /// error describes the problem.
     pub fn read(bytes: &[u8], whole: usize) -> Result<Tcp, String> {
         let header = HeaderView::parse_partial(bytes, whole).map_err(|error| {
             match (error, HeaderView::announced_len(bytes)) {

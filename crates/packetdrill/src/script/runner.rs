@@ -158,8 +158,6 @@ impl Runner {
         }
     }
 
-    // Time.
-
     fn us(&self, moment: Moment) -> u64 {
         moment.us + if moment.relative { self.last_us } else { 0 }
     }
@@ -176,8 +174,6 @@ impl Runner {
         }
         self.try_waiting()
     }
-
-    // Calls.
 
     fn instant_call(&mut self, call: &Call) -> Result<(), String> {
         match self.call(call, None)? {
@@ -204,8 +200,6 @@ impl Runner {
             Some(answer) => compare_answers(&waiting.call, answer),
         }
     }
-
-    // Packets.
 
     fn inject(&mut self, script: &Segment) -> Result<(), String> {
         let ours = self.flow.our_isn.unwrap_or(0);

@@ -26,7 +26,7 @@ impl Segment {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Options {
     Exactly(Vec<Opt>),
-    /// These, followed by any others.
+    /// These options, followed by any others.
     Begins(Vec<Opt>),
 }
 
@@ -148,7 +148,7 @@ fn encode(options: &[Opt]) -> Result<Vec<u8>, String> {
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) ends: Ends,
-    /// `options` is `Exactly`.
+    /// The segment; its `options` are `Exactly`.
     pub(super) segment: Segment,
     pub(super) payload: Vec<u8>,
 }

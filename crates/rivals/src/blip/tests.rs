@@ -381,7 +381,7 @@ mod beside_the_original {
         assert_eq!(peer.control.state, State::SynSent);
     }
 
-    /// A peer that believes it never sends that byte again.
+    /// A peer that accepts this wrong acknowledgment never sends that byte again.
     #[test]
     fn a_fin_out_of_order_acknowledges_a_byte_that_never_came() {
         let late = segment(FIN, 130, BASE, &[]);

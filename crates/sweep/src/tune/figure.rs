@@ -74,10 +74,8 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// Parses a figure for a scenario, such as `current` or `latency.p95 of readings`.
-    ///
-    /// # Errors
-    /// Describes the mistake and the allowed values.
+    /// Parses a figure for a scenario, such as `current` or `latency.p95 of readings`. An error
+    /// describes the mistake and the allowed values.
     pub fn parse(text: &str, scenario: &Scenario) -> Result<Figure, String> {
         let (name, of) = match text.split_once(" of ") {
             Some((name, of)) => (name.trim(), Some(of.trim().to_owned())),

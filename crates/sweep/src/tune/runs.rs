@@ -34,8 +34,8 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Searches, and judges the result with the held-out seeds. Returns `None` if no point was
-    /// valid.
+    /// Searches, and judges the result with the held-out seeds. Returns `None` without a valid
+    /// point.
     pub fn tune<E: From<StudyError>>(
         mut self,
         conduct: &mut Conduct<'_, E>,

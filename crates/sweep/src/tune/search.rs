@@ -45,9 +45,8 @@ impl Found {
         self.ranked.first().map(|(point, _)| point)
     }
 
-    /// Returns the best point whose results differ from those of [`best`](Self::best). Points that
-    /// differ only in a value without effect, such as a buffer that never fills, have equal
-    /// results.
+    /// Returns the best point whose results differ from [`best`](Self::best)'s. Points that differ
+    /// only in a value without effect, such as a buffer that never fills, have equal results.
     pub fn second(&self) -> Option<&Point> {
         let (_, best) = self.ranked.first()?;
         let mut others = self.ranked.iter().filter(|(_, standing)| standing != best);
@@ -109,9 +108,8 @@ pub fn search<E>(
         }
     }
     if let Some((best, _)) = ranked.first().filter(|_| effort.rounds > 0).cloned() {
-        // A figure between two points is not always between its values at these points: for
-        // example, a poll that coincides with a timer saves current, and a slightly earlier poll
-        // does not.
+        // A figure between two points is not always between its values at them: for example, a poll
+        // that coincides with a timer saves current, and a slightly earlier poll does not.
         let teeth = (1..TEETH).map(|tooth| 0.5 * f64::from(tooth) / f64::from(TEETH));
         let between = teeth.flat_map(|part| space.neighbours(&best, &vec![part; parts.len()]));
         let points = between.map(|(.., point)| point).collect();

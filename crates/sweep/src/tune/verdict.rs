@@ -86,7 +86,7 @@ pub enum Bound {
     /// A parameter is at an end of its values, towards which the figure improves.
     End {
         along: usize,
-        /// The end in question.
+        /// The end at which the parameter is.
         side: Side,
     },
     /// This neighbour is within the limits in the mean, and any disadvantage is within the spread
@@ -192,7 +192,7 @@ fn bounds(
         let Some(side) = goal.space.end(best, along) else {
             continue;
         };
-        // Improvement towards the end follows if the only neighbour, away from the end, is clearly
+        // Improvement towards the end follows if the only neighbour, away from it, is clearly
         // worse.
         let away = around
             .iter()

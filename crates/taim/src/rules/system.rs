@@ -37,7 +37,7 @@ impl System {
             system.is_legacy = !version.contains("nf_tables");
             system.save(Firewall::Ip6tables)?;
         }
-        // The kernel lists the tables of the older back end that exist. The program would create
+        // The kernel lists the existing tables of the older back end. The program would create
         // them.
         let tables = std::fs::read_to_string("/proc/net/ip6_tables_names");
         let has_tables = tables.is_ok_and(|text| !text.trim().is_empty());
@@ -60,8 +60,8 @@ impl System {
         self.rulesets.iter().find(|it| it.firewall == firewall)
     }
 
-    /// Returns the name under which the rules of `asked` were read: `ip6tables` is one of the two
-    /// back ends.
+    /// Returns the name by which the rules of `asked` were read: `ip6tables` is one of the back
+    /// ends.
     pub(super) fn same(&self, asked: Firewall) -> Firewall {
         match asked {
             Firewall::Ip6tablesNft if !self.is_legacy => Firewall::Ip6tables,
@@ -206,9 +206,8 @@ impl Change {
         trial.run().is_ok_and(|output| output.status.success())
     }
 
-    /// # Errors
-    ///
-    /// The program is missing, or refuses the change. Then no rule has changed.
+    /// Applies the change. Fails if the program is missing or refuses the change; then no rule has
+    /// changed.
     pub(super) fn apply(&self) -> Result<(), Failure> {
         let program = &self.program;
         let output = self.run().map_err(|error| {

@@ -65,10 +65,9 @@ pub struct Packet {
     pub dst: Addr,
     /// The protocol after the extension headers.
     pub upper: u8,
-    /// Bytes of the headers between the packet's beginning and that protocol, without the
-    /// fixed header.
+    /// Bytes of the headers between the packet's fixed header and that protocol.
     pub extensions: usize,
-    /// The bytes that are here of the upper layer.
+    /// Captured bytes of the upper layer.
     pub body: Vec<u8>,
     /// Bytes of the upper layer in the whole packet.
     pub body_len: usize,

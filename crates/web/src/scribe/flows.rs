@@ -37,8 +37,7 @@ pub(super) struct Flows {
 struct Track {
     info: FlowInfo,
     ends: [End; 2],
-    /// For each end: the first sequence number seen, and the highest sequence number sent, relative
-    /// to the first.
+    /// For each end: first sequence number seen, and highest one sent, relative to the first.
     first: [Option<SeqNum>; 2],
     highest: [u32; 2],
     rows: [Option<EndRow>; 2],
@@ -79,13 +78,12 @@ impl Flows {
     pub(super) fn frame(&mut self, frame: &Frame, opened: &Opened<'_>) -> Option<SegmentRow> {
         let packet = opened.packet.as_ref()?;
         let origin = self.addresses.get(&packet.ip.src);
-        // Others only forward it.
+        // Other nodes only forward it.
         origin.filter(|origin| **origin == frame.from)?;
         self.segment(frame.start.as_micros(), packet)
     }
 
-    /// Records a segment from the host into the mesh. Segments from the mesh are recorded from
-    /// their frames.
+    /// Records a segment from the host. Segments from the mesh are recorded from their frames.
     pub(super) fn packet(&mut self, packet: &HostPacket) -> Option<SegmentRow> {
         let parsed = Packet::parse(&packet.bytes)?;
         let is_of_mesh = self.addresses.contains_key(&parsed.ip.src);
@@ -208,7 +206,7 @@ impl Flows {
         }
     }
 
-    /// Records the present state of the nodes' ends of connections; returns the ends that have
+    /// Records the present state of the nodes' ends of connections; returns those that have
     /// changed.
     pub(super) fn sample(&mut self, sample: &Sample) -> Vec<EndRow> {
         let mut changed = Vec::new();
