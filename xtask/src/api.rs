@@ -15,8 +15,7 @@ use crate::{publish, source};
 /// The format of rustdoc's JSON that the crate `public-api` reads, in the version in `Cargo.toml`.
 const FORMAT: u64 = 57;
 
-/// A crate that is listed although it is not published, with its default features: other crates
-/// build upon it.
+/// An unpublished crate that is listed with its default features: other crates build upon it.
 const SIM: &str = "redpoll-sim";
 
 /// Maximum number of items that the project wants in a crate. The numbers are shown, not enforced.

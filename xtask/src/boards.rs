@@ -111,8 +111,7 @@ impl Drop for Copied {
     }
 }
 
-/// Replaces the published crates, which the template names by version, by those of this
-/// repository.
+/// Replaces the published crates, which the template names by version, by this repository's.
 fn patches_of(workspace: &Workspace, template: &Path) -> Result<String, Failure> {
     let manifest = source::read(&template.join("Cargo.toml"))?;
     let (_, patched) = manifest

@@ -71,7 +71,7 @@ pub fn build(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// mdBook, where setup.sh puts it or on the path, of the version that is meant.
+/// Returns mdBook of this version, from the folder of setup.sh or from the path, if it is there.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/bin/mdbook");
     workspace::tool(own, "mdbook", &format!("mdbook v{VERSION}"))

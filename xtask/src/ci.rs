@@ -82,8 +82,7 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     if ran.goes_on() {
         let beside = Beside::start(workspace, &["ci-beside"])?;
         ran.steps(workspace, &BUILDS);
-        // The process is awaited whatever the outcome of the other steps, so that it does not
-        // remain.
+        // The process is awaited whatever the outcome of other steps, so that none remains.
         ran.beside(&beside.wait()?);
         ran.steps(workspace, &LAST);
     }
@@ -161,8 +160,7 @@ impl Ran {
     }
 }
 
-/// Formats the duration of a step and its share of a processor's time, which shows the time spent
-/// waiting.
+/// Formats the duration of a step and its share of processor time, which shows the waiting.
 fn spent(start: Instant, before: Option<f64>) -> String {
     let seconds = start.elapsed().as_secs_f64();
     match before.zip(computed()) {
@@ -176,8 +174,8 @@ fn computed() -> Option<f64> {
     /// Linux counts in hundredths of a second, whatever the frequency of its timer is.
     const TICKS_PER_S: f64 = 100.0;
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    // A name may contain blanks, so the fields are read after its closing bracket; the first one is
-    // the state.
+    // A name may contain blanks, so fields are read after its closing bracket; the first is the
+    // state.
     let (_, fields) = stat.rsplit_once(')')?;
     let ticks = fields.split_whitespace().skip(13).take(2);
     ticks

@@ -30,11 +30,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads a command line; `None` if it is of another command.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about a wrong argument.
+    /// Reads a command line; `None` if it is of another command. An error is a sentence about a
+    /// wrong argument.
     pub fn parse(args: &[&str]) -> Option<Result<Command, String>> {
         Some(match args {
             ["c-install", options @ ..] => Install::parse(options).map(Command::Install),

@@ -109,8 +109,7 @@ pub(crate) struct Timers {
     /// Whether the module has more to do, or waits in a loop for its radio or for a time.
     pub(crate) runs_on: bool,
     pub(crate) timer_ms: Option<u64>,
-    /// Time of the real-time timer in microseconds; it expires when the clock shows exactly this
-    /// time.
+    /// Time of the real-time timer in µs; it expires when the clock shows exactly this time.
     pub(crate) rtimer_us: Option<u64>,
 }
 

@@ -1,8 +1,8 @@
-//! Nodes of another stack in the simulator: firmware as a shared object, with the interface
-//! that Contiki-NG's nodes have for the simulator Cooja (from release 4.9 on).
+//! Nodes of another stack in the simulator: firmware as a shared object, with the interface that
+//! Contiki-NG's nodes have for the simulator Cooja (from release 4.9 on).
 //!
 //! The user names a file; [`Modules`] loads a copy of it for each node and runs it in the
-//! simulation's time. `docs/modules.md` says what for, and what such nodes do not show.
+//! simulation's time. `docs/modules.md` states the purpose of such nodes and what they do not show.
 //!
 //! - `library.rs`: a private copy of a shared object;
 //! - `interface.rs`: its symbols, and what they hold;
@@ -10,9 +10,9 @@
 //! - `random.rs`: libc's `rand`, with a state for each node;
 //! - `watch.rs`: firmware that never waits.
 //!
-//! A module is foreign code in this process: it can do whatever the process can, and if it
-//! crashes, the program crashes. This crate is therefore separate, and the program contains it
-//! only with the feature `modules`.
+//! A module is foreign code in this process: it can do whatever the process can, and if it crashes,
+//! the program crashes. This crate is therefore separate, and the program contains it only with the
+//! feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod interface;

@@ -69,8 +69,7 @@ fn last_error() -> String {
     text.unwrap_or_default()
 }
 
-/// Each node has a descriptor, and a thousand nodes are more than a process may have by
-/// default.
+/// Raises the limit of descriptors: each node has one, and the default is below a thousand nodes'.
 fn more_descriptors() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

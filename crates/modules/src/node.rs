@@ -1,5 +1,4 @@
-//! A loaded module as a node of the simulator: the times at which it runs, and the actions of its
-//! radio.
+//! A loaded module as a node of the simulator: the times at which it runs, and its radio's actions.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};

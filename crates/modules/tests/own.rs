@@ -1,5 +1,4 @@
-//! Modules in general, with a module that the tests compile: loading, clocks, frames, random
-//! numbers.
+//! Modules in general, with a module that the tests compile: loading, clocks, frames, randomness.
 
 mod support;
 

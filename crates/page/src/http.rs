@@ -132,7 +132,7 @@ struct Entry {
 
 impl Table {
     fn lock(&self) -> MutexGuard<'_, Places> {
-        // Each change of the list is whole.
+        // Each change of the list is complete, so the list of a poisoned lock is usable.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

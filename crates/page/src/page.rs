@@ -1,5 +1,4 @@
-//! Serves a text over HTTP, such as the figures of a daemon. Another thread writes the text for
-//! each request.
+//! Serves a text over HTTP, such as a daemon's figures. Another thread writes it for each request.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -46,10 +45,8 @@ impl PageServer {
         self.address
     }
 
-    /// Begins to answer, in a separate thread, which ends with the process.
-    ///
-    /// # Errors
-    /// The operating system refuses another thread.
+    /// Begins to answer, in a separate thread, which ends with the process. Fails if the operating
+    /// system refuses another thread.
     pub fn start(self) -> io::Result<Page> {
         let page = Page::default();
         let router = router(self.kind, page.clone());
@@ -102,7 +99,7 @@ impl Page {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<oneshot::Sender<Bytes>>> {
-        // Each change of the list is whole.
+        // Each change of the list is complete, so the list of a poisoned lock is usable.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

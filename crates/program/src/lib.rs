@@ -1,5 +1,4 @@
-//! The common parts of Redpoll's programs: exit codes and messages ([`output`]), and giving up rights
-//! ([`rights`]).
+//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), rights ([`rights`]).
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

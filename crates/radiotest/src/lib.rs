@@ -28,8 +28,7 @@ pub use tester::{By, Reply, Seen, Tester, What};
 /// Allowed deviations of a radio from the standard's times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// An acknowledgement begins so long before the end of aTurnaroundTime at most. Default: a
-    /// symbol.
+    /// Largest lead of an acknowledgement over the end of aTurnaroundTime. Default: a symbol.
     pub early: Duration,
     /// Longest delay of an acknowledgement after the end of aTurnaroundTime. Default: three
     /// symbols. The standard allows an error of one symbol for a transmitter's clock, and of two

@@ -77,8 +77,7 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// Makes the tester send a frame of 4.2 ms to another station, and waits until 2 ms of it have
-/// passed.
+/// Makes the tester send a 4.2 ms frame to another station, and waits until 2 ms of it have passed.
 fn while_occupied(bench: &mut Bench<'_>) -> Result<(), String> {
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     bench.tester().send_after(us(500), &other);

@@ -50,16 +50,14 @@ pub enum What {
 
 /// The other station.
 pub trait Tester {
-    /// Sends `frame`, without its FCS, with a preamble that begins after `delay`, whatever is on
-    /// the air.
+    /// Sends `frame`, without its FCS, whatever is on the air; its preamble begins after `delay`.
     fn send_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// Sends `frame` after so long, so that no receiver has it intact: with a wrong FCS, or with
+    /// Sends `frame` after `delay` such that no receiver has it intact: with a wrong FCS, or with
     /// another frame at the same time.
     fn spoil_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// Sets the answer to frames that request an acknowledgement; `None`, the initial value: no
-    /// answer.
+    /// Sets the answer to frames that request an acknowledgement; `None`, at first: no answer.
     fn reply(&mut self, reply: Option<Reply>);
 
     /// Returns the next frame that has ended, including its own.

@@ -22,10 +22,7 @@ pub struct Files {
 
 impl Files {
     /// Finds the files of the folder or file at `path`. The ending of a file's name determines its
-    /// type.
-    ///
-    /// # Errors
-    /// The path does not exist, or has no file of a result.
+    /// type. Fails if the path does not exist, or has no file of a result.
     pub fn of(path: &Path) -> io::Result<Files> {
         let there = |name: &str| Some(path.join(name)).filter(|file| file.is_file());
         let files = if path.metadata()?.is_dir() {

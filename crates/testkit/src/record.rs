@@ -68,7 +68,7 @@ impl Record {
         self
     }
 
-    /// Control bits. PSH is not compared when receiving; ECE and CWR are compared if one of them is
+    /// Control bits. Received PSH is not compared; ECE and CWR are compared if one of them is
     /// expected.
     pub fn flags(mut self, flags: Flags) -> Self {
         self.flags = flags;
@@ -87,8 +87,7 @@ impl Record {
         self
     }
 
-    /// Window. If it is not set, a sent segment has 4096, and that of a received segment is not
-    /// compared.
+    /// Window. By default a sent segment has 4096, and that of a received segment is not compared.
     pub fn win(mut self, win: u16) -> Self {
         self.win = Some(win);
         self
@@ -105,8 +104,7 @@ impl Record {
         self
     }
 
-    /// Adds the SACK-permitted option of SYN segments. Not compared in received segments, unless
-    /// set.
+    /// Adds the SACK-permitted option of SYN segments. Not compared in received ones, unless set.
     pub fn sack_ok(mut self, there: bool) -> Self {
         self.sack_ok = there;
         self
@@ -156,8 +154,7 @@ impl Record {
         self
     }
 
-    /// Sets the data to this number of bytes with the value `x`. Only the length is compared when
-    /// receiving.
+    /// Sets the data to this number of bytes `x`. Only the length is compared when receiving.
     pub fn len(mut self, len: usize) -> Self {
         self.data = vec![b'x'; len];
         self

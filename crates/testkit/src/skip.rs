@@ -4,11 +4,8 @@ use std::fs::OpenOptions;
 use std::io::Write as _;
 
 /// Reports that a test is skipped: on standard output, and as a line of the file that
-/// `REDPOLL_SKIPPED` names, which a make target shows at its end.
-///
-/// # Panics
-///
-/// That file cannot be written.
+/// `REDPOLL_SKIPPED` names, which a make target shows at its end. Panics if that file cannot be
+/// written.
 pub fn skipped(what: &str) {
     println!("skipped: {what}");
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
@@ -19,8 +16,7 @@ pub fn skipped(what: &str) {
         .expect("REDPOLL_SKIPPED names a file that can be written");
 }
 
-/// Returns whether this machine has pseudo-terminals. If not, `test` is named as skipped, with
-/// the reason.
+/// Returns whether this machine has pseudo-terminals; otherwise reports `test` as skipped.
 pub fn has_terminals(test: &str) -> bool {
     let obstacle = no_terminal();
     if let Some(reason) = &obstacle {

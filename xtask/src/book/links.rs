@@ -1,5 +1,4 @@
-//! Links between the documents: each must lead to an existing file, and to an existing heading in
-//! it.
+//! Links between documents: each must lead to an existing file, and to an existing heading in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -101,8 +100,7 @@ pub fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
-/// Returns the path from the root of `file`, relative to the document at `from`; `None` above the
-/// root.
+/// Resolves `file`, relative to the document at `from`, to a path from the root; `None` above it.
 pub fn beside(from: &Path, file: &str) -> Option<PathBuf> {
     let mut path = from.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(file).components() {
@@ -182,8 +180,7 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// Returns the possible fragments after a `#`: the headings as GitHub and mdBook name them, and `<a
-/// id="…">`.
+/// Returns possible fragments after a `#`: headings as GitHub and mdBook name them, `<a id="…">`.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut is_fenced = false;

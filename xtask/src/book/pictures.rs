@@ -50,8 +50,7 @@ impl Picture {
     }
 }
 
-/// Checks that each declared picture exists and is shown, and that its command is on the page that
-/// shows it.
+/// Checks that each declared picture exists and is shown, and that its page has its command.
 pub fn check(workspace: &Workspace) -> Outcome {
     let folder = workspace.root.join("docs/book");
     let mut pages = String::new();

@@ -1,5 +1,4 @@
-//! The pages that mdBook has made: each link must lead to an existing page, and to an existing
-//! place on it.
+//! The pages made by mdBook: each link must lead to an existing page, and an existing place on it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

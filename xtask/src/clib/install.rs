@@ -28,11 +28,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the command line.
-    ///
-    /// # Errors
-    ///
-    /// A sentence about a wrong argument.
+    /// Reads the command line. An error is a sentence about a wrong argument.
     pub fn parse(args: &[&str]) -> Result<Options, String> {
         let mut options = Options {
             prefix: PathBuf::from("/usr/local"),

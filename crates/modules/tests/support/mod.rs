@@ -7,8 +7,7 @@ use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 use redpoll_modules::Modules;
 
-/// Compiles the tests' own node with these options of the C compiler, which every Rust linker
-/// set-up has.
+/// Compiles the tests' own node with these options of the C compiler, which Rust's linking needs.
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/node.c");
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));

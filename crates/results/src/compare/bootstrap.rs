@@ -35,7 +35,7 @@ impl Interval {
 pub struct Difference {
     /// Mean of the second sample minus that of the first.
     pub difference: Interval,
-    /// Mean of the second sample divided by that of the first; `None` if a resampled mean is not
+    /// Mean of the second sample over that of the first; `None` if a resampled mean is not
     /// positive.
     pub ratio: Option<Interval>,
 }
@@ -93,8 +93,7 @@ fn redrawn(values: &[f64], rng: &mut Rng) -> f64 {
     sum / values.len() as f64
 }
 
-/// Returns the interval of an estimate from its resampled values; the smaller sample has `few`
-/// values.
+/// Returns an estimate's interval from its resampled values; the smaller sample has `few` values.
 fn interval(value: f64, mut redrawn: Vec<f64>, few: usize) -> Interval {
     redrawn.sort_by(f64::total_cmp);
     let n = few as f64;

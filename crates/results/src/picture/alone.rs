@@ -43,10 +43,7 @@ pub fn standalone(svg: &str) -> String {
     out
 }
 
-/// Renders a self-contained picture as PNG.
-///
-/// # Errors
-/// The picture is not valid SVG, or is too large.
+/// Renders a self-contained picture as PNG. Fails if the picture is not valid SVG, or is too large.
 pub fn png(standalone: &str) -> Result<Vec<u8>, PngError> {
     let tree = Tree::from_str(standalone, &Options::default())?;
     let size = tree.size().to_int_size();

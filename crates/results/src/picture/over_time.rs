@@ -248,8 +248,7 @@ impl Tracks {
         self.plot("goodput", &title, lines)
     }
 
-    /// Plots a line for each of `tracks` and each of `quantities`; returns nothing if there are no
-    /// numbers.
+    /// Plots a line for each of `tracks` and of `quantities`; returns nothing without numbers.
     fn picture(
         &self,
         name: &'static str,

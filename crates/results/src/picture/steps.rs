@@ -94,8 +94,7 @@ mod tests {
         assert_eq!(steps, [5.0, 2.0, 5_000.0, 10.0, 0.1]);
     }
 
-    /// A flow with segments of 487 bytes that receives 8 or 9 of them per second has a constant
-    /// goodput.
+    /// A flow of 487-byte segments that receives 8 or 9 of them per second has a constant goodput.
     #[test]
     fn a_few_segments_more_or_less_do_not_change_the_goodput() {
         let mut bytes = 0.0;
