@@ -17,8 +17,9 @@ pub enum Rejected {
     Malformed,
     /// The source address is inside the mesh, but the packet came from the host side.
     SpoofedSource,
-    /// The destination is a group or link-local: the host sends such packets on its interface for
-    /// its own purposes (router solicitations, multicast DNS). They stay there.
+    /// The destination is link-local or a group: the host sends such packets on its interface for
+    /// its own purposes (router solicitations, multicast DNS). They stay there. See
+    /// [`Gate::with_groups`] for groups beyond the link.
     NotForMesh,
     /// The destination is not inside the mesh's prefix.
     ForeignDestination,
@@ -69,6 +70,7 @@ pub struct Gate {
     prefix: Addr,
     prefix_len: u8,
     host: Addr,
+    has_groups: bool,
     counters: GateCounters,
 }
 
@@ -79,6 +81,7 @@ impl Gate {
             prefix,
             prefix_len,
             host: Addr::UNSPECIFIED,
+            has_groups: false,
             counters: GateCounters {
                 to_mesh: 0,
                 to_host: 0,
@@ -99,6 +102,13 @@ impl Gate {
     #[must_use]
     pub const fn with_host(mut self, host: Addr) -> Self {
         self.host = host;
+        self
+    }
+
+    /// Passes packets to multicast groups beyond the link to the node, which decides about them.
+    #[must_use]
+    pub const fn with_groups(mut self) -> Self {
+        self.has_groups = true;
         self
     }
 
@@ -173,13 +183,16 @@ impl Gate {
 
     fn check(&self, packet: &[u8]) -> Result<(), Rejected> {
         let (header, _) = Ipv6Header::parse(packet).map_err(|_| Rejected::Malformed)?;
-        if header.dst.is_multicast() || ipv6::addr::is_link_local(&header.dst) {
+        let is_group = header.dst.is_multicast();
+        let is_beyond_link = !ipv6::addr::is_link_scoped_multicast(&header.dst);
+        let is_known = is_group && is_beyond_link && self.has_groups;
+        if is_group && !is_known || ipv6::addr::is_link_local(&header.dst) {
             return Err(Rejected::NotForMesh);
         }
         if self.contains(&header.src) && header.src != self.host {
             return Err(Rejected::SpoofedSource);
         }
-        if !self.contains(&header.dst) {
+        if !is_group && !self.contains(&header.dst) {
             return Err(Rejected::ForeignDestination);
         }
         Ok(())

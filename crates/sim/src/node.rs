@@ -35,6 +35,7 @@ use crate::scenario::{
 };
 use crate::topology::{NodeRoutes, Routes};
 pub use helper::Helper;
+pub(crate) use helper::all_coap_nodes;
 pub(crate) use security::{store_counter, take_sealed};
 pub use sockets::Sockets;
 pub(crate) use sockets::datagram_ports;
@@ -196,7 +197,7 @@ fn build_with<A: Access>(
         (spec.connections.into(), sockets.listeners + SPARE_SOCKETS),
         secrets.stream(birth.stream(seed, "rival", index)),
     );
-    let (helper, helpers) = Helper::of(scenario, seed, index);
+    let (helper, helpers) = Helper::of(scenario, (seed, birth), index);
     let parts = Parts {
         access,
         assist: helper,

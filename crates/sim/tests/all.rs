@@ -19,6 +19,7 @@ mod fairness;
 mod figures;
 mod fragments;
 mod given_congestion;
+mod groups;
 mod host;
 mod image;
 mod interference;

@@ -7,7 +7,8 @@
 //!
 //! [`Multicast`] is an assistant of a node, with the feature `node`. Every node that is a member or
 //! forwards needs one. A border router also passes packets from its host side into the mesh: only
-//! those to groups that it has itself joined, and at a limited rate ([`Params::interval`]).
+//! those to groups that it [lets in](Multicast::let_in), and at a limited rate
+//! ([`Params::interval`]).
 //!
 //! Decisions that the RFC leaves open:
 //!
@@ -22,7 +23,7 @@
 //!   were replaced, their messages could circulate again.
 //!
 //! ```
-//! use redpoll_assist::multicast::{Memory, MessageSlot, Multicast, Params, SeedSlot};
+//! use redpoll_assist::multicast::{GroupSlot, Memory, MessageSlot, Multicast, Params, SeedSlot};
 //! use redpoll_base::{Addr, Rng};
 //!
 //! struct Heap;
@@ -32,7 +33,7 @@
 //!     type Forwards = bool;
 //! }
 //! let memory = Memory::<Heap> {
-//!     groups: vec![None; 2].into(),
+//!     groups: vec![GroupSlot::EMPTY; 2].into(),
 //!     seeds: vec![SeedSlot::EMPTY; 4].into(),
 //!     messages: vec![MessageSlot::EMPTY; 4].into(),
 //!     bytes: vec![0; 4 * 320].into(),
@@ -43,6 +44,7 @@
 //! assert_eq!(multicast.poll_at(), None);
 //! ```
 
+mod groups;
 mod limit;
 mod messages;
 #[cfg(feature = "node")]
@@ -57,6 +59,8 @@ use redpoll_base::{Addr, Duration, Instant, Memory as Kinds, Rng, Wake};
 use redpoll_wire::ipv6::mpl::{ALL_FORWARDERS, MplOption, SeedId};
 use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
 
+pub use groups::GroupSlot;
+use groups::Groups;
 use limit::Limit;
 pub use messages::MessageSlot;
 use messages::{Fresh, Messages};
@@ -74,8 +78,8 @@ const HOP_LIMIT_AT: usize = 7;
 /// The memory of [`Multicast`], which determines its capacity.
 #[derive(Debug)]
 pub struct Memory<M: Kinds> {
-    /// A slot for each group that the node is a member of.
-    pub groups: M::Table<Option<Addr>>,
+    /// A slot for each group that the node is a member of, or lets into the mesh.
+    pub groups: M::Table<GroupSlot>,
     /// A slot for each seed whose messages are forwarded.
     pub seeds: M::Table<SeedSlot>,
     /// A slot for each message that is being forwarded.
@@ -102,7 +106,7 @@ pub struct Counters {
     pub duplicates: u32,
     /// Packets from the host side dropped by [`Params::interval`].
     pub limited: u32,
-    /// Packets from the host side to groups that this node has not joined.
+    /// Packets from the host side to groups that this node does not let in.
     pub foreign: u32,
     /// Messages dropped for lack of a slot, or because they are longer than a slot.
     pub without_room: u32,
@@ -143,7 +147,7 @@ pub enum Dropped {
 pub struct Multicast<M: Kinds> {
     params: Params,
     rng: Rng,
-    groups: M::Table<Option<Addr>>,
+    groups: Groups<M::Table<GroupSlot>>,
     seeds: Seeds<M::Table<SeedSlot>>,
     messages: Messages<M::Table<MessageSlot>, M::Buffer>,
     limit: Limit,
@@ -161,7 +165,7 @@ impl<M: Kinds> Multicast<M> {
         let draw = rng.next_u32();
         Multicast {
             params,
-            groups: memory.groups,
+            groups: Groups::new(memory.groups),
             seeds: Seeds::new(memory.seeds),
             messages: Messages::new(memory.messages, memory.bytes),
             limit: Limit::new(params.burst),
@@ -180,31 +184,24 @@ impl<M: Kinds> Multicast<M> {
 
     /// Joins a group. Returns `false` if it is not a group, or if there is no room.
     pub fn join(&mut self, group: &Addr) -> bool {
-        if self.is_member(group) {
-            return true;
-        }
-        let mut slots = self.groups.as_mut().iter_mut();
-        let free = slots.find(|slot| slot.is_none());
-        match free {
-            Some(slot) if group.is_multicast() => {
-                *slot = Some(*group);
-                true
-            }
-            _ => false,
-        }
+        self.groups.set(group, |role| role.is_member = true)
     }
 
     /// Leaves a group. Returns `false` if the node is not a member.
     pub fn leave(&mut self, group: &Addr) -> bool {
-        let mut slots = self.groups.as_mut().iter_mut();
-        let member = slots.find(|slot| slot.as_ref() == Some(group));
-        member.is_some_and(|slot| slot.take().is_some())
+        self.is_member(group) && self.groups.set(group, |role| role.is_member = false)
+    }
+
+    /// Lets packets from the host side to a group into the mesh. Returns `false` if it is not a
+    /// group beyond the link, or if there is no room.
+    pub fn let_in(&mut self, group: &Addr) -> bool {
+        let passes = !addr::is_link_scoped_multicast(group) && *group != ALL_FORWARDERS;
+        passes && self.groups.set(group, |role| role.is_let_in = true)
     }
 
     /// Whether the node is a member of a group.
     pub fn is_member(&self, group: &Addr) -> bool {
-        let mut slots = self.groups.as_ref().iter();
-        slots.any(|slot| slot.as_ref() == Some(group))
+        self.groups.role(group).is_member
     }
 
     /// Processes a packet to a group from the radio.
@@ -259,10 +256,11 @@ impl<M: Kinds> Multicast<M> {
         packet: &mut [u8],
     ) -> Fate {
         let group = &header.dst;
-        if *group == ALL_FORWARDERS || header.next_header != next_header::UDP {
+        if header.next_header != next_header::UDP {
             return self.malformed();
         }
-        if !self.is_member(group) {
+        let role = self.groups.role(group);
+        if !role.is_let_in {
             count(&mut self.counters.foreign);
             return Fate::Drop(Dropped::NotMember);
         }
@@ -278,10 +276,11 @@ impl<M: Kinds> Multicast<M> {
             *hop_limit = hop_limit.saturating_sub(1);
         }
         match self.seed(now, node, packet) {
-            Ok(()) => {
+            Ok(()) if role.is_member => {
                 count(&mut self.counters.delivered);
                 Fate::Deliver(0)
             }
+            Ok(()) => Fate::Keep,
             Err(fate) => fate,
         }
     }

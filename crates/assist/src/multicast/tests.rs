@@ -6,7 +6,7 @@ use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::ipv6::mpl::{ALL_FORWARDERS, MplOption};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
-use super::{Dropped, Fate, Memory, MessageSlot, Multicast, Params, SeedSlot};
+use super::{Dropped, Fate, GroupSlot, Memory, MessageSlot, Multicast, Params, SeedSlot};
 
 struct Heap;
 
@@ -22,7 +22,7 @@ const SLOTS: usize = 3;
 
 fn with(seed: u64, params: Params) -> Multicast<Heap> {
     let memory = Memory::<Heap> {
-        groups: vec![None; 1].into(),
+        groups: vec![GroupSlot::EMPTY; 1].into(),
         seeds: vec![SeedSlot::EMPTY; 2].into(),
         messages: vec![MessageSlot::EMPTY; SLOTS].into(),
         bytes: vec![0; SLOTS * 160].into(),
@@ -33,6 +33,13 @@ fn with(seed: u64, params: Params) -> Multicast<Heap> {
 fn member(seed: u64) -> Multicast<Heap> {
     let mut multicast = with(seed, Params::default());
     assert!(multicast.join(&GROUP));
+    multicast
+}
+
+/// A border router that is a member of the group, too.
+fn border(seed: u64) -> Multicast<Heap> {
+    let mut multicast = member(seed);
+    assert!(multicast.let_in(&GROUP));
     multicast
 }
 
@@ -74,7 +81,7 @@ fn next(multicast: &mut Multicast<Heap>) -> Option<(Instant, Vec<u8>)> {
 
 #[test]
 fn a_packet_from_the_host_is_enclosed_and_sent_three_times() {
-    let mut border = member(1);
+    let mut border = border(1);
     let packet = packet_to(GROUP, 20);
     let fate = from_host(&mut border, Instant::ZERO, &packet);
     assert_eq!(fate, Fate::Deliver(0));
@@ -109,7 +116,7 @@ fn message_of(border: &mut Multicast<Heap>, now: Instant) -> Vec<u8> {
 
 #[test]
 fn a_member_gets_a_message_once_and_forwards_it_with_one_hop_less() {
-    let message = message_of(&mut member(1), Instant::ZERO);
+    let message = message_of(&mut border(1), Instant::ZERO);
     let mut node = member(2);
     assert_eq!(hears(&mut node, Instant::ZERO, &message), Fate::Deliver(48));
     assert_eq!(hears(&mut node, Instant::ZERO, &message), Fate::Keep);
@@ -129,7 +136,7 @@ fn a_member_gets_a_message_once_and_forwards_it_with_one_hop_less() {
 
 #[test]
 fn a_forwarder_that_is_no_member_forwards() {
-    let message = message_of(&mut member(1), Instant::ZERO);
+    let message = message_of(&mut border(1), Instant::ZERO);
     let mut node = with(2, Params::default());
     assert_eq!(hears(&mut node, Instant::ZERO, &message), Fate::Keep);
     assert!(next(&mut node).is_some());
@@ -138,7 +145,7 @@ fn a_forwarder_that_is_no_member_forwards() {
 /// RFC 6206 §4.2, rule 4: k transmissions of neighbours suppress the own one in each interval.
 #[test]
 fn neighbours_suppress_transmissions() {
-    let message = message_of(&mut member(1), Instant::ZERO);
+    let message = message_of(&mut border(1), Instant::ZERO);
     let mut node = member(2);
     for ms in (0..300).step_by(10) {
         hears(&mut node, Instant::from_millis(ms), &message);
@@ -162,7 +169,7 @@ fn neighbours_suppress_transmissions() {
 
 #[test]
 fn numbers_wrap() {
-    let (mut border, mut node) = (member(1), member(2));
+    let (mut border, mut node) = (border(1), member(2));
     for number in 0..600 {
         let now = Instant::from_millis(number * 2_000);
         let message = message_of(&mut border, now);
@@ -181,7 +188,7 @@ fn numbers_wrap() {
 fn messages_of_a_restarted_seed_are_new() {
     let mut node = member(9);
     for start in 1..=2 {
-        let message = message_of(&mut member(start), Instant::ZERO);
+        let message = message_of(&mut border(start), Instant::ZERO);
         assert_eq!(hears(&mut node, Instant::ZERO, &message), Fate::Deliver(48));
     }
 }
@@ -190,7 +197,7 @@ fn messages_of_a_restarted_seed_are_new() {
 fn a_full_table_of_seeds_refuses_others_until_an_entry_expires() {
     let mut node = member(9);
     let messages: Vec<_> = (1..=3)
-        .map(|seed| message_of(&mut member(seed), Instant::ZERO))
+        .map(|seed| message_of(&mut border(seed), Instant::ZERO))
         .collect();
     let refused = Fate::Drop(Dropped::NoRoom);
     let fates: Vec<_> = messages
@@ -207,7 +214,7 @@ fn a_full_table_of_seeds_refuses_others_until_an_entry_expires() {
 /// A message without room is not noted, so that a neighbour's next transmission is a new chance.
 #[test]
 fn a_message_without_room_is_taken_later() {
-    let mut border = member(1);
+    let mut border = border(1);
     let mut node = member(2);
     let mut messages = Vec::new();
     for number in 0..=SLOTS as u64 {
@@ -235,7 +242,7 @@ fn a_message_without_room_is_taken_later() {
 
 #[test]
 fn the_border_limits_the_rate_and_the_groups() {
-    let mut border = member(1);
+    let mut border = border(1);
     let foreign = packet_to(
         Addr([0xff, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfb]),
         20,
@@ -264,12 +271,12 @@ fn a_packet_from_the_host_needs_two_hops() {
     let mut packet = packet_to(GROUP, 20);
     packet[7] = 1;
     let refused = Fate::Drop(Dropped::HopLimit);
-    assert_eq!(from_host(&mut member(1), Instant::ZERO, &packet), refused);
+    assert_eq!(from_host(&mut border(1), Instant::ZERO, &packet), refused);
 }
 
 #[test]
 fn the_last_hop_delivers_and_does_not_forward() {
-    let mut message = message_of(&mut member(1), Instant::ZERO);
+    let mut message = message_of(&mut border(1), Instant::ZERO);
     message[7] = 1;
     let mut node = member(2);
     assert_eq!(hears(&mut node, Instant::ZERO, &message), Fate::Deliver(48));
@@ -297,7 +304,7 @@ fn a_message_without_an_outer_header_is_delivered_without_its_option() {
 
 #[test]
 fn invalid_messages_are_dropped() {
-    let good = message_of(&mut member(1), Instant::ZERO);
+    let good = message_of(&mut border(1), Instant::ZERO);
     type Damage = fn(&mut Vec<u8>);
     let cases: [(&str, Damage); 5] = [
         ("no option", |it| it[42] = 1),
@@ -315,6 +322,26 @@ fn invalid_messages_are_dropped() {
         assert_eq!(node.counters().malformed, 1, "{name}");
         assert_eq!(node.poll_at(), None, "{name}");
     }
+}
+
+#[test]
+fn a_border_router_that_is_no_member_only_forwards() {
+    let mut border = with(1, Params::default());
+    let link = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd]);
+    assert!(!border.let_in(&link) && !border.let_in(&ALL_FORWARDERS));
+    assert!(border.let_in(&GROUP) && !border.is_member(&GROUP));
+    let fate = from_host(&mut border, Instant::ZERO, &packet_to(GROUP, 20));
+    assert_eq!(fate, Fate::Keep);
+    let (now, message) = next(&mut border).unwrap();
+    // A neighbour sends its own message back.
+    assert_eq!(hears(&mut border, now, &message), Fate::Keep);
+    assert_eq!(border.counters().delivered, 0);
+    // The other role remains when one ends.
+    assert!(border.join(&GROUP) && border.leave(&GROUP));
+    assert_eq!(
+        from_host(&mut border, now, &packet_to(GROUP, 20)),
+        Fate::Keep
+    );
 }
 
 #[test]

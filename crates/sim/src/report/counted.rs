@@ -41,6 +41,25 @@ macro_rules! figures {
 }
 
 figures! {
+    /// A node's packets to multicast groups.
+    #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+    MulticastFigures of(it: &redpoll_assist::multicast::Counters) {
+        /// Packets that this node put into the mesh.
+        seeded,
+        /// Packets of other nodes, without duplicates.
+        received,
+        /// Packets to a group of this node.
+        delivered,
+        /// Transmissions.
+        sent,
+        /// Transmissions omitted because neighbours had sent the packet.
+        suppressed,
+        /// Duplicates received.
+        duplicates,
+    }
+}
+
+figures! {
     /// A router's cache of segments.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     CacheFigures of(it: &redpoll_assist::cache::Counters) {

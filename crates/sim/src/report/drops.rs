@@ -64,6 +64,19 @@ pub(crate) fn drops(
         for (reason, count) in node.counters().drops() {
             add("ip", &reason, count.into());
         }
+        if let Some(groups) = node.assistant().groups() {
+            let counters = groups.counters();
+            for (reason, count) in [
+                ("limited", counters.limited),
+                ("foreign_group", counters.foreign),
+                ("no_slot", counters.without_room),
+                ("seeds_full", counters.without_seed),
+                ("malformed", counters.malformed),
+                ("hop_limit", counters.expired),
+            ] {
+                add("multicast", &reason, count.into());
+            }
+        }
     }
     if let Some(host) = host {
         let counters = host.gate.counters();

@@ -7,8 +7,8 @@ mod drops;
 pub use air_time::AirTimeFigures;
 pub(crate) use counted::RplPlace;
 pub use counted::{
-    CacheFigures, DutyFigures, FairQueueFigures, RecoveryFigures, RplFigures, SpareFigures,
-    TaimFigures,
+    CacheFigures, DutyFigures, FairQueueFigures, MulticastFigures, RecoveryFigures, RplFigures,
+    SpareFigures, TaimFigures,
 };
 pub(crate) use drops::{HostSide, drops};
 
@@ -111,6 +111,9 @@ pub struct NodeFigures {
     /// The node's cache of segments; `None` without a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheFigures>,
+    /// The node's packets to groups; `None` without multicast forwarding.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub multicast: Option<MulticastFigures>,
     /// The node's rank and parents in the DODAG, and its RPL counters; `None` with fixed routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplFigures>,

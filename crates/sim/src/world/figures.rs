@@ -75,6 +75,9 @@ impl World {
             cache: node
                 .and_then(|node| node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),
+            multicast: node
+                .and_then(|node| node.assistant().groups())
+                .map(|groups| report::MulticastFigures::of(groups.counters())),
             rpl: self.rpl_figures(index, above),
             duty: node
                 .and_then(|node| node.mac().access().duty_counters())

@@ -7,6 +7,8 @@ use super::Node;
 use super::groups::is_beyond_link;
 use crate::Error;
 use crate::assist::Assist;
+use crate::counters::DropReason;
+use crate::net::icmp::Refusal;
 use crate::packet::{LINK_MTU, Origin, Packet};
 use crate::profile::Profile;
 
@@ -58,14 +60,16 @@ impl<P: Profile> Node<P> {
     /// Sends a packet of [`Self::begin_packet`]. `is_whole`: its upper layer was filled.
     #[inline(never)] // size: once for all upper layers
     fn end_packet(&mut self, now: Instant, packet: &Packet, is_whole: bool) -> Result<(), Error> {
+        let is_for_assistant = P::Assist::GROUPS && is_beyond_link(&packet.header.dst);
+        if is_for_assistant && is_whole {
+            match self.on_group(now, packet) {
+                // The assistant does not distribute packets: the neighbours get this one.
+                Err(Refusal(DropReason::NoRoute, _)) => {}
+                result => return self.end_group(packet, result),
+            }
+        }
         let failure = match is_whole {
             false => Error::TooLong,
-            true if P::Assist::GROUPS && is_beyond_link(&packet.header.dst) => {
-                match self.on_group(now, packet) {
-                    Ok(()) => return Ok(()),
-                    Err(_) => Error::WouldBlock,
-                }
-            }
             // The route is known, so the queue to the host side is full.
             true if self.send(now, packet).is_err() => Error::WouldBlock,
             true => {
@@ -75,5 +79,13 @@ impl<P: Profile> Node<P> {
         };
         self.link.lowpan.release(packet.slot);
         Err(failure)
+    }
+
+    /// Releases a packet to a group for which the assistant has no room.
+    fn end_group(&mut self, packet: &Packet, result: Result<(), Refusal>) -> Result<(), Error> {
+        result.map_err(|_| {
+            self.link.lowpan.release(packet.slot);
+            Error::WouldBlock
+        })
     }
 }

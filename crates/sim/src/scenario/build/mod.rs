@@ -7,6 +7,7 @@ mod faults;
 mod interferers;
 mod medium;
 mod modules;
+mod multicast;
 mod nodes;
 mod routing;
 mod security;
@@ -61,6 +62,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         routing,
         uip_forwarding: values.flag("rivals.uip_forwarding"),
         cache,
+        multicast: multicast::multicast(values)?,
         modules: modules::params(values),
         security: security::params(values)?,
         external: external::params(values),

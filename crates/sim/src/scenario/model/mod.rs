@@ -25,7 +25,8 @@ pub use link::{
     DutyParams, LowpanParams, MacParams, NodeKey, RecoveryParams, SecurityParams, SleepyParams,
 };
 pub use network::{
-    BorderParams, CacheParams, ExternalParams, ModuleParams, SerialParams, SpareParams, TaimParams,
+    BorderParams, CacheParams, ExternalParams, ModuleParams, MulticastParams, SerialParams,
+    SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role};
 pub use transport::{
@@ -56,6 +57,8 @@ pub struct Scenario {
     pub uip_forwarding: bool,
     /// Routers that keep copies of segments.
     pub cache: Option<CacheParams>,
+    /// Forwarding of packets to groups, if nodes have it.
+    pub multicast: Option<MulticastParams>,
     /// Parameters of nodes with the firmware of other stacks.
     pub modules: ModuleParams,
     /// Link-layer security, if frames are secured.

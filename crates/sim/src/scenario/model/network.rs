@@ -1,4 +1,4 @@
-//! The border router, caches in routers, and nodes with other firmware.
+//! The border router, caches in routers, multicast groups, and nodes with other firmware.
 
 use redpoll_base::{Addr, Duration};
 
@@ -58,6 +58,16 @@ pub struct CacheParams {
     pub flows: u16,
     pub packets: u16,
     pub packet_bytes: u16,
+}
+
+/// Forwarding of packets to multicast groups.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MulticastParams {
+    pub params: redpoll_assist::multicast::Params,
+    pub groups: u8,
+    pub seeds: u8,
+    pub messages: u8,
+    pub message_bytes: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -50,11 +50,18 @@ impl Port {
             return false;
         }
         let mut datagram = [0; 1_280];
-        while let Some((len, from)) = cx.node.udp_recv(*socket, &mut datagram) {
-            self.endpoint.input(cx.now, peer(from), &datagram[..len]);
+        loop {
+            let is_for_group = cx.node.udp_is_for_group(*socket);
+            let Some((len, from)) = cx.node.udp_recv(*socket, &mut datagram) else {
+                return true;
+            };
+            let datagram = &datagram[..len];
+            match is_for_group {
+                true => self.endpoint.input_to_group(cx.now, peer(from), datagram),
+                false => self.endpoint.input(cx.now, peer(from), datagram),
+            }
             cx.labour.message_in(len);
         }
-        true
     }
 
     pub(super) fn expect_requests(&mut self, expected: bool) {

@@ -7,6 +7,7 @@ use redpoll_stack::NodeEvent;
 use redpoll_tcp::Endpoint;
 
 use super::{Port, READINGS};
+use crate::node::all_coap_nodes;
 use crate::oracle::counting_lines;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
@@ -130,6 +131,10 @@ impl App for Server {
     fn start(&mut self, cx: &mut Context<'_>) {
         // The scenario ensures that no other app of the node uses the port.
         let _ = self.coap.open(cx, self.port);
+        // Without multicast forwarding the node has no groups. RFC 7252 §12.8: the scopes.
+        for scope in [2, 3, 5] {
+            let _ = cx.node.join_group(&all_coap_nodes(scope));
+        }
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {

@@ -78,8 +78,12 @@ impl Mesh<'_> {
 impl Crossing {
     pub(super) fn new(scenario: &Scenario, seed: Seed, secrets: &mut Secrets) -> Crossing {
         let border = &scenario.border;
+        let gate = Gate::new(border.prefix, 64).with_host(border.host);
         Crossing {
-            gate: Gate::new(border.prefix, 64).with_host(border.host),
+            gate: match scenario.multicast {
+                Some(_) => gate.with_groups(),
+                None => gate,
+            },
             shaper: Shaper::of(scenario, seed, secrets),
             spare: spare::of(border.spare),
             serial: border.serial.map(|params| Box::new(Serial::new(params))),
