@@ -81,7 +81,6 @@ fn a_host_finds_every_server_of_a_mesh() {
         world.host_input(&discovery(&scenario, GROUP, 7));
         let found = answers(&mut world, Duration::from_secs(10));
         let servers: BTreeSet<Addr> = found.iter().map(|(_, from, _)| *from).collect();
-        // The border router is no member of the mesh's answers to itself.
         let nodes = (1..16).filter_map(|node| scenario.address(node));
         for node in nodes {
             assert!(servers.contains(&node), "{routing}: {node} {found:?}");
@@ -104,7 +103,7 @@ fn without_forwarding_packets_to_groups_stay_outside() {
     assert_eq!(total(&mut world, "host.not_for_mesh"), 1);
 }
 
-/// Packets to other groups, to groups of the link, and with one hop left do not enter the mesh.
+/// Packets to other groups, to groups of the link, and with a source in the mesh do not enter it.
 #[test]
 fn only_discovery_enters_the_mesh() {
     let scenario = grid("fixed", "mpl");
@@ -117,16 +116,12 @@ fn only_discovery_enters_the_mesh() {
     for group in others {
         world.host_input(&discovery(&scenario, group, 7));
     }
-    let mut last_hop = discovery(&scenario, GROUP, 7);
-    last_hop[7] = 1;
-    world.host_input(&last_hop);
     let mut spoofed = discovery(&scenario, GROUP, 7);
     spoofed[8..24].copy_from_slice(&scenario.address(3).unwrap().0);
     world.host_input(&spoofed);
     assert_eq!(answers(&mut world, Duration::from_secs(7)), []);
     assert_eq!(total(&mut world, "multicast.foreign_group"), 2);
     assert_eq!(total(&mut world, "host.not_for_mesh"), 1);
-    assert_eq!(total(&mut world, "multicast.hop_limit"), 1);
     assert_eq!(total(&mut world, "host.spoofed_source"), 1);
 }
 
@@ -169,7 +164,8 @@ fn a_flood_is_limited_at_the_border() {
 }
 
 /// The figures of ADR 58: a line of 10 hops whose links lose a fifth of the frames. One
-/// transmission by each router often ends early; MPL's repetitions reach most nodes.
+/// transmission by each router often ends early; MPL's repetitions reach most of the 200 nodes in
+/// 20 runs.
 #[test]
 fn mpl_reaches_more_nodes_than_flooding_over_lossy_links() {
     let reached = |forwarding: &str| {
@@ -192,7 +188,6 @@ fn mpl_reaches_more_nodes_than_flooding_over_lossy_links() {
         }
         nodes
     };
-    // Of 200.
     let (flooding, mpl) = (reached("flooding"), reached("mpl"));
     assert!(
         flooding < 100 && mpl > 160,

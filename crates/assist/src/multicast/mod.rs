@@ -264,7 +264,8 @@ impl<M: Kinds> Multicast<M> {
             count(&mut self.counters.foreign);
             return Fate::Drop(Dropped::NotMember);
         }
-        if header.hop_limit <= 1 {
+        let hops = u8::from(self.params.host_is_far);
+        if header.hop_limit <= hops {
             count(&mut self.counters.expired);
             return Fate::Drop(Dropped::HopLimit);
         }
@@ -273,7 +274,7 @@ impl<M: Kinds> Multicast<M> {
             return Fate::Drop(Dropped::NoRoom);
         }
         if let Some(hop_limit) = packet.get_mut(HOP_LIMIT_AT) {
-            *hop_limit = hop_limit.saturating_sub(1);
+            *hop_limit = hop_limit.saturating_sub(hops);
         }
         match self.seed(now, node, packet) {
             Ok(()) if role.is_member => {

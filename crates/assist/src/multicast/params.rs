@@ -22,6 +22,10 @@ pub struct Params {
     pub interval: Duration,
     /// Number of packets that a border router lets into the mesh at once.
     pub burst: u8,
+    /// Whether the host side is a link to another machine, so that a packet which enters the mesh
+    /// uses up a hop (RFC 8200 §3). `false`: a TUN interface of the same machine, whose clients
+    /// mostly send with the kernel's hop limit for groups, 1.
+    pub host_is_far: bool,
 }
 
 impl Default for Params {
@@ -37,6 +41,7 @@ impl Default for Params {
             seed_lifetime: Duration::from_secs(30 * 60),
             interval: Duration::from_secs(2),
             burst: 4,
+            host_is_far: true,
         }
     }
 }

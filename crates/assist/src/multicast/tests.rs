@@ -267,9 +267,16 @@ fn the_border_limits_the_rate_and_the_groups() {
 }
 
 #[test]
-fn a_packet_from_the_host_needs_two_hops() {
+fn a_packet_from_another_machine_needs_two_hops() {
     let mut packet = packet_to(GROUP, 20);
     packet[7] = 1;
+    let near = Params::default().with(|it| it.host_is_far = false);
+    let mut border_of_host = with(1, near);
+    assert!(border_of_host.let_in(&GROUP));
+    let fate = from_host(&mut border_of_host, Instant::ZERO, &packet);
+    assert_eq!(fate, Fate::Keep);
+    let (_, message) = next(&mut border_of_host).unwrap();
+    assert_eq!(header_of(&message[48..]).hop_limit, 1);
     let refused = Fate::Drop(Dropped::HopLimit);
     assert_eq!(from_host(&mut border(1), Instant::ZERO, &packet), refused);
 }

@@ -93,6 +93,7 @@ fn groups(
     let tables =
         size_of_val(&*memory.groups) + size_of_val(&*memory.seeds) + size_of_val(&*memory.messages);
     let params = spec.params.with(|it| {
+        it.host_is_far = false;
         if role == Role::Leaf {
             it.expirations = 0;
         }
