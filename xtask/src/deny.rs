@@ -42,7 +42,8 @@ pub fn check(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// cargo-deny, where setup.sh puts it or on the path, of the version that is meant.
+/// Returns cargo-deny of this version, from the folder of setup.sh or from the path, if it is
+/// there.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/deny/bin/cargo-deny");
     workspace::tool(own, "cargo-deny", &format!("cargo-deny {VERSION}"))

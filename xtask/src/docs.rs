@@ -46,7 +46,7 @@ enum Action {
 }
 
 impl Options {
-    /// For the continuous integration.
+    /// Returns the options of the short check in CI.
     pub fn short_check() -> Options {
         Options {
             action: Action::Check,
@@ -163,8 +163,7 @@ fn documents(workspace: &Workspace) -> Result<Vec<Document>, Failure> {
     paths.into_iter().map(read).collect()
 }
 
-/// Returns the blocks of the documents, in order. The documents must contain exactly the declared
-/// blocks.
+/// Returns the blocks of the documents, in order; these must be exactly the declared blocks.
 fn used(
     workspace: &Workspace,
     documents: &[Document],

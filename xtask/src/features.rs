@@ -1,6 +1,6 @@
 //! Checks the published crates. Each has few features, which only add. The check builds each crate
-//! without features, with each feature alone, with the default features and with all. The tests are
-//! built without features. It also builds products of several crates, and all crates for their
+//! without features, with each feature alone, with the default ones and with all. The tests are
+//! built without features. Also builds products of several crates, and all crates for their
 //! targets.
 
 use std::collections::BTreeSet;
@@ -13,8 +13,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// Maximum number of features of a crate in addition to `default`; more could not be tested in
-/// combination.
+/// Most features of a crate in addition to `default`; more could not be tested in combination.
 const MOST: usize = 6;
 
 /// The processors of products: Cortex-M0 and M0+, M4 without and with a floating-point unit, and
@@ -167,8 +166,7 @@ fn targets(workspace: &Workspace, crates: &[Published]) -> Result<Option<String>
     }))
 }
 
-/// Returns the packages of the workspace that may be published and build without the standard
-/// library.
+/// Returns the packages that may be published and build without the standard library.
 fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["metadata", "--no-deps", "--format-version", "1"]);

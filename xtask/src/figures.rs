@@ -356,7 +356,7 @@ fn measured(figure: &Figure, values: &[f64]) -> String {
     )
 }
 
-/// Three significant digits, or the whole number where it has more.
+/// Formats a number with three significant digits, or as a whole number if it has more.
 fn short(value: f64) -> String {
     let digits = if value.abs() >= 100.0 || value == 0.0 {
         0

@@ -195,11 +195,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs the command of a command line.
-///
-/// # Errors
-///
-/// A sentence about a command line that is wrong.
+/// Runs the command of a command line. An error is a sentence about a wrong command line.
 fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
     let outcome = match args {
         ["ci"] => Some(ci::run(workspace, false)),
@@ -221,11 +217,8 @@ fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
     Err(wrong(args))
 }
 
-/// Runs a check of sources, public interfaces and dependencies. `None` if `args` name none of these.
-///
-/// # Errors
-///
-/// A sentence about an option that the check does not take.
+/// Runs a check of sources, public interfaces and dependencies. `None` if `args` name none of
+/// these. An error is a sentence about an option that the check does not take.
 fn check_sources(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
     let outcome = match args {
         ["arrows"] => arrows::run(workspace),
@@ -251,11 +244,8 @@ fn check_sources(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>
     Ok(Some(outcome))
 }
 
-/// Runs a check that builds programs or runs them. `None` if `args` name none of these.
-///
-/// # Errors
-///
-/// A sentence about an option that the check does not take.
+/// Runs a check that builds programs or runs them. `None` if `args` name none of these. An error is
+/// a sentence about an option that the check does not take.
 fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
     let outcome = match args {
         ["purity"] => purity::run(workspace, None),

@@ -29,7 +29,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the options; the words that do not fit, if some do not.
+    /// Reads the options. An error names the words that do not fit.
     pub fn parse(words: &[&str]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut rest = words.iter();

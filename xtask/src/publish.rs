@@ -16,7 +16,7 @@ const FILES: [&str; 5] = [
     "README.md",
     "src/lib.rs",
 ];
-/// The environment variable that names a commit to be held against, in the place of a release.
+/// Environment variable with the commit that is compared instead of a release.
 const BASELINE: &str = "REDPOLL_BASELINE";
 
 /// Runs all three checks; returns the omitted parts.
@@ -141,7 +141,7 @@ fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks them with the oldest Rust that is promised, where rustup has it.
+/// Checks the crates with the oldest promised Rust, if rustup has it.
 fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
     let manifest = source::read(&workspace.root.join("Cargo.toml"))?;
     let version = manifest
@@ -174,8 +174,7 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
     Ok(None)
 }
 
-/// Compares the crates with their last release, if there is one and cargo-semver-checks is
-/// installed.
+/// Compares the crates with their last release, if there is one and cargo-semver-checks exists.
 fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
     let left_out = |why: &str| {
         Ok(Some(format!(

@@ -40,8 +40,8 @@ impl Way {
 /// The compiler's own libraries that a build may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Libraries {
-    /// The device crates. Where it is built from source, a crate that wants a
-    /// heap does not build.
+    /// For the device crates: if `core` is built from source, a crate that needs a heap does not
+    /// build.
     Core,
     /// An image that brings a heap, for the CoAP library.
     CoreAndAlloc,
@@ -87,7 +87,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     Ok(())
 }
 
-/// Checks that need no build.
+/// Runs the checks that need no build.
 pub fn sources(workspace: &Workspace) -> Outcome {
     let mut findings = Vec::new();
     for name in &workspace.device_crates()? {
@@ -187,8 +187,7 @@ impl std::fmt::Display for Toolchain {
     }
 }
 
-/// Returns a folder next to the usual output, so that two compilers do not overwrite each other's
-/// files.
+/// Returns a folder next to the usual output: two compilers must not share output files.
 fn target_dir(workspace: &Workspace) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.root.join("target"), PathBuf::from)
@@ -231,17 +230,17 @@ fn debians_source(rustc: &Path, sources: &Path) -> Option<PathBuf> {
     source.join("library/core").is_dir().then_some(source)
 }
 
-/// `1.96.0` of `rustc 1.96.0 (ac68faa20 2026-05-25)`.
+/// Returns `1.96.0` from `rustc 1.96.0 (ac68faa20 2026-05-25)`.
 fn version_number(version: &str) -> Option<&str> {
     version.split_whitespace().nth(1)
 }
 
-/// 96 of `1.96.0`.
+/// Returns 96 from `1.96.0`.
 fn minor(number: &str) -> Option<u32> {
     number.split('.').nth(1)?.parse().ok()
 }
 
-/// Forbidden contents of a device crate's sources.
+/// Returns forbidden contents of a device crate's sources.
 fn read(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name).join("src");
     let mut findings = Vec::new();
@@ -260,7 +259,7 @@ fn read(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// Uses of alloc, std and floating point in a file, tests left out.
+/// Returns uses of alloc, std and floating point in a file without its tests.
 fn impurities(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
     let mut findings = Vec::new();

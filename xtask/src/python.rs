@@ -8,8 +8,7 @@ use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
 pub const MANIFEST: &str = "crates/python/Cargo.toml";
-/// Cargo's target folder, shared with the other workspace, so that common dependencies are built
-/// once.
+/// Cargo's target folder, shared with the other workspace so that common dependencies build once.
 pub const TARGET: &str = "target";
 
 /// Builds the extension, and runs the tests and the check of types.

@@ -66,8 +66,7 @@ pub fn write(workspace: &Workspace) -> Outcome {
     workspace::run(&mut commands)
 }
 
-/// Returns the words of a comment as Markdown: outside of code it escapes characters of HTML and
-/// emphasis.
+/// Returns a comment's words as Markdown: outside of code it escapes HTML and emphasis.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {

@@ -48,8 +48,8 @@ pub fn run(workspace: &Workspace, open: bool) -> Outcome {
     Failure::unless_empty("rfc: broken references:", findings)
 }
 
-/// Returns the citations in the sources of all crates. Tests are searched for wrong requirement
-/// numbers only.
+/// Returns the citations in the sources of all crates; in tests only wrong requirement numbers
+/// count.
 fn cited(
     workspace: &Workspace,
     sections: &ledger::Sections,

@@ -54,8 +54,7 @@ pub fn uncounted() -> Option<String> {
     (!firmware::on_path(qemu::EMULATOR)).then(missing)
 }
 
-/// Prints the cost of link-layer security in flash and instructions, or the reason why it cannot be
-/// measured here.
+/// Prints the cost of link-layer security in flash and instructions, or why it is unknown here.
 pub fn print_security(workspace: &Workspace) -> Outcome {
     println!();
     let toolchain = Toolchain::find(None).and_then(|found| possible(&found).map(|()| found));

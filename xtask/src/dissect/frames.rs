@@ -1,5 +1,4 @@
-//! Frames of all header forms, made without the project's codecs, so that a fault in the codecs
-//! cannot hide.
+//! Frames of all header forms, made without the project's codecs, so that their faults cannot hide.
 
 use super::packets;
 
@@ -42,7 +41,7 @@ impl Rng {
 /// Payload that fits into a frame with the longest MAC header.
 const ROOM: usize = 80;
 
-/// At least `count` frames without check sequence.
+/// Returns at least `count` frames without check sequence.
 pub fn make(seed: u64, count: usize) -> Vec<Vec<u8>> {
     let mut rng = Rng::new(seed);
     let mut frames = Vec::with_capacity(count + 8);
@@ -418,7 +417,7 @@ fn fragments(rng: &mut Rng, frames: &mut Vec<Vec<u8>>) {
     split(rng, &packet, frames);
 }
 
-/// Recoverable fragments of a datagram, and an acknowledgment of them (RFC 8931).
+/// Appends recoverable fragments of a datagram, and an acknowledgment of them (RFC 8931).
 fn recoverable(rng: &mut Rng, frames: &mut Vec<Vec<u8>>) {
     let addresses = Addresses::of(rng, &[2, 8]);
     let packet = packets::any(rng, 400);

@@ -2,7 +2,7 @@
 
 use super::frames::Rng;
 
-/// Any packet, of `most` bytes of upper layer at most.
+/// Returns any packet, with at most `most` bytes of upper layer.
 pub fn any(rng: &mut Rng, most: usize) -> Vec<u8> {
     let next = rng.of(&[6, 17, 58, 58, 58]);
     let body = upper(rng, next, most);

@@ -111,11 +111,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the options.
-    ///
-    /// # Errors
-    ///
-    /// The options that are wrong.
+    /// Reads the options. An error names the wrong ones.
     pub fn parse(args: &[&str]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut rest = args.iter();

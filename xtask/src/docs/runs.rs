@@ -144,8 +144,7 @@ pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::new("docs: cargo built no program `redpoll`"))
 }
 
-/// Runs all commands, and reports the progress on standard error. Returns the outputs and the
-/// failures.
+/// Runs all commands, with progress on standard error. Returns the outputs and the failures.
 pub fn carry_out(
     workspace: &Workspace,
     program: &Path,

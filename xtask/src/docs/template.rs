@@ -65,7 +65,7 @@ impl Template {
         self.parts.iter().any(|part| matches!(part, Part::Place(_)))
     }
 
-    /// With numbers. `values` gives a formula's number for each seed.
+    /// Returns the text with numbers. `values` gives a formula's number for each seed.
     pub fn fill(
         &self,
         mut values: impl FnMut(&Expression) -> Result<Vec<f64>, String>,
@@ -163,7 +163,7 @@ impl Format {
     }
 }
 
-/// `1,121` of `1121`.
+/// Returns `1,121` for `1121`.
 fn with_commas(number: &str) -> String {
     let (whole, rest) = number.split_at(number.find('.').unwrap_or(number.len()));
     let mut text = String::new();

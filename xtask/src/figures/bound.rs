@@ -3,8 +3,7 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     Worst,
-    /// The mean of the seeds: a ratio of two runs that share only the seed has a larger spread than
-    /// the effect.
+    /// The mean of the seeds: a ratio of two runs with one seed varies more than the effect.
     Mean,
     /// The best seed: other work of this machine can only make the runs slower.
     Best,

@@ -116,7 +116,7 @@ fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Fai
     })
 }
 
-/// Each favour alone, then each pair.
+/// Returns each favour alone, then each pair.
 fn combinations() -> Vec<Vec<usize>> {
     let all = 0..FAVOURS.len();
     let mut chosen: Vec<Vec<usize>> = all.clone().map(|index| vec![index]).collect();

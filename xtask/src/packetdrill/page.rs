@@ -1,5 +1,4 @@
-//! The tables of `docs/packetdrill.md` and `docs/packetdrill-failures.md`, between generated
-//! marks.
+//! The generated tables of `docs/packetdrill.md` and `docs/packetdrill-failures.md`.
 
 use std::fmt::Write;
 
@@ -186,7 +185,7 @@ fn by_folder(names: &[&str]) -> String {
     text
 }
 
-/// Everything about every script.
+/// Returns everything about every script.
 pub fn json(causes: &[Cause], outcomes: &[Outcome]) -> serde_json::Value {
     let rows = outcomes.iter().map(|outcome| {
         let (ended, line, message) = match &outcome.ended {

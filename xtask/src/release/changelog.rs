@@ -42,8 +42,7 @@ pub fn with_full_links(notes: &str, commit: &str) -> String {
     out
 }
 
-/// Returns the lines between a heading and the next one of its level, without empty lines at the
-/// ends.
+/// Returns the lines between a heading and the next one of its level, without outer empty lines.
 fn body(text: &str, is_heading: impl Fn(&str) -> bool) -> Option<&str> {
     let mut at = 0;
     let mut start = None;

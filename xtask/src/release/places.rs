@@ -1,5 +1,4 @@
-//! The places of the repository's version: manifests, lock files, the citation, the header for C and
-//! its reference.
+//! The places of the version: manifests, lock files, the citation, the header for C, its reference.
 
 use std::ops::Range;
 use std::path::Path;
@@ -62,8 +61,7 @@ pub fn dated(citation: &str, date: &str) -> String {
     out
 }
 
-/// Packages of this repository; other workspaces in it, such as examples to copy, have versions of
-/// their own.
+/// Whether a package has the repository's version; examples to copy have versions of their own.
 fn is_own(name: &str) -> bool {
     name == "xtask" || name == "redpoll" || name.starts_with("redpoll-")
 }

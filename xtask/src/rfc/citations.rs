@@ -29,8 +29,7 @@ impl Cited {
 }
 
 /// Reports each citation in a file: the RFC and the section, or `None` for a mention without a
-/// section. `RFC 5681 §3.1, §3.2` counts as two; a citation may continue on the next line of a
-/// comment.
+/// section. `RFC 5681 §3.1, §3.2` counts as two; a citation may continue on the next comment line.
 pub fn each(text: &str, mut report: impl FnMut(u32, Option<&str>)) {
     let text = unwrap_comments(text);
     let mut rest = text.as_str();

@@ -45,8 +45,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     let subset = ["--no-default-features", "--bin", "subset"];
     let subset = cargo(workspace, toolchain, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
-    // The processor of a simulated node uses the counts of a product that is built without
-    // special flags.
+    // A simulated node's processor uses the counts of a product that is built without special
+    // flags.
     let usual = ["--config", "profile.release.opt-level='s'"];
     let mesh = cargo(
         workspace,
@@ -93,11 +93,11 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     })
 }
 
-/// Cargo's arguments for images optimised for size. Cargo looks for their configuration from
-/// the current folder.
+/// Cargo's arguments for images optimised for size. Cargo looks for their configuration from the
+/// current folder.
 ///
 /// The routines that copy and divide are made for speed in every toolchain that brings them along.
-/// Where they are made here, the images' opt-level is not theirs.
+/// If this build makes them, the images' opt-level does not apply to them.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Vec<String> {
     let config = workspace.root.join("firmware/.cargo/config.toml");
     let mut flags = vec!["--config".to_owned(), config.to_string_lossy().into_owned()];

@@ -6,7 +6,7 @@ use super::image::Image;
 use super::row;
 use crate::report;
 
-/// The name under which the image itself stands, which is a crate, too.
+/// Name of the image's own crate in the tables.
 pub(super) const DRIVER: &str = "the image's own calls";
 
 pub(super) struct Flash {
@@ -21,7 +21,7 @@ impl Flash {
         for (image, sign) in [(with, 1), (without, -1)] {
             let sums = image.flash_by_crate();
             for (name, bytes) in sums {
-                // The image itself is a crate named as it is.
+                // The image's own crate has the image's name.
                 let name = match name.as_str() {
                     "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
                     // The application of a leaf, and the driver of its frames.

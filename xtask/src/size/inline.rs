@@ -49,7 +49,7 @@ pub fn run(workspace: &Workspace, toolchain: &Toolchain, text: &str) -> Outcome 
         let without = flash(&images?);
         let row = row(site, [without[0] - base[0], without[1] - base[1]]);
         print!("{row}");
-        // After each measurement, so that a run that is ended keeps its rows.
+        // Written after each measurement, so that an interrupted run keeps its rows.
         let page = workspace.root.join(PAGE);
         let replaced = updated(&source::read(&page)?, &sites, &row)
             .ok_or_else(|| Failure::new(format!("size: {PAGE} has no marks around its table")))?;
@@ -131,8 +131,7 @@ fn name_of(line: &str) -> Option<&str> {
     (is_declaration && !before.contains("//")).then(|| &rest[..end])
 }
 
-/// Returns the text with an empty line in the place of a line, so that the other lines keep their
-/// numbers.
+/// Returns the text with one line emptied, so that the other lines keep their numbers.
 fn without(text: &str, line: usize) -> String {
     let lines = text.lines().enumerate();
     lines.fold(String::new(), |mut out, (at, text)| {

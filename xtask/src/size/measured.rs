@@ -34,7 +34,7 @@ pub(super) struct Measured {
     /// Places of a node that routes by RPL that may panic.
     pub(super) routed_panics: Vec<String>,
     pub(super) security: Security,
-    /// Or why not.
+    /// Instructions per segment, or why none were counted.
     pub(super) instructions: Result<PerSegment, String>,
     /// Counted steps; empty if no image could be run.
     pub(super) steps: Vec<Step>,

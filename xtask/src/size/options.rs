@@ -18,7 +18,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// For the continuous integration.
+    /// Returns the options of the check in CI.
     pub fn check(way: Way) -> Options {
         Options {
             check: true,
