@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-grid heal firmware-test rcp-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-grid heal firmware-test rcp-test thread thread-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -114,6 +114,13 @@ rcp-test: ## Test a border router with OpenThread's simulated co-processor, buil
 	@. scripts/env.sh && rcp=$(CURDIR)/target/peers/rcp/examples/apps/ncp/ot-rcp; [ ! -x $$rcp ] || export REDPOLL_RCP=$$rcp; \
 	cargo test --package redpoll --test radio -- --nocapture co_processor; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
+
+thread: ## Build OpenThread as a module of the simulator, once from its sources
+	@scripts/setup.sh thread
+
+thread-test: thread ## Test nodes of OpenThread in simulated meshes
+	@. scripts/env.sh && module=$(CURDIR)/target/thread/openthread.so; [ ! -f $$module ] || export REDPOLL_THREAD=$$module; \
+	cargo test --package redpoll-modules --test thread -- --nocapture
 
 size: ## Measure flash, memory and instructions of TCP on an emulated Cortex-M0
 	@scripts/setup.sh size

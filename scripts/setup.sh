@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -546,6 +546,28 @@ if [ "$purpose" = rcp ] && [ ! -x $rcp ]; then
     if ! get_rcp || [ ! -x $rcp ]; then
         say "no ot-rcp: skipped: the test with OpenThread's co-processor"
         missing_for_good="$missing_for_good ot-rcp"
+    fi
+fi
+
+# OpenThread as a module of the simulator, in a folder of its own.
+get_thread() {
+    have cmake || need cmake cmake "building OpenThread" || return 1
+    have c++ || need c++ g++ "building OpenThread" || return 1
+    have python3 || need python3 python3 "building OpenThread" || return 1
+    if [ ! -d target/peers/openthread ]; then
+        get_openthread "the source of OpenThread" || return 1
+        unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread" || return 1
+    fi
+    [ -f $thread ] || say "building OpenThread as a module (two minutes, into target/peers and target/thread)"
+    integrations/openthread/build.sh target/peers/openthread target/peers/thread "$thread"
+}
+thread=target/thread/openthread.so
+
+if [ "$purpose" = thread ]; then
+    mkdir -p target/peers
+    if ! get_thread || [ ! -f $thread ]; then
+        say "no openthread.so: skipped: nodes of OpenThread"
+        missing_for_good="$missing_for_good openthread.so"
     fi
 fi
 

@@ -5,7 +5,8 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use redpoll_sim::foreign::{ForeignNode, ForeignSpec};
-use redpoll_sim::{Scenario, World};
+use redpoll_sim::guest::GuestNode;
+use redpoll_sim::{PrintedLine, Scenario, World};
 
 use crate::failure::{Failure, cannot_write};
 
@@ -30,6 +31,32 @@ pub(crate) fn loader(_: &str) -> impl Fn(&ForeignSpec<'_>) -> Loaded {
     |_| {
         Err("nodes of the kind module are not in this build; allowed: a program that was built with the feature `modules`".to_owned())
     }
+}
+
+/// Loads a node with the interface of `redpoll_module.h`.
+#[cfg(feature = "modules")]
+pub(crate) fn guest(node: &ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> {
+    redpoll_modules::load_guest(node)
+}
+
+#[cfg(not(feature = "modules"))]
+pub(crate) fn guest(_: &ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> {
+    Err("nodes of the kinds module and openthread are not in this build; allowed: a program that was built with the feature `modules`".to_owned())
+}
+
+/// Returns a line for each node whose firmware failed.
+pub(crate) fn failures(file: &str, world: &World) -> Vec<Failure> {
+    let line = |it: &PrintedLine| {
+        let name = &world.scenario().nodes[it.node].name;
+        let seconds = it.at.as_micros() as f64 / 1e6;
+        let text = format!(
+            "{file}: nodes.{name}: after {seconds:.3} s the firmware failed, and the node was \
+             switched off: {}",
+            it.text
+        );
+        (crate::USAGE, text)
+    };
+    world.failed_firmware().iter().map(line).collect()
 }
 
 /// The file for the text that these nodes print.

@@ -96,3 +96,40 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
         assert!(began.elapsed() < Duration::from_secs(20));
     }
 }
+
+/// Firmware with `redpoll_module.h` runs, and its failure is a line at the end of a complete run.
+#[test]
+fn firmware_that_fails_is_named_after_the_run() {
+    let folder = Folder::new("firmware");
+    let modules = concat!(env!("CARGO_MANIFEST_DIR"), "/../modules");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(compiler);
+    command.args(["-shared", "-fPIC", "-O1", "-I"]);
+    command.arg(format!("{modules}/include")).arg("-o");
+    command.arg(folder.file("node.so"));
+    command.arg(format!("{modules}/examples/beacon.c"));
+    assert!(command.status().is_ok_and(|status| status.success()));
+    let node = "kind = \"module\"\ninterface = \"redpoll\"\nmodule = \"node.so\"\n";
+    let text = format!(
+        "duration = \"8 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\
+         [nodes.node-1]\n{node}[nodes.node-2]\n{node}"
+    );
+    let file = folder.file("mesh.toml");
+    for (console, expected) in [("", 0), ("console = [\"5 s: crash\"]\n", 2)] {
+        std::fs::write(&file, format!("{text}{console}")).unwrap();
+        let (log, json) = (folder.file("log.txt"), folder.file("result.json"));
+        let run = redpoll(&["run", &file, "--module-log", &log, "--json", &json]);
+        let told = stderr(&run);
+        assert_eq!(code(&run), expected, "{told}");
+        let log = std::fs::read_to_string(log).unwrap();
+        assert!(log.contains("node-1 heard 2"), "{log}");
+        assert!(log.lines().any(|line| line.starts_with("7.")), "{log}");
+        assert!(std::fs::read_to_string(json).unwrap().contains("\"nodes\""));
+        let lines = told.lines().filter(|line| line.contains("firmware failed"));
+        assert_eq!(lines.count(), usize::from(expected == 2), "{told}");
+        assert!(
+            expected == 0 || told.contains("mesh.toml: nodes.node-2: after 5.000 s"),
+            "{told}"
+        );
+    }
+}

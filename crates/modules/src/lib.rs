@@ -8,13 +8,15 @@
 //! - `interface.rs`: its symbols, and what they hold;
 //! - `node.rs`: the simulator's [`redpoll_sim::foreign::ForeignNode`];
 //! - `random.rs`: libc's `rand`, with a state for each node;
-//! - `watch.rs`: firmware that never waits.
+//! - `watch.rs`: firmware that never waits;
+//! - `guest/`: firmware with the interface of `redpoll_module.h`, each node in a process of its own.
 //!
-//! A module is foreign code in this process: it can do whatever the process can, and if it crashes,
-//! the program crashes. This crate is therefore separate, and the program contains it only with the
-//! feature `modules`.
+//! A module of Contiki-NG is foreign code in this process: it can do whatever the process can, and
+//! if it crashes, the program crashes. This crate is therefore separate, and the program contains it
+//! only with the feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
+mod guest;
 mod interface;
 mod library;
 mod node;
@@ -24,7 +26,9 @@ mod watch;
 use std::sync::Arc;
 
 use redpoll_sim::foreign::{ForeignNode, ForeignSpec};
+use redpoll_sim::guest::GuestNode;
 
+use guest::Process;
 use interface::Interface;
 use library::Library;
 use node::Module;
@@ -61,6 +65,18 @@ impl Modules {
             format!("got {shown}, which {problem}; allowed: a node of Contiki-NG for Cooja, from release 4.9 on")
         })?;
         Ok(Box::new(Module::new(interface, watched, spec)))
+    }
+}
+
+/// Loads the firmware of the node `spec`, with the interface of `redpoll_module.h`, in a process of
+/// its own.
+///
+/// # Errors
+/// The problem in a line.
+pub fn load_guest(spec: &ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> {
+    match Process::start(spec) {
+        Ok(process) => Ok(Box::new(process)),
+        Err(problem) => Err(format!("got {}, which {problem}", spec.module.display())),
     }
 }
 

@@ -70,7 +70,7 @@ fn last_error() -> String {
 }
 
 /// Raises the limit of descriptors: each node has one, and the default is below a thousand nodes'.
-fn more_descriptors() {
+pub(crate) fn more_descriptors() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,

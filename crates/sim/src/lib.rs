@@ -53,6 +53,7 @@ pub mod external;
 mod fair_queue;
 mod fault;
 pub mod foreign;
+pub mod guest;
 mod kernel;
 pub mod live;
 mod measured;

@@ -1,6 +1,6 @@
 //! The loop between the kernel's queue and the engine.
 
-use std::io;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration as StdDuration;
 
@@ -16,15 +16,14 @@ use redpoll_linux::signals::{self, Notice, Signals};
 use redpoll_page::Page;
 use tracing::{error, info, warn};
 
-use super::Heap;
 use super::args::Options;
 use super::config::ConfigFile;
 use super::events::Events;
-use super::reports::Reports;
+use super::notify::Supervisor;
 use super::settings::Settings;
 use super::tell::{Snapshot, Status, Times};
-use redpoll_program::log;
-use redpoll_program::notify::Supervisor;
+use super::{Heap, log};
+use redpoll_program::output;
 
 /// Packets taken from the kernel before due packets leave.
 const BURST: usize = 64;
@@ -102,7 +101,7 @@ impl Daemon {
 
     /// Runs until a signal, and then releases all held packets. Ctrl-Z suspends the program in the
     /// same way: packets pass meanwhile, and then it starts again.
-    pub(super) fn live(mut self, mut json: Option<Reports>) -> io::Result<()> {
+    pub(super) fn live(mut self, mut json: Option<Box<dyn Write>>) -> io::Result<()> {
         let mut status = Status::new();
         self.events.start(self.settings.is_interface_named);
         loop {
@@ -121,7 +120,11 @@ impl Daemon {
         }
     }
 
-    fn rounds(&mut self, json: &mut Option<Reports>, status: &mut Status) -> io::Result<Ended> {
+    fn rounds(
+        &mut self,
+        json: &mut Option<Box<dyn Write>>,
+        status: &mut Status,
+    ) -> io::Result<Ended> {
         let mut write_at = self.clock.now() + self.settings.every();
         loop {
             self.supervisor.lives();
@@ -132,8 +135,11 @@ impl Daemon {
             }
             if let Some(file) = json.as_mut().filter(|_| now >= write_at) {
                 write_at = now + self.settings.every();
-                if !file.write(&self.snapshot().json()) {
-                    *json = None;
+                let line = self.snapshot().json() + "\n";
+                let written = file.write_all(line.as_bytes()).and_then(|()| file.flush());
+                match written {
+                    Err(error) if output::is_closed_pipe(&error) => *json = None,
+                    other => other?,
                 }
             }
             if status.is_due(now) {
@@ -147,7 +153,7 @@ impl Daemon {
                     }
                     Notice::End(_) => {
                         if let Some(file) = json {
-                            file.write(&self.snapshot().json());
+                            let _ = writeln!(file, "{}", self.snapshot().json());
                         }
                         return Ok(Ended::Over);
                     }

@@ -81,6 +81,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let lines = Sockets::beside(&scenario).map_err(|error| (FAILED, error.to_string()))?;
     let options = WorldOptions {
         loader: Some(&loader),
+        guests: Some(&crate::modules::guest),
         lines: Some(&|_, line| lines.open(line)),
         ..WorldOptions::default()
     };
@@ -123,6 +124,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         failures.extend(told.err());
     }
     failures.extend(outputs.end(&world, &report));
+    failures.extend(crate::modules::failures(&args.scenario.file, &world));
     failures.extend(capture_failed.map(|error| (FAILED, error.to_string())));
     if let Some(code) = fail_all(&failures) {
         return Ok(code);

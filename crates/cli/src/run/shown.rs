@@ -157,6 +157,7 @@ impl Show {
             let loader = crate::modules::loader(&self.file);
             let options = WorldOptions {
                 loader: Some(&loader),
+                guests: Some(&crate::modules::guest),
                 ..WorldOptions::default()
             };
             let again = World::with(self.scenario.clone(), options);

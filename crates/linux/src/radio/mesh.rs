@@ -17,15 +17,6 @@ use crate::gateway::Mesh;
 /// Packets from the host that wait while the node has no room.
 const WAITING: usize = 64;
 
-/// A line for the user about the radio or the frame counter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Notice {
-    /// A fault.
-    Trouble(String),
-    /// The end of a fault.
-    Recovery(String),
-}
-
 pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
@@ -38,7 +29,7 @@ pub struct RadioMesh<P: Profile> {
     from_host: VecDeque<Vec<u8>>,
     /// Packets of the host that were dropped.
     turned_away: u64,
-    notices: VecDeque<Notice>,
+    notices: VecDeque<String>,
 }
 
 impl<P: Profile> RadioMesh<P> {
@@ -66,7 +57,7 @@ impl<P: Profile> RadioMesh<P> {
         &self.node
     }
 
-    pub fn notice(&mut self) -> Option<Notice> {
+    pub fn notice(&mut self) -> Option<String> {
         self.notices.pop_front()
     }
 
@@ -91,17 +82,17 @@ where
                 Event::Received { mpdu, info } => self.node.input_frame(self.now, &mpdu, info),
                 Event::Done(result) => self.node.on_radio_done(self.now, result),
                 Event::Ready { version, caps } if caps == self.caps => {
-                    let text = format!("the radio is ready again: {version}");
-                    self.notices.push_back(Notice::Recovery(text));
+                    self.notices
+                        .push_back(format!("the radio is ready again: {version}"));
                 }
                 Event::Ready { version, .. } => {
                     let text = format!(
                         "the radio was replaced by a different one: {version}; \
                         restart this program"
                     );
-                    self.notices.push_back(Notice::Trouble(text));
+                    self.notices.push_back(text);
                 }
-                Event::Trouble(text) => self.notices.push_back(Notice::Trouble(text)),
+                Event::Trouble(text) => self.notices.push_back(text),
             }
         }
     }
@@ -148,14 +139,7 @@ where
             return;
         };
         let said = self.keeper.turn(self.now, security);
-        let is_failing = self.keeper.retry_at().is_some();
-        self.notices.extend(said.map(|text| {
-            if is_failing {
-                Notice::Trouble(text)
-            } else {
-                Notice::Recovery(text)
-            }
-        }));
+        self.notices.extend(said);
     }
 }
 

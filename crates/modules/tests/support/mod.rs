@@ -1,4 +1,5 @@
 //! Modules of our own, compiled here, and scenarios that name them.
+#![allow(dead_code, reason = "each test uses some of these functions")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,18 @@ use redpoll_modules::Modules;
 
 /// Compiles the tests' own node with these options of the C compiler, which Rust's linking needs.
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/node.c");
+    compile_file("tests/support/node.c", name, options)
+}
+
+/// Compiles the example with these options.
+pub fn compile_guest(name: &str, options: &[&str]) -> PathBuf {
+    let header = concat!("-I", env!("CARGO_MANIFEST_DIR"), "/include");
+    let options: Vec<_> = [header].iter().chain(options).copied().collect();
+    compile_file("examples/beacon.c", &format!("guest-{name}"), &options)
+}
+
+fn compile_file(source: &str, name: &str, options: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.so"));
     // Tests run in parallel, and each test loads a complete file.
     let fresh = to.with_extension(std::process::id().to_string());

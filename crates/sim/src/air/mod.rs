@@ -257,13 +257,34 @@ impl Air {
             RadioWork::Doze => self.set_rest(now, node, RestState::Doze),
             RadioWork::Sleep => self.set_rest(now, node, RestState::Sleep),
             RadioWork::SourceMatch { neighbour, pending } => {
-                let table = &mut self.stations[node].source_match;
-                table.retain(|known| *known != neighbour);
-                if pending {
-                    table.push(neighbour);
-                }
+                self.match_source(node, Address::Short(neighbour), pending);
             }
         }
+    }
+
+    /// Sets whether data requests from `neighbour` to `node` are acknowledged with the frame
+    /// pending bit.
+    pub fn match_source(&mut self, node: usize, neighbour: Address, pending: bool) {
+        let table = &mut self.stations[node].source_match;
+        table.retain(|known| *known != neighbour);
+        if pending {
+            table.push(neighbour);
+        }
+    }
+
+    /// Sets whether `node` acknowledges all data requests with the frame pending bit.
+    pub fn match_all(&mut self, node: usize, all: bool) {
+        self.stations[node].matches_all = all;
+    }
+
+    /// Begins to observe whether the channel is busy at `node`.
+    pub fn watch(&mut self, now: Instant, node: usize) {
+        self.medium.watch(now, node);
+    }
+
+    /// Returns whether `node` found the channel busy since [`watch`](Self::watch).
+    pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
+        self.medium.was_busy(now, node)
     }
 
     /// Delays the next frame and the next transmission order to the radio of `node` until

@@ -146,7 +146,8 @@ impl Air {
             return Outcome::RxOverrun;
         }
         let frame_pending = flight.label.is_data_request
-            && source(&flight.frame).is_some_and(|it| station.source_match.contains(&it));
+            && (station.matches_all
+                || source(&flight.frame).is_some_and(|it| station.source_match.contains(&it)));
         let received = Received {
             frame: flight.frame.clone(),
             info: RxInfo {
@@ -230,11 +231,8 @@ impl Air {
     }
 }
 
-fn source(frame: &[u8]) -> Option<u16> {
-    match FrameHeader::parse(frame).ok()?.0.src {
-        Address::Short(short) => Some(short),
-        _ => None,
-    }
+fn source(frame: &[u8]) -> Option<Address> {
+    Some(FrameHeader::parse(frame).ok()?.0.src)
 }
 
 /// Converts signal strength into link quality: 0 at −95 dBm, 255 at −40 dBm.

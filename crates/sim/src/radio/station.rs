@@ -271,7 +271,9 @@ pub struct Station {
     /// Second received frame, in a separate receive buffer; it is read next.
     pub waiting: Option<Box<Received>>,
     /// Neighbours whose data requests are acknowledged with the frame pending bit.
-    pub source_match: Vec<u16>,
+    pub source_match: Vec<Address>,
+    /// Whether all data requests are acknowledged with the frame pending bit.
+    pub matches_all: bool,
     /// Time in which frames were moved between processor and radio.
     pub spi: Duration,
     /// Time at which the processor is ready for the radio's next frame or transmission.
@@ -304,6 +306,7 @@ impl Station {
             reading_waiting: false,
             rests: RestState::Listen,
             source_match: Vec::new(),
+            matches_all: false,
             spi: Duration::ZERO,
             ready_at: Instant::ZERO,
             train: None,

@@ -30,9 +30,9 @@ pub use builtin::BUILT_IN;
 pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec,
-    EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, NodeKey, NodeSpec, QuickSpec,
-    Role, Scenario, SensorSpec, SensorTransport, SerialParams, SpareParams, TaimParams, Target,
-    TargetHost, TcpParams, TransportSpec, When, global_address,
+    ConsoleLine, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, Interface, NodeKey,
+    NodeSpec, QuickSpec, Role, Scenario, SensorSpec, SensorTransport, SerialParams, SpareParams,
+    TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use units::time;
@@ -43,7 +43,7 @@ use crate::name::is_name;
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Overrides that reports omit: a report has a field for the seed, and a key is secret.
-const UNTOLD: [&str; 2] = ["seed", "security.key"];
+const UNTOLD: [&str; 3] = ["seed", "security.key", "thread.network_key"];
 
 impl Scenario {
     /// Loads the scenario at `path` with `overrides` of keys by dotted path. If the file does not

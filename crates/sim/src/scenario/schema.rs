@@ -71,6 +71,8 @@ pub(crate) enum KeyKind {
     Nodes,
     /// A list of `a <-> b` or `a <-> b, 90 %`.
     Links,
+    /// A list of `10 s: text`.
+    Console,
     /// `5 frames` or `462 B`.
     Mss,
 }
@@ -127,6 +129,7 @@ impl KeyKind {
             KeyKind::Links => {
                 "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()
             }
+            KeyKind::Console => "a list of a time and a line such as \"10 s: state\"".to_owned(),
             KeyKind::Mss => {
                 "from 1 to 11 frames (\"5 frames\") or from 32 to 1200 bytes (\"462 B\")".to_owned()
             }
@@ -197,7 +200,9 @@ impl KeyKind {
                 },
                 _ => Err(raw.shown()),
             },
-            (KeyKind::Nodes | KeyKind::Links, Raw::Array(items)) if !items.is_empty() => {
+            (KeyKind::Nodes | KeyKind::Links | KeyKind::Console, Raw::Array(items))
+                if !items.is_empty() =>
+            {
                 let texts = items.iter().map(|item| match &item.raw {
                     Raw::Text(text) => Some(text.clone()),
                     _ => None,

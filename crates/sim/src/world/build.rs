@@ -7,7 +7,7 @@ use redpoll_base::{Duration, Instant};
 
 use super::crossing::Crossing;
 use super::environment::{Environment, Seat, Timing};
-use super::occupant::{External, Foreign, LOOK, Native, Occupant, Place, Presence};
+use super::occupant::{External, Foreign, Guest, LOOK, Native, Occupant, Place, Presence};
 use super::{Event, Plan, World};
 use crate::air::{Air, Layout};
 use crate::congestion::{self, Controllers};
@@ -15,6 +15,7 @@ use crate::energy::Labour;
 use crate::external::{Lines, Pace};
 use crate::fault::Rule;
 use crate::foreign::Loader;
+use crate::guest::GuestLoader;
 use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
 use crate::medium::{RadioSpec, Site};
 use crate::node;
@@ -66,6 +67,8 @@ pub struct WorldOptions<'a> {
     /// Loads the firmware of a node with another stack, or returns the problem in a line. By
     /// default a scenario with such nodes is an error.
     pub loader: Option<&'a Loader<'a>>,
+    /// Loads the firmware of a node with the interface `redpoll`, like `loader`.
+    pub guests: Option<&'a GuestLoader<'a>>,
     /// Opens the line to a node that runs outside the simulator, from the node and the line's
     /// address, or returns the problem in a line. By default a scenario with such nodes is an
     /// error.
@@ -83,6 +86,7 @@ impl Default for WorldOptions<'_> {
             seed: None,
             secrets: Secrets::of_seed(),
             loader: None,
+            guests: None,
             lines: None,
             pace: Pace::Waits,
             controllers: None,
@@ -119,6 +123,7 @@ impl Builder<'_> {
             stall: None,
             printed: Vec::new(),
             notices: Vec::new(),
+            failed: Vec::new(),
         };
         let mut places = Vec::new();
         for (index, ports) in node::datagram_ports(scenario).iter().enumerate() {
@@ -202,6 +207,9 @@ impl Builder<'_> {
         seat: &mut Seat<'_>,
         routes: &Routes,
     ) -> Result<Option<Occupant>, BuildError> {
+        if let Some(guest) = Guest::load(scenario, seat, self.options.guests)? {
+            return Ok(Some(Occupant::Guest(Box::new(guest))));
+        }
         if let Some(foreign) = Foreign::load(scenario, seat, self.options.loader)? {
             return Ok(Some(Occupant::Foreign(Box::new(foreign))));
         }

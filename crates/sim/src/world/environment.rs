@@ -28,6 +28,8 @@ pub(super) struct Environment {
     /// Lines printed by firmware of other stacks.
     pub(super) printed: Vec<PrintedLine>,
     pub(super) notices: Vec<PrintedLine>,
+    /// Failures of guests' firmware.
+    pub(super) failed: Vec<PrintedLine>,
 }
 
 pub(super) struct Timing {

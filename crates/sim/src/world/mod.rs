@@ -159,6 +159,11 @@ impl World {
         std::mem::take(&mut self.env.notices)
     }
 
+    /// Returns the failures of firmware so far. A node whose firmware failed is silent.
+    pub fn failed_firmware(&self) -> &[PrintedLine] {
+        &self.env.failed
+    }
+
     /// Handles the bytes that have arrived over the lines, without waiting.
     fn hear_lines(&mut self) {
         for index in 0..self.places.len() {
@@ -294,7 +299,7 @@ impl World {
         let native = match &place.occupant {
             Occupant::Native(native) => native,
             Occupant::External(external) => return external.parent(),
-            Occupant::Attacker(_) | Occupant::Foreign(_) => return None,
+            Occupant::Attacker(_) | Occupant::Foreign(_) | Occupant::Guest(_) => return None,
         };
         let now = place.timing.clock.local(self.env.now);
         let root = self.env.scenario.address(self.plan.root)?;

@@ -171,7 +171,8 @@ pub fn send_fast(
     Ok(sent.saturating_add(send(waiter, fd, rest, flags)?))
 }
 
-/// Waits until one of `all` is ready, or `timeout` has passed, and returns how many are.
+/// Waits until one of `all` is ready, or `timeout` has passed, and returns the number of ready
+/// ones.
 ///
 /// # Errors
 /// None at the moment.

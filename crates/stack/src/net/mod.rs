@@ -68,7 +68,8 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours received it.
+            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours have received
+            // it as well.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
@@ -245,7 +246,8 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Processes the result of a frame to a neighbour. Returns the new parent, if it has changed.
+    /// Processes the result of a frame to a neighbour. Returns the new parent, if the parent has
+    /// changed.
     pub(crate) fn on_link(
         &mut self,
         now: Instant,

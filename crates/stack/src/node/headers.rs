@@ -142,7 +142,8 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// A packet as a routing protocol sees it. Without one, the bytes are never read.
+/// A packet as a routing protocol sees it. A build without a routing protocol never reads the
+/// bytes.
 pub(super) fn seen<'p, M: Memory + 'static>(
     lowpan: &'p mut Lowpan<M>,
     packet: &'p Packet,

@@ -34,7 +34,8 @@ impl<P: Profile> Node<P> {
         self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
 
-    /// Stores a fragment for this node. The fragment header is `offset` bytes behind the fixed one.
+    /// Stores a fragment for this node. Its fragment header is `offset` bytes after the fixed
+    /// header.
     pub(super) fn collect(
         &mut self,
         now: Instant,

@@ -165,7 +165,8 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         Err((ThawError::NoRoom, tx, rx))
     }
 
-    /// Returns both ends, ours first, of a connection frozen `slept` ago that can be restored.
+    /// Returns both ends, ours first, of a connection that was frozen `slept` ago and can be
+    /// restored.
     ///
     /// # Errors
     /// [`ThawError`], except [`ThawError::NoRoom`].
@@ -343,7 +344,8 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Restores random bytes with a valid checksum: no panic, overflow, or endless output.
+    /// Restores random bytes with a valid checksum: no panic, no overflow, no endless stream of
+    /// segments.
     #[test]
     fn arbitrary_frozen_bytes_cause_no_panic() {
         let mut rng = Rng::new(9);

@@ -78,7 +78,8 @@ pub(crate) struct Stretch {
     again: u8,
 }
 
-/// Largest lead of a recorded time over the clock, in milliseconds; it keeps times in order.
+/// Largest lead of a recorded time over the clock, in milliseconds; it keeps the order of the
+/// times.
 const SKEW_MS: u16 = 50;
 
 /// Unit of the waiting time. A segment may wait for the radio for one or two seconds; 255 stands

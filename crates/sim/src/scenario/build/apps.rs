@@ -7,8 +7,8 @@ use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
     AppKind, AppSpec, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec, ImageLeafSpec,
-    ImageProtocol, ImageSourceSpec, NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec,
-    SensorTransport, Target, TargetHost, TransportSpec, When,
+    ImageProtocol, ImageSourceSpec, Interface, NodeKey, NodeSpec, QuickSpec, Role, Scenario,
+    SensorSpec, SensorTransport, Target, TargetHost, TransportSpec, When,
 };
 
 pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), ScenarioError> {
@@ -57,6 +57,8 @@ fn host() -> NodeSpec {
         short: 0xfffd,
         eui64: [0; 8],
         module: None,
+        interface: Interface::default(),
+        console: Vec::new(),
         line: None,
         position_m: (0.0, 0.0),
         role: Role::Leaf,

@@ -4,6 +4,7 @@ mod apps;
 mod cache;
 mod external;
 mod faults;
+mod firmware;
 mod interferers;
 mod medium;
 mod modules;
@@ -39,6 +40,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
     let border = border(values)?;
     let (mut nodes, links) = nodes::nodes(values)?;
     transports::transports(values, &mut nodes)?;
+    firmware::set_up(values, &mut nodes)?;
     let routing = routing::routing(values)?;
     let cache = cache::cache(values, &nodes, &routing)?;
     let mut scenario = Scenario {

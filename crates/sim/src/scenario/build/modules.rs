@@ -2,7 +2,7 @@
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{ModuleParams, NodeSpec, Role, Scenario};
+use crate::scenario::model::{Interface, ModuleParams, NodeSpec, Role, Scenario};
 
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     let patience = values.duration("modules.patience");
@@ -16,7 +16,9 @@ pub(super) fn params(values: &Values<'_>) -> ModuleParams {
 pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     const KEY: &str = "mac.addresses";
     if !scenario.mac.extended {
-        return match scenario.nodes.iter().find(|node| node.module.is_some()) {
+        let is_cooja =
+            |node: &&NodeSpec| node.module.is_some() && node.interface == Interface::Cooja;
+        return match scenario.nodes.iter().find(is_cooja) {
             None => Ok(()),
             Some(node) => {
                 let problem = format!(
@@ -27,7 +29,11 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
             }
         };
     }
-    if let Some(node) = scenario.nodes.iter().find(|node| node.sleepy) {
+    if let Some(node) = scenario
+        .nodes
+        .iter()
+        .find(|node| node.sleepy && node.module.is_none())
+    {
         let problem = format!(
             "got extended, and {} is sleepy; allowed: extended where all nodes are awake, or short",
             node.name

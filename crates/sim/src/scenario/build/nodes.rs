@@ -11,7 +11,9 @@ use crate::scenario::check::{NamedFile, Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
 use crate::scenario::layout::{self, tree_size};
-use crate::scenario::model::{CongestionSpec, EUI64_PREFIX, NodeSpec, Role, TransportSpec};
+use crate::scenario::model::{
+    CongestionSpec, EUI64_PREFIX, Interface, NodeSpec, Role, TransportSpec,
+};
 use crate::scenario::units::Measure;
 
 /// Largest number of nodes. Short addresses are assigned in order; larger runs would be too slow.
@@ -170,6 +172,11 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             Some(_) => foreign::eui64(short),
             None => eui64(short),
         },
+        interface: match values.text(&key("interface")).as_str() {
+            "redpoll" => Interface::Redpoll,
+            _ => Interface::Cooja,
+        },
+        console: Vec::new(),
         module,
         line: match values.has(&key("line")) {
             true => Some(values.text(&key("line"))),

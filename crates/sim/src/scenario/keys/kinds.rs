@@ -153,6 +153,7 @@ pub(super) const RETRIES: Only = Some((
     &["bulk-sender", "http-client", "coap-client", "image-leaf"],
 ));
 pub(super) const MODULE: Only = Some(("kind", &["module"]));
+pub(super) const FIRMWARE: Only = Some(("kind", &["module", "openthread"]));
 pub(super) const EXTERNAL: Only = Some(("kind", &["external"]));
 pub(super) const SERVERS: Only = Some((
     "type",

@@ -1,9 +1,9 @@
 //! Keys of the nodes and their applications.
 
 use super::kinds::{
-    BLOCKS, BULK, CLIENTS, COAP, CONGESTION, DAY_US, EXTERNAL, FILES, IMAGE_LEAF, IMAGES, MODULE,
-    MQTT, PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, TRANSPORT, US_PER_S, db, dbm,
-    key, size, time,
+    BLOCKS, BULK, CLIENTS, COAP, CONGESTION, DAY_US, EXTERNAL, FILES, FIRMWARE, IMAGE_LEAF, IMAGES,
+    MODULE, MQTT, PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, TRANSPORT, US_PER_S,
+    db, dbm, key, size, time,
 };
 use crate::scenario::schema::Key;
 use crate::scenario::schema::KeyKind::*;
@@ -12,10 +12,14 @@ use crate::scenario::units::Measure;
 
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
-    key("nodes.*.kind", Choice(&["redpoll", "module", "external"]), Default("redpoll"), None,
-        "Implementation of the node. `redpoll`: simulated by this program. `external`: runs elsewhere, in an emulator or on a board, with its radio simulated here ([emulated](emulated.md)). `module`: third-party firmware loaded from a file ([modules](modules.md)); it needs a program built with the feature `modules`, and `mac.addresses = \"extended\"`."),
+    key("nodes.*.kind", Choice(&["redpoll", "module", "openthread", "external"]), Default("redpoll"), None,
+        "Implementation of the node. `redpoll`: simulated by this program. `external`: runs elsewhere, in an emulator or on a board, with its radio simulated here ([emulated](emulated.md)). `module`: third-party firmware loaded from a file ([modules](modules.md)); `openthread`: a node of OpenThread ([firmware](firmware.md#openthread)). The last two need a program built with the feature `modules`, and modules with the interface `cooja` need `mac.addresses = \"extended\"`."),
     key("nodes.*.module", Text, Required, MODULE,
-        "File of the node's firmware, a shared object with the interface of Contiki-NG's nodes for Cooja. A relative path starts at the folder of the scenario's file."),
+        "File of the node's firmware, a shared object with the interface that `interface` names. A relative path starts at the folder of the scenario's file."),
+    key("nodes.*.interface", Choice(&["cooja", "redpoll"]), Default("cooja"), MODULE,
+        "Interface of the firmware. `cooja`: that of Contiki-NG's nodes for Cooja. `redpoll`: the header `redpoll_module.h`, with the radio's CSMA-CA and acknowledgements simulated here ([firmware](firmware.md))."),
+    key("nodes.*.console", Console, Optional("no lines"), FIRMWARE,
+        "Lines that the console of firmware with the interface `redpoll` gets, each with the time from the beginning of the run: `[\"10 s: state\"]`."),
     key("nodes.*.line", Text, Required, EXTERNAL,
         "Byte stream of the node: `unix-listen:FILE` or `tcp-listen:ADDRESS:PORT` waits for the node, `unix:FILE` or `tcp:ADDRESS:PORT` connects to it. A relative path starts at the folder of the scenario's file."),
     key("nodes.*.role", Choice(&["border", "router", "leaf"]), Default("router"), None,

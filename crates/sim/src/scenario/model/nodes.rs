@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use redpoll_base::Duration;
+
 use super::apps::AppSpec;
 use super::link::NodeKey;
 use super::transport::{CongestionSpec, TransportSpec};
@@ -38,6 +40,24 @@ impl Role {
     }
 }
 
+/// Interface of a node's firmware file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Interface {
+    /// That of Contiki-NG's nodes for Cooja ([`foreign`](crate::foreign)).
+    #[default]
+    Cooja,
+    /// `redpoll_module.h` ([`guest`](crate::guest)).
+    Redpoll,
+}
+
+/// Line of a node's console.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ConsoleLine {
+    /// Time from the beginning of the run.
+    pub at: Duration,
+    pub text: String,
+}
+
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
     /// Unique name, also used in results.
@@ -52,6 +72,9 @@ pub struct NodeSpec {
     pub sleepy: bool,
     /// Firmware file of another stack, if it has one.
     pub module: Option<PathBuf>,
+    pub interface: Interface,
+    /// Lines that the firmware's console gets.
+    pub console: Vec<ConsoleLine>,
     /// Address of the byte stream to the node, if the node runs outside the simulator.
     pub line: Option<String>,
     /// Deviations of its radio from the medium's parameters.

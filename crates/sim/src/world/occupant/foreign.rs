@@ -6,7 +6,7 @@ use redpoll_mac::RadioWork;
 use super::Resident;
 use crate::air::AirResult;
 use crate::foreign::{ForeignNode, ForeignSpec, Loader, Occasion};
-use crate::scenario::Scenario;
+use crate::scenario::{Interface, Scenario};
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
@@ -39,7 +39,11 @@ impl Foreign {
         loader: Option<&Loader<'_>>,
     ) -> Result<Option<Foreign>, BuildError> {
         let spec = &scenario.nodes[seat.index];
-        let Some(module) = &spec.module else {
+        let Some(module) = spec
+            .module
+            .as_ref()
+            .filter(|_| spec.interface == Interface::Cooja)
+        else {
             return Ok(None);
         };
         let mut rng = seat.env.seed.node_stream("module", seat.index);

@@ -3,6 +3,7 @@
 mod attacker;
 mod external;
 mod foreign;
+mod guest;
 mod native;
 
 pub use attacker::AttackerCounters;
@@ -12,6 +13,7 @@ pub(crate) use native::Native;
 pub(super) use attacker::Attacker;
 pub(super) use external::{External, LOOK, Presence};
 pub(super) use foreign::Foreign;
+pub(super) use guest::Guest;
 
 use super::environment::{Seat, Timing};
 use crate::air::{AirResult, Indication};
@@ -30,6 +32,8 @@ pub(super) enum Occupant {
     Attacker(Box<Attacker>),
     /// A node with the firmware of another stack, within this process.
     Foreign(Box<Foreign>),
+    /// A node with firmware that requests radio works.
+    Guest(Box<Guest>),
     External(Box<External>),
 }
 
@@ -55,6 +59,7 @@ impl Occupant {
             Occupant::Native(native) => &mut **native,
             Occupant::Attacker(attacker) => &mut **attacker,
             Occupant::Foreign(foreign) => &mut **foreign,
+            Occupant::Guest(guest) => &mut **guest,
             Occupant::External(external) => &mut **external,
         }
     }

@@ -47,7 +47,8 @@ pub(crate) struct Solicitor {
     tid: Tid,
     /// Consecutive registrations without an answer.
     failures: u8,
-    /// A router has reported that another host has the address; the program has not polled it.
+    /// A router has reported that another host has the address, and the program has not polled it
+    /// yet.
     is_duplicate: bool,
 }
 
@@ -202,7 +203,8 @@ impl Solicitor {
         matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
     }
 
-    /// Begins a registration. It and its repetitions have the next TID (RFC 8505 §5.2).
+    /// Begins a registration. It has the next TID; its repetitions have the same one (RFC 8505
+    /// §5.2).
     #[inline(never)] // size
     pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
         self.tid = self.tid.next();
@@ -224,7 +226,8 @@ impl Solicitor {
         core::mem::take(&mut self.is_duplicate)
     }
 
-    /// Processes a router's answer to a registration (RFC 6775 §4.1, RFC 8505 §4.1).
+    /// Processes the router's answer to a registration, with its status (RFC 6775 §4.1, RFC 8505
+    /// §4.1).
     pub(crate) fn on_registration(
         &mut self,
         from: Address,

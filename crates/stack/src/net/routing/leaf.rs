@@ -31,7 +31,8 @@ impl Leaf {
         candidates.any(|candidate| link == Address::Short(*candidate))
     }
 
-    /// Processes the result of a frame or data request. Returns whether the parent changes.
+    /// Processes the result of a frame or data request. Returns whether the leaf changes its
+    /// parent.
     pub(super) fn on_link(&mut self, quality: Quality) -> bool {
         self.failures = match quality.ok {
             true => 0,

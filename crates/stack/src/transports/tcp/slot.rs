@@ -143,7 +143,8 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         }
     }
 
-    /// Opens a connection that `make` creates from the buffers; `false` if the slot is in use.
+    /// Opens a connection that `make` creates from the buffers. Returns `false` if the slot was not
+    /// free.
     pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B, A>) -> bool {
         let Some((tx, rx)) = self.take_buffers() else {
             return false;

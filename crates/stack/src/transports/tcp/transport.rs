@@ -127,7 +127,8 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
                 if let Some(waits) = open.waits {
                     match event {
                         Event::Connected => return Some(NodeEvent::Accepted(waits.at)),
-                        // The application does not know this connection yet: no report.
+                        // The application does not know this connection yet, so its failure is not
+                        // reported.
                         Event::Failed(_) | Event::Closed => {
                             open.released = true;
                             break;

@@ -1,4 +1,5 @@
-//! The candidate neighbours (RFC 6550 §8.2.1): contents of their DIOs, and the ETX of their links.
+//! The candidate neighbours (RFC 6550 §8.2.1): the contents of their DIOs, and the ETX of the links
+//! to them.
 
 use core::cmp::Reverse;
 

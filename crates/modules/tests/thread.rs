@@ -1,0 +1,206 @@
+//! Nodes of OpenThread in simulated air: leader, router, end devices, and packets between them.
+//!
+//! `make thread-test` builds the module and names it in `REDPOLL_THREAD`. Without it these tests
+//! are ignored by name.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use redpoll_base::Instant;
+use redpoll_sim::{PrintedLine, Scenario, World, WorldOptions};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
+    let is_there = module.as_ref().is_some_and(|it| it.is_file());
+    let file = module.unwrap_or_default();
+    let tests: [(&str, fn(&Path)); 5] = [
+        ("a_line_has_a_leader_routers_and_children", line),
+        ("a_sleepy_child_polls_for_its_packets", sleepy),
+        ("runs_are_repeatable", repeatable),
+        ("a_crash_leaves_a_partition_that_works", crash),
+        ("ninety_six_nodes_form_a_partition", many),
+    ];
+    let trials = tests.map(|(name, test)| {
+        let file = file.clone();
+        let run = move || -> Result<(), Failed> {
+            test(&file);
+            Ok(())
+        };
+        Trial::test(name, run).with_ignored_flag(!is_there)
+    });
+    libtest_mimic::run(&arguments, trials.into()).exit_code()
+}
+
+/// Builds a line of nodes from the keys and the console lines of each.
+fn world(file: &Path, nodes: &[(&str, &[&str])], seed: u64) -> World {
+    build(&text(file, nodes), seed)
+}
+
+fn text(file: &Path, nodes: &[(&str, &[&str])]) -> String {
+    let mut text = format!(
+        "[medium]\ntransmission_range = \"50 m\"\n[topology]\nkind = \"line\"\nspacing = \"40 m\"\n\
+         nodes = {}\n[thread]\nmodule = \"{}\"\npoll_period = \"500 ms\"\n",
+        nodes.len(),
+        file.display()
+    );
+    for (index, (role, console)) in nodes.iter().enumerate() {
+        text += &format!(
+            "[nodes.node-{}]\nkind = \"openthread\"\n{role}\n",
+            index + 1
+        );
+        if !console.is_empty() {
+            text += &format!("console = {console:?}\n");
+        }
+    }
+    text
+}
+
+fn build(text: &str, seed: u64) -> World {
+    let scenario = Scenario::parse("thread.toml", text, &[]).unwrap_or_else(|it| panic!("{it}"));
+    let options = WorldOptions {
+        seed: Some(seed),
+        guests: Some(&redpoll_modules::load_guest),
+        ..WorldOptions::default()
+    };
+    World::with(scenario, options).unwrap_or_else(|it| panic!("{it}"))
+}
+
+fn run(world: &mut World, seconds: u64) -> Vec<PrintedLine> {
+    world.run_until(Instant::from_millis(seconds * 1_000));
+    assert_eq!(world.report().oracle.violations, [""; 0]);
+    let lines = world.take_printed();
+    let refused = lines.iter().find(|it| it.text.starts_with("Error"));
+    assert_eq!(refused, None, "each console line is accepted");
+    lines
+}
+
+fn after(lines: &[PrintedLine], node: usize, seconds: u64) -> Vec<&str> {
+    let from = Instant::from_millis(seconds * 1_000);
+    let own = lines.iter().filter(|it| it.node == node && it.at >= from);
+    own.map(|it| it.text.as_str()).collect()
+}
+
+/// Address of the leader, whichever node it is (Thread's leader anycast locator).
+const LEADER: &str = "fd72:6564:7468:0:0:ff:fe00:fc00";
+const ROUTER: &str = "";
+const END_DEVICE: &str = "role = \"leaf\"";
+const SLEEPY: &str = "role = \"leaf\"\nsleepy = true";
+
+fn line(file: &Path) {
+    let state: &[&str] = &["300 s: state"];
+    let pings: &[&str] = &["300 s: state", "310 s: ping ff03::1 64 1 1 5"];
+    let nodes = [
+        (ROUTER, pings),
+        (ROUTER, state),
+        (ROUTER, state),
+        (END_DEVICE, state),
+    ];
+    let lines = run(&mut world(file, &nodes, 1), 330);
+    let states: Vec<_> = (0..4).map(|node| after(&lines, node, 300)[0]).collect();
+    let of = |role| states.iter().filter(|it| **it == role).count();
+    assert_eq!((of("leader"), states[3]), (1, "child"), "{states:?}");
+    assert!(of("router") >= 1, "{states:?}");
+    let answers = after(&lines, 0, 310);
+    let answers = answers.iter().filter_map(|it| round_trip_ms(it));
+    assert_eq!(answers.count(), 3, "{:?}", after(&lines, 0, 300));
+}
+
+/// The answer waits at the parent for the child's next data request.
+fn sleepy(file: &Path) {
+    let ping = format!("300 s: ping {LEADER} 64 5 10");
+    let nodes: [(&str, &[&str]); 2] = [(ROUTER, &[]), (SLEEPY, &["299 s: state", &ping])];
+    let mut world = world(file, &nodes, 1);
+    let lines = run(&mut world, 360);
+    let told = after(&lines, 1, 299);
+    assert_eq!(told[0], "child", "{told:?}");
+    let times: Vec<u64> = told.iter().filter_map(|it| round_trip_ms(it)).collect();
+    assert_eq!(times.len(), 5, "{told:?}");
+    assert!(times.iter().all(|it| *it <= 550), "{times:?}");
+    assert!(times.iter().any(|it| *it > 50), "{times:?}");
+    let duty = world.air().stations()[1].times.duty_cycle(world.now());
+    assert!(duty < 0.1, "{duty}");
+}
+
+fn repeatable(file: &Path) {
+    let nodes: [(&str, &[&str]); 5] = [
+        (ROUTER, &["100 s: state"]),
+        (ROUTER, &["100 s: state"]),
+        (ROUTER, &["100 s: rloc16"]),
+        (END_DEVICE, &["100 s: state"]),
+        (SLEEPY, &["100 s: state"]),
+    ];
+    let one = |seed| {
+        let mut world = world(file, &nodes, seed);
+        let lines = run(&mut world, 150);
+        (world.digest(), lines)
+    };
+    let first = one(7);
+    assert_eq!(first, one(7));
+    assert_ne!(first.0, one(8).0);
+}
+
+/// A node that fails is silent. The others have one leader again after the leader's timeout.
+fn crash(file: &Path) {
+    for failing in [0, 3] {
+        let nodes: Vec<(&str, &[&str])> = (0..4)
+            .map(|node| match node == failing {
+                true => (ROUTER, &["250 s: state", "251 s: reset"] as &[&str]),
+                false => (ROUTER, &["250 s: state", "900 s: state"] as &[&str]),
+            })
+            .collect();
+        let mut world = world(file, &nodes, 2);
+        let lines = run(&mut world, 901);
+        let failed = world.failed_firmware();
+        assert!(failed.len() == 1 && failed[0].node == failing, "{failed:?}");
+        let left = (0..4).filter(|node| *node != failing);
+        let states: Vec<_> = left.map(|node| after(&lines, node, 900)[0]).collect();
+        let leaders = states.iter().filter(|it| **it == "leader").count();
+        assert_eq!(leaders, 1, "{states:?}");
+        assert!(!states.contains(&"detached"), "{states:?}");
+    }
+}
+
+/// Thirty-two routers and sixty-four sleepy children form one partition, and each child sends one
+/// echo request to the leader each minute, at its own second.
+fn many(file: &Path) {
+    const NODES: usize = 96;
+    let pings: Vec<String> = (0..NODES)
+        .map(|node| format!("{} ms: ping {LEADER} 32 5 60", 600_000 + node * 600))
+        .collect();
+    let lines: Vec<[&str; 2]> = (pings.iter().map(|ping| ["599 s: state", ping])).collect();
+    let nodes: Vec<(&str, &[&str])> = (lines.iter().enumerate())
+        .map(|(node, lines)| match node % 3 {
+            1 => (ROUTER, &lines[..1]),
+            _ => (SLEEPY, &lines[..]),
+        })
+        .collect();
+    let text = text(file, &nodes).replace(
+        "kind = \"line\"\nspacing = \"40 m\"\nnodes = 96\n",
+        "kind = \"grid\"\nspacing = \"15 m\"\ncolumns = 12\nrows = 8\n",
+    );
+    let mut world = build(&text, 1);
+    let began = std::time::Instant::now();
+    let lines = run(&mut world, 960);
+    let speed = 960.0 / began.elapsed().as_secs_f64();
+    println!("32 routers, 64 sleepy children: {speed:.0} simulated seconds per second");
+    let states: Vec<_> = (0..NODES).map(|node| after(&lines, node, 599)[0]).collect();
+    let of = |role| states.iter().filter(|it| **it == role).count();
+    assert_eq!((of("leader"), of("detached")), (1, 0), "{states:?}");
+    let children = (0..NODES).filter(|node| node % 3 != 1);
+    let answers: usize = children
+        .map(|node| {
+            let told = after(&lines, node, 600);
+            told.iter().filter_map(|it| round_trip_ms(it)).count()
+        })
+        .sum();
+    println!("answers: {answers} of {}", 64 * 5);
+    assert!(answers >= 64 * 5 * 95 / 100, "{answers}");
+}
+
+/// Reads the time of an answer such as `40 bytes from fd00::1: icmp_seq=1 hlim=64 time=12ms`.
+fn round_trip_ms(line: &str) -> Option<u64> {
+    let (_, time) = line.split_once("bytes from")?.1.split_once("time=")?;
+    time.strip_suffix("ms")?.parse().ok()
+}

@@ -1,0 +1,89 @@
+//! Nodes with firmware that requests radio works: the events of the firmware, and its orders.
+//!
+//! Unlike the nodes of [`foreign`](crate::foreign), a guest leaves CSMA-CA, acknowledgements and
+//! the address filter to its simulated radio. It gets one event at a time and answers with orders.
+//! A program that can run guests passes [`WorldOptions::guests`](crate::WorldOptions::guests).
+
+use redpoll_base::Instant;
+use redpoll_mac::RxInfo;
+
+use crate::foreign::ForeignSpec;
+
+/// Event of a guest, at the time of its clock.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum GuestEvent<'a> {
+    Start {
+        /// Extended address of the device, in printed order.
+        eui64: [u8; 8],
+    },
+    /// The requested time has come.
+    Alarm,
+    /// The radio received a frame, given without its check sequence.
+    Frame { info: RxInfo, frame: &'a [u8] },
+    /// The requested transmission has ended.
+    Sent(GuestSent),
+    /// The requested measurement of the channel's energy has ended.
+    Energy { dbm: i8 },
+    /// A line of the node's console, without its end.
+    Line(&'a str),
+}
+
+/// Outcome of a transmission with all its channel assessments.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GuestSent {
+    Sent,
+    Acked { frame_pending: bool },
+    NoAck,
+    ChannelBusy,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GuestOrder {
+    /// Sets the time of the next alarm by the node's clock; `None` cancels it.
+    WakeAt(Option<Instant>),
+    /// Sends a frame, given without its check sequence.
+    Transmit {
+        frame: Vec<u8>,
+        /// Number of busy assessments after which the transmission fails; `None` sends without
+        /// assessment.
+        backoffs: Option<u8>,
+    },
+    /// Sets whether the receiver is on between works.
+    Listen(bool),
+    Address {
+        pan_id: u16,
+        short: u16,
+        /// In printed order.
+        extended: [u8; 8],
+    },
+    /// Changes the channel. All nodes of a simulation share one channel.
+    Channel(u8),
+    /// Sets whether data requests of a neighbour are acknowledged with the frame pending bit. The
+    /// address is short (two bytes) or extended (eight bytes), in printed order.
+    SourceMatch { neighbour: Vec<u8>, pending: bool },
+    /// Sets whether all data requests are acknowledged with the frame pending bit.
+    SourceMatchAll(bool),
+    /// Measures the channel's energy for this many microseconds.
+    MeasureEnergy(u32),
+    /// Prints text; lines end with a line feed.
+    Print(Vec<u8>),
+}
+
+/// Firmware that runs when it gets an event.
+pub trait GuestNode: Send {
+    /// Runs the firmware at `now` by the node's clock, and returns its orders. `busy` states whether
+    /// the channel is busy.
+    ///
+    /// # Errors
+    /// The firmware failed: the problem in a line. The firmware gets no more events.
+    fn run(
+        &mut self,
+        now: Instant,
+        busy: bool,
+        event: GuestEvent<'_>,
+    ) -> Result<Vec<GuestOrder>, String>;
+}
+
+/// Loads guests: [`WorldOptions::guests`](crate::WorldOptions::guests).
+pub(crate) type GuestLoader<'a> =
+    dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + 'a;

@@ -1,0 +1,97 @@
+//! Nodes with firmware that has a console: its lines, and the set-up of nodes of OpenThread.
+
+use redpoll_base::Duration;
+
+use crate::scenario::check::{NamedFile, Values};
+use crate::scenario::error::ScenarioError;
+use crate::scenario::model::{ConsoleLine, Interface, NodeSpec, Role};
+use crate::scenario::units;
+
+const LONGEST: Duration = Duration::from_secs(1_000 * 24 * 3_600);
+const MODULE: &str = "thread.module";
+
+pub(super) fn set_up(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<(), ScenarioError> {
+    for node in nodes {
+        if values.text(&format!("nodes.{}.kind", node.name)) == "openthread" {
+            set_up_thread(values, node)?;
+        }
+        node.console.extend(lines(values, node)?);
+    }
+    Ok(())
+}
+
+fn lines(values: &Values<'_>, node: &NodeSpec) -> Result<Vec<ConsoleLine>, ScenarioError> {
+    let key = format!("nodes.{}.console", node.name);
+    let texts = values.texts(&key);
+    if !texts.is_empty() && node.interface == Interface::Cooja {
+        let problem = "got lines, but the firmware's interface has no console; allowed: interface = \"redpoll\" or kind = \"openthread\"";
+        return Err(values.error(&key, problem));
+    }
+    let line = |text: &String| {
+        let (at, line) = text.split_once(": ")?;
+        let at = units::time(at, Duration::ZERO, LONGEST).ok()?;
+        let text = line.trim().to_owned();
+        (!text.is_empty()).then_some(ConsoleLine { at, text })
+    };
+    let read = |text: &String| {
+        let wrong =
+            || format!("got \"{text}\"; allowed: a time and a line such as \"10 s: state\"");
+        line(text).ok_or_else(|| values.error(&key, wrong()))
+    };
+    texts.iter().map(read).collect()
+}
+
+/// Sets up a node of OpenThread by lines of its console: the dataset, the role, and the start.
+fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), ScenarioError> {
+    if !values.has(MODULE) {
+        let problem =
+            "is missing; allowed: the file that `make thread` builds, target/thread/openthread.so";
+        return Err(values.error(MODULE, problem));
+    }
+    node.module = Some(match values.named_file(MODULE) {
+        NamedFile::OnDisk(path) => path,
+        NamedFile::BuiltIn(name) => name.into(),
+    });
+    node.interface = Interface::Redpoll;
+    let mode = match (node.role, node.sleepy) {
+        (Role::Router, false) => "rdn",
+        (Role::Leaf, false) => "rn",
+        (Role::Leaf, true) => "-",
+        _ => {
+            let key = format!("nodes.{}.role", node.name);
+            let problem = "got a role that OpenThread has not; allowed: router, leaf, or leaf with sleepy = true";
+            return Err(values.error(&key, problem));
+        }
+    };
+    let mut lines = vec![
+        "dataset clear".to_owned(),
+        "dataset activetimestamp 1".to_owned(),
+        "dataset channel 26".to_owned(),
+        "dataset channelmask 0x07fff800".to_owned(),
+        format!(
+            "dataset panid 0x{:04x}",
+            values.small::<u16>("thread.pan_id")
+        ),
+        "dataset extpanid 7265647000000001".to_owned(),
+        format!("dataset networkname {}", values.text("thread.network_name")),
+        format!("dataset networkkey {}", values.text("thread.network_key")),
+        "dataset meshlocalprefix fd72:6564:7468::".to_owned(),
+        "dataset commit active".to_owned(),
+        format!(
+            "childtimeout {}",
+            values.duration("thread.child_timeout").as_millis() / 1_000
+        ),
+        format!("mode {mode}"),
+    ];
+    if node.sleepy {
+        let poll = values.duration("thread.poll_period").as_millis();
+        lines.push(format!("pollperiod {poll}"));
+    }
+    lines.extend(["ifconfig up", "thread start"].map(str::to_owned));
+    let at = Duration::ZERO;
+    node.console = lines
+        .into_iter()
+        .map(|text| ConsoleLine { at, text })
+        .collect();
+    Ok(())
+}
