@@ -59,7 +59,7 @@ const ARROWS: [(&str, &[&str]); 38] = [
     ("taim", &["assist", "linux", "page", "program"]),
     ("web", &["sim", "dissect", "page"]),
     ("modules", &["sim"]),
-    ("capi", &["socket"]),
+    ("capi", &["socket", "assist"]),
     // `studies` only with the feature of that name.
     ("python", &["sweep", "studies"]),
     ("samples", &["apps"]),

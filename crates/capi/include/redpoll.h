@@ -160,7 +160,8 @@ struct rp_config {
     uint8_t rpl_neighbours;    /* number of neighbours that RPL remembers, as parents and
                                   children; default 0, without RPL. Otherwise parent must be
                                   RP_NO_SHORT, and the node must not sleep */
-    uint8_t reserved;          /* must be 0 */
+    uint8_t groups;            /* number of multicast groups that the node can join; 0: none, and
+                                * the node forwards no packets to groups */
 };
 
 /* Sets the defaults of a role: RP_LEAF, RP_ROUTER or RP_BORDER. */
@@ -397,6 +398,20 @@ int rp_sendto(rp_node *node, uint64_t now_us, int fd, const uint8_t *data, size_
               const struct rp_endpoint *peer);
 int rp_recvfrom(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len,
                 struct rp_endpoint *peer);
+
+/* Joins or leaves a multicast group, given by its address. The node is the member: all its sockets
+ * receive the group's datagrams to their ports, until it leaves. Groups of wider scope than the link
+ * cross the mesh by MPL (RFC 7731), for which each router needs rp_config.groups. A border router
+ * lets packets from its host side to the groups that it has joined into the mesh, 4 at once and one
+ * every 2 s. RP_ENOMEM: no room for another group; RP_EADDRNOTAVAIL: not a member; RP_EINVAL: not a
+ * group; RP_EOPNOTSUPP: the library has no groups, or the socket is not one for datagrams. */
+int rp_udp_join(rp_node *node, int fd, const uint8_t *group);
+int rp_udp_leave(rp_node *node, int fd, const uint8_t *group);
+
+/* 1 if the next datagram was sent to a group, otherwise 0. A server answers such a request after a
+ * random time (RFC 7252, section 8.2). */
+int rp_udp_is_for_group(rp_node *node, int fd);
+
 int rp_shutdown(rp_node *node, uint64_t now_us, int fd, int how);
 int rp_close(rp_node *node, uint64_t now_us, int fd);
 

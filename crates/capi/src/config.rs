@@ -9,6 +9,7 @@ use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::candidate::AVAILABLE;
 use crate::error::{Code, code, reference};
+use crate::groups;
 use crate::plan::Room;
 
 /// `RP_LEAF`: its packets go to its parent, and none through it.
@@ -61,7 +62,7 @@ pub struct RpConfig {
     pub children: u8,
     pub max_frame_retries: u8,
     pub rpl_neighbours: u8,
-    pub reserved: u8,
+    pub groups: u8,
 }
 
 impl RpConfig {
@@ -97,7 +98,7 @@ impl RpConfig {
             children: 0,
             max_frame_retries: MacConfig::default().max_frame_retries,
             rpl_neighbours: 0,
-            reserved: 0,
+            groups: 0,
         })
     }
 
@@ -126,7 +127,7 @@ impl RpConfig {
             || registers && self.eui64 == [0; 8]
             || self.children > 0 && self.role == LEAF
             || sleeps_and_forwards
-            || self.reserved != 0;
+            || self.groups > 0 && !groups::AVAILABLE;
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
@@ -141,6 +142,7 @@ impl RpConfig {
             packets: self.packets,
             children: self.children,
             rpl_neighbours: self.rpl_neighbours,
+            groups: self.groups,
             role: self.role,
             seed: self.seed(),
             routes: self.routes,

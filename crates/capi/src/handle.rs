@@ -10,6 +10,7 @@ use redpoll_stack::{Node, NodeMemory};
 
 use crate::candidate::Candidate;
 use crate::error::reference;
+use crate::groups::{Groups, Kind};
 use crate::plan::{ALIGN, Plan, Room};
 
 /// First field of every existing node, which distinguishes a node from a pointer to something else.
@@ -60,7 +61,7 @@ pub struct RpNode {
     /// Address at which the node was made. Its tables follow it in memory, so the node must not be
     /// moved.
     here: *const RpNode,
-    node: MaybeUninit<Node<StaticMemory>>,
+    node: MaybeUninit<Node<Kind>>,
     sockets: &'static mut [Socket],
 }
 
@@ -87,7 +88,7 @@ impl RpNode {
         room: &Room,
         below: Below,
         made: *mut *mut RpNode,
-        birth: impl FnOnce(NodeMemory<StaticMemory>) -> Node<StaticMemory>,
+        birth: impl FnOnce(NodeMemory<StaticMemory>, Groups) -> Node<Kind>,
     ) -> Result<(), Errno> {
         // SAFETY: by this function's conditions.
         let made = unsafe { reference(made)? };
@@ -120,7 +121,7 @@ impl RpNode {
                     is_started: false,
                     seed: room.seed,
                 },
-                node: MaybeUninit::new(birth(tables.node)),
+                node: MaybeUninit::new(birth(tables.node, tables.groups)),
                 sockets: tables.sockets,
             });
         }
@@ -179,13 +180,13 @@ impl RpNode {
         self.alive = 0;
     }
 
-    pub(crate) fn node(&mut self) -> &mut Node<StaticMemory> {
+    pub(crate) fn node(&mut self) -> &mut Node<Kind> {
         // SAFETY: `find` gives only nodes that `make` has made.
         unsafe { self.node.assume_init_mut() }
     }
 
     /// Returns the node's sockets at the time `now_us`.
-    pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, StaticMemory> {
+    pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, Kind> {
         // SAFETY: as in `node`.
         let node = unsafe { self.node.assume_init_mut() };
         let (table, now) = (&mut *self.sockets, Instant::from_micros(now_us));

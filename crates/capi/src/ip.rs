@@ -4,10 +4,11 @@ use redpoll_base::{Addr, Instant, Rng};
 use redpoll_socket::Errno;
 use redpoll_stack::transport as tcp;
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
-use redpoll_stack::{DropReason, Node, NodeConfig, Route, Via};
+use redpoll_stack::{DropReason, NodeConfig, Route, Via};
 
 use crate::config::{LEAF, secret, seed};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
+use crate::groups;
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
 
@@ -89,6 +90,7 @@ impl RpIpConfig {
             packets: self.packets,
             children: 0,
             rpl_neighbours: 0,
+            groups: 0,
             role: LEAF,
             seed: 0,
             // All packets return to the host.
@@ -150,9 +152,9 @@ pub unsafe extern "C" fn rp_ip_init(
     let config = unsafe { value(config) };
     let answer = config.and_then(|config| {
         config.check()?;
-        let birth = |tables| {
+        let birth = |tables, groups| {
             let random = Rng::new(seed(&config.entropy));
-            let mut node = Node::new(config.node_config(), tables, random);
+            let mut node = groups::node(config.node_config(), tables, random, groups);
             // The table has room for it.
             let _ = node.add_route(Route {
                 prefix: Addr::UNSPECIFIED,

@@ -14,6 +14,7 @@
 //! - `node.rs`: a node on a radio: its creation, its radio and host side; timers of every node;
 //! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
 //! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
+//! - `groups.rs`: multicast groups;
 //! - `socket.rs`: sockets whose calls answer at once;
 //! - `options.rs`: options of sockets, and the state of a connection;
 //! - `waiting.rs`: the same calls, which wait by a hook of the caller;
@@ -28,6 +29,7 @@ pub mod abi;
 mod candidate;
 pub mod config;
 mod error;
+pub mod groups;
 mod handle;
 pub mod ip;
 pub mod node;

@@ -4,10 +4,11 @@ use redpoll_base::{Addr, Instant, Rng};
 use redpoll_socket::Errno;
 use redpoll_stack::mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_stack::wire::ieee802154::Address;
-use redpoll_stack::{Node, NodeEvent, Route, Via};
+use redpoll_stack::{NodeEvent, Route, Via};
 
 use crate::config::{BORDER, NO_SHORT, RpConfig};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
+use crate::groups;
 use crate::handle::{Below, RpNode};
 
 /// The longest packet for the host side.
@@ -53,8 +54,9 @@ unsafe fn init(
     // SAFETY: by this function's conditions.
     let config = unsafe { value(config)? };
     config.check()?;
-    let birth = |tables| {
-        let mut node = Node::new(config.node_config(), tables, Rng::new(config.seed()));
+    let birth = |tables, groups| {
+        let random = Rng::new(config.seed());
+        let mut node = groups::node(config.node_config(), tables, random, groups);
         let mut add = |via| {
             let (prefix, len) = (Addr::UNSPECIFIED, 0);
             let _ = node.add_route(Route { prefix, len, via });

@@ -14,6 +14,9 @@ use redpoll_stack::{
 };
 
 use crate::candidate::{Candidate, NO_CANDIDATE};
+use crate::groups::{
+    self, GroupSlot, GroupTables, Groups, MessageSlot, NO_GROUP, NO_MESSAGE, NO_SEED, SeedSlot,
+};
 
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;
@@ -34,6 +37,8 @@ pub(crate) struct Room {
     pub(crate) packets: u8,
     pub(crate) children: u8,
     pub(crate) rpl_neighbours: u8,
+    /// Number of multicast groups.
+    pub(crate) groups: u8,
     pub(crate) routes: u16,
     pub(crate) send_buffer: u16,
     pub(crate) receive_buffer: u16,
@@ -60,6 +65,9 @@ pub(crate) struct Plan {
     routes: Part,
     neighbours: Part,
     candidates: Part,
+    groups: Part,
+    seeds: Part,
+    messages: Part,
     slots: Part,
     sockets: Part,
     /// Buffers of connections, two each, of UDP sockets, and of packets.
@@ -67,6 +75,7 @@ pub(crate) struct Plan {
     receiving: Part,
     datagrams: Part,
     packets: Part,
+    group_packets: Part,
     len: usize,
 }
 
@@ -75,6 +84,7 @@ pub(crate) struct Tables {
     pub(crate) node: NodeMemory<StaticMemory>,
     pub(crate) sockets: &'static mut [Socket],
     pub(crate) candidates: &'static mut [Candidate],
+    pub(crate) groups: Groups,
 }
 
 /// A sequence of parts, each of which begins after the end of the previous one.
@@ -99,6 +109,7 @@ impl Plan {
         let connections = usize::from(room.connections);
         let udp = usize::from(room.udp_sockets);
         let packets = usize::from(room.packets);
+        let (seeds, messages) = groups::tables(room);
         let bytes = |count: usize, each: u16| count.saturating_mul(each.into());
         let mut plan = Plan {
             connections: line.put::<Connection>(connections)?,
@@ -108,12 +119,16 @@ impl Plan {
             routes: line.put::<Option<RouteSlot>>(room.routes.into())?,
             neighbours: line.put::<Option<Neighbour>>(room.children.into())?,
             candidates: line.put::<Candidate>(room.rpl_neighbours.into())?,
+            groups: line.put::<GroupSlot>(room.groups.into())?,
+            seeds: line.put::<SeedSlot>(seeds)?,
+            messages: line.put::<MessageSlot>(messages)?,
             slots: line.put::<Slot>(packets)?,
             sockets: line.put::<Socket>(room.sockets.into())?,
             sending: line.put::<u8>(bytes(connections, room.send_buffer))?,
             receiving: line.put::<u8>(bytes(connections, room.receive_buffer))?,
             datagrams: line.put::<u8>(bytes(udp, room.udp_buffer))?,
             packets: line.put::<u8>(bytes(packets, room.packet_bytes))?,
+            group_packets: line.put::<u8>(bytes(messages, groups::PACKET))?,
             len: 0,
         };
         if line.0.align() > ALIGN {
@@ -158,8 +173,15 @@ impl Plan {
                     bytes: place(self.packets).bytes(),
                 },
             };
+            let groups = GroupTables {
+                groups: place(self.groups).table(|| NO_GROUP),
+                seeds: place(self.seeds).table(|| NO_SEED),
+                messages: place(self.messages).table(|| NO_MESSAGE),
+                bytes: place(self.group_packets).bytes(),
+            };
             Tables {
                 node: memory,
+                groups: Groups::of(room, groups),
                 sockets: place(self.sockets).table(|| Socket::FREE),
                 candidates: place(self.candidates).table(|| NO_CANDIDATE),
             }

@@ -1,11 +1,12 @@
 //! Sockets whose calls answer at once.
 
-use redpoll_base::{Addr, Duration, StaticMemory};
+use redpoll_base::{Addr, Duration};
 use redpoll_socket::Errno;
 use redpoll_socket::posix::{Fd, Poll, Protocol, Shutdown, Sockets};
 use redpoll_stack::transport::Endpoint;
 
 use crate::error::{Code, bytes, bytes_mut, code, place, put, reference, value};
+use crate::groups::Kind;
 use crate::handle::RpNode;
 
 /// `struct rp_endpoint`
@@ -41,7 +42,7 @@ pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
 unsafe fn with(
     node: *mut RpNode,
     now_us: u64,
-    call: impl FnOnce(&mut Sockets<'_, StaticMemory>) -> Result<usize, Errno>,
+    call: impl FnOnce(&mut Sockets<'_, Kind>) -> Result<usize, Errno>,
 ) -> Code {
     // SAFETY: by this function's conditions.
     code(unsafe { RpNode::find(node) }.and_then(|node| call(&mut node.sockets(now_us))))

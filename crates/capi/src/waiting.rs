@@ -2,12 +2,13 @@
 
 use core::ffi::c_void;
 
-use redpoll_base::{Duration, StaticMemory};
+use redpoll_base::Duration;
 use redpoll_socket::Errno;
 use redpoll_socket::posix::blocking::{self, Waiter};
 use redpoll_socket::posix::{Answer, Poll, Sockets, Wait};
 
 use crate::error::{Code, bytes, bytes_mut, code, place, put, value};
+use crate::groups::Kind;
 use crate::handle::RpNode;
 use crate::socket::{RpEndpoint, descriptor, polled};
 
@@ -57,12 +58,9 @@ impl RpWaiter {
 }
 
 impl Waiter for RpWaiter {
-    type Profile = StaticMemory;
+    type Profile = Kind;
 
-    fn call<T>(
-        &mut self,
-        call: impl FnOnce(&mut Sockets<'_, StaticMemory>) -> Answer<T>,
-    ) -> Answer<T> {
+    fn call<T>(&mut self, call: impl FnOnce(&mut Sockets<'_, Kind>) -> Answer<T>) -> Answer<T> {
         self.run(self.lock);
         let now = self.now();
         // SAFETY: the node is the caller's, and the lock is held.
@@ -76,7 +74,7 @@ impl Waiter for RpWaiter {
         &mut self,
         _: Wait<'_>,
         timeout: Option<Duration>,
-        mut attempt: impl FnMut(&mut Sockets<'_, StaticMemory>) -> Answer<T>,
+        mut attempt: impl FnMut(&mut Sockets<'_, Kind>) -> Answer<T>,
     ) -> Answer<T> {
         let until = match timeout {
             None => FOR_EVER,

@@ -131,6 +131,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     assert!(sockets.contains("all right"), "{sockets}");
     let rpl = program(&library, "tests/rpl.c", options, &[]);
     assert!(rpl.contains("all right"), "{rpl}");
+    let groups = program(&library, "tests/groups.c", options, &[]);
+    assert!(groups.contains("all right"), "{groups}");
     if !has_valgrind() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
@@ -144,6 +146,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "tests/below.c",
         "tests/sockets.c",
         "tests/rpl.c",
+        "tests/groups.c",
     ] {
         program(&library, source, &[], &VALGRIND);
     }
@@ -258,7 +261,7 @@ fn in_c(rust: &str) -> String {
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in [
-        "abi", "config", "error", "ip", "node", "options", "rpl", "socket", "waiting",
+        "abi", "config", "error", "groups", "ip", "node", "options", "rpl", "socket", "waiting",
     ] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
         for text in source.split("extern \"C\" fn ").skip(1) {

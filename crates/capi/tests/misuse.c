@@ -54,7 +54,6 @@ static void configurations(void)
     REFUSES(config.packet_bytes = 100);
     REFUSES(config.routes = 0);
     REFUSES(config.mss = 0);
-    REFUSES(config.reserved = 1);
     REFUSES(config.sleepy = 1; config.parent = RP_NO_SHORT);
     REFUSES(config.sleepy = 1; config.role = RP_ROUTER);
     REFUSES(config.sleepy = 1);

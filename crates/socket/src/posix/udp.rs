@@ -1,5 +1,6 @@
 //! Datagrams: `sendto` and `recvfrom`.
 
+use redpoll_base::Addr;
 use redpoll_stack::{Error, Profile, UdpId};
 use redpoll_tcp::Endpoint;
 
@@ -43,6 +44,40 @@ impl<P: Profile> Sockets<'_, P> {
         let id = self.udp(fd)?.0.ok_or(Errno::EBADF)?;
         self.node.udp_send(self.now, id, to, data)?;
         Ok(data.len())
+    }
+
+    /// Joins a multicast group (`IPV6_JOIN_GROUP`). The node is the member: all its sockets receive
+    /// the group's datagrams to their ports, also after this one is closed. The node's
+    /// [assistant](redpoll_stack::assist) must be one for groups.
+    ///
+    /// # Errors
+    /// `EINVAL` if it is not a group, `ENOMEM` without such an assistant or without room,
+    /// `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    pub fn join_group(&mut self, fd: Fd, group: &Addr) -> Answer<()> {
+        self.udp(fd)?;
+        if !group.is_multicast() {
+            return Err(Errno::EINVAL);
+        }
+        self.node.join_group(group).or(Err(Errno::ENOMEM))
+    }
+
+    /// Leaves a multicast group (`IPV6_LEAVE_GROUP`).
+    ///
+    /// # Errors
+    /// `EADDRNOTAVAIL` if the node is not a member, `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    pub fn leave_group(&mut self, fd: Fd, group: &Addr) -> Answer<()> {
+        self.udp(fd)?;
+        self.node.leave_group(group).or(Err(Errno::EADDRNOTAVAIL))
+    }
+
+    /// Whether the next datagram was sent to a group. Servers answer such requests after a random
+    /// time (RFC 7252 §8.2).
+    ///
+    /// # Errors
+    /// `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    pub fn is_for_group(&self, fd: Fd) -> Answer<bool> {
+        let (id, _) = self.udp(fd)?;
+        Ok(id.is_some_and(|id| self.node.udp_is_for_group(id)))
     }
 
     /// Receives the next datagram, truncated to `out`; returns its length and sender. A connected
