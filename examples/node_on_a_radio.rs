@@ -18,13 +18,13 @@ use redpoll_stack::{ConnId, Error, LeafStorage, Node, NodeConfig, NodeEvent, Rou
 /// The mesh's prefix: the same on all of its nodes.
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// A node of the mesh, and the radio that it is on.
+/// A node of the mesh and its radio.
 pub struct OnRadio<R> {
     pub node: Node<LeafMemory>,
     pub radio: R,
 }
 
-/// Makes a leaf. `seed` and `secret` are random: others after each start, and of each node.
+/// Makes a leaf. `seed` and `secret` are random: different after each start and for each node.
 pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16]) -> OnRadio<R> {
     let [short, parent] = ends;
     // The node's addresses, and the radio's functions: the MAC implements the rest.
@@ -33,11 +33,11 @@ pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16])
         it.extended = (0x0200_0000_0000_0000 | u64::from(short)).to_be_bytes();
         it.caps = radio.caps();
     });
-    // The radio takes frames for these addresses, and no others.
+    // The radio receives frames for these addresses only.
     radio.set_identity((&mac).into());
     // The defaults of a leaf: a short address, its receiver on, nothing forwarded.
     let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
-    // All the memory there is. On a board: a `static`, in a cell that is taken once.
+    // All of the node's memory. On a board: a `static`, in a cell that is taken once.
     let storage = Box::leak(Box::new(LeafStorage::NEW));
     let mut node = Node::new(config, storage.memory(), Rng::new(seed));
     // One route: everything is behind the parent.
@@ -56,8 +56,8 @@ impl<R: Radio> OnRadio<R> {
     pub fn turn(&mut self, mut on_event: impl FnMut(&mut Node<LeafMemory>, Instant, NodeEvent)) {
         // A polling loop has no task to wake.
         let mut cx = Context::from_waker(Waker::noop());
-        // `drive` asks `Node::poll_radio` for work, starts it, and waits for the radio or the
-        // node's next timeout; what comes it gives to the node.
+        // `drive` asks `Node::poll_radio` for work, starts it, waits for the radio or the node's
+        // next timeout, and passes the event to the node.
         while self.node.drive(&mut self.radio, &mut cx, None).is_ready() {
             while let Some(event) = self.node.poll_event() {
                 on_event(&mut self.node, self.radio.now(), event);
@@ -66,10 +66,10 @@ impl<R: Radio> OnRadio<R> {
     }
 }
 
-/// The server's part in an event: what comes goes back.
+/// Handles an event at the server: sends received bytes back.
 pub fn echo(node: &mut Node<LeafMemory>, now: Instant, event: NodeEvent) {
     let conn: ConnId = match event {
-        // A connection is there: from now on it has events of its own.
+        // A new connection, which has its own events from now on.
         NodeEvent::Accepted(listener) => match node.tcp_accept(listener) {
             Some(conn) => conn,
             None => return,
@@ -84,19 +84,19 @@ pub fn echo(node: &mut Node<LeafMemory>, now: Instant, event: NodeEvent) {
         let room = node.tcp_connection(conn).map_or(0, |it| it.send_room());
         let len = room.min(bytes.len());
         match node.tcp_recv(now, conn, &mut bytes[..len]) {
-            // The other end has said all.
+            // The other end has sent all of its data.
             Ok(0) if len > 0 => break,
             Ok(0) | Err(Error::WouldBlock) => return,
             Ok(len) => drop(node.tcp_send(now, conn, &bytes[..len])),
             Err(_) => break,
         }
     }
-    // Our end's FIN; the slot is free again when the other end has it.
+    // This end's FIN. The slot is free again when the other end has received it.
     node.tcp_close(now, conn);
     node.tcp_release(now, conn);
 }
 
-/// Has a client send `hello` to a server and returns what comes back.
+/// Lets a client send `hello` to a server; returns the answer.
 pub fn run() -> String {
     // Two radios that hear each other.
     let ether = Ether::new(2, &RadioConfig::default());
@@ -107,7 +107,7 @@ pub fn run() -> String {
     let to = Endpoint::new(server.node.address(), 7);
     let now = client.radio.now();
     let conn = client.node.tcp_connect(now, to).expect("there is room");
-    // It is in the connection's buffer until the handshake is over.
+    // The data is in the connection's buffer until the handshake is over.
     client
         .node
         .tcp_send(now, conn, b"hello")

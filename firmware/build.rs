@@ -11,7 +11,7 @@ const SMALL: [&str; 8] = [
     "seal",
     "leaf-microbit",
 ];
-/// Images that it has not.
+/// Images that need the large board.
 const LARGE: [&str; 4] = ["mesh", "leaf-mps2", "smoltcp", "tls"];
 
 /// Images that are measured beside `bare`, which moves nothing.

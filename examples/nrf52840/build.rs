@@ -1,4 +1,4 @@
-//! Has the linker find `memory.x`.
+//! Makes the linker find `memory.x`.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where it is");

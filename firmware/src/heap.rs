@@ -31,7 +31,7 @@ pub struct Heap(UnsafeCell<Lists>);
 unsafe impl Sync for Heap {}
 
 impl Heap {
-    /// All of it is free.
+    /// Returns a heap that is completely free.
     pub const fn new() -> Heap {
         Heap(UnsafeCell::new(Lists {
             free: [None; SIZES],
@@ -40,7 +40,7 @@ impl Heap {
         }))
     }
 
-    /// The list for blocks of this layout, and how large they are.
+    /// Returns the list for blocks of this layout, and their size in bytes.
     fn class(layout: Layout) -> (usize, usize) {
         let bytes = layout.size().max(layout.align()).max(1 << SMALLEST);
         let bits = bytes.next_power_of_two().trailing_zeros();
@@ -89,8 +89,7 @@ unsafe impl GlobalAlloc for Heap {
         ) else {
             return;
         };
-        // SAFETY: the block was handed out by `alloc`, is of 16 bytes at least and
-        // has no owner any more.
+        // SAFETY: `alloc` made the block, of at least 16 bytes; it has no owner any more.
         unsafe { block.write(Free { next: *list }) };
         *list = Some(block);
     }

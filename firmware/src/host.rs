@@ -1,4 +1,4 @@
-//! Talking to the debugger or emulator: ARM's semihosting.
+//! Talks to the debugger or emulator, by ARM's semihosting.
 
 use core::arch::asm;
 use core::fmt;
@@ -60,7 +60,7 @@ pub fn check(holds: bool) {
     }
 }
 
-/// The number at the end of the emulator's command line for the image.
+/// Returns the number at the end of the emulator's command line for the image.
 pub fn argument() -> Option<u32> {
     let mut buffer = [0u8; 256];
     let mut block = [buffer.as_mut_ptr() as u32, buffer.len() as u32];

@@ -46,8 +46,7 @@ pub fn run<B: Board>() -> ! {
     serve::<B>(radio, &mut node, &mut services)
 }
 
-/// Makes the values that are in statics. The stack that their construction takes is free
-/// afterwards.
+/// Makes the values in statics. The stack that this takes is free afterwards.
 #[inline(never)]
 fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Storage) {
     let radio = RADIO.put(|| {

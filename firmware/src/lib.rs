@@ -1,8 +1,6 @@
 //! The parts that an image needs in addition to the engines: start code, output, and a clock that
-//! counts instructions.
-//!
-//! This is not a runtime for products. It keeps the code around the measured parts as small as
-//! possible.
+//! counts instructions. This is not a runtime for products: it keeps the code around the measured
+//! parts as small as possible.
 #![no_std]
 #![warn(missing_docs)]
 

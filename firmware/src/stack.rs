@@ -18,7 +18,7 @@ const WATCHED: usize = 16 * 1024;
 /// Words right below the stack pointer that are left alone.
 const MARGIN: usize = 16;
 
-/// The lowest word that is watched.
+/// Returns the lowest word that is watched.
 fn bottom() -> *mut u32 {
     let (end, top) = (addr_of_mut!(bss_end), addr_of!(stack_top).cast_mut());
     match (top as usize).saturating_sub(end as usize) {
@@ -45,7 +45,7 @@ pub fn paint() {
     }
 }
 
-/// Bytes of the stack that have been used at worst since [`paint`], and that there are.
+/// Returns the bytes of the stack that were used at worst since [`paint`], and its size.
 pub fn used() -> [u32; 2] {
     // SAFETY: these are the bounds of the stack, which may be read.
     unsafe {

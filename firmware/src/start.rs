@@ -35,7 +35,6 @@ static VECTORS: Vectors = Vectors {
     exceptions: [fault; 14],
 };
 
-/// The processor starts here.
 #[unsafe(no_mangle)]
 extern "C" fn reset() -> ! {
     // SAFETY: the linker script defines both regions, aligned to words, and they contain no values

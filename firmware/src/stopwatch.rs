@@ -16,8 +16,7 @@ const WIDTH: u32 = 0x00ff_ffff;
 const RUN: u32 = 0b101;
 
 pub fn start() {
-    // SAFETY: these are the system timer's registers on every ARMv6-M with one, and there is no
-    // other user.
+    // SAFETY: these are the system timer's registers of ARMv6-M, and there is no other user.
     unsafe {
         RELOAD.write_volatile(WIDTH);
         CURRENT.write_volatile(0);

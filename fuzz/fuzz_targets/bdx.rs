@@ -1,4 +1,4 @@
-//! Both ends of Matter's bulk data exchange, under datagrams that hardly any peer would send.
+//! Both ends of Matter's bulk data exchange, under unlikely datagrams.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

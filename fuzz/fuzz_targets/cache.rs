@@ -29,7 +29,7 @@ const WINDOW: u32 = 65_535;
 const ACK: u8 = 16;
 const SYN: u8 = 2;
 
-/// A packet without its ECN field and hop limit, which differ in a copy.
+/// Returns a packet without its ECN field and hop limit, which differ in a copy.
 fn bare(packet: &[u8]) -> Vec<u8> {
     let mut bare = packet.to_vec();
     bare[1] &= !0x30;
@@ -41,14 +41,14 @@ fn number(packet: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]])
 }
 
-/// The sender and the receiver of a packet.
+/// Returns the sender and the receiver of a packet.
 fn ends(packet: &[u8]) -> [Vec<u8>; 2] {
     let end =
         |addr: usize, port: usize| [&packet[addr..addr + 16], &packet[port..port + 2]].concat();
     [end(8, 40), end(24, 42)]
 }
 
-/// Whether a packet is TCP with a good checksum, right behind the IPv6 header.
+/// Returns whether a packet is TCP with a good checksum, right behind the IPv6 header.
 fn is_sound(packet: &[u8]) -> bool {
     if packet.len() < HEADERS || packet[6] != 6 {
         return false;
@@ -71,8 +71,7 @@ fn mend(packet: &mut [u8]) {
     packet[56..58].copy_from_slice(&sum);
 }
 
-/// The packet of a step: flow and direction, flags, numbers, data and options, and a byte to
-/// change.
+/// Makes the packet of a step: flow, direction, flags, numbers, data, options, a byte to change.
 fn packet(step: &[u8]) -> Vec<u8> {
     let (flow, is_up) = (step[0] & 3, step[0] & 0x80 != 0);
     let options: &[u8] = match (step[0] >> 2) & 3 {
@@ -120,7 +119,7 @@ fn packet(step: &[u8]) -> Vec<u8> {
     packet.extend(options);
     packet.extend((0..data).map(|at| at as u8));
     mend(&mut packet);
-    // Seldom, and then half of the time unnoticed by the checksum.
+    // Seldom changes a byte; half of these packets get a correct checksum again.
     if step[11] > 200 {
         let place = usize::from(step[12]) % packet.len();
         packet[place] ^= step[13];
@@ -153,13 +152,13 @@ fn params(choice: u8) -> Params {
 /// The record of packets that passed.
 #[derive(Default)]
 struct Known {
-    /// Kept, and not sent on since.
+    /// Kept, and not forwarded since.
     owed: HashMap<Vec<u8>, u32>,
     /// Forwarded, and not retransmitted by the cache since.
     passed: HashSet<Vec<u8>>,
-    /// Acknowledgment numbers in any packet, and those in segments that their receiver may
-    /// accept.
+    /// Acknowledgment numbers in any packet.
     said: HashMap<[Vec<u8>; 2], HashSet<u32>>,
+    /// Acknowledgment numbers in segments that their receiver may accept.
     told: HashSet<([Vec<u8>; 2], u32)>,
 }
 
@@ -248,7 +247,7 @@ fuzz_target!(|bytes: &[u8]| {
         }
         assert!(cache.flows() <= FLOWS);
     }
-    // All that is kept leaves, or is given up, and then it wants nothing.
+    // Every kept packet is sent or dropped; then the cache has no timer.
     for _ in 0..64 {
         let Some(wake) = cache.poll_at() else { break };
         now = wake.at.max(now);

@@ -1,5 +1,4 @@
-//! A CoAP endpoint, client and server at once, under datagrams that hardly any
-//! peer would send.
+//! A CoAP endpoint, client and server at once, under unlikely datagrams.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -20,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
         port: 5_683,
     };
     let mut now = Instant::ZERO;
-    // A length, then that many bytes; a request of this end before each.
+    // A length, then that many bytes. Before each, this end makes a request.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -1,5 +1,4 @@
-//! HDLC-like framing with both check sequences: a line of any bytes, and messages that come out
-//! as they went in.
+//! HDLC-like framing with both check sequences: lines of any bytes, and of framed messages.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -20,14 +19,14 @@ fn try_one<C: Check>(bytes: &[u8], is_special: impl Fn(u8) -> bool) {
             assert!((1..=ROOM - C::LEN).contains(&message.len()));
         }
     }
-    // After any bytes, a whole frame comes out. They may be such a frame without its end.
+    // At least one frame is received after any bytes, which may be this frame without its end.
     let mut good = 0;
     send::<C>(b"~first}", &is_special, |byte| {
         let frame = deframer.input(byte);
         good += usize::from(frame == Some(Frame::Good(b"~first}")));
     });
     assert!(good >= 1);
-    // Any message comes out of a line with room for it, and is damaged in one without.
+    // Any message is received with enough room, and counts as damaged without.
     let mut line = Vec::new();
     send::<C>(bytes, &is_special, |byte| line.push(byte));
     let inner = &line[1..line.len() - 1];

@@ -25,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
             .emit(&addr, &addr, &mut out)
             .expect("no longer than it was");
         assert_eq!(out.position(), message.len());
-        // An error that quotes too much is cut; all else stays.
+        // Only an error that quotes too much is cut.
         if message.len() == bytes.len() {
             assert_eq!(Message::parse_unverified(out.written()), Ok(message));
         }

@@ -1,5 +1,5 @@
-//! Compressed headers (RFC 6282): what we expand, we compress again without
-//! loss, and marking changes ECN only.
+//! Compressed headers (RFC 6282): an expanded header is compressed again without loss, and marking
+//! changes ECN only.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,10 +1,10 @@
-//! A whole node under frames from its mesh and packets from its host: no
-//! panic, and every datagram slot free when all is quiet.
+//! A whole node under frames from its mesh and packets from its host. It must not panic, and when
+//! no work is left, every datagram slot must be free.
 //!
-//! The first byte says how the node knows its routes: they are given, or it is a root, a router
-//! or a leaf of RPL. The rest is a list of steps: a byte that says what happens, and for frames,
-//! packets and control messages a length and the bytes. Control messages are put into frames here,
-//! with a good checksum, which random bytes hardly ever have.
+//! The first byte selects the routes: given ones, or those of a root, a router or a leaf of RPL.
+//! The rest is a list of steps: a byte that says what happens, and for frames, packets and control
+//! messages a length and the bytes. Control messages are put into frames here, with a good
+//! checksum, which random bytes hardly ever have.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -130,7 +130,7 @@ fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
             paths: vec![SwitchedPath::EMPTY; 2].into(),
         },
     );
-    // A router and a leaf of RPL have their way out from it, a root its ways in.
+    // RPL gives routers and leaves their default route, and a root its routes into the mesh.
     let is_border = matches!(role, None | Some(RplRole::Root(_)));
     let routes = [
         (PREFIX, 64, Via::OnLink, role.is_none()),
@@ -215,8 +215,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Does all that is due until `end`, with an application that reads what
-    /// comes and closes what is closed.
+    /// Does all work until `end`. The application reads all data, and closes what the peer closed.
     fn run_until(&mut self, end: Instant) {
         loop {
             self.serve();

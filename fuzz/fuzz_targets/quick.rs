@@ -1,4 +1,4 @@
-//! Both ends of a body by Q-Block1, under datagrams that hardly any peer would send.
+//! Both ends of a body by Q-Block1, under unlikely datagrams.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut receiver = QuickReceiver::new(config, 1);
     let mut now = Instant::ZERO;
-    // A length, then that many bytes; a block of this end before each.
+    // A length, then that many bytes. Before each, this end sends a block.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));
@@ -29,7 +29,7 @@ fuzz_target!(|bytes: &[u8]| {
         if let Some(num) = sender.poll_block(now) {
             let left = BODY as usize - num as usize * 64;
             let message = sender.message(num, &vec![7; left.min(64)]);
-            // As it is, or with what the input says behind its first bytes.
+            // The block as it is, and its beginning followed by the bytes of the input.
             let cut = usize::from(*len).min(message.len());
             receiver.input(now, peer, &message);
             receiver.input(now, peer, &[&message[..cut], datagram].concat());

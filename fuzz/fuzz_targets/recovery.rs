@@ -113,7 +113,7 @@ fuzz_target!(|input: &[u8]| {
         }
         while relay.poll_event().is_some() {}
     }
-    // No more answers come, and all timers run out.
+    // No more answers arrive, and all timers expire.
     for _ in 0..2_000 {
         while relay
             .next_frame(now, HERE, 116, &mut frame, &mut NoTransport)

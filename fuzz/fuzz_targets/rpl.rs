@@ -1,5 +1,4 @@
-//! RPL: control messages and options, packet information, source routes (RFC 6550, 6553,
-//! 6554).
+//! RPL: control messages, options, packet information, source routes (RFC 6550, 6553, 6554).
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -37,7 +36,7 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(PacketInformation::find(&packet), Some(information));
     }
     let left = SourceRoute::parse(packet.get(at..).unwrap_or_default());
-    // A route ends after as many stops as it says.
+    // A route ends after its stated number of stops.
     let mut stops = left.map_or(0, |route| u32::from(route.segments_left));
     while let Advance::Onward(_) = advance(&mut packet, at, |_| false) {
         assert!(stops > 0);

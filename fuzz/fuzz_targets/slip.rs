@@ -1,4 +1,4 @@
-//! SLIP (RFC 1055): a line of any bytes; and packets that come out as they went in.
+//! SLIP (RFC 1055): a line of any bytes, and packets that must not change.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
             frames.push(frame.to_vec());
         }
     }
-    // The longest that is taken has a check sequence of two bytes.
+    // The longest frame that is accepted, with its check sequence of two bytes.
     if !bytes.is_empty() && bytes.len() <= 2_046 {
         assert_eq!(frames, [bytes]);
     }
@@ -40,7 +40,7 @@ fuzz_target!(|bytes: &[u8]| {
     }
     Zep::new(IDENTITY).input(bytes);
 
-    // Bytes as they are, then as the frames of a line.
+    // The bytes as they are, then in frames of a serial line.
     let mut rcp = Rcp::new(IDENTITY);
     let mut now = Instant::ZERO;
     rcp.on_connected(now);

@@ -32,8 +32,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut taim = Taim::new(params, [1, 2], memory);
     let mut now = Instant::ZERO;
     let mut inside = std::collections::BTreeSet::new();
-    // Which end of which flow, how much time goes by, the numbers of TCP, its offset and
-    // flags, and a place and a value to change; then how much of it is there.
+    // A step: flow and end, TCP's numbers (2 to 9), flags (10), place and value of a change (11,
+    // 12), length (13), and the time that passes (1, 14).
     for (handle, step) in bytes.chunks_exact(16).enumerate() {
         let mut packet = vec![0x60, 0, 0, 0, 0, 40, 6, 64];
         let (flow, is_up) = (step[0] % 6, step[0] & 0x80 != 0);

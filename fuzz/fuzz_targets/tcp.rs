@@ -1,10 +1,9 @@
-//! A TCP connection under segments that hardly any peer would send: no panic,
-//! no timer that is due for ever, no byte given twice to the reader, and after
-//! an abort the connection comes to its end. Or, if the first byte says so, two
-//! connections and an adversary between them: see `redpoll_testkit::Between`.
+//! A TCP connection under unlikely segments. It must not panic, no timer may stay due for ever, no
+//! byte may be delivered twice, and after an abort the connection must end. If the first byte says
+//! so, two connections and an adversary between them: see `redpoll_testkit::Between`.
 //!
-//! The input is a list of steps. Numbers in segments are relative to what the
-//! connection expects, so that many are in its window.
+//! The input is a list of steps. Numbers in segments are relative to what the connection expects,
+//! so that many are in its window.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -26,7 +25,7 @@ const REMOTE: Endpoint = Endpoint {
 };
 const BUFFER: usize = 2048;
 
-/// The input, read from the front; zeros behind its end.
+/// The input, read from the front; after its end, zeros.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -42,7 +41,7 @@ impl Input<'_> {
         u16::from_be_bytes([self.byte(), self.byte()])
     }
 
-    /// A small signed step in the sequence space.
+    /// Returns `origin` plus a small signed step.
     fn near(&mut self, origin: SeqNum) -> SeqNum {
         SeqNum(origin.0.wrapping_add_signed((self.word() as i16).into()))
     }
@@ -53,7 +52,7 @@ struct World {
     now: Instant,
     /// Segments that the link holds.
     held: Vec<(Token, u16)>,
-    /// The highest sequence number that we saw leave, and the peer's next.
+    /// The highest sequence number that was sent, and the peer's next.
     ours: SeqNum,
     theirs: SeqNum,
     given: usize,
@@ -211,7 +210,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// One connection and a peer that sends what the input says.
+/// Runs one connection with a peer that sends what the input says.
 fn alone(data: &[u8]) {
     let mut input = Input(data);
     let config = Config {
@@ -242,7 +241,8 @@ fn alone(data: &[u8]) {
     while !input.0.is_empty() {
         world.step(&mut input);
     }
-    // Alone from here on: the timers must move on, and an abort must end it.
+    // The peer is silent from here on: the timers must advance, and an abort must end the
+    // connection.
     let mut last = None;
     let mut standing = 0;
     for _ in 0..200 {

@@ -1,5 +1,5 @@
-//! Any bytes on a serial line, to both ends: as they are, and as messages in frames of their
-//! own. No end panics, and a request that is read is written as it was.
+//! Any bytes on a serial line, to both ends: as they are, and as framed messages. No end panics,
+//! and a request that was read can be written without a change.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -286,11 +286,8 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
     Ok(Some(outcome))
 }
 
-/// Runs a check of documents and of the figures in them. `None` if `args` name none of these.
-///
-/// # Errors
-///
-/// A sentence about an option that the check does not take.
+/// Runs a check of documents and of the figures in them. `None` if `args` name none of these. Fails
+/// with a sentence about an option that the check does not take.
 fn check_documents(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
     let outcome = match args {
         ["figures"] => figures::run(workspace),

@@ -114,7 +114,7 @@ fn is_punct(token: &TokenTree, c: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == c)
 }
 
-/// Tokens as text without spaces.
+/// Returns tokens as text without spaces.
 fn squeeze(tokens: &TokenStream) -> String {
     tokens
         .to_string()
@@ -123,7 +123,7 @@ fn squeeze(tokens: &TokenStream) -> String {
         .collect()
 }
 
-/// Every token below `tokens`, groups opened, in order.
+/// Visits every token below `tokens`, groups opened, in order.
 pub fn flatten(tokens: TokenStream, visit: &mut impl FnMut(&TokenTree)) {
     for token in tokens {
         visit(&token);

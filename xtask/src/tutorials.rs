@@ -22,7 +22,7 @@ use terminal::Terminals;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Whether this process is in separate namespaces, for a single page.
+    /// Pages to follow, and the program to run.
     selection: Selection,
     /// Whether this process is in its own namespaces, for a single page.
     is_inside: bool,

@@ -53,7 +53,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// actionlint, where setup.sh puts it or on the path, of the version that is meant.
+/// Returns actionlint of this version: the one of setup.sh, or the one on the path.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/bin/actionlint");
     [own, PathBuf::from("actionlint")]
@@ -118,8 +118,7 @@ fn is_fixed(uses: &str) -> bool {
     commit.is_some_and(|(_, commit)| is_hash(commit)) && !version.is_empty()
 }
 
-/// Returns what is wrong with a command, if it is other than `make` with existing targets and with
-/// variables.
+/// Returns what is wrong with a command, unless it is `make` with existing targets and variables.
 fn wrong_command(command: &str, targets: &BTreeSet<&str>) -> Option<String> {
     let Some(words) = command.strip_prefix("make ") else {
         return Some(format!("`{command}` is not a make command on one line"));

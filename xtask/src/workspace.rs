@@ -67,7 +67,7 @@ impl Workspace {
         command
     }
 
-    /// `path` as seen from the root.
+    /// Returns `path` relative to the root.
     pub fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         path.strip_prefix(&self.root).unwrap_or(path)
     }
@@ -86,8 +86,7 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the program of this version: the one that setup.sh has installed, or the program `name`
-/// on the path.
+/// Returns the program of this version: the one of setup.sh, or `name` on the path.
 pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     [own, PathBuf::from(name)].into_iter().find(|program| {
         let said = output(Command::new(program).arg("--version"));

@@ -66,8 +66,8 @@ impl Transceiver for Nrf<'_> {
     }
 
     fn disable(&mut self) {
-        // The driver leaves a receiver that it has stopped ramped up, with the current of one
-        // that receives, and has no call for this; it begins from here as well as from there.
+        // The driver stops a receiver but leaves it ramped up, at the current of reception. It has
+        // no call for switching it off, and can start again from that state.
         pac::RADIO.tasks_disable().write_value(1);
     }
 }
@@ -75,7 +75,7 @@ impl Transceiver for Nrf<'_> {
 /// The clock of `embassy-time`.
 pub struct Clock;
 
-/// The time since the start.
+/// Returns the time since the start.
 pub fn now() -> Instant {
     Instant::from_micros(embassy_time::Instant::now().as_micros())
 }
@@ -87,7 +87,7 @@ impl Ticker for Clock {
 
     fn poll_until(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()> {
         let at = embassy_time::Instant::from_micros(at.as_micros());
-        // Rounded down to a tick, it may be before its time.
+        // Without the additional tick, rounding could make the timer early.
         pin!(Timer::at(at + Duration::from_ticks(1))).poll(cx)
     }
 }

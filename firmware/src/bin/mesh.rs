@@ -143,8 +143,7 @@ struct Packets([u8; SLOTS * MTU]);
 
 /// Extends the life of a local of [`image_main`], which never returns, to that of the image.
 fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
-    // SAFETY: every caller is `image_main`, whose frame is never left, and
-    // passes each local once.
+    // SAFETY: only `image_main` calls this, once for each local; its frame is never left.
     unsafe { &mut *core::ptr::from_mut(local) }
 }
 
@@ -153,7 +152,7 @@ struct Station {
     node: Device,
     loaded: FrameBuf,
     asleep: bool,
-    /// Whether the radio answers the leaf's data requests with a pending frame.
+    /// Whether the radio's acknowledgments of the leaf's data requests announce a frame.
     promises: bool,
     loads: Loads,
     watches: Watches,
@@ -373,7 +372,7 @@ impl Speaker {
         }
     }
 
-    /// Sends the message that `act` makes to the node with the index `to`.
+    /// Sends the message that `act` makes to node `to`.
     fn say(&mut self, world: &mut World, to: usize, act: impl FnOnce(&mut coap::Endpoint)) {
         let mut lap = Stopwatch::default();
         let endpoint = &mut self.endpoint;

@@ -74,11 +74,9 @@ fn config() -> NodeConfig {
     }
 }
 
-/// A local of [`image_main`], which never returns, for as long as the image
-/// runs.
+/// Extends the life of a local of [`image_main`], which never returns, to that of the image.
 fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
-    // SAFETY: every caller is `image_main`, whose frame is never left, and
-    // passes each local once.
+    // SAFETY: only `image_main` calls this, once for each local; its frame is never left.
     unsafe { &mut *core::ptr::from_mut(local) }
 }
 
@@ -216,7 +214,7 @@ fn root() -> redpoll_stack::RplRole {
     RplRole::Root(RplRoot::new(addr(), any(1), configuration))
 }
 
-/// The calls of a driver.
+/// Makes all calls of a driver.
 #[inline(never)]
 fn link(node: &mut Node<StaticMemory>) {
     let bytes = any([0u8; 128]);
@@ -265,7 +263,7 @@ fn link(node: &mut Node<StaticMemory>) {
     black_box((node.counters(), node.mac_counters(), node.lowpan_counters()));
 }
 
-/// The calls of an application.
+/// Makes all calls of an application.
 #[inline(never)]
 fn sockets(node: &mut Node<StaticMemory>) {
     let mut bytes = any([0u8; 64]);

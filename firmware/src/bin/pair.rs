@@ -100,7 +100,7 @@ extern "C" fn exchange_ends() {
     black_box("ends");
 }
 
-/// The driver's part after an end has no more work.
+/// Asks for the next timer, as a driver does when an end has no more work.
 fn idle(end: &mut End) {
     black_box(end.poll_at());
 }

@@ -44,7 +44,7 @@ struct Link {
 }
 
 impl Link {
-    /// Carries all that `from` has to `to`.
+    /// Carries all segments that `from` has to `to`.
     fn carry<P: Protocol>(
         &mut self,
         from: &mut Table<StaticMemory, P>,
@@ -169,7 +169,7 @@ fn round<P: Protocol>(
         if link.data != before {
             break;
         }
-        // The client's data leave at its next tick.
+        // The client's data is sent at its next tick.
         let Some(wake) = client.poll_at() else {
             fail("nothing is to come");
         };

@@ -23,7 +23,7 @@ use redpoll_stack::wire::ieee802154::Address;
 const FRAMES: u32 = 20;
 const PREFIX: [u8; 6] = [2, 0x72, 0x70, 0, 0, 0];
 
-/// A cipher without cost, which leaves the work that remains with a block cipher in hardware.
+/// A cipher without cost: the image counts the work that remains with a cipher in hardware.
 struct Free;
 
 impl Aes for Free {
@@ -139,10 +139,9 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
     }
 }
 
-/// A local of [`image_main`], which never returns, for as long as the image runs.
+/// Extends the life of a local of [`image_main`], which never returns, to that of the image.
 fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
-    // SAFETY: every caller is `image_main`, whose frame is never left, and passes each
-    // local once.
+    // SAFETY: only `image_main` calls this, once for each local; its frame is never left.
     unsafe { &mut *core::ptr::from_mut(local) }
 }
 

@@ -25,8 +25,8 @@ use redpoll_tcp::{
 type Buffer = &'static mut [u8];
 type Slot = Option<Connection<Buffer>>;
 
-/// Parameters that the compiler does not know, each set apart: so that their
-/// defaults are not counted as code.
+/// Returns parameters that the compiler does not know. Each is set separately, so that defaults are
+/// not counted as code.
 #[inline(never)]
 fn config() -> Config {
     Config {
@@ -234,7 +234,7 @@ fn happen(
     });
 }
 
-/// One of the calls of the application and of the link.
+/// Makes one of the calls of the application and of the link.
 #[inline(never)]
 fn use_one(connection: &mut Connection<Buffer>) {
     let mut bytes = any([0u8; 64]);

@@ -1,6 +1,6 @@
 //! Begins a connection of TLS 1.3 with a pre-shared key (PSK, and P-256), over a stream that
 //! accepts all bytes and ends at once. All parts of `embedded-tls` that a client needs are linked.
-//! The image runs up to the first flight, on QEMU, and prints the memory that this took.
+//! The image runs up to the first flight, on QEMU, and prints the memory that was used.
 #![no_std]
 #![no_main]
 

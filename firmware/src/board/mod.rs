@@ -72,7 +72,7 @@ pub fn read<B: Board>() -> u8 {
     }
 }
 
-/// Restarts as after switching on.
+/// Restarts the board as after switching it on.
 pub fn reset() -> ! {
     loop {
         store(RESET_CONTROL, RESET_REQUEST);

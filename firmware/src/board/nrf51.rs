@@ -37,8 +37,7 @@ impl Board for Nrf51 {
         if load(RX_READY) == 0 {
             return None;
         }
-        // The event is cleared before the byte is read, because reading may set it again for the
-        // next byte.
+        // The event is cleared before the byte is read: reading may set it again for the next byte.
         store(RX_READY, 0);
         Some(load(RX) as u8)
     }

@@ -54,7 +54,7 @@ pub fn check(folder: &Path) -> Result<usize, Failure> {
     Ok(pages.len())
 }
 
-/// Pages that are not the book's own.
+/// Returns whether mdBook makes the page by itself.
 fn is_shell(path: &Path) -> bool {
     matches!(path.to_str(), Some("404.html" | "toc.html" | "print.html"))
 }

@@ -96,7 +96,7 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<Option<String>, Fail
     Ok(None)
 }
 
-/// Leaves a line where the Makefile collects the steps that were skipped.
+/// Appends a line to the file in which the Makefile collects the skipped steps.
 fn note_skipped(reason: &str) {
     use std::io::Write as _;
     let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {

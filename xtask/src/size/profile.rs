@@ -12,7 +12,7 @@ use super::qemu;
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
-/// Few, for the trace is long: 80 bytes an instruction.
+/// Few, because the trace has 80 bytes per instruction.
 const SEGMENTS: u32 = 40;
 const ROWS: usize = 25;
 
@@ -47,7 +47,7 @@ pub fn print(workspace: &Workspace, image: &Image) -> Outcome {
     Ok(())
 }
 
-/// The option's name depends on the version.
+/// Selects blocks of one instruction; the option's name depends on QEMU's version.
 fn one_instruction_a_block(command: &mut Command) {
     let help = Command::new(qemu::EMULATOR).arg("-help").output();
     let help = help.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
@@ -146,7 +146,7 @@ impl CallStack {
         }
     }
 
-    /// Every function being executed, once.
+    /// Returns every function being executed, once.
     fn functions(&self, address: u64) -> BTreeSet<u64> {
         let outer = self.calls.iter().map(|(_, beginning)| *beginning);
         let inner = (self.calls.is_empty()).then_some(address);

@@ -1,5 +1,4 @@
-//! The cost of link-layer security: flash in addition to a whole node, and instructions per
-//! frame.
+//! The cost of link-layer security: flash beyond that of a whole node, instructions per frame.
 
 use std::path::Path;
 
@@ -18,7 +17,7 @@ const CIPHERS: [(&str, &str); 2] = [
     ("hardware", "a block cipher without cost"),
 ];
 
-/// The file that the ciphers' crates are put in line in.
+/// The file into which the ciphers' crates are inlined.
 const GLUE: &str = "crates/mac/src/security/ccm.rs";
 
 pub struct Security {
@@ -36,7 +35,7 @@ struct Frame {
     cipher: &'static str,
     payload: u32,
     seal: f64,
-    /// More than without security.
+    /// Instructions in addition to those without security.
     open: f64,
 }
 

@@ -21,7 +21,7 @@ const SERVING: &str = "redpoll_firmware::leaf::serve";
 const MARGIN: u64 = 192;
 /// The promised limit of a leaf's static memory, with one connection of 2 × 1,848 bytes.
 const STATIC_MOST: u64 = 12 << 10;
-/// And of its stack, once it serves.
+/// The promised limit of the stack of a leaf that serves.
 const SERVING_MOST: u64 = 2 << 10;
 /// A function allocates its frame within this number of halfwords of code.
 const PROLOGUE: usize = 16;
@@ -33,7 +33,7 @@ pub type Chain = Vec<(String, u64)>;
 pub struct Stack {
     /// Stack from the start on, including the construction of the node.
     whole: Chain,
-    /// Once it serves.
+    /// Stack below the serving function, once the leaf serves.
     serving: Chain,
     /// The callers of the serving function, which never return.
     above: Chain,
@@ -151,7 +151,6 @@ fn bytes(chain: &[(String, u64)]) -> u64 {
     chain.iter().map(|(_, frame)| frame).sum()
 }
 
-/// The callees of each function.
 type Callees<'i> = BTreeMap<u64, Vec<&'i Symbol>>;
 
 fn callees(image: &Image) -> Callees<'_> {

@@ -27,13 +27,13 @@ const HEAD: &str = "\
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     pub name: String,
-    /// Without any byte.
+    /// Instructions for a packet of zero bytes.
     pub base: f64,
     pub per_byte: f64,
 }
 
 impl Step {
-    /// For a packet that fills five frames.
+    /// Returns the instructions for a packet that fills five frames.
     fn full(&self) -> f64 {
         self.base + self.per_byte * f64::from(PAYLOAD + 72)
     }

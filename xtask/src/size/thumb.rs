@@ -2,7 +2,7 @@
 //! A6.7.12). Constants between the instructions may look like calls, so the caller checks their
 //! targets.
 
-/// Every call and unconditional jump in `code`: from where, to where.
+/// Returns every call and unconditional jump in `code`: from where, to where.
 pub fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
     let words: Vec<u16> = code
         .chunks_exact(2)

@@ -17,9 +17,9 @@ const HINT: &str = "<!-- tutorial:";
 
 #[derive(Debug, PartialEq)]
 pub struct Page {
-    /// Path of the page from the root of the repository.
+    /// Path relative to the root of the repository.
     pub name: String,
-    /// `root`, `network`, or programs; without them it is skipped.
+    /// `root`, `network`, or programs. If one is missing, the page is skipped.
     pub needs: Vec<String>,
     pub steps: Vec<Step>,
 }
@@ -125,7 +125,7 @@ impl Page {
 struct Reader {
     needs: Vec<String>,
     steps: Vec<Step>,
-    /// The paragraph that is being read, or that was read last.
+    /// The current or last paragraph.
     paragraph: String,
     is_open: bool,
     terminal: usize,
@@ -180,7 +180,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ctrl-C ends the last commands in the first terminal, if they are still to be ended.
+    /// Ends the last commands in the first terminal by Ctrl-C, if they still run.
     fn interrupt(&mut self, line: usize) -> Result<(), String> {
         let is_over = |step: &Step| matches!(step, Step::Interrupt { .. });
         let last = self.steps.iter().rposition(is_over).map_or(0, |at| at + 1);

@@ -294,7 +294,7 @@ impl<M: Kinds> Multicast<M> {
         let outer = Ipv6Header {
             payload_len: packet.len().saturating_add(MplOption::LEN) as u16,
             next_header: next_header::HOP_BY_HOP,
-            // A forwarder uses up one.
+            // The seed's own forwarding reduces the hop limit by one.
             hop_limit: HOP_LIMIT.saturating_add(1),
             src: *node,
             dst: ALL_FORWARDERS,

@@ -1,5 +1,5 @@
-//! A leaf of a mesh on the chip's own radio: its short address is 2, its parent's 1. It echoes
-//! on port 7, and has on port 80 the web server of `samples`, as the image `thread` has it.
+//! A leaf of a mesh on the chip's own radio: its short address is 2, its parent's 1. It echoes on
+//! port 7; on port 80 it has the web server of `samples`, like the image `thread`.
 #![no_std]
 #![no_main]
 

@@ -42,7 +42,7 @@ bind_interrupts!(struct Interrupts {
     TEMP => temp::InterruptHandler;
 });
 
-/// The network, as hexadecimal TLVs. Built without one the image joins none.
+/// The network, as hexadecimal TLVs; empty if the image joins none.
 const DATASET: &str = match option_env!("THREAD_DATASET") {
     Some(dataset) => dataset,
     None => "",
@@ -51,19 +51,18 @@ const EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 0x52];
 /// The least MTU of IPv6, which is Thread's.
 const MTU: usize = 1_280;
 
-/// The broker, where there is one.
+/// The broker, if there is one.
 const BROKER: Option<&str> = option_env!("MQTT_BROKER");
-/// The sensor's name, and under which topic it publishes.
+/// The sensor's name, and the topic under which it publishes.
 const SENSOR: (&str, &str) = ("redpoll", "redpoll/temperature");
-/// Between two readings: less than the broker's patience.
+/// Time between two readings: less than the broker's keep-alive time.
 const READING_EVERY: Duration = Duration::from_secs(30);
-/// Before the broker is tried again.
+/// Time before the next attempt to reach the broker.
 const BROKER_AGAIN: Duration = Duration::from_secs(60);
 /// Bytes of the web server's file.
 const FILE: usize = 100_000;
 
-/// As many connections as the web server has at a time, and the sensor's; and two packets on
-/// their way each way.
+/// Connections for the web server's requests and the sensor, and packets in both directions.
 type Storage = NodeStorage<
     Connections<{ http::AT_ONCE + 1 }, 2_440, 2_440>,
     Listeners<1, 2>,
@@ -82,7 +81,7 @@ static THREAD: StaticCell<OtResources> = StaticCell::new();
 static MAC: StaticCell<MacRadioResources> = StaticCell::new();
 static DEVICE: StaticCell<EnetDriverState<MTU, 2, 2>> = StaticCell::new();
 
-/// OpenThread's software MAC keeps its times by this.
+/// The clock of OpenThread's software MAC.
 struct Clock;
 
 impl MacRadioTimer for Clock {
@@ -155,13 +154,13 @@ async fn sense(net: &impl TcpConnect, mut temperature: Temp<'_>) -> Infallible {
             let degrees = temperature.read().await * 100;
             Some(Decimal::of(degrees.to_num()))
         };
-        // Why it ended is nobody's business here: it is tried again.
+        // The reason of the end is ignored, because the sensor reconnects.
         let _ = mqtt::publish(net, broker, SENSOR, &mut [0; 64], next).await;
         Timer::after(BROKER_AGAIN).await;
     }
 }
 
-/// The address that stays when the node finds another parent: mesh-local, and no locator
+/// Returns the address that remains when the node changes its parent: mesh-local, but no locator
 /// (Thread 1.4, §5.2.2.4: 0000:00ff:fe00:RLOC16). Waits until there is one.
 async fn mesh_local(thread: &OpenThread<'_>) -> Ipv6Addr {
     loop {
