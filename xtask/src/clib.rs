@@ -17,6 +17,7 @@ use std::path::PathBuf;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
+pub use archives::release as archives_of_release;
 pub use check::run as check;
 pub use install::Options as Install;
 

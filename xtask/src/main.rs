@@ -153,7 +153,7 @@ Usage: cargo xtask CHECK
             cargo-deb, maturin, cargo-cyclonedx: scripts/setup.sh dist)
               --arch NAME       x86_64, aarch64 or armv7; may be repeated
               --program NAME    redpoll or redpoll-taim; may be repeated
-              --only PART       programs, packages, python or bill; may be repeated
+              --only PART       programs, packages, python, c or bill; may be repeated
               --twice           build twice, and fail if a file differs
               --short           instead: check the package of redpoll-taim, made of the
                                 debug program

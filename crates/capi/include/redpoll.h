@@ -100,7 +100,7 @@ const char *rp_version(void);
  * 0 and positive numbers, and "unknown error" for other numbers. The text is constant. */
 const char *rp_strerror(int code);
 
-/* -------------------------------------------------------------------- birth -- */
+/* ---------------------------------------------------------------- creation -- */
 
 /* A node, on a radio or over your IPv6. Opaque. */
 typedef struct rp_node rp_node;

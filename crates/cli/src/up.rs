@@ -56,6 +56,7 @@ pub use args::UpArgs;
 use environment::Environment;
 use frames::FrameLines;
 use mesh::SimulatedMesh;
+use redpoll_program::notify::Supervisor;
 use redpoll_program::rights::Rights;
 use status::{Facts, StatusLine};
 use tui::{Tui, Wish};
@@ -174,6 +175,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         advertiser,
         lines: lines.watch(),
         signals,
+        supervisor: Supervisor::of_environment(),
         tells: chatty && args.is_alone(),
         status: StatusLine::new(args.is_alone() && !args.verbose && !args.tui),
         tui: None,
@@ -466,6 +468,7 @@ struct Session {
     advertiser: Option<Advertiser>,
     lines: LineWatch,
     signals: Signals,
+    supervisor: Supervisor,
     /// Whether standard output has lines about connections.
     tells: bool,
     status: StatusLine,
@@ -484,7 +487,9 @@ impl Session {
     /// Runs until a signal or the end of the child process; returns the exit code.
     fn live(&mut self) -> Result<u8, Failure> {
         let mut look_again = Instant::ZERO + Self::REMINDER;
+        self.supervisor.ready();
         loop {
+            self.supervisor.lives();
             if let Err(error) = self.gateway.turn(&mut self.mesh) {
                 let gone = self.gateway.tun().filter(|tun| !tun.is_intact());
                 return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));

@@ -123,8 +123,8 @@ impl IndirectQueue {
         });
     }
 
-    /// Handles that `child` no longer listens, because the frame after this progress of the
-    /// datagram in `id` failed. Returns `false` after too many failures.
+    /// Handles the failed frame after this progress of the datagram in `id`: the child does not
+    /// listen. Returns `false` after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,

@@ -114,7 +114,7 @@ impl Red {
         }
         let strikes = self.strikes();
         // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked, but not for
-        // its share alone, because lost acknowledgments would inform the wrong end.
+        // its share alone: the loss of an acknowledgment would not slow the sender of the data.
         match ecn {
             Ecn::NotEct if strikes => RedAction::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {

@@ -289,7 +289,7 @@ fn crowded(ecn: Ecn) -> Node {
     node
 }
 
-/// RFC 3168 §5, and before the first fragment: a receiver that has the first one has the mark.
+/// RFC 3168 §5: the mark precedes the first fragment, which contains the ECN bits.
 #[test]
 fn red_marks_a_datagram_before_its_first_fragment_leaves() {
     let mut node = crowded(Ecn::Ect0);

@@ -14,8 +14,7 @@ pub struct Have {
     pub bytes: u64,
     /// Size of the image in bytes; `None` before the first answer.
     pub size: Option<u64>,
-    /// Version of the image; `None` if the server does not state it. The transfer can then not be
-    /// continued.
+    /// Version of the image; without it, a transfer cannot be continued.
     pub etag: Option<ETag>,
 }
 
@@ -199,8 +198,7 @@ impl Fetch {
         self.offset
     }
 
-    /// Returns the part of `bytes` that belongs to the body. Bytes after the end of the body are
-    /// not used.
+    /// Returns the part of `bytes` that belongs to the body, without bytes after its end.
     pub fn body<'b>(&mut self, bytes: &'b [u8]) -> &'b [u8] {
         let left = self.left.unwrap_or(0);
         let len = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());

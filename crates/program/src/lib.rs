@@ -1,7 +1,10 @@
-//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), rights ([`rights`]).
+//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), log ([`log`]), reports to a service
+//! manager ([`notify`]), rights ([`rights`]).
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
+pub mod log;
+pub mod notify;
 pub mod output;
 pub mod rights;
 

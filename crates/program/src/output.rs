@@ -21,10 +21,40 @@ pub fn name() -> &'static str {
     NAME.get().copied().unwrap_or("redpoll")
 }
 
+/// Words of errors of file systems, each with the remedy. Errors of the system end with their
+/// number; SQLite has words of its own.
+const REMEDIES: [(&str, &str); 5] = [
+    ("(os error 28)", FREE),
+    ("database or disk is full", FREE),
+    (
+        "unable to open database file",
+        "choose a place in an existing folder in which you may write",
+    ),
+    (
+        "(os error 122)",
+        "delete files of this user, or choose a place on another file system",
+    ),
+    (
+        "(os error 30)",
+        "choose a place on another file system, or mount this one for writing",
+    ),
+];
+const FREE: &str = "free space there, or choose a place on another file system";
+
+/// Returns a message about a file, with the remedy if the file system is full or read-only.
+pub fn explained(message: impl Display) -> String {
+    let message = message.to_string();
+    let known = REMEDIES.iter().find(|(words, _)| message.contains(words));
+    match known {
+        Some((_, remedy)) => format!("{message}; {remedy}"),
+        None => message,
+    }
+}
+
 /// Reports an error in one line on standard error; returns the exit code `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
     // If standard error is closed, the message is lost.
-    let _ = writeln!(io::stderr(), "{}: {message}", name());
+    let _ = writeln!(io::stderr(), "{}: {}", name(), explained(message));
     ExitCode::from(code)
 }
 
@@ -62,4 +92,22 @@ pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_file_systems_have_a_remedy() {
+        for number in [28, 30, 122] {
+            let error = io::Error::from_raw_os_error(number);
+            let line = explained(format!("cannot write a.json: {error}"));
+            assert!(line.contains("on another file system"), "{line}");
+        }
+        let line = explained("a.sqlite: database or disk is full");
+        assert!(line.ends_with(FREE), "{line}");
+        let denied = io::Error::from_raw_os_error(13).to_string();
+        assert_eq!(explained(&denied), denied);
+    }
 }

@@ -59,8 +59,7 @@ fn carry(from: &World<'_>, to: &World<'_>) -> bool {
     }
 }
 
-/// Runs `task` to its end. Polls it only after its waker was used, and panics if that never
-/// happens.
+/// Runs `task` to its end; polls it only after its waker was used, and panics if it never is.
 fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>) -> R {
     let flag = Arc::new(Flag(AtomicBool::new(true), AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&flag));

@@ -143,8 +143,7 @@ pub struct NodeCounters {
     pub orphans_recycled: u32,
     /// Connection requests that no peer completed in time.
     pub half_open_expired: u32,
-    /// Connection requests answered with a SYN cookie because the table of half-open connections
-    /// was full.
+    /// Connection requests answered with a SYN cookie because the half-open table was full.
     pub syn_cookies_sent: u32,
     /// Handshakes completed with a SYN cookie.
     pub syn_cookies_used: u32,

@@ -113,8 +113,7 @@ fn packets_for_a_child_wait_until_it_polls() {
     assert_eq!(lone.node.free_slots(), SLOTS);
 }
 
-/// One forged frame of ten bytes must not cut the route to the border router or to another
-/// neighbour.
+/// One forged frame of ten bytes must not cut the route to the border router or a neighbour.
 #[test]
 fn a_data_request_alone_makes_no_child() {
     let mut lone = router(4);

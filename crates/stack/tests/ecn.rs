@@ -10,8 +10,7 @@ use common::{Line, endpoint};
 use redpoll_base::{Duration, Ecn};
 use redpoll_wire::sixlowpan::iphc;
 
-/// The length of the MAC header with short addresses, before the first fragment of a datagram (RFC
-/// 4944 §5.3).
+/// The length of the MAC header with short addresses, before a first fragment (RFC 4944 §5.3).
 const MAC_LEN: usize = 9;
 const FRAG1: u8 = 0b1100_0000;
 const FRAG1_LEN: usize = 4;

@@ -1,5 +1,4 @@
-//! Passive connections: the SYN cache, SYN cookies (RFC 4987), the backlog, and the end of a
-//! listener.
+//! Passive connections: the SYN cache, SYN cookies (RFC 4987), backlog, the end of a listener.
 
 use crate::common;
 

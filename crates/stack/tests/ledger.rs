@@ -62,8 +62,7 @@ fn segments_leave_with_the_configured_hop_limit() {
     }
 }
 
-/// RFC 9293 §3.9.2.2, MUST-54: an ICMP error applies only to the connection whose segment it
-/// quotes.
+/// RFC 9293 §3.9.2.2, MUST-54: an ICMP error affects only the connection that it quotes.
 #[test]
 fn an_icmp_error_reaches_the_connection_that_it_quotes() {
     let mut lone = Lone::border(|_| {});
@@ -91,8 +90,7 @@ fn a_segment_behind_unknown_options_counts() {
         ..Default::default()
     };
     let plain = syn.packet(HOST, address(1));
-    // Destination options: one of type 0x1e, which a node skips if it does not know it, and
-    // padding.
+    // Destination options: type 0x1e, which a node skips if it does not know it, and padding.
     let options = [6, 0, 0x1e, 2, 0, 0, 1, 0];
     let upper = [&options, &plain[40..]].concat();
     lone.host_sends(&packet(HOST, address(1), 60, 64, &upper))

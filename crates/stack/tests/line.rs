@@ -6,8 +6,7 @@ use common::{Fate, Line, address, endpoint};
 use redpoll_base::{Duration, Rng};
 use redpoll_stack::{Advertised, ConnId, DropReason, Error, NdConfig, NodeEvent};
 
-/// Sends `total` patterned bytes from the first node to the last, which checks each of them; both
-/// ends close.
+/// Sends `total` patterned bytes from the first node to the last, which checks them; both close.
 fn transfer(line: &mut Line, total: usize, patience: Duration) {
     let last = line.nodes.len() - 1;
     let listener = line.nodes[last].tcp_listen(80).unwrap();

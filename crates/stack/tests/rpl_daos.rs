@@ -173,8 +173,7 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
 fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     for every_s in [60, 300, 600, 900, 1_200] {
         let mut lone = joined();
-        // The second until which the parent knows the target, and the number of DAOs for the
-        // target.
+        // The second until which the parent knows the target, and the number of its DAOs.
         let (mut known_until, mut daos) = (0, 0);
         for second in 0..7_200 {
             if second % 30 == 0 {
@@ -292,8 +291,7 @@ fn daos_of(lone: &mut Lone, is_full: bool) -> Vec<(u16, Addr, u8)> {
     daos
 }
 
-/// RFC 6550 §9.6: when the parent's DTSN increases, the node repeats all DAOs and increases its own
-/// DTSN.
+/// RFC 6550 §9.6: when the parent increases its DTSN, the node repeats all DAOs and does the same.
 #[test]
 fn the_parents_dtsn_triggers_daos() {
     let mut lone = joined();

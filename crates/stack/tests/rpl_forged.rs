@@ -376,8 +376,7 @@ fn an_unproven_target_is_advertised_for_one_unit() {
     assert_eq!(lifetimes(&said(&mut lone, 2), VICTIM), []);
 }
 
-/// A router forwards to its parent that a target lasts longer now, though the path sequence is the
-/// same.
+/// A router forwards to its parent that a target lasts longer now, with the same path sequence.
 #[test]
 fn a_longer_lifetime_is_forwarded() {
     let mut lone = joined();

@@ -1,5 +1,4 @@
-//! The DIOs of a node that routes by RPL, and the choice of its parent (RFC 6550 §8, RFC 6719, RFC
-//! 6552).
+//! The DIOs of a node with RPL, and its choice of a parent (RFC 6550 §8, RFC 6719, RFC 6552).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -42,8 +41,7 @@ fn dios_beside(from: u16, rank: u16) -> u32 {
 }
 
 /// RFC 6550 §8.3: a consistent DIO from a node nearer to the root suppresses the node's own DIO.
-/// One from a node as far or farther does not, because the nodes behind this node may not receive
-/// it.
+/// One from a node as far or farther does not, because nodes behind this node may not receive it.
 #[test]
 fn only_dios_from_nearer_the_root_suppress_ones_own() {
     assert_eq!(dios_beside(ROOT, 128), 0);
@@ -53,8 +51,7 @@ fn only_dios_from_nearer_the_root_suppress_ones_own() {
     }
 }
 
-/// A rank that differs from the last advertised one is not suppressed, however many others send
-/// DIOs.
+/// A rank that differs from the last advertised one is not suppressed by DIOs of others.
 #[test]
 fn a_changed_rank_is_not_suppressed() {
     let mut lone = joined();
@@ -91,8 +88,7 @@ fn a_solicitation_of_one_node_is_answered_to_the_asker() {
     assert_eq!(lone.node.rpl_counters().trickle_resets, 0);
 }
 
-/// RFC 6550 §8.5: a leaf joins and sends DAOs for itself. It advertises no routes and accepts no
-/// DAO.
+/// RFC 6550 §8.5: a leaf joins, sends DAOs for itself, advertises no routes, and accepts no DAO.
 #[test]
 fn a_leaf_only_joins() {
     let mut lone = lone(RplRole::Leaf);

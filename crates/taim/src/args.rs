@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 
 use super::rules::{RulesCommand, interface};
+use redpoll_program::log::LogLevel;
 use redpoll_program::rights::RightsArgs;
 
 /// Share the bandwidth fairly between the TCP flows that this Linux border router forwards, by
@@ -140,18 +141,6 @@ pub enum PolicyArg {
     /// Forward at once, except packets of flows that are ahead of the others: hold those for at
     /// most --max-wait, and never longer than a second
     Lead,
-}
-
-/// Levels of messages.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LogLevel {
-    Error,
-    /// Lost notices, flows without a place, a vanished interface
-    Warn,
-    /// Start, end, reload, an interface that appears
-    Info,
-    /// Each change between waiting and passing
-    Debug,
 }
 
 fn milliseconds(text: &str) -> Result<f64, String> {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use toml::de::{DeTable, DeValue};
 
-use super::args::{ConfigArgs, LogLevel, Options, PolicyArg};
+use redpoll_program::log::LogLevel;
+
+use super::args::{ConfigArgs, Options, PolicyArg};
 use super::rules::interface;
 use redpoll_program::{Failure, USAGE};
 

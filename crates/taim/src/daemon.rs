@@ -1,6 +1,6 @@
 //! The loop between the kernel's queue and the engine.
 
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::AsFd;
 use std::time::Duration as StdDuration;
 
@@ -16,14 +16,15 @@ use redpoll_linux::signals::{self, Notice, Signals};
 use redpoll_page::Page;
 use tracing::{error, info, warn};
 
+use super::Heap;
 use super::args::Options;
 use super::config::ConfigFile;
 use super::events::Events;
-use super::notify::Supervisor;
+use super::reports::Reports;
 use super::settings::Settings;
 use super::tell::{Snapshot, Status, Times};
-use super::{Heap, log};
-use redpoll_program::output;
+use redpoll_program::log;
+use redpoll_program::notify::Supervisor;
 
 /// Packets taken from the kernel before due packets leave.
 const BURST: usize = 64;
@@ -101,7 +102,7 @@ impl Daemon {
 
     /// Runs until a signal, and then releases all held packets. Ctrl-Z suspends the program in the
     /// same way: packets pass meanwhile, and then it starts again.
-    pub(super) fn live(mut self, mut json: Option<Box<dyn Write>>) -> io::Result<()> {
+    pub(super) fn live(mut self, mut json: Option<Reports>) -> io::Result<()> {
         let mut status = Status::new();
         self.events.start(self.settings.is_interface_named);
         loop {
@@ -120,11 +121,7 @@ impl Daemon {
         }
     }
 
-    fn rounds(
-        &mut self,
-        json: &mut Option<Box<dyn Write>>,
-        status: &mut Status,
-    ) -> io::Result<Ended> {
+    fn rounds(&mut self, json: &mut Option<Reports>, status: &mut Status) -> io::Result<Ended> {
         let mut write_at = self.clock.now() + self.settings.every();
         loop {
             self.supervisor.lives();
@@ -135,11 +132,8 @@ impl Daemon {
             }
             if let Some(file) = json.as_mut().filter(|_| now >= write_at) {
                 write_at = now + self.settings.every();
-                let line = self.snapshot().json() + "\n";
-                let written = file.write_all(line.as_bytes()).and_then(|()| file.flush());
-                match written {
-                    Err(error) if output::is_closed_pipe(&error) => *json = None,
-                    other => other?,
+                if !file.write(&self.snapshot().json()) {
+                    *json = None;
                 }
             }
             if status.is_due(now) {
@@ -153,7 +147,7 @@ impl Daemon {
                     }
                     Notice::End(_) => {
                         if let Some(file) = json {
-                            let _ = writeln!(file, "{}", self.snapshot().json());
+                            file.write(&self.snapshot().json());
                         }
                         return Ok(Ended::Over);
                     }

@@ -4,9 +4,7 @@
 //! - `args`, `config`, `settings`: the options, the configuration file, and what applies of both;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `events`: the changes that the log reports;
-//! - `tell`, `metrics`: the reports: status line and JSON; Prometheus;
-//! - `log`: lines on standard error and in the journal;
-//! - `notify`: reports to a service manager that the program is alive;
+//! - `tell`, `reports`, `metrics`: the reports: status line and JSON; the file of JSON; Prometheus;
 //! - `rules`: the firewall rules that fill the queue;
 //! - `standalone`: the command line of `redpoll-taim`.
 #![forbid(unsafe_code)]
@@ -16,16 +14,14 @@ mod args;
 mod config;
 mod daemon;
 mod events;
-mod log;
 mod metrics;
-mod notify;
+mod reports;
 mod rules;
 mod settings;
 pub mod standalone;
 mod tell;
 
-use std::fs::File;
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, IsTerminal as _};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -40,10 +36,12 @@ use tracing::{info, warn};
 pub use args::TaimArgs;
 use config::ConfigFile;
 use daemon::{Daemon, Reload};
-use notify::Supervisor;
 use redpoll_program::FAILED;
+use redpoll_program::log;
+use redpoll_program::notify::Supervisor;
 use redpoll_program::output::{self, fail};
 use redpoll_program::rights::Rights;
+use reports::Reports;
 use settings::Settings;
 
 /// Name of the program that contains only this daemon.
@@ -112,14 +110,10 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     log::begin(settings.log_level);
     let json = match &settings.json {
         None => None,
-        Some(path) if output::is_standard(path) => Some(Box::new(io::stdout()) as Box<dyn Write>),
-        Some(path) => {
-            let file = rights.files(|| {
-                let file = File::create(path);
-                file.map_err(|e| failed(&format!("cannot write {}: {e}", path.display())))
-            })?;
-            Some(Box::new(file) as Box<dyn Write>)
-        }
+        Some(path) => Some(rights.files(|| {
+            let file = Reports::create(path);
+            file.map_err(|e| failed(&format!("cannot write {}: {e}", path.display())))
+        })?),
     };
     let metrics = match settings.metrics {
         None => None,

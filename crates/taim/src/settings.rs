@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use redpoll_assist::taim::{Contention, Lead, Params, Policy};
 use redpoll_base::Duration;
 
-use super::args::{LogLevel, Options, PolicyArg};
+use redpoll_program::log::LogLevel;
+
+use super::args::{Options, PolicyArg};
 use super::config::ConfigFile;
 use redpoll_program::{Failure, USAGE};
 

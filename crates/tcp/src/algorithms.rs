@@ -47,8 +47,7 @@ pub trait Algorithms: Clone + 'static {
         true
     }
 
-    /// Returns whether the first acknowledgments after a timeout may show that it was spurious (RFC
-    /// 5682).
+    /// Whether the first acknowledgments after a timeout may show that it was spurious (RFC 5682).
     fn doubts_timeouts(&self) -> bool {
         true
     }

@@ -13,8 +13,7 @@ const LIMIT: u8 = 10;
 /// elicit an acknowledgment.
 const TEXT_LIMIT: u8 = 40;
 
-/// Answers sent in the current window (low bits), and the wrapping number of the window (high
-/// bits).
+/// Answers sent in the current window (low bits), and the window's wrapping number (high bits).
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeLimit(u8);
 

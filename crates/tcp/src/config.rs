@@ -48,8 +48,7 @@ pub struct Config<A = Standard> {
     /// Retransmissions of a segment before the connection fails (R2 of RFC 9293 §3.8.3), and the
     /// limit of unanswered window probes. Default 12.
     pub max_retries: u8,
-    /// Retransmissions of a SYN before the attempt fails. Default 7, which gives 3 minutes
-    /// (MUST-23).
+    /// Retransmissions of a SYN before the attempt fails. Default 7: 3 minutes (MUST-23).
     pub syn_retries: u8,
     /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
     pub keepalive: Option<Keepalive>,
@@ -96,8 +95,7 @@ impl EcnUse {
 /// Probing of an idle connection (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
-    /// Idle time before the first probe, 24 days at most as for every timer. Default 2 hours
-    /// (MUST-28).
+    /// Idle time before the first probe, 24 days at most. Default 2 hours (MUST-28).
     pub idle: Duration,
     /// Interval between probes. Default 75 s. Any probe may be late by half of it if the node
     /// sleeps that long ([`Wake::slack`](redpoll_base::Wake)).
@@ -233,8 +231,7 @@ impl From<Duration> for Millis {
     }
 }
 
-/// [`Config`] as stored in a connection: packed, with invalid values replaced by the nearest valid
-/// ones.
+/// [`Config`] as stored in a connection: packed, with the nearest valid value for an invalid one.
 #[derive(Clone, Debug)]
 pub(crate) struct Params {
     pub(crate) initial_rto: Millis,

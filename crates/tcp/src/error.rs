@@ -16,8 +16,7 @@ pub enum Error {
     TimedOut,
     /// The user timeout ran out (RFC 9293 §3.10.8).
     UserTimeout,
-    /// The network has no route to the peer, and the connection was not established yet (RFC 9293
-    /// §3.9.2.2).
+    /// The network has no route to the peer of a connection in its handshake (RFC 9293 §3.9.2.2).
     Unreachable,
     /// The application aborted the connection.
     Aborted,

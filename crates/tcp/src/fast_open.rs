@@ -1,8 +1,7 @@
 //! TCP Fast Open (RFC 7413): the cookie, its generation and check at a server, and the client's
 //! memory of servers.
 //!
-//! `connection/fast_open.rs` puts data on a SYN and takes them off it. `syn_cache.rs` answers
-//! requests.
+//! `connection/fast_open.rs` writes and reads data on a SYN. `syn_cache.rs` answers requests.
 
 mod cookie;
 mod servers;

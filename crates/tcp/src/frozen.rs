@@ -13,8 +13,7 @@ use core::fmt;
 use redpoll_base::copy;
 use redpoll_base::crc::crc32;
 
-/// Version of the format. It changes with the meaning of the bytes; versions differ in more than
-/// one bit.
+/// Version of the format. It changes with the bytes' meaning; versions differ in several bits.
 const VERSION: u8 = 0x71;
 /// Replaces the version after the connection was restored.
 const SPENT: u8 = 0;
@@ -41,8 +40,7 @@ pub enum ThawError {
     Version,
     /// The connection was already restored from these bytes.
     Spent,
-    /// The peer may have given up the connection: data were unacknowledged for longer than the user
-    /// timeout.
+    /// The peer may have given up: the user timeout for unacknowledged data has passed.
     TooOld,
     /// The buffers are too small for the frozen data or for the window announced to the peer.
     NoRoom,

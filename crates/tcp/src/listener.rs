@@ -62,8 +62,7 @@ pub(crate) struct PeerSyn {
     pub(crate) offer: Offer,
 }
 
-/// Offers of the peer's SYN: flags, and the MSS in the low bits, which is 0 if the SYN has no MSS
-/// option.
+/// Offers of the peer's SYN: flags, and in the low bits the MSS, 0 without the option.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Offer(u16);
 

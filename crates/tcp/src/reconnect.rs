@@ -7,8 +7,7 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 pub struct ReconnectPolicy {
     /// Delay after the first failure; it doubles after each further failure. Default 2 s.
     pub first: Duration,
-    /// Maximum delay. Default 15 minutes: a node that lost its server for a night sends about forty
-    /// SYNs.
+    /// Maximum delay. Default 15 minutes: without a server for a night a node sends about 40 SYNs.
     pub most: Duration,
     /// Lifetime from which a connection counts as a success. Default 1 minute, so that a server
     /// which accepts connections and drops them does not reset the delay.
@@ -95,8 +94,7 @@ impl Reconnect {
         self.due
     }
 
-    /// Makes a pending attempt due now, for example after a change of parent or when a button is
-    /// pressed.
+    /// Makes a pending attempt due now, for example after a change of parent or a button press.
     pub fn hurry(&mut self, now: Instant) {
         self.due = self.due.map(|_| Wake::exactly(now));
     }

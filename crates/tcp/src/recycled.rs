@@ -29,8 +29,7 @@ const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
 /// The last connections that lost their slot in TIME-WAIT or were frozen.
 #[derive(Debug, Default)]
 pub struct Recycled {
-    /// A hash for each remembered connection, of both ends, SND.NXT and RCV.NXT; 0 if the entry is
-    /// unused.
+    /// A hash of both ends, SND.NXT and RCV.NXT for each remembered connection; 0 if unused.
     marks: [u32; MOST],
     next: u8,
 }

@@ -86,8 +86,7 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// Returns SEG.LEN: the number of sequence numbers in the segment, including SYN and FIN (RFC
-    /// 9293 §3.4).
+    /// Returns SEG.LEN, the number of sequence numbers, including SYN and FIN (RFC 9293 §3.4).
     pub fn len(&self) -> u32 {
         let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
         (self.payload.len() as u32).wrapping_add(controls)

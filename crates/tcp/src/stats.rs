@@ -33,8 +33,7 @@ pub struct Stats {
     pub tail_probes: u32,
     /// Reductions of the congestion window in response to ECN marks (RFC 3168).
     pub ecn_reductions: u32,
-    /// Reductions of the congestion window that were undone because the loss was spurious (RFC
-    /// 4015).
+    /// Reductions of the congestion window that were undone: the loss was spurious (RFC 4015).
     pub undone_reductions: u32,
     /// Segments that the link gave up.
     pub link_losses: u32,

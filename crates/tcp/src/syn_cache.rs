@@ -350,8 +350,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         Decision::Answer(syn_ack)
     }
 
-    /// Removes a handshake from which a connection was made, so that the handshake cannot complete
-    /// again.
+    /// Removes a handshake that made a connection, so that it cannot complete again.
     pub fn remove(&mut self, handshake: &Handshake) {
         if let Some(half_open) = self.entry_mut(handshake.entry) {
             half_open.free();
@@ -385,8 +384,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         Some(Wake::within(at, SLACK))
     }
 
-    /// Processes the deadlines that have passed by `now`, and returns how many requests were given
-    /// up.
+    /// Processes the deadlines passed by `now`, and returns how many requests were given up.
     pub fn on_timeout<A>(&mut self, now: Instant, config: &Config<A>) -> u8 {
         let mut given_up = 0u8;
         for half_open in self.table.as_mut() {

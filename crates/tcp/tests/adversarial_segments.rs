@@ -77,8 +77,7 @@ fn replayed_segments_are_delivered_once() {
     assert_eq!(t.read(4096), expected);
 }
 
-/// Data received in order remain, whatever a later segment contains. Beyond a gap, either version
-/// may remain.
+/// Data received in order remain, whatever follows. Beyond a gap, either version may remain.
 #[test]
 fn other_bytes_do_not_replace_data_in_order() {
     let mut t = established();
@@ -151,8 +150,7 @@ fn falsely_sacked_data_is_retransmitted() {
     }
 }
 
-/// False reports of duplicates: the window grows at most back to its previous size, and no data are
-/// lost.
+/// False reports of duplicates: the window grows at most to its previous size; no data are lost.
 #[test]
 fn false_reports_of_duplicates_do_not_enlarge_the_window() {
     let mut t = with_sack();

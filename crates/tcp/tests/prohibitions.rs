@@ -213,8 +213,7 @@ impl World {
         blocks
     }
 
-    /// Checks all segments sent since the last call; each one is lost with a probability of `loss`
-    /// percent.
+    /// Checks all segments since the last call; each is lost with a probability of `loss` percent.
     fn check(&mut self, loss: usize) {
         let sent = self.t.sent();
         self.look_at(sent, loss);

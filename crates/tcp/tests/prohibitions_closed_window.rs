@@ -14,8 +14,7 @@ use redpoll_wire::tcp::Flags;
 const BUFFER: usize = 300;
 const URG: Flags = Flags::ACK.with(Flags::URG);
 
-/// Two connections that receive the same segments. Those of the second one have URG wherever they
-/// have ACK.
+/// Two connections that receive the same segments; for the second, URG is set wherever ACK is.
 struct World {
     plain: Host,
     urgent: Host,

@@ -2,8 +2,7 @@
 //! lost neither too early (RFC 8985 §6.2, RFC 6675 §4) nor much too late, and respects the limits
 //! of recovery (RFC 6675 §5, RFC 9937 §3).
 //!
-//! The test knows when each segment was sent and what the peer has reported, and judges the sender
-//! by this.
+//! The test knows when each segment was sent and what the peer has reported, and judges by this.
 
 #![cfg(feature = "stats")]
 
@@ -490,8 +489,7 @@ impl<A: Algorithms> World<A> {
     }
 }
 
-/// Runs connections with many seeds; returns the numbers of judged retransmissions and of ended
-/// recoveries.
+/// Runs connections with many seeds; counts judged retransmissions and ended recoveries.
 fn play<A: Algorithms + Copy + UnwindSafe + RefUnwindSafe>(
     recovery: A,
     has_rack: bool,

@@ -26,8 +26,7 @@ struct World {
     user_timeout: Option<u64>,
     /// Timeouts permitted by a user timeout before the application cleared it.
     allowed: u32,
-    /// Number of timeouts since the last progress, the time of the last timeout, and its timeout
-    /// value.
+    /// Timeouts since the last progress, the time of the last one, and its timeout value.
     timeouts: u32,
     last_timeout: u64,
     rto: u64,

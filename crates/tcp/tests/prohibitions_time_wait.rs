@@ -114,8 +114,7 @@ impl World {
             0 => (record.seq(old).len(self.rng.below(len + 1) as usize), false),
             1 => (record.seq(nxt).len(near as usize / 8), false),
             2 => (record.seq(nxt.wrapping_sub(far)).len(100), false),
-            // Current acknowledgments, old acknowledgments, and acknowledgments of data that were
-            // never sent.
+            // Acknowledgments that are current, old, and of data that were never sent.
             3 => (record.seq(nxt), false),
             4 => (record.seq(nxt).ack(self.ours.wrapping_sub(near)), false),
             5 => (record.seq(nxt).ack(self.ours + 1 + near), false),

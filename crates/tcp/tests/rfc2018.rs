@@ -38,8 +38,7 @@ fn no_sack_blocks_are_sent_without_sack_permitted() {
     recv!(t, seq 1, ack 1, sack []);
 }
 
-/// RFC 2018 §4: the first block covers the latest segment, and the other blocks are the most recent
-/// ones.
+/// RFC 2018 §4: the first block covers the latest segment, and the others are the most recent ones.
 #[test]
 fn sack_blocks_begin_with_the_latest() {
     let mut t = with_sack();
@@ -116,8 +115,7 @@ fn two_holes_in_four_segments() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// RFC 2018 §8: data are kept until they are acknowledged; a peer that dropped reported data gets
-/// them again.
+/// RFC 2018 §8: data are kept until acknowledged; a peer that discards them gets them again.
 #[test]
 fn a_peer_may_renege() {
     let mut t = four_out();

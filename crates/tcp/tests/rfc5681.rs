@@ -13,8 +13,7 @@ fn plain() -> Config {
     }
 }
 
-/// Sends full-sized segments of 100 bytes into a window that is never the limit, with a full send
-/// buffer.
+/// Sends full-sized segments of 100 bytes, unlimited by the window, from a full buffer.
 fn busy() -> Host {
     let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);

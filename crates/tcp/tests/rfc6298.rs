@@ -134,8 +134,8 @@ fn an_old_acknowledgment_does_not_restart_the_timer() {
     recv!(t, at 1000, seq 1, ack 1, len 100);
 }
 
-/// RFC 6298 §5.4 to §5.6: the earliest segment is retransmitted, and the timeout is doubled up to
-/// §2.5.
+/// RFC 6298 §5.4 to §5.6: the earliest segment is retransmitted, and the timeout doubles up to the
+/// limit of §2.5.
 #[test]
 fn the_timer_backs_off() {
     let mut t = Host::established(&plain(), 100, 4096);

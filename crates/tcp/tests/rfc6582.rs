@@ -87,8 +87,7 @@ fn partial_acknowledgments_do_not_inflate_the_window() {
     }
 }
 
-/// RFC 6582 §3.2, step 2: after a timeout, duplicates of retransmitted data start no further
-/// recovery.
+/// RFC 6582 §3.2, step 2: after a timeout, duplicates of retransmitted data start no recovery.
 #[test]
 fn duplicates_after_a_timeout_do_not_reduce_again() {
     let mut t = ten_out();

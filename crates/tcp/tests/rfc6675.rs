@@ -54,8 +54,7 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
     }
 }
 
-/// RFC 6675 §4, NextSeg, rules 1 and 2, and §5, step C: the holes in order, then new data, as cwnd
-/// permits.
+/// RFC 6675 §4, NextSeg, rules 1 and 2, and §5, step C: holes in order, then new data, within cwnd.
 #[test]
 fn holes_come_before_new_data() {
     let (mut t, una, end) = grown(800);

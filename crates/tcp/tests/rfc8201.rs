@@ -95,8 +95,7 @@ fn a_path_that_reports_costs_no_timeout() {
     }
 }
 
-/// RFC 9293 §3.7.2: two timeouts detect a path that drops large packets silently, and the transfer
-/// continues.
+/// RFC 9293 §3.7.2: two timeouts detect that large packets vanish, and the transfer continues.
 #[test]
 fn a_silent_path_is_found_by_two_timeouts() {
     for sack in [false, true] {

@@ -15,8 +15,7 @@ pub enum Assessment {
     AlwaysFree,
 }
 
-/// A driver with a receiver and a transmitter. Frames have no FCS here: the chip makes and
-/// checks it.
+/// A driver with a receiver and a transmitter. Frames lack the FCS: the chip makes and checks it.
 pub trait Transceiver {
     /// Receives one frame and returns whether its FCS was correct. Dropping the future stops
     /// the receiver and loses the frame.

@@ -89,8 +89,7 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// Stores an event. If the node is slower than its neighbours, a frame is lost; a result always
-    /// finds room.
+    /// Stores an event. If the node is too slow, a frame is lost; a result always finds room.
     pub(crate) fn tell(&self, heard: DriverEvent) {
         let mut events = self.events.borrow_mut();
         let room = match heard {

@@ -103,8 +103,7 @@ pub enum Frame<'a> {
     Damaged,
 }
 
-/// Decoder that finds frames among bytes. `B` is its buffer for the longest message and the check
-/// sequence.
+/// Decoder that finds frames among bytes. `B` holds the longest message and the check sequence.
 #[derive(Clone, Debug)]
 pub struct Deframer<C, B> {
     bytes: B,
@@ -142,8 +141,7 @@ impl<C: Check, B: AsRef<[u8]> + AsMut<[u8]>> Deframer<C, B> {
         self.is_spoilt = false;
     }
 
-    /// Handles the next byte, and returns the frame that ends with it. Consecutive flags contain no
-    /// frame.
+    /// Handles the next byte; returns the frame that it ends. Consecutive flags contain no frame.
     pub fn input(&mut self, byte: u8) -> Option<Frame<'_>> {
         match byte {
             FLAG => return self.end(),
@@ -277,8 +275,7 @@ mod tests {
         fn test<C: Check>() {
             let good = framed::<C>(b"~good");
             let open = &good[..good.len() - 1];
-            // An escape byte at the end of a frame, alone in a frame, and twice before an escaped
-            // byte.
+            // An escape byte at a frame's end, alone in one, and twice before an escaped byte.
             let mut bytes = [open, &[ESCAPE, FLAG], &[ESCAPE, FLAG]].concat();
             bytes.extend([&[FLAG, ESCAPE][..], &good[1..]].concat());
             assert_eq!(deframed::<C>(&bytes), (std::vec![], 3));

@@ -266,8 +266,7 @@ proptest! {
     }
 }
 
-/// A packet for compression: the frame's addresses, the IPv6 header, ports, and the bytes after
-/// them.
+/// A packet for compression: the frame's addresses, IPv6 header, ports, and the bytes after them.
 #[derive(Debug)]
 struct Packet {
     link_src: Address,

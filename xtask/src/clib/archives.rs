@@ -1,6 +1,7 @@
 //! Static libraries for microcontrollers.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::install::target_dir;
 use crate::report::{Failure, Outcome};
@@ -100,22 +101,26 @@ pub const KINDS: [Kind; 7] = [
 impl Kind {
     /// Builds the archive for flash, and returns its path.
     pub fn build(&self, workspace: &Workspace) -> Result<PathBuf, Failure> {
-        let folder = target_dir(workspace).join("c-libs");
         let mut cargo = workspace.cargo();
-        cargo.args(["rustc", "--quiet", "--package", "redpoll-capi", "--lib"]);
-        cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
-        cargo.args(["--profile", "device", "--target", self.target]);
-        cargo.arg("--target-dir").arg(&folder);
         // Two builds in different folders give the same bytes.
         let root = workspace.root.display();
         cargo.env("RUSTFLAGS", format!("--remap-path-prefix={root}=redpoll"));
+        self.build_with(cargo, &target_dir(workspace).join("c-libs"))
+    }
+
+    /// Builds the archive with a prepared `cargo`, in the build folder `target`.
+    fn build_with(&self, mut cargo: Command, target: &Path) -> Result<PathBuf, Failure> {
+        cargo.args(["rustc", "--quiet", "--package", "redpoll-capi", "--lib"]);
+        cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
+        cargo.args(["--profile", "device", "--target", self.target]);
+        cargo.arg("--target-dir").arg(target);
         workspace::run(&mut cargo).map_err(|failure| {
             Failure::new(format!(
                 "{failure}; if the target is missing: rustup target add {}",
                 self.target
             ))
         })?;
-        let built = folder.join(self.target).join("device");
+        let built = target.join(self.target).join("device");
         Ok(built.join("libredpoll_capi.a"))
     }
 }
@@ -126,30 +131,52 @@ pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     for kind in &KINDS {
         built.push((kind.target, kind.build(workspace)?));
     }
-    let copy = |from: &Path, place: PathBuf| {
+    for place in copy(workspace, folder, &built)? {
+        println!("{}", place.display());
+    }
+    Ok(())
+}
+
+/// Does the same with the cargo that `cargo` prepares, in the build folder `target`.
+pub fn release(
+    workspace: &Workspace,
+    cargo: impl Fn() -> Command,
+    target: &Path,
+    folder: &Path,
+) -> Outcome {
+    let mut built = Vec::new();
+    for kind in &KINDS {
+        built.push((kind.target, kind.build_with(cargo(), target)?));
+    }
+    copy(workspace, folder, &built).map(drop)
+}
+
+/// Copies the built archives, the header and the licences into a folder, and returns their paths.
+fn copy(
+    workspace: &Workspace,
+    folder: &Path,
+    built: &[(&str, PathBuf)],
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut files: Vec<(PathBuf, PathBuf)> = built
+        .iter()
+        .map(|(target, archive)| (archive.clone(), Path::new(target).join("libredpoll.a")))
+        .collect();
+    let header = workspace.root.join("crates/capi/include/redpoll.h");
+    files.push((header, PathBuf::from("include/redpoll.h")));
+    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
+        files.push((workspace.root.join(licence), PathBuf::from(licence)));
+    }
+    let mut places = Vec::new();
+    for (from, place) in files {
         let place = folder.join(place);
         let copied = place
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::fs::copy(from, &place));
-        match copied {
-            Ok(_) => {
-                println!("{}", place.display());
-                Ok(())
-            }
-            Err(e) => Err(Failure::new(format!(
-                "c-libs: cannot write {}: {e}",
-                place.display()
-            ))),
-        }
-    };
-    for (target, archive) in built {
-        copy(&archive, Path::new(target).join("libredpoll.a"))?;
+            .and_then(|()| std::fs::copy(&from, &place));
+        copied.map_err(|error| {
+            Failure::new(format!("c-libs: cannot write {}: {error}", place.display()))
+        })?;
+        places.push(place);
     }
-    let header = workspace.root.join("crates/capi/include/redpoll.h");
-    copy(&header, PathBuf::from("include/redpoll.h"))?;
-    for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
-        copy(&workspace.root.join(licence), PathBuf::from(licence))?;
-    }
-    Ok(())
+    Ok(places)
 }

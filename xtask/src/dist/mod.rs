@@ -3,11 +3,13 @@
 //! - `programs`: stripped programs for each architecture, and their debug files;
 //! - `packages`: packages for Debian, by cargo-deb;
 //! - `python`: wheels and the source distribution, by maturin;
+//! - `c`: the library for C for microcontrollers;
 //! - `bill`: the components of each program, in CycloneDX.
 //!
 //! `chroots` tests the packages in Debian's releases, and `short` checks one of them in CI.
 
 mod bill;
+mod c;
 mod chroots;
 mod packages;
 mod programs;
@@ -92,12 +94,12 @@ const PROGRAMS: [Program; 2] = [
 /// A part of a release, with its name for `--only`.
 type Part = (&'static str, fn(&Release<'_>) -> Outcome);
 
-/// The parts of a release in their order. Later parts use the files of earlier ones. A part for the C packages belongs
-/// here: it writes files to `Release::out`, and `SHA256SUMS` then contains them.
-const PARTS: [Part; 4] = [
+/// The parts of a release in their order. Later parts use the files of earlier ones.
+const PARTS: [Part; 5] = [
     ("programs", programs::build),
     ("packages", packages::build),
     ("python", python::build),
+    ("c", c::build),
     ("bill", bill::build),
 ];
 
@@ -210,6 +212,16 @@ impl Release<'_> {
         ];
         renamed.extend(registries.map(|it| (shown(&it.path()), "/usr/src/crates".to_owned())));
         renamed
+    }
+
+    /// Returns a command that packs files into `archive` with the same bytes for the same files.
+    fn tar(&self, archive: &Path) -> Command {
+        let mut tar = self.command("tar");
+        tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
+        tar.arg("--mode=go=rX,u+rw,a-s");
+        tar.arg(format!("--mtime=@{}", self.epoch));
+        tar.env("XZ_OPT", "-6 -T1").arg("-cJf").arg(archive);
+        tar
     }
 
     /// Returns the folder of a stripped program for `arch`. Cargo's layout lets cargo-deb find it.

@@ -104,12 +104,8 @@ fn archive(
     let names: Vec<String> = names.filter(|it| folder.join(it).is_file()).collect();
     let top = format!("redpoll-{}-{}-linux{suffix}", release.version, arch.name);
     let file = release.out.join(format!("{top}.tar.xz"));
-    let mut tar = release.command("tar");
-    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner"]);
-    tar.arg("--mode=go=rX,u+rw,a-s");
-    tar.arg(format!("--mtime=@{}", release.epoch));
+    let mut tar = release.tar(&file);
     tar.arg(format!("--transform=s,^,{top}/,"));
-    tar.env("XZ_OPT", "-6 -T1").arg("-cJf").arg(file);
     tar.args(["LICENSE-APACHE", "LICENSE-MIT", "-C"])
         .arg(folder);
     workspace::run(tar.args(names))

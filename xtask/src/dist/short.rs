@@ -58,6 +58,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let package = package.ok_or_else(|| Failure::new("dist: cargo-deb wrote no package"))?;
     contents(package)?;
     unpacked(&folder, package)?;
+    maintained(workspace, package)?;
     println!("dist: the package of redpoll-taim is complete");
     Ok(None)
 }
@@ -101,6 +102,22 @@ fn contents(package: &Path) -> Outcome {
         "dist: missing or wrong in the package of redpoll-taim:",
         missing,
     )
+}
+
+/// Checks that the package names the maintainer and the home page of Cargo.toml.
+fn maintained(workspace: &Workspace, package: &Path) -> Outcome {
+    let manifest = source::read(&workspace.root.join("Cargo.toml"))?;
+    for field in ["Maintainer", "Homepage"] {
+        let mut dpkg = Command::new("dpkg-deb");
+        let value = workspace::output(dpkg.arg("-f").arg(package).arg(field))?;
+        let value = value.trim();
+        if value.is_empty() || !manifest.contains(&format!("\"{value}\"")) {
+            let line =
+                format!("dist: {field} of the package is `{value}`, which is not in Cargo.toml");
+            return Err(Failure::new(line));
+        }
+    }
+    Ok(())
 }
 
 /// Unpacks the package, and uses its parts together: the unit starts the program, the program reads the configuration,

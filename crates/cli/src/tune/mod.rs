@@ -184,6 +184,10 @@ fn tell(text: &str) -> Result<(), Halt> {
 
 /// Refuses a file that another program has written.
 fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
+    // Reading a device or a pipe may never end.
+    if !path.is_file() {
+        return Ok(());
+    }
     match std::fs::read_to_string(path) {
         Ok(text) if !text.contains(constants::MARK) => {
             let line = "exists, and was not written by `redpoll tune`; allowed: another name";

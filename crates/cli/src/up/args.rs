@@ -9,6 +9,7 @@ use redpoll_linux::reach::Service;
 
 use crate::args::{ScenarioArgs, WebArgs, interval};
 use crate::run::outputs::Asked;
+use redpoll_program::log::LogLevel;
 use redpoll_program::rights::RightsArgs;
 
 /// Run a scenario in real time and connect it to this computer through its border router.
@@ -34,13 +35,17 @@ pub struct UpArgs {
 
     /// Read the scenario and options from this file, such as /etc/redpoll/border.toml; its keys are names of
     /// options, and options of the command line override them. With --radio and without a terminal, SIGHUP
-    /// reads the file again: `expose` applies at once, other keys need a restart
+    /// reads the file again: `expose` and `log_level` apply at once, other keys need a restart
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 
     /// Check the file of --config, the options and the scenario, and end
     #[arg(long, requires = "config")]
     pub check_config: bool,
+
+    /// Least severe level of the messages on standard error, with --radio [default: info]
+    #[arg(long, value_enum, requires = "radio")]
+    pub log_level: Option<LogLevel>,
 
     /// Forward connections from a port of this computer to a port of a node, such as
     /// 8080:leaf-12:80; needs no privilege. May be repeated

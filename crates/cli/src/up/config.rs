@@ -26,11 +26,27 @@ enum Command {
 }
 
 /// Keys of one value.
-const SINGLE: [&str; 9] = [
-    "scenario", "radio", "channel", "state", "join", "name", "prefix", "hosts", "user",
+const SINGLE: [&str; 10] = [
+    "scenario",
+    "radio",
+    "channel",
+    "state",
+    "join",
+    "name",
+    "prefix",
+    "hosts",
+    "user",
+    "log_level",
 ];
 /// Keys of a list.
 const LISTS: [&str; 3] = ["set", "forward", "expose"];
+/// Keys that apply without a restart.
+const AT_ONCE: [&str; 2] = ["expose", "log_level"];
+
+/// Returns the option that a key names.
+fn option(key: &str) -> String {
+    format!("--{}", key.replace('_', "-"))
+}
 
 /// A key of the file, with the words that it adds to the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +71,7 @@ pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let mut before: Vec<OsString> = words[..2].to_vec();
     let mut scenario = None;
     for entry in read(Path::new(&path))? {
-        let option = format!("--{}", entry.key);
+        let option = option(&entry.key);
         if entry.key == "scenario" {
             scenario = entry.words.into_iter().next();
         } else if LISTS.contains(&entry.key.as_str()) || value_of(own, &option).is_none() {
@@ -134,7 +150,7 @@ fn parse(file: &str, text: &str) -> Result<Vec<Entry>, String> {
         let mut words = Vec::new();
         for value in values {
             if name != "scenario" {
-                words.push(OsString::from(format!("--{name}")));
+                words.push(OsString::from(option(name)));
             }
             words.push(OsString::from(value));
         }
@@ -223,7 +239,10 @@ impl Reload {
             let find = |all: &[Entry]| all.iter().find(|it| it.key == ***key).cloned();
             find(&entries) != find(&self.entries)
         };
-        let keys = SINGLE.iter().chain(&LISTS).filter(|key| **key != "expose");
+        let keys = SINGLE
+            .iter()
+            .chain(&LISTS)
+            .filter(|key| !AT_ONCE.contains(*key));
         let fixed = keys.filter(differs).map(|key| (*key).to_owned()).collect();
         Ok((args, fixed))
     }
@@ -245,6 +264,7 @@ mod tests {
             prefix = "fd00::/64"
             hosts = "/tmp/hosts"
             user = "nobody"
+            log_level = "warn"
             set = ["routing=rpl", "seed=2"]
             forward = ["8080:leaf-12:80"]
             expose = ["1883"]

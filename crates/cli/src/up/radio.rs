@@ -11,13 +11,14 @@ use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::radio::Radio;
 use redpoll_linux::radio::counter::{CounterFile, Store};
 use redpoll_linux::radio::line::LineSpec;
-use redpoll_linux::radio::mesh::RadioMesh;
+use redpoll_linux::radio::mesh::{Notice as RadioNotice, RadioMesh};
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_linux::reach::Reach;
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::{NodeSpec, Scenario, node_on_radio};
 use redpoll_stack::mac::RadioCaps;
+use tracing::{error, info, warn};
 
 use super::args::UpArgs;
 use super::config::Reload;
@@ -28,6 +29,9 @@ use super::{
 };
 use crate::failure::Failure;
 use crate::output;
+use redpoll_program::log::{self, LogLevel};
+use redpoll_program::notify::Supervisor;
+use redpoll_program::output::explained;
 use redpoll_program::rights::Rights;
 
 /// Longest time for the set-up of a radio.
@@ -40,7 +44,10 @@ pub(super) fn up(
     mut signals: Signals,
     rights: &Rights,
 ) -> Result<u8, Failure> {
+    // The address of the service manager is read while all files are accessible.
+    let supervisor = Supervisor::of_environment();
     // On a terminal, SIGHUP means that the terminal is closed.
+    log::begin(level(args));
     let reload = Reload::of(args).filter(|_| !std::io::stderr().is_terminal());
     let mut spec: RadioSpec = url
         .parse()
@@ -100,10 +107,10 @@ pub(super) fn up(
     .map_err(failed)?;
     let sandbox = sandbox(&spec, rights);
     for line in rights.give_up(&[], &with_settings(sandbox, args))? {
-        eprintln!("redpoll: {line}");
+        warn!("{}", line.trim_start_matches("warning: "));
     }
     let gateway = Gateway::on_clock(clock, joined.tun, forwarder).with_reach(reach);
-    live(&mut mesh, gateway, &mut signals, reload)
+    live(&mut mesh, gateway, &mut signals, reload, supervisor)
 }
 
 /// Returns the rights to open the radio again after it was unplugged or has ended.
@@ -112,7 +119,7 @@ fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     match spec {
         RadioSpec::Spinel(LineSpec::Uart { path, .. }) => {
             if let Some(line) = rights.doubt(path) {
-                eprintln!("redpoll: {line}");
+                warn!("{}", line.trim_start_matches("warning: "));
             }
             sandbox.with_device(path)
         }
@@ -143,30 +150,34 @@ fn live<P>(
     mut gateway: Gateway,
     signals: &mut Signals,
     reload: Option<Reload>,
+    mut supervisor: Supervisor,
 ) -> Result<u8, Failure>
 where
     P: redpoll_stack::Profile,
     RadioMesh<P>: redpoll_linux::gateway::Mesh<Border: redpoll_stack::Streams>,
 {
     use std::os::fd::AsFd;
+    supervisor.ready();
     loop {
+        supervisor.lives();
         if let Err(error) = gateway.turn(mesh) {
             let gone = gateway.tun().filter(|tun| !tun.is_intact());
             return Err(gone.map_or_else(|| failed(error), |tun| failed(tun.gone())));
         }
         while gateway.poll_forward().is_some() {}
         while let Some(notice) = mesh.notice() {
-            eprintln!("redpoll: {notice}");
+            match notice {
+                RadioNotice::Trouble(text) => warn!("{}", explained(text)),
+                RadioNotice::Recovery(text) => info!("{text}"),
+            }
         }
         while let Some(attempt) = gateway.poll_attempt() {
-            eprintln!("redpoll: {}", withheld(&attempt));
+            warn!("{}", withheld(&attempt));
         }
         while let Some(notice) = signals.next().map_err(failed)? {
             match (notice, &reload) {
                 (Notice::End(Signal::SIGHUP), Some(reload)) => {
-                    for line in read_again(reload, &mut gateway) {
-                        eprintln!("redpoll: {line}");
-                    }
+                    read_again(reload, &mut gateway);
                 }
                 (Notice::End(_), _) => {
                     output::print(&farewell(mesh)).map_err(failed)?;
@@ -182,25 +193,29 @@ where
 }
 
 /// Reads the file of `--config` again, and applies what can change at runtime. If the file has an
-/// error, all settings stay. Returns lines for the log.
-fn read_again(reload: &Reload, gateway: &mut Gateway) -> Vec<String> {
-    let stay = |line: &dyn std::fmt::Display| {
-        vec![format!("error: the settings stay as they were: {line}")]
-    };
-    let (args, fixed) = match reload.again() {
+/// error, all settings stay.
+fn read_again(reload: &Reload, gateway: &mut Gateway) {
+    let found = reload.again().and_then(|(args, fixed)| {
+        let scenario = load(&args).map_err(|(_, line)| line)?;
+        Ok((args, fixed, scenario))
+    });
+    let (args, fixed, scenario) = match found {
         Ok(found) => found,
-        Err(line) => return stay(&line),
+        Err(line) => {
+            error!("the settings stay as they were: {line}");
+            return;
+        }
     };
-    match load(&args) {
-        Ok(scenario) => gateway.expose(exposed(&args, &scenario)),
-        Err((_, line)) => return stay(&line),
+    for key in fixed {
+        warn!("a new value of {key} applies only after a restart");
     }
-    let warnings = fixed.into_iter();
-    let warnings =
-        warnings.map(|key| format!("warning: a new value of {key} applies only after a restart"));
-    warnings
-        .chain(["the settings were read again".to_owned()])
-        .collect()
+    gateway.expose(exposed(&args, &scenario));
+    log::set_level(level(&args));
+    info!("the settings were read again");
+}
+
+fn level(args: &UpArgs) -> LogLevel {
+    args.log_level.unwrap_or(LogLevel::Info)
 }
 
 fn farewell<P>(mesh: &RadioMesh<P>) -> String

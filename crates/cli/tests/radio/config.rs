@@ -1,7 +1,9 @@
 //! The settings of a border router: `redpoll up --config`, `--check-config` and SIGHUP.
 
 use std::fs::File;
+use std::os::unix::net::UnixDatagram;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, kill};
@@ -35,7 +37,12 @@ impl Drop for Border {
 
 impl Border {
     fn start(text: &str, more: &[&str]) -> Border {
-        let folder = Folder::new("border");
+        Border::start_in(text, more, &[])
+    }
+
+    fn start_in(text: &str, more: &[&str], environment: &[(&str, &str)]) -> Border {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let folder = Folder::new(&format!("border-{}", COUNT.fetch_add(1, Ordering::Relaxed)));
         let config = folder.write("border.toml", text);
         let file = |name: &str| File::create(folder.file(name)).unwrap();
         let mut command = Command::new(PROGRAM);
@@ -44,6 +51,7 @@ impl Border {
             .stdin(Stdio::null())
             .stdout(file("out"))
             .stderr(file("log"));
+        command.envs(environment.iter().copied());
         let child = command.spawn().unwrap();
         let border = Border { child, folder };
         border.hears("out", "The radio is ");
@@ -98,6 +106,44 @@ fn settings_are_read_again_while_the_border_router_runs() {
 
     border.signal(Signal::SIGTERM);
     assert_eq!(border.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_service_manager_hears_of_start_and_life_and_the_journal_gets_levels() {
+    let folder = Folder::new("border-notify");
+    let address = folder.file("notify");
+    let socket = UnixDatagram::bind(&address).unwrap();
+    socket
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .unwrap();
+    let environment = [
+        ("NOTIFY_SOCKET", address.as_str()),
+        ("WATCHDOG_USEC", "3000000"),
+        ("JOURNAL_STREAM", "8:1"),
+    ];
+    let text = settings("channel = 20\nlog_level = \"warn\"\n");
+    let border = Border::start_in(&text, &[], &environment);
+    let hear = || {
+        let mut text = [0; 64];
+        let len = socket.recv(&mut text).unwrap();
+        String::from_utf8_lossy(&text[..len]).into_owned()
+    };
+    assert_eq!([hear(), hear()], ["READY=1", "WATCHDOG=1"]);
+    let begin = Instant::now();
+    assert_eq!(hear(), "WATCHDOG=1");
+    assert!(begin.elapsed() < Duration::from_secs(3), "too late");
+
+    border.reload(&text.replace("20", "21"));
+    border.hears(
+        "log",
+        "<4>a new value of channel applies only after a restart",
+    );
+    border.reload(&text.replace("warn", "info"));
+    border.hears("log", "<6>the settings were read again");
+    let log = std::fs::read_to_string(border.folder.file("log")).unwrap();
+    assert_eq!(log.matches("<6>").count(), 1, "{log}");
+    border.reload("channel = 99\n");
+    border.hears("log", "<3>the settings stay as they were: ");
 }
 
 #[test]

@@ -104,7 +104,10 @@ pub fn no_systemd() -> Option<String> {
 
 pub fn units() {
     let folder = Folder::new("units");
-    for name in ["redpoll-taim.service", "redpoll-border@.service"] {
+    for (name, max_exposure) in [
+        ("redpoll-taim.service", 34),
+        ("redpoll-border@.service", 37),
+    ] {
         let text = read(&format!("systemd/{name}"));
         // The check requires that the program exists. Packages contain the daemon as a program.
         let text = text.replace("redpoll-taim install", &format!("{PROGRAM} taim install"));
@@ -125,7 +128,23 @@ pub fn units() {
             !told.contains(name.split('.').next().unwrap()),
             "{name}: {told}"
         );
+        exposed(&path, max_exposure);
     }
+}
+
+/// Fails if systemd finds the service more exposed than this, in tenths; 100 is unprotected.
+fn exposed(path: &str, max: u32) {
+    let threshold = format!("--threshold={max}");
+    let args = ["security", "--no-pager", "--offline=true", &threshold, path];
+    let output = Command::new("systemd-analyze").args(args).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    // systemd before 250 judges loaded units only.
+    if told.contains("unrecognized option") {
+        return;
+    }
+    let table = String::from_utf8_lossy(&output.stdout);
+    let verdict = table.lines().last().unwrap_or_default();
+    assert!(output.status.success(), "{path}: {verdict}: {told}");
 }
 
 pub fn example() {

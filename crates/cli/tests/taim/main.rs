@@ -71,6 +71,11 @@ fn main() -> ExitCode {
             ),
             Case::with(
                 IP6TABLES,
+                "a_full_disk_loses_reports_and_no_packets",
+                service::full_disk,
+            ),
+            Case::with(
+                IP6TABLES,
                 "settings_come_from_the_command_line_and_the_file",
                 service::settings,
             ),

@@ -89,6 +89,19 @@ pub fn reloads() {
     assert_eq!(code, Some(0));
 }
 
+pub fn full_disk() {
+    let more = ["--json", "/dev/full", "--every", "1"];
+    let service = Service::start(45, "queue = 45\n", &more);
+    service.hears("warning: cannot write /dev/full: No space left on device");
+    service.hears("choose a place on another file system; reports are lost");
+    // The loop still turns after further reports were lost.
+    std::thread::sleep(Duration::from_secs(2));
+    assert_eq!(service.delay(), 0.05);
+    assert_eq!(service.log().matches("cannot write").count(), 1);
+    let (code, _) = service.daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+}
+
 pub fn settings() {
     let text = "queue = 43\ndelay = \"20 ms\"\n";
     let service = Service::start(43, text, &["--delay", "10"]);

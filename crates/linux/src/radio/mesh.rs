@@ -17,6 +17,15 @@ use crate::gateway::Mesh;
 /// Packets from the host that wait while the node has no room.
 const WAITING: usize = 64;
 
+/// A line for the user about the radio or the frame counter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// A fault.
+    Trouble(String),
+    /// The end of a fault.
+    Recovery(String),
+}
+
 pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
@@ -29,7 +38,7 @@ pub struct RadioMesh<P: Profile> {
     from_host: VecDeque<Vec<u8>>,
     /// Packets of the host that were dropped.
     turned_away: u64,
-    notices: VecDeque<String>,
+    notices: VecDeque<Notice>,
 }
 
 impl<P: Profile> RadioMesh<P> {
@@ -57,7 +66,7 @@ impl<P: Profile> RadioMesh<P> {
         &self.node
     }
 
-    pub fn notice(&mut self) -> Option<String> {
+    pub fn notice(&mut self) -> Option<Notice> {
         self.notices.pop_front()
     }
 
@@ -82,17 +91,17 @@ where
                 Event::Received { mpdu, info } => self.node.input_frame(self.now, &mpdu, info),
                 Event::Done(result) => self.node.on_radio_done(self.now, result),
                 Event::Ready { version, caps } if caps == self.caps => {
-                    self.notices
-                        .push_back(format!("the radio is ready again: {version}"));
+                    let text = format!("the radio is ready again: {version}");
+                    self.notices.push_back(Notice::Recovery(text));
                 }
                 Event::Ready { version, .. } => {
                     let text = format!(
                         "the radio was replaced by a different one: {version}; \
                         restart this program"
                     );
-                    self.notices.push_back(text);
+                    self.notices.push_back(Notice::Trouble(text));
                 }
-                Event::Trouble(text) => self.notices.push_back(text),
+                Event::Trouble(text) => self.notices.push_back(Notice::Trouble(text)),
             }
         }
     }
@@ -139,7 +148,14 @@ where
             return;
         };
         let said = self.keeper.turn(self.now, security);
-        self.notices.extend(said);
+        let is_failing = self.keeper.retry_at().is_some();
+        self.notices.extend(said.map(|text| {
+            if is_failing {
+                Notice::Trouble(text)
+            } else {
+                Notice::Recovery(text)
+            }
+        }));
     }
 }
 

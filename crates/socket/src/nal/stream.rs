@@ -127,8 +127,7 @@ impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
-    /// Returns the address and port of the other end; `None` once the node has released the
-    /// connection.
+    /// Returns the address and port of the other end; `None` after the connection is released.
     pub fn remote(&self) -> Option<Endpoint> {
         let inner = self.net.inner.borrow();
         Some(inner.node.tcp_connection(self.id)?.remote())
@@ -165,8 +164,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
         self.net.until(Key::Tcp(id), Side::Read, attempt).await
     }
 
-    /// Closes the sending direction: the other end reads the end of the stream, and may continue to
-    /// send.
+    /// Closes the sending direction: the other end reads the end of the stream, and may still send.
     pub fn shutdown(&mut self) {
         self.net
             .call(|inner, now| inner.node.tcp_close(now, self.id));

@@ -171,8 +171,7 @@ pub fn send_fast(
     Ok(sent.saturating_add(send(waiter, fd, rest, flags)?))
 }
 
-/// Waits until one of `all` is ready, or `timeout` has passed, and returns the number of ready
-/// ones.
+/// Waits until one of `all` is ready, or `timeout` has passed, and returns how many are.
 ///
 /// # Errors
 /// None at the moment.

@@ -316,8 +316,7 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// The times in ms of the polls of a node that sends at `start_ms` and is answered `rtt_ms`
-    /// later.
+    /// The times in ms of the polls of a node that sends at `start_ms`, answered `rtt_ms` later.
     fn requests(poll: &mut DataPoll, start_ms: u64, rtt_ms: u64) -> std::vec::Vec<u64> {
         poll.on_answer(at(start_ms - 1_000), false);
         poll.on_sent(at(start_ms));

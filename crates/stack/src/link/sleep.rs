@@ -1,5 +1,4 @@
-//! A sleepy leaf: when its radio listens, when it polls its parent, and when it holds back its own
-//! frames.
+//! A sleepy leaf: when it listens, polls its parent, and holds back its own frames.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_mac::{Access, Mac, Rest, TxStatus};
@@ -100,8 +99,7 @@ impl Sleepy {
         }
     }
 
-    /// The node does not poll between the fragments of a datagram, whose last one the answer may
-    /// need.
+    /// The node does not poll between a datagram's fragments: the answer may need the last one.
     fn may_ask(&self, mac: &Mac<impl Access>, is_mid_datagram: bool) -> bool {
         mac.is_idle() && (!is_mid_datagram || !self.introduced)
     }

@@ -65,8 +65,7 @@ impl Unverified {
         }
     }
 
-    /// Whether the neighbour recently failed to answer. Forgets this, so that the next packet is
-    /// tried.
+    /// Whether the neighbour recently failed to answer. Forgets this: the next packet is tried.
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
         let place = self.silent.iter_mut().find(is_it);

@@ -12,8 +12,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use super::icmp::{IcmpError, Refusal};
 use crate::counters::DropReason;
 
-/// The offset of the data of a packet during reassembly: behind an IPv6 header and a fragment
-/// header.
+/// The offset of a packet's data during reassembly: behind the IPv6 and fragment headers.
 pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
 pub(crate) const FRAGMENT_HEADER: usize = 8;
 /// The unit of offsets in octets.
@@ -131,8 +130,7 @@ pub(crate) enum Placement {
     /// Its data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
     Drop(DropReason),
-    /// It is dropped with all fragments of its packet, which is in this slot: fragments overlap
-    /// (§4.5).
+    /// It is dropped with its packet, which is in this slot, because fragments overlap (§4.5).
     Spoilt(SlotId),
 }
 
@@ -317,8 +315,7 @@ impl Partial {
     }
 }
 
-/// Whether `upper`, the upper layer in the fragment with offset zero, has its whole header, as §4.5
-/// requires.
+/// §4.5: whether `upper`, the upper layer in the first fragment, has its whole header.
 pub(crate) fn has_all_headers(protocol: u8, upper: &[u8]) -> bool {
     let least = match protocol {
         next_header::TCP => 20,

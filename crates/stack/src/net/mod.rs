@@ -68,8 +68,7 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours have received
-            // it as well.
+            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours received it.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
@@ -246,8 +245,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Processes the result of a frame to a neighbour. Returns the new parent, if the parent has
-    /// changed.
+    /// Processes the result of a frame to a neighbour. Returns the new parent, if it has changed.
     pub(crate) fn on_link(
         &mut self,
         now: Instant,

@@ -1,5 +1,4 @@
-//! Control messages of neighbour discovery and routing that are due. Their bytes are written when
-//! they leave.
+//! Due control messages of neighbour discovery and routing. Bytes are written when they leave.
 
 use redpoll_base::Addr;
 use redpoll_wire::icmpv6::Message;

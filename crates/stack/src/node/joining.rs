@@ -34,8 +34,7 @@ impl<P: Profile> Node<P> {
         self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
 
-    /// Stores a fragment for this node. Its fragment header is `offset` bytes after the fixed
-    /// header.
+    /// Stores a fragment for this node. The fragment header is `offset` bytes behind the fixed one.
     pub(super) fn collect(
         &mut self,
         now: Instant,

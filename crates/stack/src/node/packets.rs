@@ -218,8 +218,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Limits a router's packets to unverified neighbours, because any host can send packets to any
-    /// address.
+    /// Limits a router's packets to unverified neighbours, as any host can send to any address.
     pub(super) fn admit_neighbour(
         &mut self,
         now: Instant,

@@ -85,8 +85,7 @@ pub type BorderStorage = NodeStorage<
     Packets<16, 1_280>,
 >;
 
-/// `N` buffers of `LEN` bytes, aligned to four, so that copies use words if `LEN` is a multiple of
-/// four.
+/// `N` buffers of `LEN` bytes, aligned to four: copies use words if four divides `LEN`.
 #[repr(align(4))]
 struct Buffers<const N: usize, const LEN: usize>([[u8; LEN]; N]);
 
@@ -117,8 +116,7 @@ impl<T, const N: usize> Later<T, N> {
     }
 }
 
-/// `N` connections, with a send buffer of `SEND` bytes and a receive buffer of `RECEIVE` bytes
-/// each.
+/// `N` connections, each with buffers of `SEND` and `RECEIVE` bytes.
 pub struct Connections<const N: usize, const SEND: usize, const RECEIVE: usize> {
     slots: Later<ConnectionSlot<Static>, N>,
     send: Buffers<N, SEND>,
@@ -131,8 +129,7 @@ pub struct Listeners<const N: usize, const HALF_OPEN: usize> {
     half_open: Later<HalfOpen, HALF_OPEN>,
 }
 
-/// `N` UDP sockets, each with a buffer of `BYTES`; a waiting datagram needs 20 in addition to its
-/// data.
+/// `N` UDP sockets, each with a buffer of `BYTES`; a waiting datagram needs 20 besides its data.
 pub struct Datagrams<const N: usize, const BYTES: usize> {
     slots: Later<UdpSlot<Static>, N>,
     bytes: Buffers<N, BYTES>,

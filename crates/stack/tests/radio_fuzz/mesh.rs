@@ -455,8 +455,7 @@ impl Mesh {
         ]
     }
 
-    /// Runs the mesh without faults until everything has ended, and checks that every table is
-    /// empty.
+    /// Runs the mesh without faults to its end, and checks that every table is empty.
     pub fn come_to_rest(&mut self) {
         for it in &mut self.nodes {
             for conn in it.conns.drain(..) {

@@ -12,8 +12,7 @@ const MOST: u32 = 700;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
-    /// This role (0 opened, 1 accepted) closes when it has received everything; then the other
-    /// does.
+    /// This role (0 opened, 1 accepted) closes when it has received everything, then the other.
     First(usize),
     /// Each role closes when it has sent everything.
     Both,

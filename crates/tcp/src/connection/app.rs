@@ -39,8 +39,7 @@ impl<B: Bytes, D: AsRef<[u8]>, T, A: Algorithms> Connection<B, Chain<D, T>, A>
 where
     T: AsRef<[ChainSlot<D>]> + AsMut<[ChainSlot<D>]>,
 {
-    /// Appends the buffer `data` to the data to send (SEND). [`reclaim`](Self::reclaim) returns it
-    /// later.
+    /// Appends the buffer `data` to the data to send (SEND); [`reclaim`](Self::reclaim) returns it.
     ///
     /// # Errors
     /// Returns `data` if the table is full, the connection is closing or has ended, or too many

@@ -165,8 +165,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         Err((ThawError::NoRoom, tx, rx))
     }
 
-    /// Returns both ends, ours first, of a connection that was frozen `slept` ago and can be
-    /// restored.
+    /// Returns both ends, ours first, of a connection frozen `slept` ago that can be restored.
     ///
     /// # Errors
     /// [`ThawError`], except [`ThawError::NoRoom`].
@@ -344,8 +343,7 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Restores random bytes with a valid checksum: no panic, no overflow, no endless stream of
-    /// segments.
+    /// Restores random bytes with a valid checksum: no panic, overflow, or endless output.
     #[test]
     fn arbitrary_frozen_bytes_cause_no_panic() {
         let mut rng = Rng::new(9);

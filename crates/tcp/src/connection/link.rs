@@ -72,8 +72,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// Releases the pin. Returns `None` if it is already gone; then the report is too late to
-    /// matter.
+    /// Releases the pin. Returns `None` if it is already gone: the report is too late.
     fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.pins.release(token)?;
         self.free_acked();

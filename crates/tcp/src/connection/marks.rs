@@ -9,8 +9,7 @@ impl Marks {
     /// `send` accepted less than it was offered.
     pub(super) const STARVED: Marks = Marks(1 << 1);
     pub(super) const ORPHANED: Marks = Marks(1 << 2);
-    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the end of the handshake: our SYN
-    /// carries it.
+    /// Both SYNs carried SACK-permitted (RFC 2018 §2). During the handshake: our SYN carries it.
     pub(super) const SACK: Marks = Marks(1 << 3);
 
     /// The Nagle algorithm is on (RFC 9293 §3.7.4).

@@ -94,8 +94,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Stan
     reset: Option<Reset>,
     rcv: RecvWindow,
     ts: Timestamps,
-    /// Time of the last transmission of a segment that occupies sequence numbers, in milliseconds,
-    /// wrapping.
+    /// Time of the last sent segment that occupies sequence numbers, in milliseconds, wrapping.
     last_sent: u32,
     tlp: Tlp,
     ecn: EcnState,

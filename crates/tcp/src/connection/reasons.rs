@@ -75,8 +75,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         })
     }
 
-    /// Plans a duplicate ACK that reports a gap (RFC 5681 §4.2). With data it would not count as
-    /// one.
+    /// Plans a duplicate ACK that reports a gap (RFC 5681 §4.2); it must not contain data.
     fn duplicate_ack(&self) -> Option<Plan> {
         // With SACK the peer does not count duplicates, and every segment reports the gap.
         let owed = self.acks.owes_duplicate() && self.synchronized().is_some();

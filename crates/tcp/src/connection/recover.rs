@@ -75,8 +75,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
     }
 
-    /// Marks data as lost if this acknowledgment proves the loss. Returns the number of these
-    /// bytes.
+    /// Marks data as lost if this acknowledgment proves the loss. Returns the number of bytes.
     fn find_losses(&mut self, info: &AckInfo) -> u32 {
         if self.has_sack() {
             // RFC 8985 §6.2, step 4. Retransmissions after a timeout and probes do not depend on
@@ -322,8 +321,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.outbox.end() > nxt && self.snd.room_from(nxt) > 0
     }
 
-    /// Starts the timer of the tail loss probe after new data were sent or acknowledged (RFC 8985
-    /// §7.2).
+    /// Starts the tail loss probe's timer after new data were sent or acknowledged (RFC 8985 §7.2).
     ///
     /// The RFC excludes recovery, because the data in the network elicit ACKs. Here these are about
     /// two segments, and ACKs are lost as well. So new data serve as a probe in fast recovery, too,

@@ -258,8 +258,7 @@ impl Rack {
     }
 }
 
-/// RACK_sent_after: returns whether the first one was sent after the second one, by times and then
-/// by ends.
+/// RACK_sent_after: whether the first was sent after the second, by times and then by ends.
 fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
     first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
 }

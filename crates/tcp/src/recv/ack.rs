@@ -16,8 +16,7 @@ const DUE: u8 = u8::MAX;
 /// has few segments outstanding, and ACKs are lost as well.
 const QUICK: u8 = 16;
 
-/// Maximum of owed duplicates: fast retransmit needs three after a new ACK, and more have no
-/// effect.
+/// Maximum of owed duplicates: fast retransmit needs three after a new ACK; more have no effect.
 const MOST_DUPLICATES: u8 = 4;
 
 impl AckPolicy {

@@ -47,8 +47,7 @@ impl Ranges {
         self.list.get(..self.len()).unwrap_or(&[])
     }
 
-    /// Returns the spans, starting with the most recent, which is the order of a SACK option (RFC
-    /// 2018 §4).
+    /// Returns the spans, the most recent first, which is the order of a SACK option (RFC 2018 §4).
     pub(super) fn iter(&self) -> impl Iterator<Item = TextSpan> + '_ {
         self.known().iter().rev().copied()
     }

@@ -203,8 +203,8 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// Parses `payload` like [`Message::parse`], without checks of checksum and hop limit, for a
-    /// dissector.
+    /// Parses `payload` like [`Message::parse`], without checking checksum and hop limit, for
+    /// dissectors.
     ///
     /// # Errors
     /// As [`Message::parse`].

@@ -2,8 +2,7 @@
 
 use redpoll_base::crc::crc16;
 
-/// Returns the check sequence over a frame's header and payload. It follows them over the air, low
-/// byte first.
+/// Returns the check sequence of a frame's header and payload, to follow them low byte first.
 pub fn fcs(frame: &[u8]) -> u16 {
     frame.iter().fold(0, |crc, byte| crc16(crc, *byte))
 }

@@ -173,8 +173,7 @@ impl FrameHeader {
         false
     }
 
-    /// Returns whether to elide the sender's PAN ID: both addresses are present and the PANs match
-    /// (§7.2.1.5).
+    /// Returns whether to elide the sender's PAN ID: both addresses present, PANs equal (§7.2.1.5).
     const fn compresses_pan(&self) -> bool {
         !self.dst.is_empty()
             && !self.src.is_empty()

@@ -28,8 +28,7 @@ pub const MAX_SIFS_PSDU: usize = 18;
 /// Bytes of an immediate acknowledgement with its check sequence.
 pub const ACK_PSDU: usize = 5;
 
-/// Returns the airtime of a frame of `psdu_len` bytes, check sequence included, with preamble and
-/// length.
+/// Returns the airtime of preamble, length, and a frame of `psdu_len` bytes (with check sequence).
 pub const fn air_time_us(psdu_len: usize) -> u64 {
     (psdu_len as u64)
         .saturating_mul(OCTET_US)

@@ -21,8 +21,7 @@ pub const MAX_SIZE: u16 = 0x3ff;
 /// The last sequence number that a fragment can have: 5 bits.
 pub const MAX_SEQUENCE: u8 = 31;
 
-/// The fragments that have arrived (RFC 8931 §5.2, figure 2): the leftmost bit is for sequence
-/// number 0.
+/// The fragments that have arrived (RFC 8931 §5.2, figure 2): the leftmost bit is fragment 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Bitmap(pub u32);
 

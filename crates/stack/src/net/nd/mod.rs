@@ -166,8 +166,7 @@ impl Discovery {
         Ok(())
     }
 
-    /// Processes a router advertisement of `src`. Returns the router, if the host uses it (RFC 6775
-    /// §5.4).
+    /// Processes a router advertisement. Returns the router, if it is used (RFC 6775 §5.4).
     pub(crate) fn on_router_advertisement(
         &mut self,
         now: Instant,

@@ -47,8 +47,7 @@ pub(crate) struct Solicitor {
     tid: Tid,
     /// Consecutive registrations without an answer.
     failures: u8,
-    /// A router has reported that another host has the address, and the program has not polled it
-    /// yet.
+    /// A router has reported that another host has the address; the program has not polled it.
     is_duplicate: bool,
 }
 
@@ -203,8 +202,7 @@ impl Solicitor {
         matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
     }
 
-    /// Begins a registration. It has the next TID; its repetitions have the same one (RFC 8505
-    /// §5.2).
+    /// Begins a registration. It and its repetitions have the next TID (RFC 8505 §5.2).
     #[inline(never)] // size
     pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
         self.tid = self.tid.next();
@@ -226,8 +224,7 @@ impl Solicitor {
         core::mem::take(&mut self.is_duplicate)
     }
 
-    /// Processes the router's answer to a registration, with its status (RFC 6775 §4.1, RFC 8505
-    /// §4.1).
+    /// Processes a router's answer to a registration (RFC 6775 §4.1, RFC 8505 §4.1).
     pub(crate) fn on_registration(
         &mut self,
         from: Address,

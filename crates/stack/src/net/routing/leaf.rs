@@ -31,8 +31,7 @@ impl Leaf {
         candidates.any(|candidate| link == Address::Short(*candidate))
     }
 
-    /// Processes the result of a frame or data request. Returns whether the leaf changes its
-    /// parent.
+    /// Processes the result of a frame or data request. Returns whether the parent changes.
     pub(super) fn on_link(&mut self, quality: Quality) -> bool {
         self.failures = match quality.ok {
             true => 0,

@@ -248,8 +248,7 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Processes the result of a frame to a neighbour. Returns the new parent, if a leaf has lost
-    /// its parent.
+    /// Processes the result of a frame to a neighbour. Returns a leaf's parent, if it has changed.
     pub(crate) fn on_link(&mut self, now: Instant, quality: Quality) -> Option<Address> {
         let is_lost = match &mut self.way {
             Way::Leaf(leaf) => leaf.on_link(quality),

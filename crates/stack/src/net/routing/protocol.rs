@@ -17,8 +17,7 @@ use crate::net::outgoing::Outbox;
 use crate::net::plan::{Onward, Plan};
 use crate::packet::{NextHop, PacketView};
 
-/// A control message of a routing protocol: its ICMPv6 type and code, and the bytes after the
-/// checksum.
+/// A control message of a routing protocol: ICMPv6 type and code, and the bytes after the checksum.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "a build may have no protocol that reads it")]
 pub(crate) struct Signal<'m> {
@@ -124,8 +123,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
 
     fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {}
 
-    /// Writes the next ICMPv6 message that is due, with a checksum of zero, and returns its IPv6
-    /// header.
+    /// Writes the next due ICMPv6 message, with a checksum of zero, and returns its IPv6 header.
     fn poll_message(
         &mut self,
         now: Instant,

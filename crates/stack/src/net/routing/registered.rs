@@ -91,8 +91,7 @@ impl<M: Memory + 'static> Registered<M> {
         status
     }
 
-    /// Records the end of a neighbour's registration. A neighbour without one still gets the
-    /// answer.
+    /// Records until when a neighbour is registered; without a registration, time for its answer.
     fn note_tenure(&mut self, now: Instant, link: Address) {
         let until = self.neighbours.tenure(link, now).unwrap_or(now + ANSWER);
         self.tenure = Some(Tenure { link, until });

@@ -143,8 +143,7 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         }
     }
 
-    /// Opens a connection that `make` creates from the buffers. Returns `false` if the slot was not
-    /// free.
+    /// Opens a connection that `make` creates from the buffers; `false` if the slot is in use.
     pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B, A>) -> bool {
         let Some((tx, rx)) = self.take_buffers() else {
             return false;

@@ -127,8 +127,7 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
                 if let Some(waits) = open.waits {
                     match event {
                         Event::Connected => return Some(NodeEvent::Accepted(waits.at)),
-                        // The application does not know this connection yet, so its failure is not
-                        // reported.
+                        // The application does not know this connection yet: no report.
                         Event::Failed(_) | Event::Closed => {
                             open.released = true;
                             break;

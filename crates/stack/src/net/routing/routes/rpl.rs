@@ -57,8 +57,7 @@ const GRACE_S: u32 = 15;
 /// The end of a route that never ends.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Whether there may be targets. A router or leaf in non-storing mode without registered hosts has
-/// none.
+/// Whether there may be targets. A non-storing router or leaf without registered hosts has none.
 pub(crate) const HAS_TARGETS: bool = cfg!(any(
     feature = "rpl-root",
     feature = "rpl-storing",
@@ -119,8 +118,7 @@ impl DownwardRoute {
         self.until_s = self.until_s.min(known.until_s);
     }
 
-    /// Whether this new route ends later than the `known` one by more than a quarter of its
-    /// lifetime.
+    /// Whether this new route ends more than a quarter of its lifetime after the `known` one.
     pub(crate) fn renews(&self, now: Instant, known: &DownwardRoute) -> bool {
         let ends = |route: &DownwardRoute| u32::from_be_bytes(route.until_s);
         let gain = ends(self).saturating_sub(ends(known));

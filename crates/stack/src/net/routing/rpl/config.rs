@@ -38,8 +38,7 @@ pub struct RplConfig {
     /// Mean timeout of the first acknowledgement. It doubles with each repetition of the DAO, up to
     /// six times. RFC 6550 leaves it open; 5 s by default.
     pub dao_timeout: Duration,
-    /// Mean time between two DISs of a node without a parent. RFC 6550 leaves it open; 30 s by
-    /// default.
+    /// Mean time between two DISs without a parent. RFC 6550 leaves it open; default 30 s.
     pub dis_interval: Duration,
     /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it open;
     /// 90 s by default.

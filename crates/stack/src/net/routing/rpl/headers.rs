@@ -229,7 +229,7 @@ impl<P: Profile> RplParts<P> {
 #[derive(Clone, Copy, Debug)]
 struct Tunnel<'i> {
     identity: &'i Identity,
-    /// The end of outer headers up; `None`: no outer headers.
+    /// The root, to which outer headers lead; `None`: upward packets get none.
     root: Option<Addr>,
 }
 

@@ -1,5 +1,4 @@
-//! The DAOs of this node: when they are due, and whether they are acknowledged (RFC 6550 §9.5,
-//! §9.6).
+//! The DAOs of this node: when they are due, and their acknowledgement (RFC 6550 §9.5, §9.6).
 
 use redpoll_base::{Duration, Instant, Rng, divide};
 use redpoll_wire::rpl::{DaoAck, Sequence, status};
@@ -295,8 +294,7 @@ impl<P: Profile> Downward<P> {
         });
     }
 
-    /// Starts the timers of a DAO that has left. `has_own`: it has the address of this node as a
-    /// target.
+    /// Starts the timers of a DAO that has left. `has_own`: this node's address is a target.
     pub(super) fn on_dao_sent(
         &mut self,
         cx: &mut Context<'_, P>,

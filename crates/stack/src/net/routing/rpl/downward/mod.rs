@@ -1,5 +1,4 @@
-//! Downward routes (RFC 6550 §9): DAOs, their acknowledgements, and the targets in the table of
-//! routes.
+//! Downward routes (RFC 6550 §9): DAOs, their acknowledgements, and targets in the routing table.
 //!
 //! In storing mode a router advertises all targets that it knows to its parent, four in a message,
 //! one message at a time. In non-storing mode a node reports its parent to the root. A target that
@@ -174,8 +173,7 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// Whether a target can exist: it is one address of the DODAG, and not that of this node or of
-/// the root.
+/// Whether a target can exist: one address of the DODAG, but not this node's or the root's.
 fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &TargetOption) -> bool {
     let to = target.prefix;
     target.len == 128 && dodag.holds(&to) && !identity.is_own(&to) && to != dodag.id

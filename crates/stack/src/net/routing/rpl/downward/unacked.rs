@@ -51,8 +51,7 @@ impl UnackedHop {
         self.0 & !PROVEN
     }
 
-    /// Counts an inquiry that the target did not answer. Returns whether there are too many of
-    /// them.
+    /// Counts an unanswered inquiry to the target. Returns whether there are too many of them.
     #[allow(dead_code, reason = "a root asks")]
     pub(super) fn on_unanswered(&mut self) -> bool {
         self.0 = self.0.saturating_add(1);

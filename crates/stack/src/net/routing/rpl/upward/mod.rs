@@ -1,5 +1,4 @@
-//! Upward routes (RFC 6550 §8): membership in a DODAG, DIOs and DISs, the choice of a parent, rank
-//! and repair.
+//! Upward routes (RFC 6550 §8): membership in a DODAG, DIOs, DISs, parent, rank and repair.
 //!
 //! - `dio.rs`: DISs and DIOs that are received;
 //! - `parent.rs`: the choice of the preferred parent, rank, detaching and probes;

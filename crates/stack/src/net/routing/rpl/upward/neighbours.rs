@@ -1,5 +1,4 @@
-//! The candidate neighbours (RFC 6550 §8.2.1): the contents of their DIOs, and the ETX of the links
-//! to them.
+//! The candidate neighbours (RFC 6550 §8.2.1): contents of their DIOs, and the ETX of their links.
 
 use core::cmp::Reverse;
 

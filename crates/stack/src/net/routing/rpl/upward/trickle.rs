@@ -42,8 +42,7 @@ impl Trickle {
         }
     }
 
-    /// Sets the parameters: Imin as a power of two in milliseconds, the number of its doublings,
-    /// and k.
+    /// Sets the parameters: Imin as a power of two in milliseconds, its number of doublings, and k.
     pub(super) fn configure(&mut self, shortest_log: u8, doublings: u8, redundancy: u8) {
         let shortest = 1_u64 << shortest_log.min(SHORTEST_MAX_LOG);
         self.shortest = Duration::from_millis(shortest);

@@ -30,8 +30,7 @@ pub(super) struct VersionLimits {
 }
 
 impl VersionLimits {
-    /// Whether the node follows a neighbour other than its parent. The parent must have had time
-    /// to hear of the version.
+    /// Whether a neighbour other than the parent may be followed: the parent has had time to join.
     fn admit(&mut self, now: Instant) -> bool {
         let heard = *self.heard.get_or_insert(now);
         let is_admitted = now >= heard + VERSION_DELAY && self.followed_until <= now;

@@ -1,5 +1,4 @@
-//! Replaces the downward routes of a root in a build without the feature `rpl-root`: no node is
-//! a root.
+//! Replaces the downward routes of a root in a build without `rpl-root`: no node is a root.
 
 #![allow(
     clippy::unused_self,

@@ -207,7 +207,7 @@ impl<P: Profile> Downward<P> {
         Some((asked.claim.to, asked.echo))
     }
 
-    /// Records whether a message, which may be the echo request, has left. It stays without room or
+    /// Records whether a message, perhaps the echo request, has left. It stays without room or
     /// path.
     pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
         let is_inquiry = core::mem::take(&mut self.inquiries.is_leaving);

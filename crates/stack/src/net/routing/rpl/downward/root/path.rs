@@ -36,8 +36,7 @@ impl Path {
         self.hops.first().map(|hop| hop.link())
     }
 
-    /// Whether the path ends at a router before the destination, so that an outer header leads
-    /// there.
+    /// Whether the path ends at a router before the destination, to which an outer header leads.
     pub(crate) fn is_external(&self) -> bool {
         self.is_external
     }

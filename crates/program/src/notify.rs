@@ -9,7 +9,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
-pub(super) struct Supervisor {
+#[derive(Debug)]
+pub struct Supervisor {
     /// Socket of the service manager; `None` without a service manager.
     socket: Option<UnixDatagram>,
     /// Interval of the reports that the service manager expects.
@@ -20,7 +21,7 @@ pub(super) struct Supervisor {
 impl Supervisor {
     /// Reads the supervisor's wishes from the environment: `NOTIFY_SOCKET` is its address,
     /// `WATCHDOG_USEC` the longest silence that it allows the process `WATCHDOG_PID`.
-    pub(super) fn of_environment() -> Supervisor {
+    pub fn of_environment() -> Supervisor {
         let number = |name| {
             let text = std::env::var(name).ok()?;
             text.parse::<u64>().ok()
@@ -36,13 +37,13 @@ impl Supervisor {
         }
     }
 
-    /// Reports that the queue is open.
-    pub(super) fn ready(&mut self) {
+    /// Reports that the service is ready.
+    pub fn ready(&mut self) {
         self.tell("READY=1");
     }
 
     /// Reports that the loop runs.
-    pub(super) fn lives(&mut self) {
+    pub fn lives(&mut self) {
         if self.every.is_some_and(|every| self.told.elapsed() >= every) {
             self.tell("WATCHDOG=1");
         }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::io::{self, IsTerminal as _};
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use clap::ValueEnum;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
@@ -12,19 +13,29 @@ use tracing_subscriber::layer::{Context, SubscriberExt as _};
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::{Layer, registry};
 
-use redpoll_program::output;
+use crate::output;
 
-use super::args::LogLevel;
+/// Levels of messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogLevel {
+    Error,
+    /// Lost notices and packets, a vanished interface or radio
+    Warn,
+    /// Start, end, reload, an interface or radio that appears
+    Info,
+    /// Details, such as each change between waiting and passing
+    Debug,
+}
 
 /// The least severe level that is written, which a reload may change.
 static LEVEL: AtomicU8 = AtomicU8::new(LogLevel::Info as u8);
 
-pub(super) fn set_level(level: LogLevel) {
+pub fn set_level(level: LogLevel) {
     LEVEL.store(level as u8, Ordering::Relaxed);
 }
 
 /// Makes events of this process lines on standard error. Only the first call has an effect.
-pub(super) fn begin(level: LogLevel) {
+pub fn begin(level: LogLevel) {
     set_level(level);
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
