@@ -1,18 +1,18 @@
-# Redpoll's targets for people. `make` alone lists them; whatever a target
-# needs it gets by itself, through scripts/setup.sh.
+# Targets of Redpoll for people; `make` alone lists them. Each target installs the tools
+# that it needs, through scripts/setup.sh.
 
 SHELL := /bin/sh
 CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
-# How long each codec is fuzzed; TCP ten times as long.
+# Seconds for which each codec is fuzzed; TCP is fuzzed ten times as long.
 FUZZ_SECONDS ?= 60
-# Steps of the radio's fuzzing.
+# Number of steps for which the radios are fuzzed.
 FUZZ_STEPS ?= 50000000
-# Connections with the Linux kernel; ten times as many in virtual time.
+# Number of connections with the Linux kernel; in virtual time there are ten times as many.
 SOAK_CYCLES ?= 100000
-# How long two flows share the queue.
+# Seconds for which two flows share the queue.
 FAIRNESS_SECONDS ?= 600
-# Tests that this machine's rights do not allow leave a line here.
+# Tests for which the user lacks permissions on this machine add a line to this file.
 SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
@@ -29,7 +29,7 @@ build: ## Build the program: target/release/redpoll
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 
-# Where `make install-c` installs, and for a package the folder that becomes the root.
+# Folder into which `make install-c` installs. For a package, DESTDIR is the folder that becomes the root.
 PREFIX ?= /usr/local
 DESTDIR ?=
 LIBDIR ?= lib
@@ -150,7 +150,7 @@ bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="-
 	cargo test --quiet --package redpoll-sim --features smoltcp --test all rivals:: || exit 1; fi; \
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
-# The crates that others build upon, in the order in which they need one another.
+# The published crates; each crate follows the crates that it needs.
 PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart transceiver radiotest ota apps
 
 package: ## Package the device crates as for publication, and build the packages
@@ -188,17 +188,17 @@ pythontest: ## Test the Python package in a separate environment: tests, noteboo
 	@scripts/setup.sh build
 	@. scripts/env.sh && scripts/pythontest.sh target/python
 
-# The release whose promises the crates keep. Before the first one there are none to be held
-# against; any commit may be named.
+# The version with which the crates must stay compatible: the last release, if there is one. Any commit
+# may be set instead.
 BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
 publish-check: package ## Check licences and sources of dependencies, compatibility with the version BASELINE, and the build with the oldest supported Rust (installs the tools)
 	@scripts/setup.sh publish
 	@$(CARGO) xtask deny
-	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi
-	@if [ -n "$(BASELINE)" ]; then scripts/setup.sh semver && PATH="$(CURDIR)/target/tools/bin:$$PATH" && $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, as there is no release yet (BASELINE=COMMIT holds the crates against that one)"; fi
-	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: Rust $(MSRV), which is not there"; fi
+	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: the check for advisories, because their database could not be downloaded"; fi
+	@if [ -n "$(BASELINE)" ]; then scripts/setup.sh semver && PATH="$(CURDIR)/target/tools/bin:$$PATH" && $(CARGO) semver-checks check-release --baseline-rev $(BASELINE) $(PUBLISHED:%=--package redpoll-%); else echo "left out: cargo semver-checks, because there is no release yet (BASELINE=COMMIT compares the crates with a commit)"; fi
+	@. scripts/env.sh && if rustup run $(MSRV) true 2>/dev/null; then rustup run $(MSRV) cargo check --target-dir target/msrv $(PUBLISHED:%=--package redpoll-%) --all-features --lib; else echo "left out: the build with Rust $(MSRV), which is not installed"; fi
 	@$(CARGO) xtask features
 
 release: ## Make the release VERSION=x.y.z: set the version, commit, tag (DRY_RUN=1: print what would change)

@@ -1,6 +1,6 @@
-"""What Python, Dask and pandas cost. Prints what is asked beside what is measured.
+"""Costs of Python, Dask and pandas. Prints each bound next to the measured value.
 
-The run without Python is the example `alone`, built beside the package: REDPOLL_ALONE names it.
+The run without Python is the example `alone`, built beside the package: REDPOLL_ALONE is its path.
 """
 
 import json
@@ -22,12 +22,12 @@ def say(what, asked, measured):
 
 
 def python_in_a_run():
-    """Seconds of processor of a run without Python, the whole process, and of the same run in
-    Python: the whole call, scenario, report and all. Each the least of several: what else runs
-    adds, never takes."""
+    """Processor time of a run without Python (the whole process), and of the same run in Python
+    (the whole call, with scenario and report). Both are the minimum of several runs, because
+    other processes can only add time."""
     program = os.environ.get("REDPOLL_ALONE")
     if not program:
-        print("left out: Python's part of a run (REDPOLL_ALONE; make pythontest)")
+        print("left out: Python's part of a run, because REDPOLL_ALONE is not set (make pythontest sets it)")
         return
     changes = {"duration": "30 min"}
     own, python = [], []
@@ -61,8 +61,8 @@ def pandas_of_a_thousand_runs():
 
 
 def cores():
-    """What a sweep's runs had of the cores while it ran. On a machine with other work the
-    cores are not all ours; so many the kernel says others had is told beside it."""
+    """Share of the cores' time that the runs of a sweep had. Other processes on the machine also
+    take time, so their share according to the kernel is printed as well."""
 
     def others():
         with open("/proc/stat", encoding="ascii") as file:
@@ -83,14 +83,14 @@ def cores():
 
 
 def dask():
-    """Seconds of processor of all processes: this one, in which Dask's scheduler is, and the
-    workers. They wake up many times a second whether there is work or not, so whoever makes them
-    wait for a processor has that added: `chrt -r 1` in front, as root, keeps others away."""
+    """Processor time of all processes: this one, which contains Dask's scheduler, and the workers.
+    The workers wake up many times a second even without work. If other processes make them wait,
+    this costs additional time; `chrt -r 1` before the command, as root, prevents this."""
     try:
         import psutil
         from distributed import Client, LocalCluster
     except ImportError:
-        print("left out: Dask is not there")
+        print("left out: Dask is not installed")
         return
     from concurrent.futures import ProcessPoolExecutor
     from multiprocessing import get_context
@@ -104,7 +104,7 @@ def dask():
         return sum(time.user + time.system for time in times)
 
     def used(executor):
-        # What is done once is done before.
+        # Work that is done only once must precede the measurement.
         redpoll.sweep(scenario, grid=grid, seeds=2, executor=executor)
         before = processor()
         redpoll.sweep(scenario, grid=grid, seeds=150, executor=executor)

@@ -11,7 +11,7 @@ from redpoll import Congestion, CongestionError, Scenario, ScenarioError, Window
 
 
 class OneSegment(Congestion):
-    """Never more than a segment is out."""
+    """At most one segment is in flight."""
 
     def on_start(self, update):
         return Window(cwnd=update.mss)
@@ -20,7 +20,7 @@ class OneSegment(Congestion):
 
 
 class Gentle(Congestion):
-    """Of the window three quarters are left by a loss."""
+    """A loss leaves three quarters of the window."""
 
     def on_loss(self, update):
         return Window(ssthresh=update.cwnd * 0.75)
@@ -31,7 +31,7 @@ def line(congestion, name="mine", **changes):
     return Scenario("line-2", keys, congestion=congestion)
 
 
-#: Links that lose frames, and give them up.
+#: Links that lose frames, and drop them after one retry.
 BAD = {"medium.success_ratio_rx": "80 %", "mac.max_frame_retries": 1, "duration": "60 s"}
 
 
@@ -45,10 +45,10 @@ def test_a_class_is_the_congestion_control_of_a_scenario():
     usual = goodput(Scenario("line-2", {"duration": "20 s"}))
     one = goodput(line({"mine": OneSegment}))
     assert one < 0.9 * usual
-    # One that has nothing to say is the engine's own.
+    # A class without methods leaves the engine's own congestion control.
     assert goodput(line({"mine": Congestion})) == usual
     assert goodput(line({"mine": object})) == usual
-    # And of a node alone, by name; the others have what they have.
+    # A single node can also have one, by name; the other nodes keep theirs.
     of_sink = line({"mine": OneSegment}, "newreno", **{"nodes.node-1.congestion": "mine"})
     assert goodput(of_sink) == usual
     of_sender = of_sink.set("nodes.node-3.congestion", "mine")

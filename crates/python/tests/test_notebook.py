@@ -1,4 +1,4 @@
-"""The notebook of the documents does what it says."""
+"""The cells of the documents' notebook give the stated results."""
 
 from pathlib import Path
 

@@ -90,7 +90,7 @@ def test_a_series_is_that_of_the_program():
 
 
 class Upload(App):
-    """Sends so many bytes, then closes."""
+    """Sends a number of bytes, then closes."""
 
     def __init__(self, to, total):
         self.to, self.left, self.events = to, total, []
@@ -129,7 +129,7 @@ class Sink(App):
 
 def empty(name, duration):
     scenario = Scenario(name, {"duration": duration, "tcp.connections": 4})
-    # The scenario's own traffic is out of the way.
+    # The scenario's own traffic starts only after the run.
     return scenario.set("apps.bulk.start", "1000 s")
 
 

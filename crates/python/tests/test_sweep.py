@@ -1,4 +1,4 @@
-"""Sweeps: every combination once, whatever dies in between."""
+"""Sweeps: every combination runs once, even if workers or processes die."""
 
 import contextlib
 import json
@@ -46,7 +46,7 @@ def test_threads_processes_and_the_program_s_own_cores_give_the_same(tmp_path):
     assert rows(own) == rows(of_processes) == rows(of_threads)
     assert told[-1] == (12, 12)
 
-    # More seeds: only what is new is run.
+    # With more seeds, only the new runs are made.
     with ThreadPoolExecutor(1) as threads:
         told.clear()
         more = redpoll.sweep(
@@ -74,7 +74,7 @@ def test_progress_is_told_without_an_executor_too():
 
 def test_what_the_oracle_objects_to_is_warned_of_and_counted():
     class Doubting(ThreadPoolExecutor):
-        """One of the reports that come back says that a byte is missing."""
+        """One of the returned reports states that a byte is missing."""
 
         def submit(self, work, *args):
             def doubted():
@@ -139,7 +139,7 @@ def test_a_pool_that_is_broken_is_said_to_be(tmp_path):
     processes = pool()
 
     def kill(done, everything):
-        # What others have finished is told, too, when they are gone.
+        # Runs that other workers had finished are reported even after these workers were killed.
         for worker in list(processes._processes):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
@@ -211,7 +211,7 @@ def test_a_study_s_figure_is_run_and_kept(tmp_path):
 def test_batches_are_as_long_as_asking_costs_and_end_together():
     from redpoll.sweep import _size, _workers
 
-    # Long runs go one by one; short ones half a second at once, and fewer towards the end.
+    # Long runs are assigned singly, short ones in batches of half a second, smaller towards the end.
     assert _size(2.0, 1_000, 2) == 1
     assert _size(0.01, 10_000, 2) == 50
     assert _size(0.01, 200, 2) == 25

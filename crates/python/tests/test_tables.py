@@ -1,4 +1,4 @@
-"""Tables as others take them."""
+"""Tables in the form that other libraries take."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def series():
 
 
 def place(column):
-    """Where a column's numbers are, of what pyarrow has."""
+    """Address of a column's numbers in pyarrow's memory."""
     chunk = column.chunk(0) if hasattr(column, "chunk") else column
     return chunk.buffers()[1].address
 
@@ -22,7 +22,7 @@ def test_pyarrow_takes_a_table_without_copying(series):
     one, other = pyarrow.table(series), pyarrow.table(series)
     assert one.num_rows == len(series) and one.column_names == series.columns
     assert one.schema.field("srtt_ms").type == pyarrow.float64()
-    # Both look at the same memory, of texts as of numbers.
+    # Both use the same memory, for texts and for numbers.
     for name in series.columns:
         assert place(one[name]) == place(other[name]), name
     assert one["delivered_bytes"].to_pylist() == series.column("delivered_bytes")
@@ -39,8 +39,8 @@ def test_polars_copies_texts_alone(series):
 
 
 def test_pandas_copies_numbers_as_it_keeps_them(series):
-    """pandas keeps columns of one kind together, and in numpy's way: without gaps of Arrow's. Who
-    wants none copied has `pandas.ArrowDtype`."""
+    """pandas stores columns of the same type together, in numpy's format without gaps, so it copies
+    Arrow's numbers. `pandas.ArrowDtype` avoids the copy."""
     pandas = pytest.importorskip("pandas")
     pyarrow = pytest.importorskip("pyarrow")
     given = pyarrow.table(series)
@@ -61,7 +61,7 @@ def test_flows_and_nodes_of_a_run_are_tables():
 
 
 def units(table):
-    """The unit of each column of numbers; `None` where there is none."""
+    """The unit of each column of numbers; `None` for a column without one."""
     pyarrow = pytest.importorskip("pyarrow")
     schema = pyarrow.table(table).schema
     numbers = [field for field in schema if pyarrow.types.is_integer(field.type) or pyarrow.types.is_floating(field.type)]

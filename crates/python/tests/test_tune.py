@@ -1,4 +1,4 @@
-"""Values of keys that are best within limits."""
+"""Values of keys that are best within the limits."""
 
 import pytest
 
@@ -24,7 +24,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
     assert tuned.values["mac.link_retry_delay"] in FREE["mac.link_retry_delay"]
     assert heard[0].startswith("first look: 3 points, 2 seeds; 6 runs left")
     assert heard[-1].startswith("judging: ")
-    # What is said is what runs with that scenario give.
+    # The reported values are those of runs with the found scenario.
     mean = tuned.figures["goodput"]
     assert isinstance(mean, Interval) and mean.low <= mean.value <= mean.high
     seeds = tuned.report["held_out_seeds"]
@@ -34,7 +34,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
     assert "#define RP_MAC_LINK_RETRY_DELAY_US" in tuned.c
     assert "holds" in repr(tuned)
 
-    # Again from the file: nothing is run twice.
+    # A second search with the same file repeats no run.
     heard.clear()
     again = redpoll.tune(
         scenario(), free=FREE, maximize="goodput", limits={"goodput": "1 kb/s"}, results=kept,
@@ -61,7 +61,7 @@ def test_what_is_wrong_is_said_before_the_first_run(tmp_path):
 
     assert wrong(free={"mac.mn_be": [1, 2]}).key == "mac.mn_be"
     assert "there is no figure" in str(wrong(maximize="beauty"))
-    # Who sends nothing lasts longest.
+    # Without limits, a node that sends nothing would have the longest lifetime.
     assert "limits" in str(wrong(maximize="lifetime of node-3", limits={}))
     assert "allowed: a list" in str(wrong(free={"mac.min_be": 3}))
     assert "search.seeds" in str(wrong(seeds=0))

@@ -50,7 +50,7 @@ const COUNTERS: [(&str, &str, ReadCounter); 11] = [
     ),
     (
         "untracked_total",
-        "Packets that were forwarded at once because there was no place for their flow.",
+        "Packets that were forwarded at once because the table of flows had no place for their flow.",
         |it| it.untracked,
     ),
     (
@@ -172,7 +172,7 @@ impl Snapshot {
             ),
             (
                 "flows",
-                "TCP flows that have a place and whose ends have acknowledged each other's data.",
+                "TCP flows with a place in the table of flows whose ends have acknowledged each other's data.",
                 self.flows.len() as f64,
             ),
         ];

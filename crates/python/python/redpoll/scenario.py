@@ -149,7 +149,7 @@ class Result:
 
     def __init__(self, text: str, series: Table | None = None) -> None:
         self._text = text
-        #: How flows and nodes fared over time, if `run` was asked for it.
+        #: State of flows and nodes over time; `None` if `run` was called without `series_s`.
         self.series = series
 
     @cached_property

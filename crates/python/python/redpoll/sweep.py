@@ -15,15 +15,15 @@ from ._native import Table
 from .errors import Error, OracleWarning, RunError, ScenarioError
 from .scenario import Scenario, _document
 
-#: How often a run is given to a worker before it is given up.
+#: Largest number of times that a run is assigned to a worker.
 TRIES = 4
-#: A worker is given runs for so many seconds at once, at most and at least: asking costs time, too.
+#: Longest and shortest duration in seconds of a batch; each request for a batch takes time, too.
 BATCH_S, LEAST_S = 0.5, 0.1
-#: Batches under way for each worker: one that it works on, and one that waits for it.
+#: Batches assigned to each worker at a time: one in work, and one that waits.
 AHEAD = 2
-#: Of what is left a batch is at most this part of a worker's share, so that all end together.
+#: A batch takes at most 1/SHARE of a worker's part of the remaining runs, so that all workers end together.
 SHARE = 4
-#: Workers that an executor has if it does not say.
+#: Assumed number of an executor's workers if the executor does not state it.
 WORKERS = 32
 
 _Changes = list[tuple[str, str]]
@@ -166,7 +166,7 @@ def _spread(
                 try:
                     future = pool.submit(_work, scenario._origin, scenario._text, batch)
                 except RuntimeError as error:
-                    # It is broken or shut down, and takes no more.
+                    # The pool is broken or shut down, and accepts no more work.
                     waiting.extend(reversed(batch))
                     broken = error
                     break
@@ -180,7 +180,7 @@ def _spread(
                     try:
                         got = future.result()
                     except Error:
-                        # The same would come of it again.
+                        # A repetition would fail in the same way.
                         raise
                     except Exception as error:  # a worker, its computer, or the network
                         again(batch, error)

@@ -26,9 +26,9 @@ class Tuned:
 
     def __init__(self, scenario: Scenario, tuned: _native.Tuned) -> None:
         self._tuned = tuned
-        #: All of it, as `redpoll tune --json` writes it.
+        #: The whole result, as `redpoll tune --json` writes it.
         self.report: dict[str, Any] = json.loads(tuned.report)
-        #: The scenario with the values that were found.
+        #: The scenario with the found values.
         self.scenario: Scenario = scenario
         for key, value in tuned.changes[len(scenario.changes):]:
             self.scenario = self.scenario.set(key, value)

@@ -67,8 +67,8 @@ pub fn table_3() -> Figure {
         .about(
             "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine with \
              the features that TCPlp has. The protocol's sockets are Connection and Listener; the \
-             socket layer is what a node's table adds to each; posix_sockets is a Socket, the \
-             same for both. The ROM of the socket layer and of posix_sockets is part of a node's \
+             socket layer is the part that a node's table adds to each; posix_sockets is a \
+             Socket, the same for both. The ROM of the socket layer and of posix_sockets is part of a node's \
              ROM and not measured separately. Each value should be at most the paper's.",
         );
     for size in sizes() {

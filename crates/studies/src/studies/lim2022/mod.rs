@@ -28,8 +28,9 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "uIP",
-        "uIP's TCP of Contiki 3.0: one segment of 48 bytes in flight, a timeout of three seconds \
-         for the first retransmission and later ones.",
+        "uIP's TCP of Contiki 3.0: one segment of 48 bytes in flight. The first timeout of a segment \
+         follows from round-trip times in ticks of half a second; later timeouts are three ticks, \
+         doubled up to four times.",
     ),
     (
         "Lim",
