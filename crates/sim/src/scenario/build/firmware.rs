@@ -59,7 +59,7 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         (Role::Leaf, true) => "-",
         _ => {
             let key = format!("nodes.{}.role", node.name);
-            let problem = "got a role that OpenThread has not; allowed: router, leaf, or leaf with sleepy = true";
+            let problem = "got a role that OpenThread lacks; allowed: router, leaf, or leaf with sleepy = true";
             return Err(values.error(&key, problem));
         }
     };
