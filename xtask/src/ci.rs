@@ -37,9 +37,8 @@ const FIRST: [Step; 13] = [
     ("deny", deny::run),
 ];
 
-/// Builds for microcontrollers, in separate folders. They run in parallel with [`BUILDS`],
-/// because linking an image keeps only one processor busy, and so do the last crates of a
-/// workspace.
+/// Builds for microcontrollers, in separate folders. They run in parallel with [`BUILDS`], because
+/// linking an image keeps only one processor busy, and so do the last crates of a workspace.
 const BESIDE: [Step; 2] = [
     ("boards", boards::run),
     ("purity with both toolchains, and size", purity_and_size),

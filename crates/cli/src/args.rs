@@ -124,8 +124,7 @@ pub struct ScenarioArgs {
     #[arg(value_name = "SCENARIO", help = scenario_help())]
     pub file: String,
 
-    /// Seed of every random number: the same seed gives the same run; short for
-    /// --set seed=N
+    /// Seed of every random number: the same seed gives the same run; short for --set seed=N
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub seed: Option<String>,
 
@@ -217,14 +216,13 @@ pub struct SweepArgs {
 
 /// Reproduce a published study in the simulator, and compare it with the paper.
 ///
-/// Prints which of the paper's claims hold, and the cause of each that does not; with --rows
-/// also every number next to the paper's, with its spread over the seeds. The result of each
-/// run is kept in a file, so the same command resumes a stopped study.
+/// Prints which of the paper's claims hold, and the cause of each that does not; with --rows also
+/// every number next to the paper's, with its spread over the seeds. The result of each run is kept
+/// in a file, so the same command resumes a stopped study.
 ///
-/// Exit code: 0 when all runs are done, whether or not the paper is reproduced;
-/// 1 when a run or a file failed or the oracle found a violation; 2 when there is
-/// no such study or figure, or the results file cannot be used; 130 after Ctrl-C
-/// (finished runs are kept).
+/// Exit code: 0 when all runs are done, whether or not the paper is reproduced; 1 when a run or a
+/// file failed or the oracle found a violation; 2 when there is no such study or figure, or the
+/// results file cannot be used; 130 after Ctrl-C (finished runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct StudyArgs {
     /// The study, such as kumar2020

@@ -7,8 +7,7 @@ use redpoll_linux::signals::{Notice, Signals};
 use crate::FAILED;
 use crate::output::fail;
 
-/// Exit code of a process that a signal ended, as shells give it, less the
-/// signal's number.
+/// Exit code of a process that a signal ended, as shells give it, less the signal's number.
 pub(crate) const SIGNALLED: u8 = 128;
 
 pub(crate) use redpoll_program::Failure;

@@ -12,8 +12,7 @@ const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
 const ENDLESS: &str = "{spinner} {bytes} read";
 
-/// The bar of a command that reads files or proceeds in steps. It disappears when it is
-/// dropped.
+/// The bar of a command that reads files or proceeds in steps. It disappears when it is dropped.
 #[derive(Clone)]
 pub struct Progress(ProgressBar);
 

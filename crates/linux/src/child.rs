@@ -37,13 +37,11 @@ impl Companion {
     /// Longest time for a process to end after SIGTERM and SIGHUP, before SIGKILL.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    /// Starts the program, with no signal blocked; it gets a SIGHUP should this
-    /// process die.
+    /// Starts the program, with no signal blocked. It gets a SIGHUP if this process ends first.
     pub fn spawn(command: &mut Command) -> io::Result<Companion> {
         prctl::set_child_subreaper(true)?;
-        // SAFETY: between fork and exec only async-signal-safe calls are
-        // allowed; prctl(2) and sigprocmask(2) are bare system calls and
-        // allocate nothing.
+        // SAFETY: only async-signal-safe calls are allowed between fork and exec. prctl(2) and
+        // sigprocmask(2) are system calls and allocate nothing.
         unsafe {
             command.pre_exec(|| {
                 // Otherwise the signals that `Signals` blocks here would remain blocked in the

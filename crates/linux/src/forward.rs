@@ -88,8 +88,7 @@ fn reason(source: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     pub accepted: u32,
-    /// Connections that waited: the border router had no room, or the node was answering
-    /// others.
+    /// Connections that waited: the border router had no room, or the node was answering others.
     pub waited: u32,
     /// Connections that failed in the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,

@@ -1,6 +1,5 @@
-//! The few ioctl requests that a TUN interface needs, each bound to the type
-//! of its argument: the only place where this crate talks to the kernel
-//! without a safe wrapper around it.
+//! The ioctl requests that a TUN interface needs, each bound to the type of its argument, because
+//! they have no safe wrapper.
 
 use std::io;
 use std::marker::PhantomData;

@@ -1,7 +1,6 @@
 //! The table of flows, indexed by their ends. If there is no room, a new flow replaces the flow
-//! that has been idle for longest.
-//! Flows on probation have a quarter of the slots and confirmed flows the others, so a flood of
-//! forged flows replaces only flows on probation.
+//! that has been idle for longest. Flows on probation have a quarter of the slots and confirmed
+//! flows the others, so a flood of forged flows replaces only flows on probation.
 
 use redpoll_base::half_sip_hash;
 

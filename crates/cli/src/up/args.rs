@@ -121,8 +121,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
-    /// Write the result as one JSON object to this file when the mesh ends; -
-    /// is standard output
+    /// Write the result as one JSON object to this file when the mesh ends; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

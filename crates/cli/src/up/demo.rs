@@ -35,8 +35,7 @@ pub(crate) enum Outcome {
 /// Reason for the failure of a step, in one line.
 pub(crate) type StepFailure = Box<dyn std::error::Error>;
 
-/// The arguments after the program's name that make the second process walk
-/// through the steps.
+/// The arguments after the program's name that make the second process walk through the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
 /// Returns the forward that replaces a missing interface: from any free port to the server.

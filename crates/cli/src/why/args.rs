@@ -22,8 +22,7 @@ use crate::dissect::NetworkArgs;
 /// (the part before that is analysed), 2 when it has no frame of IEEE 802.15.4.
 #[derive(Debug, ClapArgs)]
 pub struct WhyArgs {
-    /// The capture (pcapng or pcap), or a folder of `redpoll run --result DIR`; - is standard
-    /// input
+    /// The capture (pcapng or pcap), or a folder of `redpoll run --result DIR`; - is standard input
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 

@@ -1,5 +1,4 @@
-//! Two flows through one bottleneck: the kernel's to the kernel, ours to the
-//! kernel, ours to ours.
+//! Two flows through one bottleneck: from kernel to kernel, Redpoll to kernel, Redpoll to Redpoll.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv6Addr, SocketAddrV6, TcpListener, TcpStream};

@@ -112,8 +112,7 @@ impl Bench {
         }
     }
 
-    /// Runs the loop, with `step` in every turn, until it has an answer or the
-    /// time is up.
+    /// Runs the loop, with `step` in every turn, until it has an answer or the time is up.
     pub fn run<R>(
         &mut self,
         patience: Duration,

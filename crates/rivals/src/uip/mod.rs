@@ -47,13 +47,12 @@ pub struct UipConfig {
     /// Whether data that the application writes on a connection without outstanding data are sent
     /// at once (tcpip_poll_tcp), instead of with the next tick.
     pub polls: bool,
-    /// Whether an unexpected SYN is answered by repeating the SYN or SYN-ACK while the
-    /// connection opens, as over IPv6 in 3.0, and not by an acknowledgment. In SYN-RECEIVED a
-    /// SYN alone always is.
+    /// Whether an unexpected SYN while the connection opens is answered by repeating the SYN or
+    /// SYN-ACK, as over IPv6 in 3.0, and not by an acknowledgment. In SYN-RECEIVED, a SYN without
+    /// ACK is always answered by the SYN-ACK.
     pub answers_syn: bool,
-    /// Whether the window of the peer's SYN bounds the first segment, and without its
-    /// option the longest is 536 bytes (RFC 9293 §3.7.1). uIP's first segment is as
-    /// long as its own maximum.
+    /// Whether the window of the peer's SYN limits the first segment, and 536 bytes limit all
+    /// segments if the SYN has no option for the size (RFC 9293 §3.7.1). uIP applies neither limit.
     pub heeds_syn: bool,
     /// Whether packets are numbered as in IPv4, so that routers recognise packets that they
     /// have already forwarded ([`forwarding`]). IPv6's flow label contains the number.
