@@ -59,13 +59,17 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         let mut cargo = copy.cargo(workspace);
         cargo.args(["check", "--release", "--target", target]);
         cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
+        // The example's profile, so that common dependencies are checked once. A panic aborts on
+        // these targets in any case.
+        cargo.env("CARGO_PROFILE_RELEASE_PANIC", "abort");
         cargo.env_remove("RUSTFLAGS");
         workspace::run(&mut cargo)?;
         println!("boards: a copy of {TEMPLATE} builds for {target}");
     }
     let mut cargo = copy.cargo(workspace);
-    // With the workspace's folder, dependencies of both are built once.
+    // With the workspace's folder and its profile, dependencies of both are built once.
     cargo.arg("test");
+    cargo.env("CARGO_PROFILE_DEV_LTO", "off");
     cargo.arg("--target-dir").arg(workspace.root.join("target"));
     workspace::run(&mut cargo)?;
     println!("boards: the tests of a copy of {TEMPLATE} pass on this computer");

@@ -66,7 +66,10 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// Builds the debug program, and puts it where the stripped one would be.
 fn stage(release: &Release<'_>) -> Outcome {
     let mut cargo = release.workspace.cargo();
-    cargo.args(["build", "--quiet", "--package", "redpoll-taim"]);
+    // With the selection of the tests' build: a build of this package alone would select other
+    // features of its dependencies, which would all be compiled again.
+    cargo.args(["build", "--quiet", "--workspace", "--tests"]);
+    cargo.args(["--bin", "redpoll-taim"]);
     workspace::run(&mut cargo)?;
     let built = release.workspace.root.join("target/debug/redpoll-taim");
     for arch in release.options.archs() {
