@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-grid heal firmware-test rcp-test thread thread-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -52,6 +52,9 @@ see: ## Show the demo on a map in your browser, until Ctrl-C
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo --web
 
+# Each crate is built once, and a panic prints its line without debug information.
+test: export CARGO_INCREMENTAL ?= 0
+test: export CARGO_PROFILE_DEV_DEBUG ?= 0
 test: ## Run all checks of the continuous integration (at most 25 minutes)
 	@scripts/setup.sh test
 	@mkdir -p target && rm -f $(SKIPPED)
@@ -95,6 +98,10 @@ radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them w
 drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
+
+drill-test: ## Test with every attack, and with 3 to 6 seeds, that honest flows continue and tables come to rest
+	@scripts/setup.sh build
+	@. scripts/env.sh && export REDPOLL_DRILL_LONG=1 && cargo test --package redpoll-sim --test all -- --nocapture drill::
 
 drill-grid: ## Run the attacks on RPL in a grid of 1,000 nodes, 1 seed
 	@scripts/setup.sh build
