@@ -1,7 +1,14 @@
-//! The drill: every attack on every target, with the seeds and the duration of `make drill`.
+//! The drill: every attack on every target, with the duration of `make drill`. `make drill-test` runs
+//! the tests with more seeds.
 
 use redpoll_base::Duration;
 use redpoll_sim::drill::{Outcome, Plan, Row};
+
+/// Returns `few` seeds, or `many` if `REDPOLL_DRILL_LONG` is set, as in `make drill-test`.
+fn seeds(few: u64, many: u64) -> u64 {
+    let is_long = std::env::var_os("REDPOLL_DRILL_LONG").is_some();
+    if is_long { many } else { few }
+}
 
 fn short(only: &[&str], seeds: u64) -> Vec<Row> {
     let plan = Plan {
@@ -38,7 +45,7 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
             .split(',')
             .filter(|name| !name.is_empty())
             .collect::<Vec<_>>(),
-        3,
+        seeds(1, 3),
     );
     assert!(!rows.is_empty());
     all_is_well(&rows);
@@ -83,7 +90,7 @@ fn forged_routes_are_soon_forgotten() {
         "non-storing-daos",
         "non-storing-parents",
     ];
-    let rows = short(&forged, 6);
+    let rows = short(&forged, seeds(3, 6));
     all_is_well(&rows);
     for row in &rows {
         let (name, target) = (row.attack, row.target);
