@@ -18,6 +18,8 @@ use std::str::FromStr;
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 
 const FLOWS_MAX: usize = 4_096;
+/// The node of a flow to a group.
+const ANY_NODE: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
 /// Withheld destinations that wait to be reported, and that are remembered as reported.
 const REPORTS_MAX: usize = 64;
 
@@ -197,11 +199,15 @@ impl Reach {
         self.attempts.pop_front()
     }
 
-    /// Remembers the flow of a packet that goes from outside to a node.
+    /// Remembers the flow of a packet that goes from outside to a node, or to a group, whose members
+    /// answer with their own addresses.
     pub fn on_packet_to_mesh(&mut self, packet: &[u8]) {
-        let UpperLayer::Ports(protocol, outside, node) = seen(packet) else {
+        let UpperLayer::Ports(protocol, outside, mut node) = seen(packet) else {
             return;
         };
+        if node.0.is_multicast() && protocol == Protocol::Udp {
+            node.0 = ANY_NODE;
+        }
         let flow = Flow {
             protocol,
             node,
@@ -233,7 +239,13 @@ impl Reach {
                     protocol: Some(protocol),
                     port: outside.1,
                 };
-                (Some(to), self.flows.contains_key(&flow))
+                let of_group = Flow {
+                    node: (ANY_NODE, node.1),
+                    ..flow
+                };
+                let flows = &self.flows;
+                let is_answer = flows.contains_key(&flow) || flows.contains_key(&of_group);
+                (Some(to), is_answer)
             }
             UpperLayer::Other(addr) => {
                 let to = Destination {

@@ -137,3 +137,28 @@ fn services_are_read_and_written() {
         );
     }
 }
+
+/// Members of a group answer a request with their own addresses (RFC 7252 §8.2).
+#[test]
+fn answers_of_a_groups_members_pass() {
+    let mut reach = Reach::new(Vec::new());
+    let (client, server) = ((HOST, 40000), (NODE, 5683));
+    let answer = ports(server, client, next_header::UDP);
+    assert!(!reach.may_leave(&answer));
+    reach.on_packet_to_mesh(&ports(client, ("ff05::fd", 5683), next_header::UDP));
+    assert!(reach.may_leave(&answer));
+    assert!(reach.may_leave(&ports(("fd00:1::6", 5683), client, next_header::UDP)));
+    for other in [
+        ports((NODE, 5684), client, next_header::UDP),
+        ports(server, (HOST, 40001), next_header::UDP),
+        ports(server, ("fd00::2", 40000), next_header::UDP),
+        ports(server, client, next_header::TCP),
+    ] {
+        assert!(!reach.may_leave(&other));
+    }
+    // TCP has no groups.
+    let mut reach = Reach::new(Vec::new());
+    reach.on_packet_to_mesh(&ports(client, ("ff05::fd", 80), next_header::TCP));
+    assert!(!reach.may_leave(&ports((NODE, 80), client, next_header::TCP)));
+    assert_eq!(reach.flows(), 1);
+}
