@@ -27,7 +27,7 @@ fn ports() -> [u16; 2] {
     sockets.map(|socket| socket.local_addr().unwrap().port())
 }
 
-/// Two radios of datagrams that hear each other.
+/// Returns the URLs of two radios that exchange their frames as UDP datagrams.
 fn datagrams() -> [String; 2] {
     let [a, b] = ports();
     [[a, b], [b, a]].map(|[here, there]| format!("zep://127.0.0.1:{there}?listen=127.0.0.1:{here}"))

@@ -56,7 +56,7 @@ const VERDICTS: usize = 64;
 
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The kernel wants `CAP_NET_ADMIN`.
+    /// The kernel requires `CAP_NET_ADMIN`.
     #[error(
         "no permission to use NFQUEUE (needs root, or CAP_NET_ADMIN: setcap cap_net_admin+ep on the program, or AmbientCapabilities=CAP_NET_ADMIN in its systemd unit)"
     )]

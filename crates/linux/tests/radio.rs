@@ -158,7 +158,7 @@ impl Fake {
     }
 }
 
-/// A fake on a pseudo-terminal that `link` leads to.
+/// A simulated radio on a pseudo-terminal, to which the symbolic link `link` points.
 struct Stick {
     moods: Sender<Option<Mood>>,
     seen: Receiver<(u32, Vec<u8>)>,

@@ -376,7 +376,7 @@ impl Between {
             fields.ack = last.ack;
         }
         match input.byte() % 4 {
-            // Text that is there already.
+            // Data that was received before.
             0 => fields.seq = nxt - payload.len() as u32,
             // RFC 5961 §5.2: an acknowledgment that is too old, or of data that were not sent yet.
             1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),

@@ -117,7 +117,7 @@ enum What {
     /// The packet with this number arrives at this side.
     Arrive(usize, usize),
     Read(usize),
-    /// This side's connection is taken up again.
+    /// This side's frozen connection continues.
     Thaw(usize),
 }
 

@@ -189,7 +189,7 @@ impl<R: Read + Seek> Reader<R> {
         self.end
     }
 
-    /// Returns whether its last line is incomplete.
+    /// Returns whether the recording's last line is incomplete.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }

@@ -53,7 +53,7 @@ pub(super) enum Scaling {
 /// The content of SACK blocks (RFC 2018 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beyond {
-    /// No blocks.
+    /// No SACK blocks.
     Nothing,
     /// All data from this number on, up to the highest received.
     From(SeqNum),

@@ -120,7 +120,7 @@ mod tests {
         Instant::from_micros(checks * CHECKS.as_micros())
     }
 
-    /// The check of number `n`, after `packets` packets.
+    /// Makes the check of number `n`, after `packets` packets.
     fn check(contest: &mut Contest, n: u64, packets: u64, flows: u64, rtt_ms: u64) -> bool {
         assert!(contest.is_due(at(n)));
         for _ in 0..packets {

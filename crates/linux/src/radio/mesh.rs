@@ -70,7 +70,7 @@ impl<P: Profile> RadioMesh<P> {
         self.notices.pop_front()
     }
 
-    /// Packets from the host that found no room.
+    /// Returns the number of packets from the host for which there was no room.
     pub fn turned_away(&self) -> u64 {
         self.turned_away
     }

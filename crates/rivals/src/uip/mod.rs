@@ -108,7 +108,7 @@ impl Uip {
     }
 }
 
-/// A segment that is to be sent.
+/// Bits of `Control::due`.
 const SYN: u8 = 1 << 0;
 const SYN_ACK: u8 = 1 << 1;
 const FIN: u8 = 1 << 2;

@@ -33,7 +33,7 @@ pub enum BuildError {
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
         fault: usize,
-        /// The number in the fault.
+        /// The node's number in the fault.
         node: usize,
     },
     /// A node's firmware could not be loaded.

@@ -134,7 +134,7 @@ fn lines_beside_ns3() {
                 Some([carried.per_second, carried.lost])
             };
             let ours = mean(seeds, pair).unwrap();
-            // Over four hops, relays are received by more nodes than their senders receive.
+            // Relays of ns-3 restart a backoff when they receive a frame (docs/validation.md).
             let limit = match hops > 3 && !restarts {
                 true => 0.15,
                 false => limit,

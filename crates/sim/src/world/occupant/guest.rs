@@ -27,7 +27,7 @@ const FREE_DBM: i8 = -100;
 
 pub(in crate::world) struct Guest {
     node: Box<dyn GuestNode>,
-    /// Begin of the firmware by the world's clock; `None` after it.
+    /// Start of the firmware by the world's clock; `None` after the start.
     starts: Option<Instant>,
     eui64: [u8; 8],
     /// Time of the alarm by the node's clock.

@@ -53,7 +53,6 @@ pub fn figure_5a() -> Figure {
             spread_of,
         )
         .handle();
-    // The first version of the scenes had these keys.
     let random = case(UDP_DOWN, HEAVY)
         .set("mac.link_retry_delay", "100 ms")
         .set("mac.link_retry_pause", "0 ms");
