@@ -10,16 +10,20 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use redpoll_base::Instant;
 use redpoll_sim::{PrintedLine, Scenario, World, WorldOptions};
 
+/// Test of the module in a file.
+type Test = fn(&Path);
+
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
     let is_there = module.as_ref().is_some_and(|it| it.is_file());
     let file = module.unwrap_or_default();
-    let tests: [(&str, fn(&Path)); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("a_line_has_a_leader_routers_and_children", line),
         ("a_sleepy_child_polls_for_its_packets", sleepy),
         ("runs_are_repeatable", repeatable),
         ("a_crash_leaves_a_partition_that_works", crash),
+        ("tcplp_transfers_a_stream_over_two_hops", tcp),
         ("ninety_six_nodes_form_a_partition", many),
     ];
     let trials = tests.map(|(name, test)| {
@@ -160,6 +164,42 @@ fn crash(file: &Path) {
         assert_eq!(leaders, 1, "{states:?}");
         assert!(!states.contains(&"detached"), "{states:?}");
     }
+}
+
+/// OpenThread's own TCP, by the commands of its console.
+fn tcp(file: &Path) {
+    const BYTES: usize = 20_000;
+    let listens = ["200 s: tcp init", "201 s: tcp listen :: 30000"];
+    let connect = format!("210 s: tcp connect {LEADER} 30000");
+    let run_it = format!("220 s: tcp benchmark run {BYTES}");
+    let sends = ["200 s: tcp init", &connect, &run_it];
+    // The leader is whichever node starts first, so the other end of the line sends.
+    for seed in 1..10 {
+        let asked: (&str, &[&str]) = (ROUTER, &["100 s: state"]);
+        let found = run(&mut world(file, &[asked; 3], seed), 101);
+        if after(&found, 0, 100)[0] != "leader" {
+            continue;
+        }
+        let nodes: [(&str, &[&str]); 3] = [(ROUTER, &listens), (ROUTER, &[]), (ROUTER, &sends)];
+        let lines = run(&mut world(file, &nodes, seed), 400);
+        let told = after(&lines, 2, 210);
+        let end = format!("TCP Benchmark Complete: Transferred {BYTES} bytes");
+        assert!(told.iter().any(|it| it.starts_with(&end)), "{told:?}");
+        let goodput = told.iter().find(|it| it.starts_with("TCP Goodput"));
+        println!("TCPlp, two hops, {BYTES} bytes: {goodput:?}");
+        let received = after(&lines, 0, 210).into_iter().filter_map(|it| {
+            let (count, bytes) = it.strip_prefix("TCP: Received ")?.split_once(" bytes: ")?;
+            let count: usize = count.parse().ok()?;
+            assert!(
+                bytes.len() == count && bytes.bytes().all(|it| it == b'a'),
+                "{it}"
+            );
+            Some(count)
+        });
+        assert_eq!(received.sum::<usize>(), BYTES);
+        return;
+    }
+    panic!("node-1 is the leader with none of nine seeds");
 }
 
 /// Thirty-two routers and sixty-four sleepy children form one partition, and each child sends one
