@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -177,6 +177,15 @@ dist: ## Build the files of a release in target/dist (DIST="--twice" to compare 
 dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three architectures (root)
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist-test $(DIST)
+
+wheel-test: ## Build the Python wheel of this computer, install it in an empty environment, and measure the times
+	@scripts/setup.sh dist
+	@$(CARGO) xtask dist --only python --arch "$$(uname -m)" && . scripts/env.sh && cargo xtask dist-test --wheel
+
+taim-memory: ## Measure the memory of redpoll-taim for armv7 on an emulated board with Debian's kernel
+	@scripts/setup.sh dist
+	@$(CARGO) xtask dist --only programs --program redpoll-taim --arch armv7
+	@scripts/armv7-memory.sh target/dist-stage/armv7-unknown-linux-gnueabihf/release/redpoll-taim
 
 web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web

@@ -423,6 +423,8 @@ if [ "$purpose" = dist ]; then
     get_linux_targets
     need debootstrap debootstrap "testing packages"
     need qemu-aarch64-static qemu-user-static "testing packages of other architectures"
+    need qemu-system-arm qemu-system-arm "measuring the memory of redpoll-taim on an emulated board"
+    need cpio cpio "measuring the memory of redpoll-taim on an emulated board"
 fi
 if [ "$purpose" = test ]; then
     get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"

@@ -160,6 +160,9 @@ Usage: cargo xtask CHECK
   dist-test tests the packages of target/dist in Debian 11, 12 and 13 (needs root,
             debootstrap and qemu-user-static: scripts/setup.sh dist)
               --only TEXT       systems whose name contains this
+              --wheel           instead: install the wheel in an empty environment, and
+                                print and check the times until it is there, and
+                                until the first result
   fuzz      feeds random bytes to every fuzz target (needs nightly and cargo-fuzz)
               --seconds N       for each target (default: 60)
   firmware  tests the leaf on emulated microcontrollers, with simulated nodes
@@ -260,6 +263,7 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
             Err(words) => return Err(format!("`dist` does not take `{words}`")),
         },
         ["dist-test"] => dist::test(workspace, None),
+        ["dist-test", "--wheel"] => dist::wheel(workspace),
         ["dist-test", "--only", text] => dist::test(workspace, Some(text)),
         ["features"] => features::check(workspace),
         ["hosts"] => hosts::check(workspace),

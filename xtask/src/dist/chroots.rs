@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use super::{ARCHS, Arch, cannot, create, list, shown, write};
+use super::{ARCHS, Arch, cannot, create, list, shown, wheel, write};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
@@ -83,8 +83,12 @@ pub fn run(workspace: &Workspace, only: Option<&str>) -> Outcome {
             let _ = writeln!(table, "{name:16} {line}");
         }
     }
-    let wheel = wheel(workspace)?;
-    let _ = writeln!(table, "{:16} {wheel}", "wheel");
+    match wheel::measure(workspace) {
+        Ok(line) => {
+            let _ = writeln!(table, "{:16} {line}", "wheel");
+        }
+        Err(failure) => failed.push(failure.to_string()),
+    }
     print!("{table}");
     Failure::unless_empty("dist-test: these systems failed:", failed)
 }
@@ -324,34 +328,4 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     std::fs::copy(from, to)
         .map(drop)
         .map_err(|error| cannot("copy", from, &error))
-}
-
-/// Installs the wheel in an empty environment and runs a scenario.
-fn wheel(workspace: &Workspace) -> Result<String, Failure> {
-    let files = list(&workspace.root.join("target/dist"))?;
-    let fits = |path: &&PathBuf| shown(path).ends_with(&format!("{}.whl", std::env::consts::ARCH));
-    let Some(wheel) = files.iter().find(fits) else {
-        return Ok("skipped: make dist has built none for this computer".to_owned());
-    };
-    let environment = workspace.root.join("target/dist-chroots/venv");
-    workspace::output(
-        Command::new("python3")
-            .args(["-m", "venv", "--clear"])
-            .arg(&environment),
-    )?;
-    let start = Instant::now();
-    let mut pip = Command::new(environment.join("bin/pip"));
-    workspace::output(pip.args(["install", "--no-index", "--quiet"]).arg(wheel))?;
-    let installed = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let program = "import redpoll; redpoll.run('line-3')";
-    workspace::output(Command::new(environment.join("bin/python")).args(["-c", program]))?;
-    let ran = start.elapsed().as_secs_f64();
-    let line = format!(
-        "installed in {installed:.1} s (at most 10), first result in {ran:.1} s (at most 2)"
-    );
-    if installed > 10.0 || ran > 2.0 {
-        return Err(Failure::new(format!("the wheel is too slow: {line}")));
-    }
-    Ok(line)
 }

@@ -6,7 +6,8 @@
 //! - `c`: the library for C for microcontrollers;
 //! - `bill`: the components of each program, in CycloneDX.
 //!
-//! `chroots` tests the packages in Debian's releases, and `short` checks one of them in CI.
+//! `wheel` measures the installation of the wheel, `chroots` tests the packages in Debian's releases, and `short`
+//! checks one of them in CI.
 
 mod bill;
 mod c;
@@ -15,6 +16,7 @@ mod packages;
 mod programs;
 mod python;
 mod short;
+mod wheel;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -26,6 +28,7 @@ use crate::workspace::{self, Workspace};
 
 pub use chroots::run as test;
 pub use short::run as short;
+pub use wheel::run as wheel;
 
 /// An architecture of a release.
 #[derive(Debug, PartialEq, Eq)]
@@ -279,6 +282,14 @@ fn build(
         version: version(workspace)?,
         epoch: epoch(workspace)?,
     };
+    // A whole release contains no file of an earlier version.
+    let is_whole = [&options.parts, &options.archs, &options.programs]
+        .iter()
+        .all(|chosen| chosen.is_empty());
+    if is_whole && release.out.exists() {
+        std::fs::remove_dir_all(&release.out)
+            .map_err(|error| cannot("remove", &release.out, &error))?;
+    }
     create(&release.out)?;
     create(&release.stage)?;
     for (name, part) in PARTS {

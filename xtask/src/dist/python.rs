@@ -10,7 +10,7 @@ const COMPATIBILITY: &str = "manylinux_2_28";
 
 pub fn build(release: &Release<'_>) -> Outcome {
     let mut sdist = release.command("maturin");
-    workspace::run(sdist.args(["sdist", "--quiet", "--out"]).arg(&release.out))?;
+    workspace::run(sdist.args(["sdist", "--out"]).arg(&release.out))?;
     for arch in release.options.archs().filter(|arch| arch.has_wheel) {
         let mut wheel = release.command("maturin");
         wheel.args(["build", "--quiet", "--release", "--locked", "--zig"]);
