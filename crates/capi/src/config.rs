@@ -9,7 +9,6 @@ use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::candidate::AVAILABLE;
 use crate::error::{Code, code, reference};
-use crate::groups;
 use crate::plan::Room;
 
 /// `RP_LEAF`: its packets go to its parent, and none through it.
@@ -127,7 +126,7 @@ impl RpConfig {
             || registers && self.eui64 == [0; 8]
             || self.children > 0 && self.role == LEAF
             || sleeps_and_forwards
-            || self.groups > 0 && !groups::AVAILABLE;
+            || self.groups > 0 && !cfg!(feature = "groups");
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 

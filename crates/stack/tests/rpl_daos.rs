@@ -9,10 +9,10 @@ use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::ipv6::{Ipv6Header, hop_by_hop_len};
 use redpoll_wire::rpl::{
     Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, TargetOption,
-    Transit, hop_by_hop_len, mode, status,
+    Transit, mode, status,
 };
 
 /// Runs the node for `seconds` next to a parent that sends a DIO every 30 s and acknowledges each

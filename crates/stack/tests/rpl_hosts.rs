@@ -9,10 +9,10 @@ use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{Advertised, NdConfig, RplConfig, RplMemory, RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::ipv6::{Ipv6Header, hop_by_hop_len, next_header};
 use redpoll_wire::rpl::{
     Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, SourceRoute,
-    TargetOption, Transit, hop_by_hop_len, mode,
+    TargetOption, Transit, mode,
 };
 
 const LEAF: u16 = 9;

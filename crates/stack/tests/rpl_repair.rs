@@ -144,7 +144,7 @@ fn routed(first: u16, stops: &[u16]) -> Vec<u8> {
 fn errors(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     let packets = lone.link_packets();
     let errors = packets.iter().filter_map(|(_, packet)| {
-        let at = 40 + redpoll_wire::rpl::hop_by_hop_len(packet);
+        let at = 40 + redpoll_wire::ipv6::hop_by_hop_len(packet);
         let (header, _) = Ipv6Header::parse(packet).ok()?;
         (packet.get(at) == Some(&1))
             .then(|| (packet[at + 1], header.dst, packet[at + 8..].to_vec()))

@@ -421,7 +421,7 @@ impl<M: Kinds> Multicast<M> {
 /// Returns the group of the packet inside a message, and its beginning, if it is a complete packet
 /// to a group beyond the link.
 fn enclosed(packet: &[u8]) -> Option<(Addr, usize)> {
-    let hop_by_hop = redpoll_wire::rpl::hop_by_hop_len(packet);
+    let hop_by_hop = redpoll_wire::ipv6::hop_by_hop_len(packet);
     let start = Ipv6Header::LEN.checked_add(hop_by_hop)?;
     if hop_by_hop == 0 || packet.get(Ipv6Header::LEN) != Some(&next_header::IPV6) {
         return None;

@@ -4,9 +4,12 @@
 //! Jumbograms, IPv6 fragmentation and options are not implemented.
 
 pub mod addr;
+mod hop_by_hop;
 pub mod mpl;
 #[cfg(test)]
 mod tests;
+
+pub use hop_by_hop::hop_by_hop_len;
 
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};

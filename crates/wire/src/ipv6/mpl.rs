@@ -3,8 +3,7 @@
 
 use core::ops::Range;
 
-use super::Ipv6Header;
-use crate::rpl::hop_by_hop_len;
+use super::{Ipv6Header, hop_by_hop_len};
 use redpoll_base::Addr;
 
 /// Type of the option. A node without MPL drops the packet (RFC 8200 §4.2).

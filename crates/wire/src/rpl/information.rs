@@ -1,7 +1,7 @@
 //! RPL Packet Information (RFC 6550 §11.2) as the hop-by-hop option of RFC 6553,
 //! with the option type of RFC 9008 §4.2 and the older one.
 
-use crate::ipv6::{Ipv6Header, next_header};
+use crate::ipv6::{Ipv6Header, hop_by_hop_len};
 
 /// RFC 6553 §6: nodes that do not implement the option drop the packet.
 const OPTION_OLD: u8 = 0x63;
@@ -82,20 +82,6 @@ impl PacketInformation {
 /// Returns whether an option type is that of RPL.
 pub const fn is_option(kind: u8) -> bool {
     matches!(kind, OPTION | OPTION_OLD)
-}
-
-/// Returns the length of the first hop-by-hop header of a packet; 0 if it has none, or only a part.
-pub fn hop_by_hop_len(packet: &[u8]) -> usize {
-    let Some((header, rest)) = packet.split_at_checked(Ipv6Header::LEN) else {
-        return 0;
-    };
-    match (header.get(6), rest) {
-        (Some(&next_header::HOP_BY_HOP), &[_, units, ..]) => {
-            let len = usize::from(units).saturating_add(1).saturating_mul(8);
-            if rest.len() < len { 0 } else { len }
-        }
-        _ => 0,
-    }
 }
 
 fn place(packet: &[u8]) -> Option<usize> {

@@ -12,7 +12,7 @@ mod source_route;
 #[cfg(test)]
 mod tests;
 
-pub use information::{PacketInformation, hop_by_hop_len, is_option};
+pub use information::{PacketInformation, is_option};
 pub use message::{Dao, DaoAck, Dio, Message, parse_dis, status};
 pub use option::{
     Configuration, Options, PrefixInformation, RplOption, TargetOption, Transit, config_flag,

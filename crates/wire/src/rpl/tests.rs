@@ -1,5 +1,5 @@
 use super::*;
-use crate::ipv6::Ipv6Header;
+use crate::ipv6::{Ipv6Header, hop_by_hop_len};
 use crate::{Cursor, Error};
 use redpoll_base::Addr;
 use std::vec;

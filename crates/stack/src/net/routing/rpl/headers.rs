@@ -4,10 +4,9 @@
 use redpoll_base::{Addr, Instant};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::{parameter_problem, unreachable};
-use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
+use redpoll_wire::ipv6::{self, Ipv6Header, addr, hop_by_hop_len, next_header};
 use redpoll_wire::rpl::{
-    Advance, PacketInformation, SourceRoute, advance, config_flag, has_source_route,
-    hop_by_hop_len, srh_len,
+    Advance, PacketInformation, SourceRoute, advance, config_flag, has_source_route, srh_len,
 };
 
 use super::downward::{HAS_HOSTS, Path, ROUTE_MAX};
