@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -180,6 +180,40 @@ rust_is_recent || get_rust || {
     exit 1
 }
 
+# Tools that are compiled while packages are fetched, because a download needs little processor time.
+# A background process cannot change this shell's variables, so the names of missing tools are in a file.
+lacking=$(mktemp)
+trap 'rm -f "$lacking"' EXIT
+lack() { printf ' %s' "$1" >>"$lacking"; }
+
+# The version that xtask/src/book.rs requires, with search, without its server, and not optimised,
+# because building mdBook takes longer than building the book.
+get_mdbook() {
+    version=0.5.4
+    installed=target/tools/mdbook
+    [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] &&
+        [ "$(cat "$installed" 2>/dev/null)" = "$version with search" ] && return 0
+    say "cargo install mdbook $version (into target/tools, about a minute)"
+    cargo install --quiet --locked --debug --force --no-default-features --features search \
+        --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
+        rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
+    say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with access to crates.io"
+    lack mdbook
+}
+
+# The tools that build a release. Compiled without optimisation, each takes a minute of processor time.
+get_cargo_tool() {
+    name=$1 version=$2
+    installed=target/tools/$name
+    [ "$(cat "$installed" 2>/dev/null)" = "$version" ] && [ -x "target/tools/bin/$name" ] && return 0
+    say "cargo install $name $version (into target/tools, about a minute)"
+    cargo install --quiet --locked --debug --force --version "=$version" \
+        --root target/tools --target-dir target/tools/build "$name" &&
+        rm -rf target/tools/build && echo "$version" >"$installed" && return 0
+    say "no $name: skipped: $3. To get it: scripts/setup.sh $purpose, with access to crates.io"
+    lack "$name"
+}
+
 if [ "$purpose" = test ]; then
     if have rustup && [ "$(command -v cargo)" = "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
         for component in rustfmt clippy; do
@@ -191,7 +225,12 @@ if [ "$purpose" = test ]; then
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
-    get_thumb_twice
+    {
+        get_mdbook
+        get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"
+    } &
+    compiled=$!
+    get_thumb
     # The Linux boards of xtask/src/hosts.rs.
     get_more_targets armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
@@ -233,21 +272,6 @@ if [ "$purpose" = test ]; then
     need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
     need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
 fi
-
-# The version that xtask/src/book.rs requires, with search, without its server, and not optimised,
-# because building mdBook takes longer than building the book.
-get_mdbook() {
-    version=0.5.4
-    installed=target/tools/mdbook
-    [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] &&
-        [ "$(cat "$installed" 2>/dev/null)" = "$version with search" ] && return 0
-    say "cargo install mdbook $version (into target/tools, about a minute)"
-    cargo install --quiet --locked --debug --force --no-default-features --features search \
-        --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
-        rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
-    say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with access to crates.io"
-    missing_for_good="$missing_for_good mdbook"
-}
 
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
@@ -297,17 +321,11 @@ get_actionlint() {
     missing_for_good="$missing_for_good actionlint"
 }
 
-# They are fetched while mdBook is compiled, because a download needs little processor time.
-python_packages=""
 if [ "$purpose" = test ]; then
-    get_python_packages &
-    python_packages=$!
+    get_python_packages || lack python-packages
+    get_actionlint
 fi
-if [ "$purpose" = test ] || [ "$purpose" = book ]; then
-    get_mdbook
-fi
-[ "$purpose" != test ] || get_actionlint
-[ -z "$python_packages" ] || wait "$python_packages" || missing_for_good="$missing_for_good python-packages"
+[ "$purpose" != book ] || get_mdbook
 
 # The oldest Node that builds the page (xtask/src/web.rs); distributions often have older ones.
 node_is_recent() {
@@ -379,19 +397,6 @@ if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     have c++ || need c++ g++ "building what runs on ns-3"
 fi
 
-# The tools that build a release. Compiled without optimisation, each takes a minute of processor time.
-get_cargo_tool() {
-    name=$1 version=$2
-    installed=target/tools/$name
-    [ "$(cat "$installed" 2>/dev/null)" = "$version" ] && [ -x "target/tools/bin/$name" ] && return 0
-    say "cargo install $name $version (into target/tools, about a minute)"
-    cargo install --quiet --locked --debug --force --version "=$version" \
-        --root target/tools --target-dir target/tools/build "$name" &&
-        rm -rf target/tools/build && echo "$version" >"$installed" && return 0
-    say "no $name: skipped: $3. To get it: scripts/setup.sh $purpose, with access to crates.io"
-    missing_for_good="$missing_for_good $name"
-}
-
 # zig is the linker for each architecture; PyPI has it and the programs that use it.
 get_zig() {
     environment=target/tools/dist
@@ -426,8 +431,9 @@ if [ "$purpose" = dist ]; then
     need qemu-system-arm qemu-system-arm "measuring the memory of redpoll-taim on an emulated board"
     need cpio cpio "measuring the memory of redpoll-taim on an emulated board"
 fi
-if [ "$purpose" = test ]; then
-    get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"
+if [ "$purpose" = purity ]; then
+    get_thumb_twice
+    need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"
 fi
 
 if [ "$purpose" = size ]; then
@@ -573,4 +579,6 @@ if [ "$purpose" = thread ]; then
     fi
 fi
 
+[ "$purpose" != test ] || wait "$compiled"
+missing_for_good="$missing_for_good$(cat "$lacking")"
 say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"

@@ -41,7 +41,7 @@ const FIRST: [Step; 13] = [
 /// linking an image keeps only one processor busy, and so do the last crates of a workspace.
 const BESIDE: [Step; 2] = [
     ("boards", boards::run),
-    ("purity with both toolchains, and size", purity_and_size),
+    ("purity and size", purity_and_size),
 ];
 
 /// Builds for this machine.
@@ -250,23 +250,16 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// Builds the microcontroller code both ways, independent of this machine's other builds. Sizes are
-/// measured one way: with the installed target if there is one, which is faster. `cargo xtask size
-/// --check --with build-std` measures the other.
+/// Builds the microcontroller code with one compiler, and measures sizes: with the installed target
+/// if there is one, which is faster. `make purity` does both with each compiler.
 fn purity_and_size(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let installed = Toolchain::find(Some(Way::Installed)).is_ok();
-    let from_source = Toolchain::find(Some(Way::BuildStd)).is_ok();
-    let measured = if installed || !from_source {
+    let way = if installed || Toolchain::find(Some(Way::BuildStd)).is_err() {
         Way::Installed
     } else {
         Way::BuildStd
     };
-    let mut skipped = both(
-        purity(workspace, Way::Installed)?,
-        purity(workspace, Way::BuildStd)?,
-    );
-    skipped = both(skipped, size(workspace, measured)?);
-    Ok(skipped)
+    Ok(both(purity(workspace, way)?, size(workspace, way)?))
 }
 
 /// Returns the skipped steps of the process of [`run_beside`], from its last lines.
