@@ -83,11 +83,13 @@ pub fn run(workspace: &Workspace, only: Option<&str>) -> Outcome {
             let _ = writeln!(table, "{name:16} {line}");
         }
     }
-    match wheel::measure(workspace) {
-        Ok(line) => {
-            let _ = writeln!(table, "{:16} {line}", "wheel");
+    if only.is_none() {
+        match wheel::measure(workspace) {
+            Ok(line) => {
+                let _ = writeln!(table, "{:16} {line}", "wheel");
+            }
+            Err(failure) => failed.push(failure.to_string()),
         }
-        Err(failure) => failed.push(failure.to_string()),
     }
     print!("{table}");
     Failure::unless_empty("dist-test: these systems failed:", failed)
@@ -108,6 +110,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     let name = format!("{suite}-{}", arch.debian);
     let (root, packed) = (folder.join(&name), folder.join(format!("{name}.tar")));
     if root.exists() {
+        unmount(&root);
         std::fs::remove_dir_all(&root).map_err(|error| cannot("remove", &root, &error))?;
     }
     let is_native = arch.name == std::env::consts::ARCH;
@@ -141,6 +144,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
             .args(["/debootstrap/debootstrap", "--second-stage"]);
         workspace::output(&mut second)?;
     }
+    unmount(&root);
     // A full name, so that a later run does not use half of a system.
     let part = packed.with_extension("part");
     workspace::output(
@@ -153,6 +157,14 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     )?;
     std::fs::rename(&part, &packed).map_err(|error| cannot("write", &packed, &error))?;
     Ok(root)
+}
+
+/// Removes the file systems that debootstrap leaves mounted if it, or a package's script, is interrupted.
+fn unmount(root: &Path) {
+    for folder in ["proc", "sys"] {
+        // Fails if nothing is mounted there.
+        let _ = workspace::output(Command::new("umount").arg(root.join(folder)));
+    }
 }
 
 /// Makes the kernel run programs of `arch` with QEMU.
@@ -197,7 +209,8 @@ fn test(workspace: &Workspace, root: &Path, arch: &Arch) -> Result<String, Failu
             .join(" ");
     }
     let took = start.elapsed().as_secs_f64();
-    if took > MAX_S {
+    // An emulator is too slow for this limit.
+    if is_native && took > MAX_S {
         let line = format!("{took:.0} s until the program ran; at most {MAX_S} s are allowed");
         return Err(Failure::new(line));
     }
