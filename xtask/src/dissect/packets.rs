@@ -10,6 +10,7 @@ pub fn any(rng: &mut Rng, most: usize) -> Vec<u8> {
     let mut packet = checked(rng, src, dst, next, body);
     match rng.below(6) {
         0 => packet = with_information(rng, &packet),
+        3 => packet = with_mpl(rng, &packet),
         1 => packet = with_route(rng, src, dst, next, &packet[40..]),
         2 => {
             let (src, dst) = (address(rng), address(rng));
@@ -83,9 +84,30 @@ fn with_information(rng: &mut Rng, packet: &[u8]) -> Vec<u8> {
     let mut options = vec![packet[6], 0, 0x63, 4];
     options.extend(rng.bytes(4));
     options[4] &= 0xe0;
+    with_options(packet, &options)
+}
+
+/// Inserts an MPL option with a seed identifier of any length (RFC 7731 §6.1).
+fn with_mpl(rng: &mut Rng, packet: &[u8]) -> Vec<u8> {
+    let kind = rng.below(4) as u8;
+    let (seed, units, padding): (usize, u8, &[u8]) = match kind {
+        0 => (0, 0, &[1, 0]),
+        1 => (2, 0, &[]),
+        2 => (8, 1, &[1, 0]),
+        _ => (16, 2, &[1, 0]),
+    };
+    let mut options = vec![packet[6], units, 0x6d, 2 + seed as u8];
+    options.extend([kind << 6 | rng.byte() & 0x20, rng.byte()]);
+    options.extend(rng.bytes(seed));
+    options.extend(padding);
+    with_options(packet, &options)
+}
+
+/// Inserts a hop-by-hop header.
+fn with_options(packet: &[u8], options: &[u8]) -> Vec<u8> {
     let mut whole = packet[..40].to_vec();
     whole[6] = 0;
-    let len = (packet.len() - 40 + 8) as u16;
+    let len = (packet.len() - 40 + options.len()) as u16;
     whole[4..6].copy_from_slice(&len.to_be_bytes());
     whole.extend(options);
     whole.extend(&packet[40..]);

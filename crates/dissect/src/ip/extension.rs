@@ -221,6 +221,26 @@ impl Extension {
     }
 }
 
+/// Adds an MPL option (RFC 7731 §6.1).
+fn mpl(flags: u8, sequence: u8, seed: &[u8], layer: &mut Layer) {
+    layer.number("ipv6.opt.mpl.flag.s", flags >> 6);
+    layer.flag("ipv6.opt.mpl.flag.m", flags & 0x20 != 0);
+    layer.flag("ipv6.opt.mpl.flag.v", flags & 0x10 != 0);
+    layer.number("ipv6.opt.mpl.flag.rsv", flags & 0x0f);
+    layer.hex("ipv6.opt.mpl.sequence", sequence, 2);
+    let len = match flags >> 6 {
+        0 => 0,
+        1 => 2,
+        2 => 8,
+        _ => 16,
+    };
+    match seed.get(..len) {
+        Some([]) => {}
+        Some(seed) => layer.text("ipv6.opt.mpl.seed_id", hex(seed)),
+        None => layer.say("malformed option"),
+    }
+}
+
 /// Adds the options of a hop-by-hop or destination header.
 fn options(bytes: &[u8], layer: &mut Layer) {
     let mut input = Bytes(bytes);
@@ -244,6 +264,7 @@ fn options(bytes: &[u8], layer: &mut Layer) {
                 layer.hex("ipv6.opt.rpl.instance_id", instance, 2);
                 layer.hex("ipv6.opt.rpl.sender_rank", u16::from_be_bytes([a, b]), 4);
             }
+            (0x6d, &[flags, sequence, ref seed @ ..]) => mpl(flags, sequence, seed, layer),
             (1, _) => {}
             (0x05, &[a, b]) => layer.number("ipv6.opt.router_alert", u16::from_be_bytes([a, b])),
             _ => layer.text("redpoll.ipv6.option", hex(content)),
