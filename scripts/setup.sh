@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|boards|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -431,6 +431,10 @@ if [ "$purpose" = dist ]; then
     need qemu-system-arm qemu-system-arm "measuring the memory of redpoll-taim on an emulated board"
     need cpio cpio "measuring the memory of redpoll-taim on an emulated board"
 fi
+if [ "$purpose" = boards ]; then
+    get_more_targets thumbv6m-none-eabi
+fi
+
 if [ "$purpose" = purity ]; then
     get_thumb_twice
     need qemu-system-arm qemu-system-arm "counting instructions on an emulated Cortex-M0"

@@ -40,7 +40,7 @@ const FIRST: [Step; 13] = [
 /// Builds for microcontrollers, in separate folders. They run in parallel with [`BUILDS`], because
 /// linking an image keeps only one processor busy, and so do the last crates of a workspace.
 const BESIDE: [Step; 2] = [
-    ("boards", boards::run),
+    ("boards", boards::short),
     ("purity and size", purity_and_size),
 ];
 

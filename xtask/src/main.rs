@@ -268,7 +268,7 @@ fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome
         ["features"] => features::check(workspace),
         ["hosts"] => hosts::check(workspace),
         ["c-check"] => clib::check(workspace).map(told),
-        ["boards"] => boards::run(workspace).map(told),
+        ["boards"] => boards::check(workspace),
         ["publish"] => publish::run(workspace).map(told),
         ["firmware"] => firmware::run(workspace, false).map(told),
         ["firmware", "--long"] => firmware::run(workspace, true).map(told),
