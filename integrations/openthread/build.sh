@@ -6,7 +6,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 source=$1 build=$2 output=$3
 header=$here/../../crates/modules/include
 
-if [ ! -f "$build/src/core/libopenthread-ftd.a" ]; then
+# A configuration that was interrupted has a cache but no build files.
+if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
     generator=
     command -v ninja >/dev/null && generator="-G Ninja"
     # shellcheck disable=SC2086
@@ -14,9 +15,9 @@ if [ ! -f "$build/src/core/libopenthread-ftd.a" ]; then
         -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DOT_PLATFORM=external -DOT_FTD=ON -DOT_MTD=OFF \
         -DOT_RCP=OFF -DOT_APP_CLI=OFF -DOT_APP_NCP=OFF -DOT_APP_RCP=OFF -DOT_TCP=ON \
         -DOT_COMPILE_WARNING_AS_ERROR=OFF -DOT_PROJECT_CONFIG="$here/config.h" >/dev/null
-    cmake --build "$build" --parallel 2 --target openthread-cli-ftd openthread-ftd tcplp-ftd \
-        mbedtls mbedx509 mbedcrypto openthread-platform >/dev/null
 fi
+cmake --build "$build" --parallel 2 --target openthread-cli-ftd openthread-ftd tcplp-ftd \
+    mbedtls mbedx509 mbedcrypto openthread-platform >/dev/null
 
 mkdir -p "$(dirname "$output")"
 c="$build/third_party/mbedtls/repo"
