@@ -9,14 +9,9 @@ use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::candidate::AVAILABLE;
 use crate::error::{Code, code, reference};
+use crate::groups;
 use crate::plan::Room;
-
-/// `RP_LEAF`: its packets go to its parent, and none through it.
-pub const LEAF: u8 = 0;
-/// `RP_ROUTER`: it forwards.
-pub const ROUTER: u8 = 1;
-/// `RP_BORDER`: a router with a host side.
-pub const BORDER: u8 = 2;
+use crate::role::{BORDER, LEAF};
 
 /// `RP_RADIO_AUTO_ACK`: the radio sends acknowledgements, and waits for them.
 pub const AUTO_ACK: u8 = 1;
@@ -126,7 +121,7 @@ impl RpConfig {
             || registers && self.eui64 == [0; 8]
             || self.children > 0 && self.role == LEAF
             || sleeps_and_forwards
-            || self.groups > 0 && !cfg!(feature = "groups");
+            || self.groups > 0 && !groups::AVAILABLE;
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 

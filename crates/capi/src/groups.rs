@@ -1,16 +1,10 @@
-//! Multicast groups from C. A library without the feature `groups` has no code for them, and its
-//! nodes have no memory for them.
+//! The multicast groups of a node. A library without the feature `groups` has no code for them, and
+//! its nodes have no memory for them.
 
-use redpoll_base::{Addr, Rng, StaticMemory};
-use redpoll_socket::Errno;
+use redpoll_base::{Rng, StaticMemory};
 use redpoll_stack::mac::CsmaCa;
 use redpoll_stack::transport::Standard;
 use redpoll_stack::{NoStreams, Node, NodeConfig, NodeMemory, Parts, Profile, Pull, StandardRules};
-
-use crate::error::{Code, code, value};
-use crate::handle::RpNode;
-use crate::plan::Room;
-use crate::socket::descriptor;
 
 #[cfg(not(feature = "groups"))]
 use absent as implementation;
@@ -48,9 +42,9 @@ pub(crate) struct GroupTables {
     pub(crate) bytes: &'static mut [u8],
 }
 
-/// Returns the numbers of seeds and messages.
-pub(crate) fn tables(room: &Room) -> (usize, usize) {
-    if room.groups > 0 { TABLES } else { (0, 0) }
+/// Returns the numbers of seeds and messages of a node with `groups` groups.
+pub(crate) fn tables(groups: u8) -> (usize, usize) {
+    if groups > 0 { TABLES } else { (0, 0) }
 }
 
 /// Creates a node.
@@ -69,48 +63,6 @@ pub(crate) fn node(
     Node::with_parts(config, memory, random, parts)
 }
 
-/// # Safety
-/// `node` is null or points to a node, `group` to 16 bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_udp_join(node: *mut RpNode, fd: i32, group: *const u8) -> Code {
-    // SAFETY: by this function's conditions.
-    let (found, group) = unsafe { (RpNode::find(node), value(group.cast::<[u8; 16]>())) };
-    code(found.and_then(|node| {
-        let group = Addr(group?);
-        let joined = node.sockets(0).join_group(descriptor(fd)?, &group);
-        let missing = |errno| match errno {
-            Errno::ENOMEM if !AVAILABLE => Errno::EOPNOTSUPP,
-            errno => errno,
-        };
-        joined.map(|()| 0).map_err(missing)
-    }))
-}
-
-/// # Safety
-/// `node` is null or points to a node, `group` to 16 bytes.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_udp_leave(node: *mut RpNode, fd: i32, group: *const u8) -> Code {
-    // SAFETY: by this function's conditions.
-    let (found, group) = unsafe { (RpNode::find(node), value(group.cast::<[u8; 16]>())) };
-    code(found.and_then(|node| {
-        let group = Addr(group?);
-        let left = node.sockets(0).leave_group(descriptor(fd)?, &group);
-        left.map(|()| 0)
-    }))
-}
-
-/// # Safety
-/// `node` is null or points to a node.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn rp_udp_is_for_group(node: *mut RpNode, fd: i32) -> Code {
-    // SAFETY: by this function's conditions.
-    let found = unsafe { RpNode::find(node) };
-    code(found.and_then(|node| {
-        let is_for_group = node.sockets(0).is_for_group(descriptor(fd)?)?;
-        Ok(is_for_group.into())
-    }))
-}
-
 #[cfg(feature = "groups")]
 mod present {
     pub(crate) use redpoll_assist::multicast::{GroupSlot, MessageSlot, SeedSlot};
@@ -120,8 +72,7 @@ mod present {
     use redpoll_stack::assist::{Assist, Disposition, Passing, ToGroup};
 
     use super::GroupTables;
-    use crate::config::{BORDER, LEAF};
-    use crate::plan::Room;
+    use crate::role::{BORDER, LEAF};
 
     pub(crate) const NO_GROUP: GroupSlot = GroupSlot::EMPTY;
     pub(crate) const NO_SEED: SeedSlot = SeedSlot::EMPTY;
@@ -138,23 +89,25 @@ mod present {
     }
 
     impl Groups {
-        pub(crate) fn of(room: &Room, tables: GroupTables) -> Groups {
+        /// Takes the role of the node and the seed of its random numbers.
+        pub(crate) fn of(role: u8, seed: u64, tables: GroupTables) -> Groups {
             let params = Params::default().with(|it| {
                 // A leaf is a member and forwards nothing.
-                if room.role == LEAF {
+                if role == LEAF {
                     it.expirations = 0;
                 }
             });
+            let has_groups = !tables.groups.is_empty();
             let memory = Memory {
                 groups: tables.groups,
                 seeds: tables.seeds,
                 messages: tables.messages,
                 bytes: tables.bytes,
             };
-            let random = Rng::stream(room.seed, STREAM);
+            let random = Rng::stream(seed, STREAM);
             Groups {
-                multicast: (room.groups > 0).then(|| Multicast::new(params, random, memory)),
-                is_border: room.role == BORDER,
+                multicast: has_groups.then(|| Multicast::new(params, random, memory)),
+                is_border: role == BORDER,
             }
         }
     }
@@ -208,7 +161,6 @@ mod absent {
     use redpoll_stack::assist::{Assist, Disposition, Passing};
 
     use super::GroupTables;
-    use crate::plan::Room;
 
     pub(crate) type GroupSlot = ();
     pub(crate) type SeedSlot = ();
@@ -222,7 +174,7 @@ mod absent {
     pub struct Groups;
 
     impl Groups {
-        pub(crate) fn of(_: &Room, _: GroupTables) -> Groups {
+        pub(crate) fn of(_: u8, _: u64, _: GroupTables) -> Groups {
             Groups
         }
     }

@@ -6,11 +6,12 @@ use redpoll_stack::transport as tcp;
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::{DropReason, NodeConfig, Route, Via};
 
-use crate::config::{LEAF, secret, seed};
+use crate::config::{secret, seed};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 use crate::groups;
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
+use crate::role::LEAF;
 
 /// The minimum MTU of IPv6 (RFC 8200 §5) in bytes: the smallest buffer for packets to send.
 const MTU: u16 = 1_280;

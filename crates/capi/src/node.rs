@@ -6,10 +6,11 @@ use redpoll_stack::mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{NodeEvent, Route, Via};
 
-use crate::config::{BORDER, NO_SHORT, RpConfig};
+use crate::config::{NO_SHORT, RpConfig};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 use crate::groups;
 use crate::handle::{Below, RpNode};
+use crate::role::BORDER;
 
 /// The longest packet for the host side.
 const MTU: usize = 1_280;

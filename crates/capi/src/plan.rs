@@ -109,7 +109,7 @@ impl Plan {
         let connections = usize::from(room.connections);
         let udp = usize::from(room.udp_sockets);
         let packets = usize::from(room.packets);
-        let (seeds, messages) = groups::tables(room);
+        let (seeds, messages) = groups::tables(room.groups);
         let bytes = |count: usize, each: u16| count.saturating_mul(each.into());
         let mut plan = Plan {
             connections: line.put::<Connection>(connections)?,
@@ -181,7 +181,7 @@ impl Plan {
             };
             Tables {
                 node: memory,
-                groups: Groups::of(room, groups),
+                groups: Groups::of(room.role, room.seed, groups),
                 sockets: place(self.sockets).table(|| Socket::FREE),
                 candidates: place(self.candidates).table(|| NO_CANDIDATE),
             }

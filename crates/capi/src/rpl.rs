@@ -60,8 +60,9 @@ mod present {
     use redpoll_stack::{RplConfig, RplMemory, RplRole};
 
     use super::Place;
-    use crate::config::{LEAF, NO_SHORT, ROUTER};
+    use crate::config::NO_SHORT;
     use crate::handle::RpNode;
+    use crate::role::{LEAF, ROUTER};
 
     /// The parameters that a root distributes: those of RFC 6550 §17, but intervals of DIOs from 1 s
     /// on, and MRHOF (RFC 6719) with lifetimes of half an hour.
@@ -138,6 +139,7 @@ mod absent {
 
     use super::Place;
     use crate::handle::RpNode;
+    use crate::role::{LEAF, ROUTER};
 
     pub(super) fn start(_: &mut RpNode, _: Instant) -> Result<(), Errno> {
         Err(Errno::EOPNOTSUPP)
