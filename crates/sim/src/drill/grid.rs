@@ -2,8 +2,12 @@
 //! router.
 //!
 //! `make drill-grid` sets `REDPOLL_GRID` to 40x25, columns and rows. `REDPOLL_SEEDS` is the number
-//! of seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. Without
-//! `REDPOLL_GRID`, the test runs two attacks in a small grid.
+//! of seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. Each row
+//! has the counters that the attack increased most, over all nodes, and the nodes without a path
+//! to the border router at the end. With `REDPOLL_SEALED`, the nodes have link security, whose key
+//! the attacker lacks. Without `REDPOLL_GRID`, the test runs two attacks in a small grid.
+
+use std::collections::BTreeMap;
 
 use redpoll_base::{Duration, Instant};
 
@@ -11,7 +15,7 @@ use super::KEEPS;
 use super::attack::{ATTACKS, Attack, AttackKind};
 use super::attacker::Attacker;
 use super::play::{Air, run_attack};
-use super::scene::{ATTACKER, Mesh, Scene, Target};
+use super::scene::{ATTACKER, Mesh, SECURITY, Scene, Target};
 use crate::scenario::Scenario;
 use crate::world::World;
 
@@ -20,6 +24,8 @@ const BEGINS: Instant = Instant::from_millis(180_000);
 const ATTACK: Duration = Duration::from_secs(180);
 /// Time for which readings may arrive after the attack.
 const AFTERWARDS: Duration = Duration::from_secs(20);
+/// Number of counters in a row.
+const CAUSES: usize = 14;
 /// Readings of an honest node per attack.
 const READINGS: u64 = 6;
 
@@ -50,7 +56,7 @@ impl Place {
 }
 
 /// Returns a grid whose nodes reach 20 neighbours. The names are those that the attacks use.
-fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
+fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
     let Size { columns, rows } = size;
     let mode = match mesh {
         Mesh::NonStoring => "non-storing",
@@ -68,7 +74,7 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
          [nodes.node-1]\nrole = \"border\"\n\
          [rpl]\nmode = \"{mode}\"\n\
          [apps.readings]\ntype = \"sensor\"\non = \"every other node\"\nto = \"node-1:5000\"\n\
-         transport = \"udp\"\nreading = \"50 B\"\ninterval = \"{interval} s\"\n"
+         transport = \"udp\"\nreading = \"50 B\"\ninterval = \"{interval} s\"\n{security}"
     );
     let mut scenario = Scenario::parse("drill, grid", &text, &[]).expect("it is well formed");
     let at = |column: usize, row: usize| row * columns + column;
@@ -109,12 +115,57 @@ fn scene(size: Size, place: Place, mesh: Mesh) -> Scene {
 struct Delivered {
     per_node: Vec<u64>,
     sent_per_s: f64,
+    /// Counters of all nodes from the beginning of the attack on.
+    counters: BTreeMap<String, u64>,
+    /// Nodes whose parents do not lead to the border router at the end.
+    astray: usize,
 }
 
 impl Delivered {
     fn all(&self) -> u64 {
         self.per_node.iter().sum()
     }
+
+    /// Describes the counters that exceed those of the run `alone` most.
+    fn causes(&self, alone: &Delivered) -> String {
+        let of_alone = |name: &str| alone.counters.get(name).copied().unwrap_or(0);
+        let more = self.counters.iter();
+        let mut more: Vec<_> = more
+            .map(|(name, count)| (count.saturating_sub(of_alone(name)), name))
+            .filter(|(more, _)| *more > 0)
+            .collect();
+        more.sort_by(|one, other| other.cmp(one));
+        let listed = more.iter().take(CAUSES);
+        let listed: Vec<_> = listed.map(|(more, name)| format!("{name} +{more}")).collect();
+        format!("{} nodes astray; {}", self.astray, listed.join(", "))
+    }
+}
+
+/// Adds up the losses of all nodes and their counters of RPL.
+fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
+    let mut sums = BTreeMap::new();
+    let mut astray = 0;
+    for node in world.report().nodes {
+        for (reason, count) in node.drops {
+            *sums.entry(reason).or_default() += count;
+        }
+        *sums.entry("frames".to_owned()).or_default() += node.frames_sent;
+        let Some(rpl) = node.rpl else { continue };
+        astray += usize::from(rpl.hops.is_none());
+        for (name, count) in [
+            ("parent changes", u64::from(rpl.parent_changes)),
+            ("local repairs", u64::from(rpl.local_repairs)),
+            ("versions", u64::from(rpl.global_repairs)),
+            ("loops", u64::from(rpl.loops)),
+            ("resets of Trickle", u64::from(rpl.trickle_resets)),
+            ("DIOs", u64::from(rpl.sent.dio)),
+            ("DISs", u64::from(rpl.sent.dis)),
+            ("DAOs", u64::from(rpl.sent.dao)),
+        ] {
+            *sums.entry(name.to_owned()).or_default() += count;
+        }
+    }
+    (sums, astray)
 }
 
 /// Returns the readings that arrived from the beginning of the attack on.
@@ -126,6 +177,7 @@ fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
     let mut attacker = attack.map(|attack| Attacker::new(scene, attack, seed, &mut world));
     world.run_until(BEGINS);
     let before = delivered(&world);
+    let (counted_before, _) = counters(&mut world);
     let mut air = Air::default();
     match (&mut attacker, attack) {
         (Some(attacker), Some(attack)) => {
@@ -138,7 +190,13 @@ fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
     let sent = air.packets + world.attacker_counters(scene.attacker).sent;
     let report = world.report();
     assert_eq!(report.oracle.violations, Vec::<String>::new());
+    let (mut counters, astray) = counters(&mut world);
+    for (name, count) in &mut counters {
+        *count -= counted_before.get(name).copied().unwrap_or(0);
+    }
     Delivered {
+        counters,
+        astray,
         per_node: after.iter().zip(&before).map(|(a, b)| a - b).collect(),
         sent_per_s: sent as f64 * 1_000.0 / ATTACK.as_millis() as f64,
     }
@@ -155,12 +213,12 @@ fn is_of_rpl(attack: &&Attack) -> bool {
 }
 
 /// Runs the attacks at all places. Prints a row for each and returns the failures.
-fn drill(size: Size, seeds: u64, attacks: &[&Attack]) -> Vec<String> {
+fn drill(size: Size, seeds: u64, attacks: &[&Attack], security: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for mesh in [Mesh::Rpl, Mesh::NonStoring] {
         let attacks: Vec<_> = attacks.iter().filter(|it| it.mesh() == mesh).collect();
         for place in Place::ALL.into_iter().filter(|_| !attacks.is_empty()) {
-            let scene = scene(size, place, mesh);
+            let scene = scene(size, place, mesh, security);
             for seed in 1..=seeds {
                 let alone = play(&scene, None, seed);
                 let nodes = alone.per_node.len();
@@ -177,12 +235,13 @@ fn drill(size: Size, seeds: u64, attacks: &[&Attack]) -> Vec<String> {
                     let cut_off = pairs.filter(|(with, without)| **with == 0 && **without > 0);
                     let row = format!(
                         "{:<20} {:<26} seed {seed}: {:>5.1} frames/s, keeps {:>5.1} %, \
-                         {} nodes without a reading",
+                         {} nodes without a reading; {}",
                         attack.name,
                         place.name(),
                         beside.sent_per_s,
                         100.0 * share,
-                        cut_off.count()
+                        cut_off.count(),
+                        beside.causes(&alone)
                     );
                     println!("{row}");
                     assert!(beside.sent_per_s > 0.0, "{row}");
@@ -222,6 +281,10 @@ fn a_grid_keeps_its_readings_during_attacks_on_rpl() {
     let text = grid.as_deref().unwrap_or("8x6");
     let size = size(text).expect("REDPOLL_GRID: allowed: COLUMNSxROWS of at least 6x6");
     let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(1);
-    let failures = drill(size, seeds, &attacks);
+    let security = match std::env::var_os("REDPOLL_SEALED") {
+        Some(_) => SECURITY,
+        None => "",
+    };
+    let failures = drill(size, seeds, &attacks, security);
     assert_eq!(failures, Vec::<String>::new());
 }

@@ -77,7 +77,7 @@ pub(super) const COAP: u16 = 5_683;
 pub(super) const ATTACKER: &str = "foe";
 
 /// Key of the mesh, which the attacker does not have.
-const SECURITY: &str = r#"
+pub(super) const SECURITY: &str = r#"
 [security]
 level = "enc-mic-32"
 key = "000102030405060708090a0b0c0d0e0f"
