@@ -110,8 +110,10 @@ fn a_message_in_another_neighbour_s_name_is_ignored() {
 #[test]
 fn attacks_by_rank_are_bounded() {
     let mut lone = joined();
+    let options = dio_options(ROUTER);
     for rank in [0, 1, 127, 128, 255] {
-        dio(&mut lone, ROUTER, VERSION, rank);
+        let impossible = dio_of(&options, ROOT, VERSION, rank);
+        say(&mut lone, ROUTER, ALL_NODES, &impossible);
     }
     assert_eq!(lone.node.rpl_counters().implausible, 5);
     let before = lone.node.rpl_counters().dios_sent;
@@ -470,7 +472,10 @@ fn packets_without_a_way_down_are_given_back() {
 /// RFC 6554 §4.2: a source route is followed to the next hop, unless it passes a router twice.
 #[test]
 fn source_routes_are_followed_and_loops_are_not() {
-    let mut lone = joined();
+    let mut lone = lone(RplRole::Router);
+    dio_non_storing(&mut lone, ROOT, VERSION, 128);
+    lone.run_for(Duration::from_secs(3));
+    lone.frames.clear();
     let routed = |first: u16, stops: &[u16]| {
         let mut buffer = [0; 64];
         let mut out = Cursor::new(&mut buffer);

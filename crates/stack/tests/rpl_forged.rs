@@ -7,9 +7,12 @@ use common::dodag::*;
 use common::lone::Lone;
 use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
-use redpoll_stack::{RplRole, RplRoot};
+use redpoll_stack::{DropReason, RplRole, RplRoot};
+use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::rpl::{ALL_NODES, Configuration, INFINITE_RANK, Sequence, mode, status};
+use redpoll_wire::rpl::{
+    ALL_NODES, Configuration, INFINITE_RANK, Sequence, SourceRoute, mode, status,
+};
 
 /// The attacked node, and a neighbour that does not exist.
 const VICTIM: u16 = 12;
@@ -287,8 +290,14 @@ fn a_forged_version_makes_the_root_begin_no_new_one() {
     }
     let counters = lone.node.rpl_counters();
     assert_eq!(counters.versions, 0, "{counters:?}");
-    // A neighbour that answers has been in a version that this root has forgotten.
+    // A neighbour that answers has been in a version that this root has forgotten, if it repeats
+    // the version in its answer.
+    lone.run_for(Duration::from_secs(5));
     dio_at_root(&mut lone, CHILD, VERSION.next());
+    assert_eq!(lone.node.rpl_counters().versions, 0);
+    let options = dio_options(CHILD);
+    let answer = dio_of(&options, 1, VERSION.next(), 256);
+    say(&mut lone, CHILD, link_local(1), &answer);
     assert_eq!(lone.node.rpl_counters().versions, 1);
 }
 
@@ -339,6 +348,78 @@ fn a_forged_rank_takes_no_node_from_its_parent() {
     lone.run_for(Duration::from_millis(100));
     let place = lone.node.rpl_place().unwrap();
     assert_eq!(place.1, Some(Address::Short(ROOT)));
+}
+
+/// A DIO with the address of a neighbour that acknowledges frames, or of the parent, has no effect
+/// if the neighbour does not repeat its rank or version to the node alone.
+#[test]
+fn a_dio_in_the_name_of_a_neighbour_is_not_believed() {
+    for (claimed, version, rank) in [
+        (ROUTER, VERSION, 300),
+        (ROUTER, VERSION.next(), 5_000),
+        (CHILD, VERSION, 300),
+        (CHILD, VERSION.next(), 300),
+    ] {
+        let mut lone = lone(RplRole::Router);
+        dio(&mut lone, CHILD, VERSION, 4_000);
+        dio(&mut lone, ROUTER, VERSION, 4_200);
+        lone.run_for(Duration::from_secs(600));
+        dio(&mut lone, CHILD, VERSION, 4_000);
+        dio(&mut lone, ROUTER, VERSION, 4_200);
+        let place = lone.node.rpl_place();
+        assert_eq!(place.unwrap().1, Some(Address::Short(CHILD)));
+        lone.frames.clear();
+        let options = dio_options(claimed);
+        let forged = dio_of(&options, ROOT, version, rank);
+        for round in 0..100 {
+            say(&mut lone, claimed, ALL_NODES, &forged);
+            if round % 10 == 0 {
+                // The neighbour itself answers.
+                let rank = if claimed == CHILD { 4_000 } else { 4_200 };
+                let answer = dio_of(&options, ROOT, VERSION, rank);
+                say(&mut lone, claimed, link_local(1), &answer);
+            }
+            lone.run_for(Duration::from_millis(200));
+            let place = lone.node.rpl_place();
+            assert_eq!(place.unwrap().1, Some(Address::Short(CHILD)), "{claimed}");
+            assert!(place.unwrap().0 > 4_000, "{claimed}: {place:?}");
+        }
+        let counters = lone.node.rpl_counters();
+        assert_eq!(counters.versions, 0, "{counters:?}");
+        let asked = said(&mut lone, 0);
+        let asked = asked.iter().filter(|(to, _)| *to == link_local(claimed));
+        assert!((1..=110).contains(&asked.count()), "{claimed}");
+    }
+}
+
+/// A source route comes from the root by the parent, in non-storing mode. All others are dropped
+/// without an error.
+#[test]
+fn a_source_route_that_no_root_has_sent_is_not_followed() {
+    let routed = |from: u16| {
+        let mut buffer = [0; 64];
+        let mut out = Cursor::new(&mut buffer);
+        SourceRoute::emit(59, 14, [5, 6].map(address).into_iter(), &mut out).unwrap();
+        packets::packet(address(from), address(1), 43, 64, out.written())
+    };
+    let mut non_storing = lone(RplRole::Router);
+    dio_non_storing(&mut non_storing, ROUTER, VERSION, 256);
+    non_storing.run_for(Duration::from_secs(3));
+    let root = root_with(mode::NON_STORING, CONFIGURATION);
+    for (what, lone, from) in [
+        ("storing", joined(), ROOT),
+        ("unknown neighbour", non_storing, NOBODY),
+        ("root", root, CHILD),
+    ] {
+        let mut lone = lone;
+        lone.frames.clear();
+        lone.link_sends(from, &routed(from));
+        assert_eq!(lone.dropped(DropReason::SourceRoute), 1, "{what}");
+        lone.run_for(Duration::from_millis(100));
+        let packets = lone.link_packets();
+        let is_it = |packet: &[u8]| packet[6] == 43 || packet[6] == 58 && packet[40] < 128;
+        assert!(!packets.iter().any(|(_, it)| is_it(it)), "{what}");
+    }
 }
 
 fn lifetimes(daos: &[(Addr, Vec<u8>)], target: u16) -> Vec<u8> {

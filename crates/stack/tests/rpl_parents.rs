@@ -384,7 +384,7 @@ fn a_router_with_targets_keeps_its_parent_longer() {
             let (cost, _) = lone.node.rpl_place().expect("it routes by RPL");
             let rank = match changes {
                 true => cost - needed - 256,
-                false => cost - needed - 192 + 8,
+                false => cost - needed - 192 + 64,
             };
             for _ in 0..3 {
                 dio(&mut lone, 5, VERSION, rank);

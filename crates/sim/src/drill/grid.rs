@@ -136,7 +136,9 @@ impl Delivered {
             .collect();
         more.sort_by(|one, other| other.cmp(one));
         let listed = more.iter().take(CAUSES);
-        let listed: Vec<_> = listed.map(|(more, name)| format!("{name} +{more}")).collect();
+        let listed: Vec<_> = listed
+            .map(|(more, name)| format!("{name} +{more}"))
+            .collect();
         format!("{} nodes astray; {}", self.astray, listed.join(", "))
     }
 }

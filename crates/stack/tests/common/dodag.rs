@@ -124,17 +124,26 @@ pub fn dio_with(
         unreachable!("it is a DIO");
     };
     adapt(&mut dio);
-    say(lone, from, ALL_NODES, &Message::Dio(dio));
+    announce(lone, from, &Message::Dio(dio));
+}
+
+/// Sends a DIO to all nodes. If the node doubts it, sends the DIO to the node alone, as a
+/// neighbour answers its DIS. An absent neighbour does not answer.
+fn announce(lone: &mut Lone, from: u16, dio: &Message<'_>) {
+    let doubts = |lone: &Lone| {
+        let counters = lone.node.rpl_counters();
+        (counters.versions_ignored, counters.implausible)
+    };
+    let before = doubts(lone);
+    say(lone, from, ALL_NODES, dio);
+    if doubts(lone) != before && !lone.absent.contains(&from) {
+        say(lone, from, link_local(1), dio);
+    }
 }
 
 pub fn dio(lone: &mut Lone, from: u16, version: Sequence, rank: u16) {
     let options = dio_options(from);
-    say(
-        lone,
-        from,
-        ALL_NODES,
-        &dio_of(&options, ROOT, version, rank),
-    );
+    announce(lone, from, &dio_of(&options, ROOT, version, rank));
 }
 
 pub fn dao(lone: &mut Lone, from: u16, sequence: u8, targets: &[(u16, u8, u8)]) {

@@ -174,7 +174,7 @@ pub struct RplCounters {
     /// Targets rejected for lack of room.
     pub targets_refused: u32,
     /// Control messages that are malformed or implausible: ranks that only the root can have,
-    /// DAOs from the parent, impossible targets.
+    /// ranks that the sender has yet to confirm, DAOs from the parent, impossible targets.
     pub implausible: u32,
     /// Control messages of another instance, DODAG, mode or objective function.
     pub foreign: u32,

@@ -12,7 +12,7 @@ use redpoll_wire::rpl::{
 use super::downward::{HAS_HOSTS, Path, ROUTE_MAX};
 use super::parts::RplParts;
 use super::upward::HAS_ROOT;
-use super::{Peer, Shared};
+use super::{Peer, Shared, Upward};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::identity::Identity;
@@ -33,8 +33,10 @@ const fn longer(one: usize, other: usize) -> usize {
 const IS_EDGE: bool = HAS_ROOT || HAS_HOSTS;
 
 /// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
-/// `None` if it has none.
-pub(super) fn follow_route(
+/// `None` if it has none. A source route of a neighbour that cannot lie on a path from the root is
+/// dropped without an error, whose recipient would be a choice of that neighbour.
+pub(super) fn follow_route<P: Profile>(
+    upward: &Upward<P>,
     identity: &Identity,
     packet: &mut PacketView<'_>,
 ) -> Result<Option<Onward>, Refusal> {
@@ -45,6 +47,7 @@ pub(super) fn follow_route(
     }
     let next = match advance(packet.bytes, at, |address| identity.is_own(address)) {
         Advance::Arrived => return Ok(None),
+        _ if !routes_by_source(upward, packet) => return Err(DropReason::SourceRoute.into()),
         Advance::Onward(next) if identity.forwards => next,
         Advance::Problem(pointer) | Advance::Loop(pointer) => {
             let code = parameter_problem::HEADER_FIELD;
@@ -65,6 +68,17 @@ pub(super) fn follow_route(
         return Err(Refusal(DropReason::AddressUnreachable, Some(absent)));
     }
     Ok(Some(Onward { next: link, absent }))
+}
+
+/// Whether the sender of a packet may have received its source route from the root: the DODAG is
+/// one of non-storing mode, this node is not its root, and the sender is a neighbour that has sent
+/// a DIO, as the parent has.
+fn routes_by_source<P: Profile>(upward: &Upward<P>, packet: &PacketView<'_>) -> bool {
+    let Origin::Link { from, .. } = packet.origin else {
+        return false;
+    };
+    let is_known = Peer::of(from).is_some_and(|peer| upward.knows(peer));
+    is_known && !upward.is_storing() && !upward.is_root()
 }
 
 /// The protocol number of what follows the hop-by-hop header.

@@ -91,7 +91,14 @@ impl<P: Profile> RplParts<P> {
             code::DIO => {
                 let dio = Dio::parse(body).map_err(malformed)?;
                 count(&mut counters.dios_received);
-                self.on_dio(cx, identity, neighbour?, &dio)
+                let link = neighbour?;
+                let is_answer = !signal.dst.is_multicast() && cx.shared.probes.was_asked(link);
+                if !is_answer && self.upward.doubts(cx, link, &dio) {
+                    let is_parent = self.upward.parent() == Some(link);
+                    cx.shared.probes.confirm(cx.now, link, is_parent);
+                    return Ok(());
+                }
+                self.on_dio(cx, identity, link, &dio)
             }
             code::DAO => {
                 let dao = Dao::parse(body).map_err(malformed)?;

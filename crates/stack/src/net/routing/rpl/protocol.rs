@@ -296,7 +296,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         identity: &Identity,
         packet: &mut PacketView<'_>,
     ) -> Result<Option<Onward>, Refusal> {
-        super::headers::follow_route(identity, packet)
+        super::headers::follow_route(&self.parts.upward, identity, packet)
     }
 
     /// Only nodes of the DODAG encapsulate (RFC 9008 §4.1): a tunnel from outside would let any

@@ -47,7 +47,7 @@ impl<P: Profile> Shared<P> {
 pub(super) struct Probes {
     /// The neighbour that the next probe goes to.
     due: Option<Peer>,
-    /// The unproven next hop that was tried last.
+    /// The neighbour that was tried or asked last.
     tried: Option<Peer>,
     /// The earliest time of the next frame to an unproven next hop.
     try_at: Option<Instant>,
@@ -108,6 +108,20 @@ impl Probes {
         if self.may_try(now, Some(link)) {
             self.due = Some(link);
         }
+    }
+
+    /// Asks the neighbour `link` to repeat a DIO. The parent is asked without regard to the pause,
+    /// unless it was asked last.
+    pub(super) fn confirm(&mut self, now: Instant, link: Peer, is_parent: bool) {
+        if is_parent && !self.was_asked(link) {
+            self.try_at = None;
+        }
+        self.ask(now, link);
+    }
+
+    /// Whether `link` is the neighbour that was asked last.
+    pub(super) fn was_asked(&self, link: Peer) -> bool {
+        self.tried == Some(link)
     }
 
     /// Tries the `unproven` next hop, after the pause since the last attempt. A probe that is

@@ -4,6 +4,7 @@ use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
 use super::neighbours::Admission;
+use super::parent::LARGE_CHANGE;
 use super::{Dodag, STORES, Upward};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -62,6 +63,41 @@ impl<P: Profile> Upward<P> {
             true if self.is_leaf() => {}
             true => self.reset_trickle(cx),
         }
+    }
+
+    /// Whether a DIO promises so much that its sender must repeat it to this node alone: a newer
+    /// version, or a rank far below that of this node. Any node can send a DIO with the address
+    /// of a neighbour, whose own answer to a DIS then refutes it (§8.3). A node without a parent
+    /// that acknowledges frames has no doubts.
+    #[inline(never)] // size
+    pub(in crate::net::routing::rpl) fn doubts(
+        &self,
+        cx: &mut Context<'_, P>,
+        link: Peer,
+        dio: &Dio<'_>,
+    ) -> bool {
+        let Some(dodag) = self.joined().filter(|dodag| dodag.id == dio.dodag) else {
+            return false;
+        };
+        let is_sure = match self.parent {
+            Some(parent) => self.answers(parent),
+            // A root listens to other nodes after its start.
+            None => self.quiet_until.is_none() && self.answers(link),
+        };
+        let far = dodag
+            .configuration
+            .min_hop_rank_increase
+            .saturating_mul(LARGE_CHANGE);
+        let counters = &mut cx.shared.counters;
+        if is_sure && dodag.version.is_stale_after(dio.version) {
+            count(&mut counters.versions_ignored);
+            return true;
+        }
+        let is_far = is_sure && dio.rank < self.rank.saturating_sub(far);
+        if is_far {
+            count(&mut counters.implausible);
+        }
+        is_far
     }
 
     /// Checks a DIO, and joins its DODAG if the node is in none.

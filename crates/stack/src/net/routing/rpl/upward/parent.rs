@@ -17,7 +17,7 @@ use crate::rules::{Candidate, Objective, Offer, RplRules};
 /// quiet, so that its sub-DODAG hears of it.
 const QUIET_INTERVALS: u64 = 4;
 /// Change of the rank, in MinHopRankIncreases, that a node advertises at once.
-const LARGE_CHANGE: u16 = 4;
+pub(super) const LARGE_CHANGE: u16 = 4;
 /// Additional cost of an overloaded neighbour if the node is aware of load: two transmissions.
 /// RFC 6551 leaves it open.
 const OVERLOAD: u32 = 2 * Candidate::TRANSMISSION as u32;
