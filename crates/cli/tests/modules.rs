@@ -112,7 +112,7 @@ fn firmware_that_fails_is_named_after_the_run() {
     let node = "kind = \"module\"\ninterface = \"redpoll\"\nmodule = \"node.so\"\n";
     let text = format!(
         "duration = \"8 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\
-         [nodes.node-1]\n{node}[nodes.node-2]\n{node}"
+         [nodes.node-1]\n{node}console = [\"7 s: sent\"]\n[nodes.node-2]\n{node}"
     );
     let file = folder.file("mesh.toml");
     for (console, expected) in [("", 0), ("console = [\"5 s: crash\"]\n", 2)] {
@@ -123,7 +123,7 @@ fn firmware_that_fails_is_named_after_the_run() {
         assert_eq!(code(&run), expected, "{told}");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(log.contains("node-1 heard 2"), "{log}");
-        assert!(log.lines().any(|line| line.starts_with("7.")), "{log}");
+        assert!(log.contains("7.000000 node-1 sent 6"), "{log}");
         assert!(std::fs::read_to_string(json).unwrap().contains("\"nodes\""));
         let lines = told.lines().filter(|line| line.contains("firmware failed"));
         assert_eq!(lines.count(), usize::from(expected == 2), "{told}");
