@@ -95,7 +95,7 @@ radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them w
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
 
-drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" for more)
+drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" prints the rows as JSON)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
@@ -159,7 +159,7 @@ scale: ## Measure the cost of the simulator from 10 to 10,000 nodes; results in 
 	@mkdir -p target/scale
 	@. scripts/env.sh && exec target/release/redpoll bench scale --json target/scale/scale.json --page target/scale/scale.html $(SCALE)
 
-bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
+bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" prints the rows as JSON)
 	@scripts/setup.sh bench
 	@. scripts/env.sh; features=bench; \
 	if (RUST_MINOR=91; rust_is_recent); then features=smoltcp; \

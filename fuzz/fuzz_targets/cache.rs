@@ -152,9 +152,9 @@ fn params(choice: u8) -> Params {
 /// The record of packets that passed.
 #[derive(Default)]
 struct Known {
-    /// Kept, and not forwarded since.
+    /// Number of times that the cache kept a packet and has yet to forward it.
     owed: HashMap<Vec<u8>, u32>,
-    /// Forwarded, and not retransmitted by the cache since.
+    /// Forwarded packets that the cache has not retransmitted since.
     passed: HashSet<Vec<u8>>,
     /// Acknowledgment numbers in any packet.
     said: HashMap<[Vec<u8>; 2], HashSet<u32>>,

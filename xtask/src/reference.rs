@@ -46,7 +46,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Writes all pages, that of the commands by the program's test.
+/// Writes all pages. A test of the program `redpoll` writes the page of the commands.
 pub fn write(workspace: &Workspace) -> Outcome {
     for (name, text) in pages(workspace)? {
         std::fs::write(workspace.root.join(name), text)

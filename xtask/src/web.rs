@@ -1,5 +1,5 @@
-//! The live view's page: the repository contains the build of its sources, and the page works
-//! in a browser. Without Node, the packages or a browser, the check is skipped by name.
+//! Checks of the live view's page: `crates/web/assets` is the build of `web/`, and the page works in
+//! a browser. If Node, an npm package or Chromium is missing, a check returns what is missing.
 
 use std::path::Path;
 use std::process::Command;

@@ -250,7 +250,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// Number of runs of each point, each with its own seed; the rows of some long points state a smaller number
+    /// Number of runs of each point, each with its own seed; some long points have fewer runs (column n)
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,

@@ -19,7 +19,7 @@ use crate::{FAILED, USAGE};
 /// are outlines, and colour-blind people can distinguish the colours.
 ///
 /// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when it is not a result or
-/// has no data for the picture.
+/// has no data for the pictures.
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
     /// A folder of `redpoll run --result DIR`, or a file of --series or --json
@@ -69,7 +69,7 @@ pub(crate) fn refuse(problem: Problem) -> Failure {
 
 pub(crate) fn files(path: &Path) -> Result<Files, Failure> {
     Files::of(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidInput => (USAGE, format!("{} {error}", path.display())),
+        std::io::ErrorKind::InvalidInput => (USAGE, format!("{}: {error}", path.display())),
         _ => (FAILED, format!("cannot read {}: {error}", path.display())),
     })
 }
@@ -83,7 +83,14 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     all.retain(is_wanted);
     if all.is_empty() {
         let name = args.result.display();
-        return Err((USAGE, format!("{name} has no data for this picture")));
+        let problem = match args.pictures.join(", ") {
+            asked if asked.is_empty() => format!("{name} has no data for any picture"),
+            asked => format!(
+                "{name} has no data for {asked}; without --picture, every picture that has data is \
+                 written"
+            ),
+        };
+        return Err((USAGE, problem));
     }
     let beside = if args.result.is_dir() {
         args.result.join("plots")

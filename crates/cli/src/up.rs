@@ -349,8 +349,8 @@ fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
 fn withheld(attempt: &Attempt) -> String {
     let Attempt { node, service } = attempt;
     format!(
-        "packets from {node} to {service} are dropped, because the mesh may not reach that \
-         service; to allow it: --expose {service}"
+        "packets from {node} to {service} are dropped, because nodes are not allowed to reach \
+         that service; to allow it: --expose {service}"
     )
 }
 

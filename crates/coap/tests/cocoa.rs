@@ -1,4 +1,5 @@
-//! Messages that are not confirmable under CoCoA (draft-ietf-core-cocoa-03 §5), in both readings.
+//! Non-confirmable messages with both policies of CoCoA: the rules of draft-ietf-core-cocoa-03 §5,
+//! and Contiki, which has no rules for them.
 
 use crate::common;
 

@@ -13,7 +13,8 @@ fn server(seed: u64) -> Endpoint {
     Endpoint::new(Config::default(), Rng::new(seed))
 }
 
-/// The datagrams of a server until it is idle, each with its time.
+/// Answers all requests with `response`. Returns the datagrams that the server sends until it is
+/// idle, each with its time.
 fn answers(server: &mut Endpoint, response: &Response) -> Vec<(Instant, Peer, Vec<u8>)> {
     let mut all = Vec::new();
     let mut now = Instant::ZERO;

@@ -139,7 +139,7 @@ enum UpperLayer {
     Icmp,
     /// Any other packet to this address.
     Other(Ipv6Addr),
-    /// No well-formed IPv6 packet.
+    /// A packet that is not well-formed IPv6.
     Malformed,
 }
 

@@ -50,8 +50,8 @@ impl Buffer {
     fn read(self, len: usize, to: &mut Vec<u8>) {
         let len = len.min(self.len);
         to.reserve(len);
-        // SAFETY: the buffer has this many bytes, and they are not written now; see
-        // `Global::get`. The vector has room for them.
+        // SAFETY: the buffer has `len` bytes, and the node does not run now, see `Global::get`.
+        // The vector has room for `len` more bytes.
         unsafe {
             let end = to.as_mut_ptr().add(to.len());
             std::ptr::copy_nonoverlapping(self.start.0.as_ptr(), end, len);
@@ -61,7 +61,7 @@ impl Buffer {
 
     fn write(self, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len);
-        // SAFETY: the buffer has room for the bytes, and they are not read now.
+        // SAFETY: the buffer has `len` bytes, and the node does not run now, see `Global::get`.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.0.as_ptr(), len) };
         len
     }

@@ -180,7 +180,7 @@ fn console_lines_and_interfaces_are_checked() {
         ("console = [\"1 s:\"]", "allowed: a time and a line"),
         (
             "console = \"1 s: state\"",
-            "allowed: a list of a time and a line",
+            "allowed: a list of lines, each after its time",
         ),
     ] {
         let text = format!("{base}{change}\n");

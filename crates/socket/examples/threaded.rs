@@ -87,7 +87,7 @@ impl Kernel {
                     let _ = sockets.node.input_packet(now, &packet);
                 }
                 sockets.node.on_timeout(now);
-                // These sockets use states instead of events.
+                // The sockets read the node's states, so its events are discarded.
                 while sockets.node.poll_event().is_some() {}
             });
             self.changed.notify_all();

@@ -117,7 +117,7 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
     report(&mut lone, 2, Some(240));
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // The answer is the same if this router was the former parent.
+    // The status is also MOVED if the late registration arrives here, at the former parent.
     register(&mut lone, 240, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);

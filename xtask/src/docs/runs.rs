@@ -1,7 +1,8 @@
 //! Runs the commands for the documents' numbers, each command once, on all cores.
 //!
-//! Results of runs are kept as long as the program that wrote them does not change by a byte. A
-//! stopped command therefore continues, and a changed formula needs no new run.
+//! Results of runs are kept as long as the program that wrote them does not change by a byte. If
+//! `cargo xtask docs` is stopped and started again, it therefore makes only the missing runs. A
+//! changed formula of a table needs no new run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

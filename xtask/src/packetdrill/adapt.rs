@@ -80,8 +80,8 @@ pub const RULES: [Rule; 11] = [
     },
     Rule {
         name: "`TCP_FASTOPEN`",
-        reason: "Linux switches Fast Open on for all listeners. In the library it is an option of the \
-                 socket, which is set before `listen`.",
+        reason: "Linux's `tcp_fastopen` can switch Fast Open on for all listeners. In the library it \
+                 is an option of a socket, so `setsockopt` sets it before each `listen`.",
         apply: listener_fast_open,
     },
     Rule {

@@ -17,8 +17,8 @@
 //!   after [`Params::seed_lifetime`]. The header has eight bytes in both cases.
 //! - There are no control messages (§5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0), so a node that
 //!   was off, or out of range, never gets the message.
-//! - A message without room is dropped and not noted. A later transmission of a neighbour is a new
-//!   chance.
+//! - A forwarder that has no room for a message drops the message without recording its number, so
+//!   it can accept the message when a neighbour transmits it later.
 //! - While the table of seeds is full, messages of other seeds are dropped. If entries of others
 //!   were replaced, their messages could circulate again.
 //!

@@ -1,4 +1,4 @@
-//! TCP over IPv6 by hand, and an engine on the heap.
+//! Builds IPv6 packets with TCP byte by byte, and TAiM engines with memory on the heap.
 
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};
 use redpoll_base::Instant;

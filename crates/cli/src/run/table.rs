@@ -99,14 +99,14 @@ fn segments(scenario: &Scenario) -> String {
 
 fn medium(medium: &MediumFigures) -> String {
     if medium.listed_links {
-        return "listed links: nodes only hear, sense and disturb each other over these links"
+        return "listed links: nodes hear, sense and disturb each other only over these links"
             .to_owned();
     }
     if medium.measured_links {
         return "measured links".to_owned()
             + match medium.config {
                 MediumConfig::UnitDisk(_) => {
-                    ": nodes only hear, sense and disturb each other over these links"
+                    ": nodes hear, sense and disturb each other only over these links"
                 }
                 MediumConfig::Sinr(_) => ", whose mean RSSI is the power at the receiver",
             };

@@ -1,5 +1,5 @@
-//! Fields of a capture file that contradict its format. The frames are read all the same, and the
-//! fields are reported at the end.
+//! Fields of a capture file that contradict its format. The frames are read nevertheless, and
+//! the fields are reported at the end.
 
 use std::collections::BTreeMap;
 

@@ -324,7 +324,9 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
     scan.expect("=")?;
     let value: i64 = scan.number()?;
     let returns = match (value, scan.is_at_end()) {
-        (-1, true) => return Err("-1 needs the name of an error".into()),
+        (-1, true) => {
+            return Err("a call that returns -1 needs the name of its error".into());
+        }
         (-1, false) => {
             let name = scan.word().unwrap_or("");
             Err(Errno::named(name).ok_or_else(|| format!("unknown error {name}"))?)

@@ -113,7 +113,10 @@ fn unreadable_lines_are_named() {
         ("0 < S 0:0(0) <mss>", "a number"),
         ("0 < S 0:0(0) <mss 5", "`>` is missing"),
         ("0 < S 0:0(0) <tfo>", "unknown option tfo"),
-        ("0 close(3) = -1", "-1 needs the name"),
+        (
+            "0 close(3) = -1",
+            "a call that returns -1 needs the name of its error",
+        ),
         ("0 close(3) = -1 EWHAT", "unknown error EWHAT"),
         ("0 close(3)", "`=` is missing"),
         ("0 close(3) = 0 0", "unexpected `0`"),

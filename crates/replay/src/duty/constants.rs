@@ -43,22 +43,24 @@ pub(crate) struct Timing {
     pub(super) burst: Duration,
     /// Sender: assessments before the first copy.
     pub(super) assessments: u8,
-    /// Longest time for which a sender repeats a frame, and if the receiver is awake or its phase
-    /// is known.
+    /// Longest time for which a sender repeats a frame.
     pub(super) strobe: Duration,
+    /// The same time, if the receiver is awake or its phase is known.
     pub(super) locked_strobe: Duration,
     /// Time by which the sender starts before a neighbour's phase.
     pub(super) guard: Duration,
     /// Gap between two strobes, as in [`Strobe`](crate::Strobe).
     pub(super) gap: Duration,
     pub(super) detect: Duration,
-    /// X-MAC: on time of the receiver per cycle, and time from strobe to strobe.
+    /// X-MAC: on time of the receiver per cycle.
     pub(super) on: Duration,
+    /// X-MAC: time from strobe to strobe.
     pub(super) strobe_period: Duration,
     /// LPP: listening time of the receiver after its probe.
     pub(super) listen_tick: Duration,
-    /// LPP: longest wait of a frame for its receiver's probe, and of a broadcast for all probes.
+    /// LPP: longest wait of a frame for its receiver's probe.
     pub(super) lifetime: Duration,
+    /// LPP: longest wait of a broadcast for all probes.
     pub(super) broadcast_lifetime: Duration,
 }
 

@@ -209,8 +209,8 @@ impl Duty {
         }
     }
 
-    /// Returns when strobes begin. Contiki's X-MAC assumes the phase of a neighbour that has
-    /// answered once, but never stored it: it waits for a multiple of the cycle of its own clock.
+    /// Returns when strobes begin: now, unless the neighbour has answered before. CX-MAC then uses
+    /// the neighbour's phase; Contiki's X-MAC stores no phase and uses the sender's own cycle.
     fn encounter(&self, now: Instant, target: &Target) -> Instant {
         if !self.config.phase_lock || is_broadcast(target) || !self.phases.knows(target.dst) {
             return now;

@@ -304,7 +304,7 @@ mod beside_the_originals {
         assert_eq!(peer.outs().len(), 1);
         assert_eq!(peer.input(&segment(Flags::ACK, 100, base + 1, b"data")), []);
         assert_eq!(peer.control.state, State::FinWait2);
-        // Data after the peer's FIN count as received.
+        // uIP counted these data: it accepts the next bytes, at 104, and acknowledges up to 108.
         let said = peer.input(&segment(Flags::ACK, 104, base + 1, b"more"));
         assert_eq!(said, [(108, 1, 0)]);
     }

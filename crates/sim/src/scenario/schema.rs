@@ -129,7 +129,9 @@ impl KeyKind {
             KeyKind::Links => {
                 "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()
             }
-            KeyKind::Console => "a list of a time and a line such as \"10 s: state\"".to_owned(),
+            KeyKind::Console => {
+                "a list of lines, each after its time, such as [\"10 s: state\"]".to_owned()
+            }
             KeyKind::Mss => {
                 "from 1 to 11 frames (\"5 frames\") or from 32 to 1200 bytes (\"462 B\")".to_owned()
             }

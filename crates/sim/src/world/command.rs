@@ -68,11 +68,13 @@ pub enum Refusal {
     /// Too many nodes were moved during a transmission.
     #[error("too many nodes were moved at the same moment; try again later")]
     TooManyMoves,
-    /// The share of frames is not between 0 and 1.
-    #[error("got {0} as a share of the frames; allowed: 0 to 1")]
+    /// The share of dropped frames is not between 0 and 1.
+    #[error("got {0} as the share of frames to drop; allowed: 0 to 1")]
     Share(f64),
-    /// The share of time is not between 0.01 and 0.99.
-    #[error("got {0} as a share of the time; allowed: 0.01 to 0.99")]
+    /// The interferer's share of time is not between 0.01 and 0.99.
+    #[error(
+        "got {0} as the share of time in which the interferer transmits; allowed: 0.01 to 0.99"
+    )]
     Busy(f64),
     #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,

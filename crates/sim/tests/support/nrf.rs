@@ -294,7 +294,7 @@ fn at_tick(ticks: u64) -> Instant {
     Instant::from_micros(ticks * 1_000_000 / TICKS_PER_S)
 }
 
-/// The two halves of a radio over such a driver, in one task.
+/// The MAC's radio over an [`Nrf`], and the driver's task, which `poll_event` also polls.
 pub struct Halves {
     radio: TransceiverRadio<'static, Nrf>,
     operator: Pin<Box<dyn Future<Output = ()>>>,

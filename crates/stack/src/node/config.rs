@@ -207,8 +207,8 @@ pub struct SleepyConfig {
 }
 
 impl SleepyConfig {
-    /// A sleepy node with these parents, the preferred one first. It changes its parent after 4
-    /// failures, and each poll fetches one frame.
+    /// Returns the configuration of a sleepy node with these parents, the preferred one first. It
+    /// changes its parent after 4 failures, and each poll fetches one frame.
     pub fn new(parents: [Option<u16>; PARENTS_MAX]) -> Self {
         SleepyConfig {
             parents,

@@ -37,7 +37,7 @@ struct Finding {
     remedy: String,
 }
 
-/// Returns the exit code and the report.
+/// Checks the firewall's rules. Returns the exit code and the report of the findings.
 pub(super) fn check(place: &Place, is_json: bool) -> Result<(u8, String), Failure> {
     may("read")?;
     let system = System::read()?;

@@ -129,8 +129,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             if seg.flags.ack() {
                 return Continue(());
             }
-            // Our answer was lost or is late. A SYN with text or a FIN reaches into the window and
-            // has the same answer.
+            // Our SYN-ACK was lost or is late. A SYN that also has data or a FIN lies partly in the
+            // window, and gets the same answer.
             if let Some(syn) = self.phase.our_syn() {
                 syn.due = true;
             }

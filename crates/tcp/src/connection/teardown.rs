@@ -94,7 +94,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         yields.then_some(left | Self::ORPHAN_TURN)
     }
 
-    /// Lowest number of an orphan in [`spare_turn`](Self::spare_turn).
+    /// Lowest value that [`spare_turn`](Self::spare_turn) returns for an orphan.
     pub const ORPHAN_TURN: u32 = 1 << 31;
 
     /// Limits the time until the connection ends. It never extends this time.

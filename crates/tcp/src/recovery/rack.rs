@@ -45,7 +45,7 @@ enum Reordering {
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
     pub(crate) bytes: u32,
-    /// Whether some of the lost segments had been retransmitted after the given time.
+    /// Whether a lost segment had been retransmitted at `since` of [`Rack::detect`] or later.
     pub(crate) again: bool,
     /// Delay until the next detection, in milliseconds.
     pub(crate) later: Option<u16>,
@@ -218,8 +218,8 @@ impl Rack {
         quarter.saturating_mul(self.leniency.mult()).min(srtt_ms)
     }
 
-    /// Marks lost data (step 5). `is_held` returns whether the link has yet to send a range, and a
-    /// loss of data retransmitted after `since` is reported separately.
+    /// Marks lost data (step 5). `is_held` returns whether the link has yet to send a range. A loss
+    /// of data that were retransmitted at `since` or later sets [`Found::again`].
     pub(crate) fn detect(
         &self,
         board: &mut Scoreboard,

@@ -218,7 +218,7 @@ impl<'a> Message<'a> {
         let code = input.u8()?;
         input.u16()?;
         let body = input.rest();
-        // RPL's shortest message ends here (RFC 6550 §6.2.1).
+        // A DIS may have only two bytes more (RFC 6550 §6.2.1), too few for the `word` of the others.
         if message_type == message_type::RPL {
             return Ok(Message::Unknown {
                 message_type,

@@ -338,13 +338,13 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
     }
     if values.has("lowpan.slot_size") || !values.has("tcp.mss") {
         let problem = format!(
-            "got {slot} B; allowed: at least {packet} B, the IPv6 packet of a full segment of tcp.mss, {} B; or choose a smaller tcp.mss",
+            "got {slot} B; allowed: at least {packet} B, the length of an IPv6 packet with a full segment (tcp.mss is {} B); or choose a smaller tcp.mss",
             scenario.tcp.payload_bytes()
         );
         return Err(values.error("lowpan.slot_size", problem));
     }
     let problem = format!(
-        "a full segment makes an IPv6 packet of {packet} B; allowed: what fits into lowpan.slot_size, {slot} B"
+        "a full segment makes an IPv6 packet of {packet} B; allowed: packets of at most lowpan.slot_size, {slot} B"
     );
     Err(values.error("tcp.mss", problem))
 }

@@ -133,7 +133,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.join_fragments", Bool, Default("false"), None,
         "Reassemble packets that IPv6 has fragmented (RFC 8200 §4.5), at most two at a time. Packets of 1,500 B, which RFC 8200 §5 requires, need a `slot_size` of 1508 B. Without this key a node answers a fragment with an ICMPv6 parameter problem."),
     key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
-        "Collision avoidance: after a datagram to a node that forwards it, the sender waits for this time per frame of the datagram before it starts another datagram. Nodes two hops apart do not hear each other."),
+        "Collision avoidance, because nodes two hops apart do not hear each other: after a datagram to a node that forwards it, the sender waits for this time per frame of the datagram before it starts another datagram."),
     key("lowpan.segment_burst", Bool, Default("false"), None,
         "With `lowpan.fragment_burst`: a sleepy node sends the frames of consecutive segments as one burst, at the expense of other nodes in range. While a sleepy node sends continuously, a reading that another node sends takes 19.8 ms with this key, 11.3 ms without bursts, and 23.2 ms with bursts of fragments only ([bystander](model/link-options.md#what-others-in-range-pay))."),
     key("lowpan.red", Bool, Default("false"), None,

@@ -36,8 +36,8 @@ pub(crate) fn find(path: &str) -> Option<&'static Key> {
     all().find(|key| key.matches(path))
 }
 
-/// Returns the last steps of the keys and tables that may occur directly in the table `path` (empty
-/// for the whole document).
+/// Returns the names of the keys and tables that may occur directly in the table `path` (empty for
+/// the whole document), without names that the scenario chooses.
 pub(crate) fn children(path: &str) -> Vec<&'static str> {
     let depth = if path.is_empty() {
         0

@@ -42,7 +42,7 @@ pub struct SecurityParams {
     pub key: Key,
     /// Frame counters reserved in flash at a time.
     pub counter_stretch: u32,
-    /// Neighbours whose frame counters a node remembers.
+    /// Number of neighbours whose frame counters a node remembers.
     pub neighbours: u8,
 }
 

@@ -27,7 +27,7 @@ trait Protocol {
 
 enum Outcome {
     Answered(Vec<u8>),
-    /// The connection was refused or not answered.
+    /// No connection, no answer in time, or an answer without the requested content.
     Failed,
 }
 

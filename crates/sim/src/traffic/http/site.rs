@@ -6,7 +6,7 @@ use crate::oracle::counting_lines;
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,
-    /// Entity tag of the file. Without an entity tag, conditions about the file are false.
+    /// Entity tag of the file. Without one, no `If-Range` matches, so the whole file is sent.
     pub(super) etag: Option<&'a str>,
 }
 

@@ -77,7 +77,8 @@ impl<M: Memory + 'static> Registered<M> {
         }
     }
 
-    /// Registers an address of a host. Returns the status. The end of the registration is polled.
+    /// Registers an address of a host, and returns the status. [`Self::poll_tenure`] then returns
+    /// until when the neighbour is registered.
     #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn register(
         &mut self,

@@ -78,11 +78,11 @@ const TO_IT: Metric = Metric::new(
 /// Why UDP upstream loses fewer packets here than in the paper.
 const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
     lose one frame in ten even without other senders, so that this node spends all its time on \
-    retries, which are 0.1 s apart; in this building several nodes reach the border router, and \
-    links lose only frames that collide";
+    retries, which are 0.1 s apart; in this building several nodes have the border router in \
+    range, and links lose only frames that collide";
 /// Reason for which UDP downstream does not lose the packets that the paper's nodes lose.
-const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
-    carries all traffic, less arrives";
+const DOWNSTREAM: &str = "in this building several nodes have the border router in range; in a \
+    building where one node forwards all traffic, fewer packets arrive";
 
 /// Returns a case in the building in which one node forwards all traffic, and the name of the case.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {

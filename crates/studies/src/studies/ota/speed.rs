@@ -95,8 +95,8 @@ pub fn sleepy() -> Figure {
         .ratio("time, BDX / TCP, 10 % lost", bdx.time[2], tcp.time[2])
         .judged("over-stop-and-wait")
         .cause(
-            "BDX tuned takes as long as TCP: the cause is the interval of 300 ms, not the single \
-             block in flight",
+            "with an interval of 1 s (BDX tuned), BDX takes as long as TCP, so the cause is the \
+             default interval of 300 ms, not the single block in flight",
             &[of(&rows, By::BdxTuned).time[2]],
         );
     figure

@@ -157,8 +157,8 @@ fn ticks_wrap() {
     assert_eq!((late.since(early), early.since(late)), (10, 0));
 }
 
-/// Compares with a table of single bytes. The sums are correct, and no data count as arrived that
-/// have not, however full the table is.
+/// Compares the scoreboard with a list that has an entry for each byte. The sums are correct, and
+/// even a full scoreboard reports no byte as arrived that has not arrived.
 #[test]
 fn a_full_table_claims_no_more_than_is_true() {
     for seed in 0..200 {
