@@ -78,7 +78,7 @@ fn a_slot_takes_a_full_segment() {
         &format!("{SMALL}[tcp]\ntimestamps = false\n[lowpan]\nslot_size = \"160 B\""),
         &[("tcp.mss", "101 B")],
     );
-    assert!(error.unwrap_err().to_string().contains("tcp.mss, 101 B"));
+    assert!(error.unwrap_err().to_string().contains("tcp.mss is 101 B"));
 }
 
 #[test]

@@ -113,7 +113,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[lowpan]\nslot_size = \"200 B\"",
-        " of a full segment of tcp.mss, ",
+        " with a full segment (tcp.mss is ",
     ),
     (
         "[border]\nhost = \"::1\"",
