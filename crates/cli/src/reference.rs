@@ -69,8 +69,9 @@ fn page() -> String {
     }
     out += "\n| variable | default |\n| --- | --- |\n";
     for line in makefile.lines() {
-        // The shell determines the other defaults.
-        if let Some((name, default)) = line.split_once(" ?= ").filter(|it| !it.1.starts_with('$')) {
+        // Variables of a single target are not for users, and the shell determines other defaults.
+        let is_shown = |it: &(&str, &str)| !it.0.contains(':') && !it.1.starts_with('$');
+        if let Some((name, default)) = line.split_once(" ?= ").filter(is_shown) {
             let _ = writeln!(out, "| `{name}` | `{default}` |");
         }
     }
