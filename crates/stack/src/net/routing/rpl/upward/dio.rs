@@ -47,6 +47,10 @@ impl BeforeDio {
     }
 }
 
+/// Whether a node asks for a second DIO. The limit for the flash of non-storing mode alone has no
+/// room for it.
+const DOUBTS: bool = STORES;
+
 impl<P: Profile> Upward<P> {
     /// Answers a DIS of the neighbour `link` (§8.3).
     pub(in crate::net::routing::rpl) fn on_dis(
@@ -76,7 +80,10 @@ impl<P: Profile> Upward<P> {
         link: Peer,
         dio: &Dio<'_>,
     ) -> bool {
-        let Some(dodag) = self.joined().filter(|dodag| dodag.id == dio.dodag) else {
+        let Some(dodag) = self
+            .joined()
+            .filter(|dodag| DOUBTS && dodag.id == dio.dodag)
+        else {
             return false;
         };
         let is_sure = match self.parent {
