@@ -35,6 +35,10 @@ impl Profile for Kind {
 }
 
 /// The memory of a node's groups.
+#[cfg_attr(
+    not(feature = "groups"),
+    allow(dead_code, reason = "no code uses the empty tables")
+)]
 pub(crate) struct GroupTables {
     pub(crate) groups: &'static mut [GroupSlot],
     pub(crate) seeds: &'static mut [SeedSlot],

@@ -139,7 +139,6 @@ mod absent {
 
     use super::Place;
     use crate::handle::RpNode;
-    use crate::role::{LEAF, ROUTER};
 
     pub(super) fn start(_: &mut RpNode, _: Instant) -> Result<(), Errno> {
         Err(Errno::EOPNOTSUPP)
