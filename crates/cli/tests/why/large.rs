@@ -9,10 +9,10 @@ use redpoll_base::Rng;
 use crate::support::{Folder, PROGRAM};
 use crate::{frames_of, short_run};
 
-/// Length of the capture. Memory for a ninth of it would exceed the limit.
-const BYTES: usize = 96 << 20;
+/// A quarter of a gigabyte: any memory that grows with the capture would be visible.
+const BYTES: usize = 256 << 20;
 /// Limit of the memory, 8 MB of which are the buffer of the library that reads captures.
-const MOST_KIB: u64 = 32 << 10;
+const MOST_KIB: u64 = 48 << 10;
 
 /// Returns a section header, and an interface without check sequences.
 fn header() -> Vec<u8> {
