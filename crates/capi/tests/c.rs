@@ -261,7 +261,16 @@ fn in_c(rust: &str) -> String {
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in [
-        "abi", "config", "error", "groups", "ip", "node", "options", "rpl", "socket", "waiting",
+        "abi",
+        "config",
+        "error",
+        "ip",
+        "membership",
+        "node",
+        "options",
+        "rpl",
+        "socket",
+        "waiting",
     ] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
         for text in source.split("extern \"C\" fn ").skip(1) {

@@ -78,7 +78,7 @@ pub(super) fn read_event(bytes: &[u8]) -> Option<Request> {
             let info = RxInfo {
                 rssi_dbm: *rssi as i8,
                 lqi: *lqi,
-                ack_sent_pending: *pending != 0,
+                ack_sent_pending: flag(*pending)?,
             };
             Event::Frame(info, frame.to_vec())
         }
@@ -89,7 +89,7 @@ pub(super) fn read_event(bytes: &[u8]) -> Option<Request> {
     };
     Some(Request {
         now_us: u64::from_le_bytes(*now),
-        busy: *busy != 0,
+        busy: flag(*busy)?,
         event,
     })
 }
@@ -138,6 +138,15 @@ pub(super) fn read_orders(mut bytes: &[u8]) -> Option<Vec<GuestOrder>> {
     Some(orders)
 }
 
+/// Returns `None` for a byte that is neither 0 nor 1.
+fn flag(byte: u8) -> Option<bool> {
+    match byte {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
 fn read_order(kind: u8, content: &[u8]) -> Option<GuestOrder> {
     Some(match (kind, content) {
         (0, []) => GuestOrder::WakeAt(None),
@@ -153,7 +162,7 @@ fn read_order(kind: u8, content: &[u8]) -> Option<GuestOrder> {
             frame: frame.to_vec(),
             backoffs: None,
         },
-        (3, [on]) => GuestOrder::Listen(*on != 0),
+        (3, [on]) => GuestOrder::Listen(flag(*on)?),
         (4, [p0, p1, s0, s1, extended @ ..]) => GuestOrder::Address {
             pan_id: u16::from_le_bytes([*p0, *p1]),
             short: u16::from_le_bytes([*s0, *s1]),
@@ -162,9 +171,9 @@ fn read_order(kind: u8, content: &[u8]) -> Option<GuestOrder> {
         (5, [channel]) => GuestOrder::Channel(*channel),
         (6, [pending, neighbour @ ..]) => GuestOrder::SourceMatch {
             neighbour: neighbour.to_vec(),
-            pending: *pending != 0,
+            pending: flag(*pending)?,
         },
-        (7, [all]) => GuestOrder::SourceMatchAll(*all != 0),
+        (7, [all]) => GuestOrder::SourceMatchAll(flag(*all)?),
         (8, us) => GuestOrder::MeasureEnergy(u32::from_le_bytes(us.try_into().ok()?)),
         (9, text) => GuestOrder::Print(text.to_vec()),
         _ => return None,
