@@ -126,7 +126,7 @@ thread: ## Build OpenThread as a module of the simulator, once from its sources
 	@scripts/setup.sh thread
 
 thread-test: thread ## Test nodes of OpenThread in simulated meshes
-	@. scripts/env.sh && module=$(CURDIR)/target/thread/openthread.so; [ ! -f $$module ] || export REDPOLL_THREAD=$$module; \
+	@. scripts/env.sh && export REDPOLL_THREAD_LONG=1 && module=$(CURDIR)/target/thread/openthread.so; [ ! -f $$module ] || export REDPOLL_THREAD=$$module; \
 	cargo test --package redpoll-modules --test thread -- --nocapture
 
 size: ## Measure flash, memory and instructions of TCP on an emulated Cortex-M0

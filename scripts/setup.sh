@@ -504,8 +504,8 @@ get_lwip() {
         --strip-components=1
 }
 
-# get_openthread PART: gets the crate with OpenThread's sources, and sets $archive.
-get_openthread() {
+# fetch_openthread PART: gets the crate with OpenThread's sources, and sets $archive.
+fetch_openthread() {
     archive=target/peers/openthread-sys.crate
     crate=openthread-sys-0.4.0
     say "fetching $1, in the crate openthread-sys 0.4.0 (8 MB, into target/peers)"
@@ -518,20 +518,27 @@ get_openthread() {
 openthread_sha256=927f035d6bf333e1167c64b6cf3be96126f5f0859dc78dd4f4348891e2f0b406
 
 get_tcplp() {
-    get_openthread "the source of TCPlp" || return 1
+    fetch_openthread "the source of TCPlp" || return 1
     unpack_peer tcplp "$archive" $openthread_sha256 \
         --strip-components=2 "$crate/openthread/include" "$crate/openthread/third_party/tcplp" &&
         mv target/peers/tcplp/third_party/tcplp/* target/peers/tcplp/ &&
         rm -r target/peers/tcplp/third_party
 }
 
-# Stacks for the benchmarks, and to link beside the C library.
+get_openthread() {
+    fetch_openthread "the source of OpenThread" || return 1
+    unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread"
+}
+
+# Stacks for the benchmarks, to link beside the C library, and for the nodes of OpenThread.
 if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     mkdir -p target/peers
-    for peer in lwip tcplp; do
+    peers="lwip tcplp"
+    [ "$purpose" = bench ] || peers="$peers openthread"
+    for peer in $peers; do
         [ -d "target/peers/$peer" ] && continue
         if ! "get_$peer"; then
-            say "no $peer: skipped: the benchmarks and the C library's tests with it. To get it: run this again with access to the network"
+            say "no $peer: skipped: the benchmarks and tests with it. To get it: run this again with access to the network"
             missing_for_good="$missing_for_good $peer"
         fi
     done
@@ -543,8 +550,7 @@ get_rcp() {
     have cmake || need cmake cmake "building OpenThread's co-processor" || return 1
     have c++ || need c++ g++ "building OpenThread's co-processor" || return 1
     have python3 || need python3 python3 "building OpenThread's co-processor" || return 1
-    get_openthread "the source of OpenThread" || return 1
-    unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread" || return 1
+    [ -d target/peers/openthread ] || get_openthread || return 1
     say "building OpenThread's simulated co-processor (half a minute, into target/peers)"
     cmake -S target/peers/openthread -B target/peers/rcp -DCMAKE_BUILD_TYPE=MinSizeRel -DBUILD_TESTING=OFF \
         -DOT_PLATFORM=simulation -DOT_RCP=ON -DOT_FTD=OFF -DOT_MTD=OFF \
@@ -566,10 +572,7 @@ get_thread() {
     have cmake || need cmake cmake "building OpenThread" || return 1
     have c++ || need c++ g++ "building OpenThread" || return 1
     have python3 || need python3 python3 "building OpenThread" || return 1
-    if [ ! -d target/peers/openthread ]; then
-        get_openthread "the source of OpenThread" || return 1
-        unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread" || return 1
-    fi
+    [ -d target/peers/openthread ] || get_openthread || return 1
     [ -f $thread ] || say "building OpenThread as a module (two minutes, into target/peers and target/thread)"
     integrations/openthread/build.sh target/peers/openthread target/peers/thread "$thread"
 }

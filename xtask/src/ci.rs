@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
     api, arrows, boards, book, clib, deny, dissect, dist, docs, features, firmware, hosts, lanes,
-    left_out, lines, names, prose, publish, purity, python, reference, release, rfc, size,
+    left_out, lines, names, prose, publish, purity, python, reference, release, rfc, size, thread,
     tutorials, web, workflows,
 };
 
@@ -37,10 +37,11 @@ const FIRST: [Step; 13] = [
     ("deny", deny::run),
 ];
 
-/// Builds for microcontrollers, in separate folders. They run in parallel with [`BUILDS`], because
+/// Builds for microcontrollers, and of OpenThread, in separate folders. They run in parallel with [`BUILDS`], because
 /// linking an image keeps only one processor busy, and so do the last crates of a workspace.
-const BESIDE: [Step; 2] = [
+const BESIDE: [Step; 3] = [
     ("boards", boards::short),
+    ("OpenThread built", thread::build),
     ("purity and size", purity_and_size),
 ];
 

@@ -11,6 +11,7 @@ use std::time::Instant;
 use serde_json::Value;
 
 use crate::report::Failure;
+use crate::thread;
 use crate::workspace::{self, Workspace};
 
 /// Tests that mostly wait, by the names of their targets.
@@ -55,6 +56,7 @@ impl Test {
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .env("CARGO", workspace::cargo())
+            .envs(thread::variable())
             .output();
         run.map_err(|error| format!("{} does not start: {error}", self.shown()))
     }

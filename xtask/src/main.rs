@@ -38,6 +38,7 @@ mod report;
 mod rfc;
 mod size;
 mod source;
+mod thread;
 mod tutorials;
 mod walls;
 mod web;
