@@ -42,7 +42,7 @@ c-libs: ## Build Redpoll for C for microcontrollers into target/c, and measure f
 	@scripts/setup.sh c-libs
 	@$(CARGO) xtask c-libs target/c && . scripts/env.sh && cargo xtask c-libs --size --check
 
-demo: ## Let curl fetch a file from a node four radio hops away (two minutes after the build)
+demo: ## Let curl fetch a file from a node four radio hops away (takes two minutes after the build)
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo

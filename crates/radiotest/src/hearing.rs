@@ -51,7 +51,7 @@ pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
     let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
     ensure(heard == sent, || {
         format!(
-            "{} of 5 frames were passed up, or in another order",
+            "{} frames were passed up; expected: the 5 sent frames, unchanged and in order",
             heard.len()
         )
     })?;

@@ -169,7 +169,7 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::source_match,
     ),
     (
-        "the source match ends when a station is removed",
+        "the source match ends for a removed station only",
         acknowledging::source_match_ends,
     ),
     ("a frame is sent as it was loaded, once", sending::as_loaded),

@@ -47,7 +47,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "goodput_interval_kbps",
         CellType::Number,
         RowsOf::Flows,
-        "payload that has arrived since the previous row, in 1000 bit/s",
+        "goodput since the previous row, in 1000 bit/s",
     ),
     (
         "segments_sent",

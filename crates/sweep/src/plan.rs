@@ -257,7 +257,11 @@ fn drawn(
 ) -> Result<Vec<Vec<(String, String)>>, String> {
     let room = RUNS_MAX / seeds / grid.len();
     if random.points == 0 || random.points > room {
-        return Err(format!("random.points: allowed: 1 to {room}"));
+        return Err(format!(
+            "random.points: got {}; allowed: 1 to {room}, because a sweep has at most {RUNS_MAX} \
+             runs",
+            random.points
+        ));
     }
     let mut ranges: Vec<(String, Range)> = Vec::new();
     for (key, value) in ranges_of("", &random.keys) {

@@ -236,8 +236,8 @@ fn drill(size: Size, seeds: u64, attacks: &[&Attack], security: &str) -> Vec<Str
                     let pairs = beside.per_node.iter().zip(&alone.per_node);
                     let cut_off = pairs.filter(|(with, without)| **with == 0 && **without > 0);
                     let row = format!(
-                        "{:<20} {:<26} seed {seed}: {:>5.1} frames/s, keeps {:>5.1} %, \
-                         {} nodes without a reading; {}",
+                        "{:<20} {:<26} seed {seed}: attacker sends {:>5.1} frames/s, {:>5.1} % of \
+                         the readings arrive, {} nodes lose all readings; {}",
                         attack.name,
                         place.name(),
                         beside.sent_per_s,

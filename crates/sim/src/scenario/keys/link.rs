@@ -104,7 +104,8 @@ pub(super) const KEYS: &[Key] = &[
     key("indirect.burst", Bool, Default("true"), None,
         "One data request delivers all frames that wait for a sleepy node; otherwise each frame needs its own request."),
     key("indirect.preempt", Bool, Default("true"), None,
-        "Between two attempts to transmit a frame, the MAC first sends a frame for a sleepy node that listens."),
+        "While a frame waits for its first or next attempt, the MAC sends another frame before it, \
+         if that frame is for a sleepy node that listens."),
 
     key("lowpan.drop_rest", Bool, Default("true"), None,
         "Drop the rest of a datagram after the loss of one of its frames."),

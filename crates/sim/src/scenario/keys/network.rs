@@ -108,7 +108,7 @@ pub(super) const KEYS: &[Key] = &[
     key("multicast.messages", Count { min: 1, max: 255 }, Default("4"), None,
         "Number of packets that a router can forward at a time."),
     key("multicast.message_size", size(96.0, 1_280.0), Default("320 B"), None,
-        "Longest packet to a group, with 48 bytes of outer headers."),
+        "Longest packet to a group, including 48 bytes of outer headers."),
 
     key("modules.quantum", time(50.0, 10_000.0), Default("192 us"), None,
         "Longest interval at which firmware of the kind `module` checks for the events that it waits for; the radio turnarounds of such a node are multiples of this interval. Above about 300 us link acknowledgements come too late."),

@@ -7,7 +7,7 @@ use super::scenes::{
 use redpoll_experiments::{At, Case, Figure, Gap, Metric, Reading, Run};
 
 pub(super) const BYTES: Metric = Metric::new("received", "kB");
-const RADIO: Metric = Metric::new("radio on", "ms a byte");
+const RADIO: Metric = Metric::new("radio on", "ms per byte");
 
 pub(super) fn received(run: &Run) -> Reading {
     Ok(bytes(run)? / 1_000.0)
@@ -27,11 +27,11 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over the chain")
         .x_label("hops")
         .about(
-            "Payload that arrives within ten minutes over each MAC, with the MACs of Contiki 2.5: \
-             uIP with all techniques, and Redpoll's TCP without and with the cache. Redpoll's TCP \
-             has its defaults, except for segments of one frame over NullMAC and X-MAC, which \
-             never retransmit a frame, and of 48 bytes over ContikiMAC 2.5, which loses its \
-             phases with long frames. Radio time is the sum over sender, receiver and the routers \
+            "Payload that arrives within ten minutes over each of Contiki 2.5's MACs: uIP with all \
+             techniques, and Redpoll's TCP without and with the cache. Redpoll's TCP has its \
+             default settings, except that its segments have one frame over NullMAC and X-MAC, \
+             which never retransmit a frame, and 48 bytes over ContikiMAC, which loses its phases \
+             with long frames. Radio time is the sum over the sender, the receiver and the routers \
              between them.",
         )
         .aside();
@@ -70,19 +70,19 @@ pub fn beyond() -> Figure {
                 .judged(format!("{}-{id}", mac.word));
         };
         judge(
-            "bytes received, Redpoll / uIP with all techniques, minimum over hops",
+            "bytes received, Redpoll / uIP with all techniques, minimum over 2 to 6 hops",
             &beside(&own, &uip, &hops),
             least,
             "over-uip",
         );
         judge(
-            "radio time per byte, Redpoll / uIP with all techniques, maximum over hops",
+            "radio time per byte, Redpoll / uIP with all techniques, maximum over 2 to 6 hops",
             &beside(&own_radio, &uip_radio, &hops),
             greatest,
             "radio",
         );
         judge(
-            "bytes received, with / without the cache, minimum over hops",
+            "bytes received, with / without the cache, minimum over 2 to 6 hops",
             &beside(&cached, &own, &hops),
             least,
             "cache",

@@ -18,8 +18,10 @@ pub fn figure_8(mac: Mac) -> Figure {
         _ => ("8d", "Segments in ten minutes, two connections, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified, with \
-         two connections, and with cache, activity monitoring and two connections.",
+        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP; with \
+         two connections (dual); with the cache and two connections (cctrl + dual); with the \
+         cache, activity monitoring and two connections (all). A row \"x / y\" is the ratio of the \
+         means over 2 to 6 hops, or over the hops in its name.",
     );
     let [unmodified, dual, both, all] =
         [UNMODIFIED, DUAL, CCTRL_DUAL, ALL].map(|variant| of(&mut figure, mac, variant));
@@ -58,14 +60,14 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .into();
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified, minimum over hops",
+                    "cctrl + dual / unmodified, minimum over 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     least,
                 )
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified, maximum over hops",
+                    "cctrl + dual / unmodified, maximum over 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )

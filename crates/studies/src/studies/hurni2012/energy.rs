@@ -16,7 +16,8 @@ pub fn figure_7(mac: Mac) -> Figure {
     };
     let mut figure = Figure::new(name, title).x_label("hops").about(
         "The runs of figure 6: radio-on time of the sender, the receiver and the routers between \
-         them, summed, per segment that arrived.",
+         them, summed, per segment that arrived. A row \"x / y\" is the ratio of the means over 2 \
+         to 6 hops.",
     );
     let mut of = |series: &str, mac, variant| -> Line {
         let case = |hops| case(mac, variant, hops);

@@ -37,9 +37,9 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "cctrl",
-        "The same with a cache of segments in every router. A segment that is not acknowledged \
-         within three round-trip times is retransmitted from the cache, and a segment that was \
-         already acknowledged is answered from there.",
+        "Unmodified uIP with a cache of segments in every router. The cache retransmits a segment \
+         that is not acknowledged within three round-trip times, and answers a segment that was \
+         already acknowledged.",
     ),
     (
         "activity",

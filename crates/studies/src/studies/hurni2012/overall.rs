@@ -177,8 +177,10 @@ const RATIOS: [Ratio; 17] = [
 ];
 
 pub fn figure_9() -> Figure {
-    let mut figure = Figure::new("9", "Segments in ten minutes, means over all hops")
-        .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
+    let mut figure = Figure::new("9", "Segments in ten minutes, means over all hops").about(
+        "The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops. A row \"x / y\" \
+                is the ratio of these means.",
+    );
     let means = Means::new(&mut figure, case, SEGMENTS, segments);
     let better = [
         (XMAC, UNMODIFIED),
@@ -220,7 +222,11 @@ pub fn figure_9() -> Figure {
     }
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
     figure
-        .ratio("X-MAC, cctrl + dual / ContikiMAC, unmodified", x, contiki)
+        .ratio(
+            "(X-MAC, cctrl + dual) / (ContikiMAC, unmodified)",
+            x,
+            contiki,
+        )
         .judged("xmac-over-contikimac")
         .cause(STALE, &better[2..]);
     figure
@@ -263,8 +269,10 @@ fn mean(
 }
 
 pub fn figure_10() -> Figure {
-    let mut figure = Figure::new("10", "Radio-on time per segment, means over all hops")
-        .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
+    let mut figure = Figure::new("10", "Radio-on time per segment, means over all hops").about(
+        "The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops. A row \"x / y\" \
+                is the ratio of these means.",
+    );
     let means = Means::new(&mut figure, case, RADIO, radio_on_a_segment);
     let best = means.of(NULLMAC, ALL);
     let better = [CCTRL, ALL]
@@ -281,10 +289,10 @@ pub fn figure_10() -> Figure {
         .paper(0.5)
         .judged("nullmac-below-half-a-second")
         .cause(
-            "half a second per segment over four hops would require 6,000 segments, more than \
-             these links can carry; over links that deliver 99 % of the frames, the value with the \
-             cache alone is below half a second, and the segments of two connections obstruct \
-             each other",
+            "half a second per segment over four hops would require 6,000 segments in ten minutes, \
+             more than these links can carry; over links that deliver 99 % of the frames, the \
+             value with the cache alone is below half a second, and the segments of two \
+             connections obstruct each other",
             &better,
         );
     let ratio = |figure: &mut Figure, what, one, other, id: &'static str| {
@@ -305,7 +313,7 @@ pub fn figure_10() -> Figure {
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
         .verdict_of_all(
-            "NullMAC, all / the least value of the other MACs",
+            "radio-on time, NullMAC, all / the least value of any variant over the other MACs",
             &all,
             |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
         )

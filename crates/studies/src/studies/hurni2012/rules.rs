@@ -11,7 +11,7 @@ const WAITED: Metric = Metric::new("packets that waited for earlier packets", ""
 /// Why TSS reduces throughput.
 const AGAIN: &str =
     "TSS repeats acknowledgments that have no effect; the row without repetition shows the cost";
-const REACHED: Metric = Metric::new("copies that the next hop was heard forwarding", "");
+const REACHED: Metric = Metric::new("copies whose forwarding by the next hop was overheard", "");
 
 /// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with DTC's and TSS's
 /// rules.
@@ -46,7 +46,7 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, with this cache / without a cache, minimum over hops",
+                "segments, with this cache / without a cache, minimum over 2 to 6 hops",
                 &without,
                 "over-none",
             ),

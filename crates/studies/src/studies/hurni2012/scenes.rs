@@ -329,7 +329,7 @@ impl Rules {
 
 pub const SEGMENTS: Metric = Metric::new("segments", "");
 /// Radio-on time of the sender, the receiver and the routers between them, per received segment.
-pub const RADIO: Metric = Metric::new("radio on", "s a segment");
+pub const RADIO: Metric = Metric::new("radio on", "s per segment");
 
 pub fn segments(run: &Run) -> Reading {
     Ok(bytes(run)? / SEGMENT)

@@ -55,8 +55,9 @@ pub fn figure_6(mac: Mac) -> Figure {
         _ => ("6d", "Segments in ten minutes, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified, with \
-         the cache, and with cache and activity monitoring.",
+        "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP, with \
+         the cache, and with cache and activity monitoring. A row \"x / y\" is the ratio of the \
+         means over 2 to 6 hops, or over the hops in its name.",
     );
     let [unmodified, cctrl, activity] =
         [UNMODIFIED, CCTRL, ACTIVITY].map(|variant| of(&mut figure, mac, variant));
@@ -140,7 +141,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
     let of = |variant| move |hops| case(CONTIKIMAC, variant, hops);
     let sent = aside(figure, "cctrl", COPIES, of(CCTRL), copies);
     let earlier = aside(figure, "cctrl + activity", COPIES, of(ACTIVITY), copies);
-    let series = "cctrl, copies after 1.5 round-trip times";
+    let series = "cctrl, caches retransmit after 1.5 round-trip times";
     let case = |hops| with_early_copies(CONTIKIMAC, hops);
     let hasty = aside(figure, series, SEGMENTS, case, segments);
     figure
@@ -171,7 +172,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         .judged("activity-short")
         .cause(
             "the cache alone hardly reduces throughput here, so activity monitoring has little to \
-             improve; copies that leave earlier reduce it more",
+             improve; copies that the caches send earlier reduce throughput more",
             &[sent.at(4), earlier.at(4), it.activity.at(4), hasty.at(4)],
         );
 }
@@ -197,7 +198,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
     figure
         .verdict_of_all(
-            "cctrl + activity / cctrl, minimum over hops",
+            "cctrl + activity / cctrl, minimum over 2 to 6 hops",
             &beside(&it.activity, &it.cctrl, &HOPS),
             least,
         )
@@ -228,9 +229,9 @@ fn with_activity(
 pub(super) const LINKS: &str = "the gain depends on the losses of the links, which the paper does \
     not state: over links that deliver 99 % of the frames the gain differs";
 /// Why the cache has no effect over ContikiMAC.
-pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip times, because the \
-    link itself retransmits lost frames; if copies leave after half of that time, uIP carries \
-    much less";
+pub(super) const IDLE_CACHE: &str = "caches send few copies after three round-trip times, because \
+    the link itself retransmits lost frames; if they send copies after half of that time, far \
+    fewer segments arrive";
 /// Why X-MAC is slow.
 pub(super) const STALE: &str = "a node that sends by X-MAC shifts its wake-up times, so its \
     neighbours expect it at a wrong time and have to send strobes; lost data frames are not \
@@ -247,7 +248,10 @@ pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as th
 pub fn figure_6e() -> Figure {
     let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")
         .x_label(HOPS_LABEL)
-        .about("The runs of figures 6a to 6d with cache and activity monitoring.");
+        .about(
+            "The runs of figures 6a to 6d with cache and activity monitoring. A row \"x / y\" \
+                is the ratio of the means over 2 to 6 hops.",
+        );
     let lines = MACS.map(|mac| {
         line(
             &mut figure,
@@ -271,14 +275,14 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, minimum over hops",
+            "NullMAC / the best of the other MACs, minimum over 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, maximum over hops",
+            "NullMAC / the best of the other MACs, maximum over 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )

@@ -43,7 +43,7 @@ pub fn figure_3() -> Figure {
         })
         .collect();
     figure
-        .verdict_of_all("mean of all routers", &means, |all| {
+        .verdict_of_all("mean activity level of all routers", &means, |all| {
             all.iter().sum::<f64>() / all.len() as f64
         })
         .judged("level");

@@ -15,11 +15,21 @@ const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
 
 pub fn figure_7() -> Figure {
-    let mut figure = Figure::new("7", "Throughput by hop distance")
-        .about("Throughput of a node by its hop distance, at 60 packets a minute, and for TCP up also at 90.");
+    let mut figure = Figure::new("7", "Throughput by hop distance").about(
+        "Correlation of the nodes' throughput with their hop distance, at 60 packets a \
+         minute; for TCP up also at 90 packets a minute.",
+    );
     for (traffic, what, id) in [
-        (TCP_UP, "correlation, TCP up", "up-falls"),
-        (TCP_DOWN, "correlation, TCP down", "down-falls"),
+        (
+            TCP_UP,
+            "correlation of throughput with hop distance, TCP up",
+            "up-falls",
+        ),
+        (
+            TCP_DOWN,
+            "correlation of throughput with hop distance, TCP down",
+            "down-falls",
+        ),
     ] {
         let case = case(traffic, HEAVY);
         let row = figure.point(At::new(traffic.name, HEAVY), BY_HOPS, &case, |run| {
@@ -65,13 +75,13 @@ pub fn figure_8() -> Figure {
     figure
 }
 
-const FULLEST_QUEUE: Metric = Metric::new("packets lost at the node that drops most", "%");
+const FULLEST_QUEUE: Metric = Metric::new("packets lost at the node that drops most packets", "%");
 const BEHIND: Metric = Metric::new(
-    "throughput, descendants of the node that drops most / other nodes",
+    "throughput, descendants of the node that drops most packets / other nodes",
     "",
 );
 const TO_IT: Metric = Metric::new(
-    "link ETX from children of the node that drops most to this node",
+    "link ETX of the children of the node that drops most packets",
     "",
 );
 
@@ -87,14 +97,17 @@ const DOWNSTREAM: &str = "in this building several nodes have the border router 
 /// Returns a case in the building in which one node forwards all traffic, and the name of the case.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
     let name = format!(
-        "{}, one node forwards all, {load} packets a minute",
+        "{}, one node forwards all traffic, {load} packets a minute",
         traffic.name
     );
     (name, case_in(Building::Neck, traffic, load))
 }
 
 fn over_lossy_links((name, case): (String, Case)) -> (String, Case) {
-    (format!("{name}, links lose {LOST}"), lossy(case))
+    (
+        format!("{name}, links lose {LOST} of the frames"),
+        lossy(case),
+    )
 }
 
 /// Adds the paper's mechanism behind fig. 10: nodes behind a full queue starve, and stay behind it

@@ -6,7 +6,7 @@ use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, c
 use redpoll_experiments::{At, Figure, Metric, Reading, Run, VERDICT};
 
 const LOAD: &str = "packets per minute and node";
-const FRAMES: Metric = Metric::new("frames of all nodes", "a second");
+const FRAMES: Metric = Metric::new("frames of all nodes", "per second");
 const RESETS: Metric = Metric::new("Trickle resets", "per node and hour");
 const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
 const DAOS: Metric = Metric::new("DAOs sent", "per node and hour");
@@ -29,7 +29,7 @@ pub fn figure_4a() -> Figure {
         figure
             .made_of_all(
                 at,
-                Metric::new("greatest value of all loads", ""),
+                Metric::new("greatest link ETX over all loads", ""),
                 &line.all(),
                 greatest,
             )
@@ -45,7 +45,7 @@ pub fn figure_4a() -> Figure {
     let [udp_up, udp_down, tcp_up, tcp_down] = &lines;
     figure
         .verdict(
-            "link ETX, UDP down minus the greatest of the other three",
+            "link ETX, UDP down minus the greatest of the other three kinds of traffic",
             [udp_down, udp_up, tcp_up, tcp_down].map(|line| line.at(HEAVY)),
             |[worst, others @ ..]| worst - greatest(&others),
         )
@@ -84,7 +84,7 @@ pub fn figure_4b() -> Figure {
         let entry = figure
             .made_of_all(
                 at,
-                Metric::new("greatest value of all loads", ""),
+                Metric::new("greatest loss at queues over all loads, in %", ""),
                 &line.all(),
                 greatest,
             )
@@ -100,7 +100,7 @@ pub fn figure_4b() -> Figure {
     let [_, _, up, down] = &lines;
     figure
         .difference(
-            "lost packets of TCP, up minus down",
+            "packets of TCP lost at queues, upstream minus downstream",
             up.at(HEAVY),
             down.at(HEAVY),
         )
@@ -117,8 +117,8 @@ pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "RPL's messages and changes of parent")
         .x_label(LOAD)
         .about(
-            "The runs of figure 4a: DIOs and DAOs that a node sends, including forwarded ones, \
-             and changes of its preferred parent, including the forming of the mesh.",
+            "The runs of figure 4a: DIOs and DAOs that a node sends, including forwarded ones, and \
+             changes of its preferred parent. The numbers include the forming of the mesh.",
         );
     let resets = Traffic::ALL.map(|traffic| {
         let heavy = case(traffic, HEAVY);

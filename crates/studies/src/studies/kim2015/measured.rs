@@ -21,11 +21,12 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mesh = Mesh::over(links)?;
     let mut figure = Figure::new("measured", "The same traffic over measured links")
         .about(
-            "In the paper's building, each of thirty nodes has 60 packets a minute. In the \
-             measured mesh, the same total is shared by all nodes that have a route over RPL to \
-             the best connected node of the file of links. Each row has the expected value of the \
-             figure that its name gives. A result that depends only on the TCP stacks should be \
-             the same in both meshes.",
+            "In the paper's building, each of thirty nodes sends or receives 60 packets a minute, \
+             or 10 in the rows of light load. In the measured mesh, the same total is shared by \
+             all nodes that have a route over RPL to the best connected node of the file of links. \
+             If the name of a row begins with a figure, compare the row with the expected value in \
+             that figure. A result that depends only on the TCP stacks should be the same in both \
+             meshes.",
         )
         .aside();
     findings(&mut figure, BUILDING, &case);
@@ -77,14 +78,29 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
     );
     let by_hops_name = Metric::new("correlation with hop distance", "");
     let delivered = |run: &Run| by_hops(run, "/readings/delivered");
-    row("figure 7: TCP up", by_hops_name, &tcp_up, delivered);
-    row("figure 7: TCP down", by_hops_name, &tcp_down, delivered);
+    row(
+        "figure 7: throughput, TCP up",
+        by_hops_name,
+        &tcp_up,
+        delivered,
+    );
+    row(
+        "figure 7: throughput, TCP down",
+        by_hops_name,
+        &tcp_down,
+        delivered,
+    );
     row("figure 8: RTT", by_hops_name, &tcp_down, |run| {
         by_hops(run, "/rtt_ms/p50")
     });
     let median = Metric::new("median RTT", "ms");
-    let slow = row("figure 8: heavy load", median, &tcp_down, rtt);
-    let quick = row("figure 8: light load", median, &case(TCP_DOWN, LIGHT), rtt);
+    let slow = row("figure 8: TCP down, heavy load", median, &tcp_down, rtt);
+    let quick = row(
+        "figure 8: TCP down, light load",
+        median,
+        &case(TCP_DOWN, LIGHT),
+        rtt,
+    );
 
     let ratio = Metric::new("ratio", "");
     let difference = Metric::new("difference", "");

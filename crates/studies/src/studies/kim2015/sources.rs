@@ -17,9 +17,9 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")
         .about(
-            "60 packets a minute over five hops: the original scenes, these scenes with a single \
-             one of TinyOS's values, and with all of these values. In addition, a serial line \
-             whose mote takes 5 ms per packet, a value without a source.",
+            "60 packets a minute over five hops: the scenes without TinyOS's values (original), \
+             with one of these values, and with all of them. One more row has a serial line whose \
+             mote takes 5 ms per packet, a value without a source.",
         )
         .aside();
     for traffic in Traffic::ALL {

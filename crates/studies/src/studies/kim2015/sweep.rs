@@ -34,10 +34,18 @@ pub fn figure_11() -> Figure {
     let best = |all: &[f64]| all[0] / all.iter().copied().fold(0.0, f64::max);
     let of = |x: X| [vec![rate.at(x)], rate.all()].concat();
     figure
-        .verdict_of_all("throughput, RTO of 0.5 s / best RTO", &of(least), best)
+        .verdict_of_all(
+            "throughput, RTO of 0.5 s / RTO with the highest throughput",
+            &of(least),
+            best,
+        )
         .judged("small-rto-throughput");
     figure
-        .verdict_of_all("throughput, RTO of 10 s / best RTO", &of(most), best)
+        .verdict_of_all(
+            "throughput, RTO of 10 s / RTO with the highest throughput",
+            &of(most),
+            best,
+        )
         .judged("large-rto-throughput");
     figure
 }

@@ -23,21 +23,21 @@ pub fn figure_5b() -> Figure {
     });
     figure
         .ratio(
-            "throughput up, UDP / TCP",
+            "throughput upstream, UDP / TCP",
             udp_up.at(HEAVY),
             tcp_up.at(HEAVY),
         )
         .judged("udp-over-tcp-up");
     figure
         .ratio(
-            "throughput down, UDP / TCP",
+            "throughput downstream, UDP / TCP",
             udp_down.at(HEAVY),
             tcp_down.at(HEAVY),
         )
         .judged("udp-over-tcp-down");
     figure
         .ratio(
-            "throughput of TCP, up / down",
+            "throughput of TCP, upstream / downstream",
             tcp_up.at(HEAVY),
             tcp_down.at(HEAVY),
         )
@@ -57,7 +57,7 @@ pub fn figure_5b() -> Figure {
         .of("UDP down, Jain's index", udp_down)
         .judged("udp-down-fair");
     figure
-        .difference("Jain's index up, UDP minus TCP", udp_up, tcp_up)
+        .difference("Jain's index upstream, UDP minus TCP", udp_up, tcp_up)
         .judged("tcp-up-unfair")
         .cause(
             "at 60 packets a minute all nodes get nearly their offered load, with similar \
@@ -65,7 +65,7 @@ pub fn figure_5b() -> Figure {
             &fuller,
         );
     figure
-        .difference("Jain's index down, UDP minus TCP", udp_down, tcp_down)
+        .difference("Jain's index downstream, UDP minus TCP", udp_down, tcp_down)
         .judged("tcp-down-unfair");
     figure
 }
@@ -79,14 +79,14 @@ pub fn figure_6a() -> Figure {
     let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
     figure
         .difference(
-            "ETX at light load, down minus up",
+            "TCP ETX at light load, downstream minus upstream",
             down.at(LIGHT),
             up.at(LIGHT),
         )
         .judged("light");
     figure
         .difference(
-            "ETX at heavy load, up minus down",
+            "TCP ETX at heavy load, upstream minus downstream",
             up.at(HEAVY),
             down.at(HEAVY),
         )
@@ -106,7 +106,7 @@ pub fn figure_6b() -> Figure {
     let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);
     figure.point(At::new(STOCK, HEAVY), SEGMENTS, &stock(), segments_a_packet);
     figure
-        .of("segments per packet down, heavy load", down.at(HEAVY))
+        .of("segments per packet downstream, heavy load", down.at(HEAVY))
         .judged("linux-overhead");
     figure
 }

@@ -15,23 +15,23 @@ pub fn figure_5a() -> Figure {
     let mut figure = Figure::new("5a", "End-to-end loss of UDP")
         .x_label("packets per minute and node")
         .about(
-            "Packets that did not arrive, as a share of all packets made, mean over the nodes. \
-             In the paper, packets down are lost at the border router's queue.",
+            "Packets that did not arrive, as a share of all packets made, mean over the nodes. In \
+             the paper, downstream packets are lost at the border router's queue.",
         );
     let up = line(&mut figure, LOSS, UDP_UP, loss);
     let down = line(&mut figure, LOSS, UDP_DOWN, loss);
     figure
-        .of("loss up at light load", up.at(LIGHT))
+        .of("loss upstream at light load", up.at(LIGHT))
         .judged("up-light");
     figure
-        .of("loss down at light load", down.at(LIGHT))
+        .of("loss downstream at light load", down.at(LIGHT))
         .judged("down-light");
     figure
-        .of("loss up at heavy load", up.at(HEAVY))
+        .of("loss upstream at heavy load", up.at(HEAVY))
         .judged("up-heavy");
     figure
         .difference(
-            "loss at heavy load, down minus up",
+            "loss at heavy load, downstream minus upstream",
             down.at(HEAVY),
             up.at(HEAVY),
         )
@@ -64,7 +64,7 @@ pub fn figure_5a() -> Figure {
     let less = figure.point(at, SPREAD, &random, spread_of).handle();
     figure
         .of(
-            "loss down at heavy load, upper minus lower quartile",
+            "loss downstream at heavy load, upper minus lower quartile of the nodes",
             spread,
         )
         .judged("down-alike")

@@ -306,28 +306,45 @@ pub fn figure_11() -> Figure {
     );
     let night_pauses = quotient(
         &mut figure,
-        "with pauses: TCP / CoAP, 0 to 9 o'clock",
+        "radio duty cycle with pauses, TCP / CoAP, 0 to 9 o'clock",
         &pauses,
         0..9,
     )
     .handle();
     let day_pauses = quotient(
         &mut figure,
-        "with pauses: TCP / CoAP, 9 to 18 o'clock",
+        "radio duty cycle with pauses, TCP / CoAP, 9 to 18 o'clock",
         &pauses,
         9..18,
     )
     .handle();
-    quotient(&mut figure, "TCP / CoAP, 0 to 9 o'clock", &both, 0..9).judged("night");
-    quotient(&mut figure, "TCP / CoAP, 18 to 24 o'clock", &both, 18..24).judged("evening");
-    quotient(&mut figure, "TCP / CoAP, 9 to 18 o'clock", &both, 9..18)
-        .judged("work")
-        .cause(
-            "TCP's segments collide with one another, which the rows with a pause after each \
+    quotient(
+        &mut figure,
+        "radio duty cycle, TCP / CoAP, 0 to 9 o'clock",
+        &both,
+        0..9,
+    )
+    .judged("night");
+    quotient(
+        &mut figure,
+        "radio duty cycle, TCP / CoAP, 18 to 24 o'clock",
+        &both,
+        18..24,
+    )
+    .judged("evening");
+    quotient(
+        &mut figure,
+        "radio duty cycle, TCP / CoAP, 9 to 18 o'clock",
+        &both,
+        9..18,
+    )
+    .judged("work")
+    .cause(
+        "TCP's segments collide with one another, which the rows with a pause after each \
              segment avoid, and TCP retries sooner than CoAP while interferers are active \
              (docs/studies/kumar2020.md)",
-            &[night_pauses, day_pauses],
-        );
+        &[night_pauses, day_pauses],
+    );
     figure
 }
 

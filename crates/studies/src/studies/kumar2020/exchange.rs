@@ -53,9 +53,9 @@ pub fn figure_4a() -> Figure {
         .about(
             "A node sends full frames to its neighbour as fast as its radio allows; means of the \
              time from the start of one frame on the air to the start of the next. Access is \
-             backoff, assessment and turnaround; the acknowledgment includes the turnaround \
-             before it. The paper measured 4.1 ms on the air and 7.2 ms in total with an \
-             oscilloscope. The time of a byte on the bus was chosen from that figure \
+             backoff, assessment and turnaround; the acknowledgment includes the turnaround before \
+             it. The paper measured 4.1 ms on the air and 7.2 ms in total with an oscilloscope. \
+             The time of a byte on the bus was chosen so that the total is 7.2 ms \
              (docs/model/radio.md), so the total only confirms that the model is assembled \
              correctly, not how long a radio takes.",
         );

@@ -61,7 +61,7 @@ fn features() -> [Feature; 8] {
             name: "congestion control",
             id: Some("congestion-control"),
             shown: Metric::new(
-                "bytes in the first flight / largest flight, buffers of ten segments",
+                "bytes in the first flight / in the largest flight, buffers of ten segments",
                 "",
             ),
             case: buffers("4620 B", "4620 B"),
@@ -90,7 +90,10 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "out-of-order reassembly",
             id: Some("out-of-order"),
-            shown: Metric::new("segments retransmitted / lost, 1 % of frames lost", ""),
+            shown: Metric::new(
+                "retransmitted segments / lost segments, 1 % of frames lost",
+                "",
+            ),
             case: lossy(),
             read: again,
             others: "GNRC, TCPlp",
@@ -98,7 +101,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "timestamps",
             id: None,
-            shown: Metric::new("share of segments after the SYN with timestamps", ""),
+            shown: Metric::new("share of segments with timestamps, without SYNs", ""),
             case: line(),
             read: |_, seen| quotient(seen.others_with_timestamps, seen.others),
             others: "TCPlp",

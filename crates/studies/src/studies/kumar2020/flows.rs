@@ -15,9 +15,9 @@ const LOADS: [(f64, u32); 6] = [
     (16.0, 41),
 ];
 
-const MEDIAN: Metric = Metric::new("median", "kb/s");
-const LOWER: Metric = Metric::new("lower quartile", "kb/s");
-const UPPER: Metric = Metric::new("upper quartile", "kb/s");
+const MEDIAN: Metric = Metric::new("median goodput", "kb/s");
+const LOWER: Metric = Metric::new("lower quartile of the goodput", "kb/s");
+const UPPER: Metric = Metric::new("upper quartile of the goodput", "kb/s");
 
 fn case(transport: &'static str, interval_ms: u32) -> Case {
     three_frames(readings(transport, 1))
@@ -93,18 +93,18 @@ pub fn figure_12() -> Figure {
     let own_jain = figure.line("TCP, beyond", JAIN, own(), jain);
 
     figure
-        .of("TCP, median / load at 1 kb/s", tcp.at(1.0))
+        .of("TCP, median goodput / offered load, 1 kb/s", tcp.at(1.0))
         .note("only a collapse of the network could make the number smaller");
     figure
         .verdict(
-            "TCP, median / load at 16 kb/s",
+            "TCP, median goodput / offered load, 16 kb/s",
             [tcp.at(16.0)],
             |[median]| median / 16.0,
         )
         .note("goodput saturates");
     figure
         .verdict_of_all(
-            "TCP, median at 16 kb/s / greatest median",
+            "TCP, median goodput at 16 kb/s / greatest median goodput",
             &tcp.all(),
             |medians| {
                 let greatest = medians.iter().copied().fold(0.0, f64::max);
@@ -128,11 +128,15 @@ pub fn figure_12() -> Figure {
         )
         .judged("red-less-tail-drop");
     figure
-        .ratio("median, TCP / CoAP at 16 kb/s", tcp.at(16.0), coap.at(16.0))
+        .ratio(
+            "median goodput at 16 kb/s, TCP / CoAP",
+            tcp.at(16.0),
+            coap.at(16.0),
+        )
         .judged("tcp-over-coap");
     figure
         .ratio(
-            "median, CoCoA / CoAP at 16 kb/s",
+            "median goodput at 16 kb/s, CoCoA / CoAP",
             cocoa.at(16.0),
             coap.at(16.0),
         )

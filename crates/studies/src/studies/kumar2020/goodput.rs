@@ -15,7 +15,7 @@ pub fn figure_3a() -> Figure {
             "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of 3,200 \
              B. In the paper goodput is low with one frame and flat from five frames on; table 1 \
              says that large segments have four to five times the goodput. The rows of three hops \
-             have no border router, and default settings.",
+             have no border router, and use default settings.",
         );
     let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(&case, frames)));
     let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(&case, frames)));
@@ -36,7 +36,7 @@ pub fn figure_3a() -> Figure {
         .handle();
     let counted = figure
         .known(
-            At::new("counted in frames", X::None),
+            At::new("payload per frame, 5 frames / 1 frame", X::None),
             TIMES,
             counted(5) / counted(1),
         )
@@ -122,9 +122,10 @@ const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, most
     system's time, is divided among more frames; without this time the gain is smaller";
 
 /// Reason for which five frames instead of one gain less on Redpoll's own node than in the paper.
-const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, segments of five \
-    frames carry little more than twice the payload per frame, and the ratio over one hop is no \
-    larger; over three hops collisions are too rare to add the rest";
+const OWN_FRAME: &str = "with an ACK for every second segment, segments of five frames carry \
+    little more than twice the payload per frame of segments of one frame, and the goodput ratio \
+    over one hop is no larger; over three hops, collisions are too rare to increase the ratio to \
+    the required one";
 
 /// Returns payload bytes per frame on Redpoll's node; a segment counts its frames and half an ACK.
 fn counted(frames: u32) -> f64 {
@@ -162,26 +163,50 @@ pub fn figure_3b() -> Figure {
     figure.line("beyond", GOODPUT, own(), goodput);
     figure.line("beyond", RTT, own(), rtt);
     figure
-        .ratio("uplink, 3 / 4 segments", up.at(3), up.at(4))
+        .ratio(
+            "uplink, goodput with a buffer of 3 / 4 segments",
+            up.at(3),
+            up.at(4),
+        )
         .judged("uplink-3-over-4");
     figure
-        .ratio("uplink, 6 / 4 segments", up.at(6), up.at(4))
+        .ratio(
+            "uplink, goodput with a buffer of 6 / 4 segments",
+            up.at(6),
+            up.at(4),
+        )
         .judged("uplink-6-over-4");
     figure
-        .ratio("uplink, 4 / 1 segments", up.at(4), up.at(1))
+        .ratio(
+            "uplink, goodput with a buffer of 4 / 1 segments",
+            up.at(4),
+            up.at(1),
+        )
         .judged("uplink-4-over-1");
     figure
-        .ratio("downlink, 3 / 4 segments", down.at(3), down.at(4))
+        .ratio(
+            "downlink, goodput with a buffer of 3 / 4 segments",
+            down.at(3),
+            down.at(4),
+        )
         .judged("downlink-3-over-4");
     figure
-        .ratio("downlink, 6 / 4 segments", down.at(6), down.at(4))
+        .ratio(
+            "downlink, goodput with a buffer of 6 / 4 segments",
+            down.at(6),
+            down.at(4),
+        )
         .judged("downlink-6-over-4");
     figure
-        .ratio("1 segment, downlink / uplink", down.at(1), up.at(1))
+        .ratio(
+            "goodput with a buffer of 1 segment, downlink / uplink",
+            down.at(1),
+            up.at(1),
+        )
         .judged("1-downlink-over-uplink");
     figure
         .ratio(
-            "1 segment, RTT downlink / uplink",
+            "RTT with a buffer of 1 segment, downlink / uplink",
             down_rtt.at(1),
             up_rtt.at(1),
         )
@@ -243,7 +268,7 @@ pub fn figure_4b() -> Figure {
 
 /// Reason for which five frames instead of one gain less than in the paper.
 const ONE_FRAME: &str = "the reason is the cost of a packet in addition to its frames: with \
-    headers of 23 bytes the number is lower, and without an operating system lower still";
+    headers of 23 bytes the ratio is lower, and without an operating system it is lower still";
 
 pub fn section_6_3() -> Figure {
     let mut figure = Figure::new("6.3", "Goodput over one hop")
@@ -267,8 +292,8 @@ pub fn section_7_2() -> Figure {
     let mut figure = Figure::new("7.2", "Goodput over several hops")
         .x_label("hops")
         .about(
-            "d = 40 ms, 5-frame segments, window 1848 B. The bounds are the paper's: B, B/2, \
-             B/3, B/3 with B = 95 kb/s.",
+            "d = 40 ms, 5-frame segments, window 1848 B. The bounds are the paper's: B, B/2, B/3 \
+             and B/3 for 1, 2, 3 and 4 hops, with B = 95 kb/s.",
         );
     let cases = || HOPS.map(|hops| (hops, tcplp(line(hops))));
     let testbed = figure.line("testbed", GOODPUT, cases(), goodput);
@@ -286,9 +311,9 @@ pub fn section_7_2() -> Figure {
             .paper(BOUNDS[index]);
     }
     for (what, hops, paper) in [
-        ("2 hops / 1 hop", 2, 0.44),
-        ("3 hops / 1 hop", 3, 0.30),
-        ("4 hops / 1 hop", 4, 0.27),
+        ("goodput, 2 hops / 1 hop", 2, 0.44),
+        ("goodput, 3 hops / 1 hop", 3, 0.30),
+        ("goodput, 4 hops / 1 hop", 4, 0.27),
     ] {
         figure
             .ratio(what, testbed.at(hops), testbed.at(1))
@@ -395,7 +420,7 @@ pub fn table_6() -> Figure {
             };
             let entry = figure
                 .made(
-                    At::new(format!("TCPlp / {}", rival.name), name),
+                    At::new(format!("goodput, TCPlp / {}", rival.name), name),
                     TIMES,
                     [own, other],
                     |[own, other]| own / other,
@@ -466,7 +491,7 @@ impl Stack {
                 .handle();
             figure
                 .made(
-                    At::new(format!("TCPlp / {}", self.name), name),
+                    At::new(format!("goodput, TCPlp / {}", self.name), name),
                     TIMES,
                     [own, goodput],
                     |[own, other]| own / other,
@@ -478,4 +503,4 @@ impl Stack {
 
 const HOPS: [(&str, u32); 2] = [("one hop", 1), ("three hops", 3)];
 
-const TIMES: Metric = Metric::new("times the goodput", "");
+const TIMES: Metric = Metric::new("ratio", "");

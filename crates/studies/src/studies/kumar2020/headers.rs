@@ -31,9 +31,10 @@ pub fn table_5() -> Figure {
         .x_label("layer")
         .about(
             "Counted in the frames on the air that carry data, with 5-frame segments: the least \
-             value is to a neighbour, the greatest to a host behind the border router. 802.15.4 \
-             includes check sequence and link security; the first byte of a compressed header \
-             counts as 6LoWPAN's. The paper's values are the ends of its ranges.",
+             value is that of frames to a neighbour, the greatest that of frames to a host behind \
+             the border router. 802.15.4 includes check sequence and link security; the first byte \
+             of a compressed header counts as 6LoWPAN's. The paper's values are the ends of its \
+             ranges.",
         );
     // Headers to a neighbour contain no part of the addresses; headers to and from a host beyond
     // the mesh contain its full address.
@@ -137,7 +138,7 @@ fn one_frame(figure: &mut Figure) {
         .paper(50.0)
         .judged("share-one-frame")
         .cause(
-            "the number depends on the MAC header, for which the paper gives 11 to 23 bytes and \
+            "the share depends on the MAC header, for which the paper gives 11 to 23 bytes and \
              this study assumes 15, and on how much of the addresses is compressed",
             &shown_by,
         );

@@ -67,9 +67,10 @@ pub fn table_3() -> Figure {
         .about(
             "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine with \
              the features that TCPlp has. The protocol's sockets are Connection and Listener; the \
-             socket layer is the part that a node's table adds to each; posix_sockets is a \
-             Socket, the same for both. The ROM of the socket layer and of posix_sockets is part of a node's \
-             ROM and not measured separately. Each value should be at most the paper's.",
+             socket layer is the part that a node's table adds to each; posix_sockets is a Socket, \
+             which is the same for active and passive sockets. The ROM of the socket layer and of \
+             posix_sockets is part of a node's ROM and not measured separately. Each value should \
+             be at most the paper's.",
         );
     for size in sizes() {
         figure
@@ -79,7 +80,7 @@ pub fn table_3() -> Figure {
     }
     figure
         .known(At::new("ours", "protocol, all features"), ROM, bytes(FLASH))
-        .note("with a SYN cache and cookies, Fast Open, user timeouts, path MTU");
+        .note("includes a SYN cache and cookies, Fast Open, user timeouts, path MTU discovery");
     let share = 100.0 * (bytes(CONNECTION_SLOT) + bytes(SOCKET)) / HAMILTON;
     figure
         .known(

@@ -35,13 +35,17 @@ fn near(speaks: Speaks, how: &str) -> Case {
 }
 
 pub fn section_8_1_3() -> Figure {
-    let mut figure = Figure::new("8.1.3", "Radio-on time of a server, 1,024 bytes")
-        .x_label("requests")
-        .about(
-            "A sleep interval of 100 ms. In the paper TCP keeps the radio on 35 % longer than \
-             CoAP for a response of 1,024 bytes; with one request in 100 s the difference is \
-             0.35 %.",
-        );
+    let mut figure = Figure::new(
+        "8.1.3",
+        "Radio-on time of a server that sends 1,024 bytes per \
+         response",
+    )
+    .x_label("requests")
+    .about(
+        "A sleep interval of 100 ms. In the paper TCP keeps the radio on 35 % longer than \
+         CoAP for a response of 1,024 bytes; with one request in 100 s the difference is \
+         0.35 %.",
+    );
     let duty = |run: &Run| radio_duty_cycle(run, "leaf-15");
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
         let cases = || [IDLE, RARELY, SELDOM, OFTEN].map(|how| (how, case(speaks, how)));

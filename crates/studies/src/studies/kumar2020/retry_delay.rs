@@ -61,7 +61,7 @@ pub fn figure_5a() -> Figure {
     figure.row(goodput.at(40)).paper(64.1);
     figure
         .ratio(
-            "goodput, d = 100 / d = 0 ms",
+            "goodput, d = 100 ms / d = 0",
             goodput.at(100),
             goodput.at(0),
         )
@@ -78,7 +78,7 @@ pub fn figure_5b() -> Figure {
     .x_label("d in ms")
     .about(
         "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
-             on; goodput hardly changes from 0 to 30 ms.",
+         on; goodput hardly changes from 0 to 30 ms.",
     );
     let Sweep { goodput, loss } = sweep(&mut figure, 3);
     figure.row(goodput.at(40)).paper(19.5);
@@ -99,11 +99,15 @@ pub fn figure_5b() -> Figure {
     figure.row(loss.at(30)).paper(1.0).judged("loss-30");
     figure.row(loss.at(40)).paper(1.0).judged("loss-40");
     figure
-        .ratio("goodput, d = 30 / d = 0 ms", goodput.at(30), goodput.at(0))
+        .ratio("goodput, d = 30 ms / d = 0", goodput.at(30), goodput.at(0))
         .paper(1.0)
         .judged("goodput-30-over-0");
     figure
-        .ratio("goodput, d = 40 / d = 5 ms", goodput.at(40), goodput.at(5))
+        .ratio(
+            "goodput, d = 40 ms / d = 5 ms",
+            goodput.at(40),
+            goodput.at(5),
+        )
         .paper(1.0)
         .judged("goodput-40-over-5");
     figure
@@ -123,7 +127,7 @@ pub fn figure_5c() -> Figure {
     figure.line("3 hops, beyond", RTT, own, rtt);
     figure
         .ratio(
-            "RTT over 3 hops, d = 100 / d = 0 ms",
+            "RTT over 3 hops, d = 100 ms / d = 0",
             three.at(100),
             three.at(0),
         )
@@ -155,13 +159,13 @@ pub fn figure_5d() -> Figure {
         )
     });
     figure
-        .ratio("frames, d = 40 / d = 0 ms", all.at(40), all.at(0))
+        .ratio("frames, d = 40 ms / d = 0", all.at(40), all.at(0))
         .judged("40-over-0");
     figure
-        .ratio("frames, d = 100 / d = 40 ms", all.at(100), all.at(40))
+        .ratio("frames, d = 100 ms / d = 40 ms", all.at(100), all.at(40))
         .judged("100-over-40");
     figure.ratio(
-        "frames per KiB, d = 40 / d = 0 ms",
+        "frames per KiB, d = 40 ms / d = 0",
         of_kib.at(40),
         of_kib.at(0),
     );
@@ -267,17 +271,17 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
     let variants = [
         (
             "timeouts, 0.5 % of frames lost",
-            "0.5 % of frames lost: timeouts, d = 40 minus d = 0 ms",
+            "0.5 % of frames lost: number of timeouts at d = 40 ms minus that at d = 0",
             RANDOM,
         ),
         (
             "timeouts, an interferer",
-            "an interferer: timeouts, d = 40 minus d = 0 ms",
+            "an interferer: number of timeouts at d = 40 ms minus that at d = 0",
             INTERFERER,
         ),
         (
             "timeouts, losses detected by time",
-            "losses detected by time: timeouts, d = 40 minus d = 0 ms",
+            "losses detected by time: number of timeouts at d = 40 ms minus that at d = 0",
             BY_TIME,
         ),
     ];
@@ -312,14 +316,14 @@ pub fn figure_6b() -> Figure {
     let others = other_losses(&mut figure);
     figure
         .ratio(
-            "fast retransmissions, d = 40 / d = 0 ms",
+            "fast retransmissions, d = 40 ms / d = 0",
             fast.at(40),
             fast.at(0),
         )
         .judged("isolated-40-over-0");
     figure
         .difference(
-            "timeouts, d = 40 minus d = 0 ms",
+            "number of timeouts at d = 40 ms minus that at d = 0",
             timeouts.at(40),
             timeouts.at(0),
         )
@@ -334,7 +338,7 @@ pub fn figure_6b() -> Figure {
         );
     figure
         .verdict(
-            "d = 0, fast retransmissions / all",
+            "fast retransmissions / all retransmissions, d = 0",
             [fast.at(0), timeouts.at(0)],
             |[fast, timeouts]| fast / (fast + timeouts),
         )

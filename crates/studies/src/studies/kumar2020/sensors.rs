@@ -57,9 +57,9 @@ pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Sense-and-send without interference")
         .x_label("readings of 82 bytes, one per second")
         .about(
-            "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an answer \
-             is expected; 5-frame segments; one hour. In the paper all are reliable, with similar \
-             radio and CPU duty cycles, which are much lower with batches.",
+            "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an answer is \
+             expected; 5-frame segments; one hour. In the paper all protocols are reliable, with \
+             similar radio and CPU duty cycles, which are much lower with batches.",
         );
     let batches = [(SINGLE, 1), (BATCH, 64)];
     let [tcp, coap, cocoa] = [TCP, COAP, COCOA].map(|(name, transport)| {
@@ -140,8 +140,8 @@ const NOT_BY_TIMEOUT: Metric = Metric::new("retransmissions not caused by a time
 
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
 pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
-    collide with one another in the mesh; with a window of two, as in readings.toml, the number is \
-    lower (see that row)";
+    collide with one another in the mesh; with a window of two, as in readings.toml, the ratio is \
+    lower (see the row with two segments)";
 
 /// Returns the share of retransmissions that no timeout caused, in percent.
 fn not_by_timeout(run: &Run) -> Reading {
@@ -293,7 +293,7 @@ fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2])
 fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
     figure
         .difference(
-            "CoAP minus TCP, reliability at 21 %",
+            "reliability at 21 % loss, CoAP minus TCP",
             of.coap.reliability.at(21),
             of.tcp.reliability.at(21),
         )
@@ -324,7 +324,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         .judged("coap-reliability");
     figure
         .difference(
-            "CoCoA minus CoAP, reliability at 15 %",
+            "reliability at 15 % loss, CoCoA minus CoAP",
             of.cocoa.reliability.at(15),
             of.coap.reliability.at(15),
         )
@@ -348,14 +348,14 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("cpu-tcp-over-coap");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP at 0 %",
+            "radio duty cycle, TCP / CoAP at 0 % loss",
             of.tcp.radio.at(0),
             of.coap.radio.at(0),
         )
         .judged("radio-tcp-over-coap-0");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP at 9 %",
+            "radio duty cycle, TCP / CoAP at 9 % loss",
             of.tcp.radio.at(9),
             of.coap.radio.at(9),
         )
@@ -368,7 +368,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("radio-ideal-over-coap");
     figure
         .ratio(
-            "retransmissions, TCP / CoAP at 21 %",
+            "retransmissions, TCP / CoAP at 21 % loss",
             of.again[0].at(21),
             of.again[1].at(21),
         )
@@ -385,7 +385,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
-            "Redpoll's node: radio duty cycle, TCP / CoAP at 0 %",
+            "Redpoll's node: radio duty cycle, TCP / CoAP at 0 % loss",
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )

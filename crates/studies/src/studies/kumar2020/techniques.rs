@@ -17,7 +17,7 @@ const OFF: &str = "off";
 const ON: &str = "on";
 
 const GOODPUT_CSMA: Metric = Metric::new("goodput, software CSMA", "kb/s");
-const GOODPUT_3: Metric = Metric::new("goodput of 3 hops", "kb/s");
+const GOODPUT_3: Metric = Metric::new("goodput over 3 hops", "kb/s");
 const DUTY_POLL: Metric = Metric::new("radio duty cycle, one poll for all", "%");
 const DUTY_SCHEDULE: Metric = Metric::new("radio duty cycle, a learned poll schedule", "%");
 

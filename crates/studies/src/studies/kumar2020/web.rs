@@ -75,7 +75,7 @@ pub fn adaptive() -> Case {
 const HOST_RTT_MS: f64 = 12.0;
 
 pub fn figure_7() -> Figure {
-    let mut figure = Figure::new("7", "Latency of a request, 82 bytes")
+    let mut figure = Figure::new("7", "Latency of a request for 82 bytes")
         .x_label("how the server sleeps")
         .about(
             "A client 12 ms behind the border router, a leaf three hops away; medians. In the \
@@ -104,29 +104,33 @@ pub fn figure_7() -> Figure {
         .judged("mesh-rtt");
     figure
         .ratio(
-            "least latency, HTTP / CoAP, 1 s",
+            "least latency, HTTP / CoAP, sleep of 1 s",
             http_least.at(ONE_SECOND),
             coap_least.at(ONE_SECOND),
         )
         .judged("one-second-least");
     figure.ratio(
-        "HTTP / CoAP, always on",
+        "latency, HTTP / CoAP, always on",
         http.at(ALWAYS_ON),
         coap.at(ALWAYS_ON),
     );
     figure
-        .ratio("HTTP / CoAP, 1 s", http.at(ONE_SECOND), coap.at(ONE_SECOND))
+        .ratio(
+            "latency, HTTP / CoAP, sleep of 1 s",
+            http.at(ONE_SECOND),
+            coap.at(ONE_SECOND),
+        )
         .judged("one-second");
     figure
         .ratio(
-            "HTTP / CoAP, 1 s, adaptive",
+            "latency, HTTP / CoAP, sleep of 1 s, adaptive",
             http.at(ADAPTIVE),
             coap.at(ADAPTIVE),
         )
         .judged("adaptive");
     figure
         .ratio(
-            "HTTP, adaptive / not adaptive",
+            "latency of HTTP, adaptive / not adaptive",
             http.at(ADAPTIVE),
             http.at(ONE_SECOND),
         )
@@ -134,14 +138,14 @@ pub fn figure_7() -> Figure {
         .judged("adaptive-over-not");
     figure
         .ratio(
-            "Redpoll's node: HTTP / CoAP, 1 s, adaptive",
+            "Redpoll's node: latency, HTTP / CoAP, sleep of 1 s, adaptive",
             own_http.at(ADAPTIVE),
             own_coap.at(ADAPTIVE),
         )
         .judged("beyond-adaptive");
     figure
         .ratio(
-            "Redpoll's node: HTTP, adaptive / not adaptive",
+            "Redpoll's node: latency of HTTP, adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )
@@ -177,7 +181,7 @@ pub fn figure_8a() -> Figure {
         figure.line(&format!("{name}, beyond"), LATENCY, own, latency);
         line
     });
-    figure.ratio("HTTP / CoAP, 82 bytes", http.at(82), coap.at(82));
+    figure.ratio("latency, HTTP / CoAP, 82 bytes", http.at(82), coap.at(82));
     let ends = |line: &Line| [line.at(8_192), line.at(1_024)];
     let ([far, near], [far_coap, near_coap]) = (ends(&http), ends(&coap));
     figure
@@ -215,16 +219,25 @@ pub fn figure_8b() -> Figure {
             .set("apps.coap.block", "512 B");
         (name, long(tcplp(case)))
     });
-    let five = figure.line("five frames, 512 bytes", GOODPUT, five, rate);
+    let five = figure.line(
+        "segments of five frames, blocks of 512 bytes",
+        GOODPUT,
+        five,
+        rate,
+    );
     let five = figure
         .ratio(
-            "five frames, 512 bytes: TCP / CoAP",
+            "segments of five frames, blocks of 512 bytes: goodput, TCP / CoAP",
             five.at("HTTP"),
             five.at("CoAP"),
         )
         .handle();
     figure
-        .ratio("TCP / CoAP", testbed.at("HTTP"), testbed.at("CoAP"))
+        .ratio(
+            "goodput, TCP / CoAP",
+            testbed.at("HTTP"),
+            testbed.at("CoAP"),
+        )
         .paper(1.4)
         .judged("tcp-over-coap")
         .cause(
@@ -234,14 +247,14 @@ pub fn figure_8b() -> Figure {
         );
     figure
         .ratio(
-            "Redpoll's node: TCP / CoAP",
+            "Redpoll's node: goodput, TCP / CoAP",
             beyond.at("HTTP"),
             beyond.at("CoAP"),
         )
         .judged("beyond-tcp-over-coap")
         .cause(
-            "CoAP on Redpoll's node is twice as fast as on the paper's node: packets take no \
-             operating system's time, and one poll delivers all frames of a block",
+            "CoAP on Redpoll's node is twice as fast as on the paper's node: packets take no time \
+             of an operating system, and one poll delivers all frames of a block",
             &[beyond.at("CoAP"), testbed.at("CoAP")],
         );
     figure

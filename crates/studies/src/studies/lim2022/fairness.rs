@@ -24,7 +24,7 @@ pub fn figure_4(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "NullRDC, least index of all ranges",
+            "NullRDC, least Jain's index of all ranges",
             &null.all(),
             |all| all.iter().copied().fold(f64::INFINITY, f64::min),
         )
@@ -33,7 +33,7 @@ pub fn figure_4(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "8 Hz, at 100 m minus at 50 m",
+            "8 Hz, Jain's index at 100 m minus that at 50 m",
             &[slow.at(100), slow.at(50)],
             |all| all[0] - all[1],
         )
@@ -48,7 +48,7 @@ pub fn figure_4(load: &Load) -> Figure {
             verdict(
                 &mut figure,
                 tcp.name,
-                "16 Hz minus 8 Hz, mean over all ranges",
+                "Jain's index, 16 Hz minus 8 Hz, mean over all ranges",
                 &both,
                 mean_difference,
             )
@@ -62,7 +62,7 @@ pub fn figure_4(load: &Load) -> Figure {
             let verdict = verdict(
                 &mut figure,
                 tcp.name,
-                "NullRDC minus 16 Hz, mean over all ranges",
+                "Jain's index, NullRDC minus 16 Hz, mean over all ranges",
                 &both,
                 mean_difference,
             )
@@ -76,9 +76,9 @@ pub fn figure_4(load: &Load) -> Figure {
 }
 
 /// Why ContikiMAC at 16 Hz is less fair where a neighbour is just within range.
-const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m away) but do not \
-    sense one another's carriers, which are sensed up to 95.3 % of the range: if carriers are \
-    sensed as far as frames reach, 16 Hz is as fair as NullRDC";
+const UNSENSED: &str = "with ranges of 80 and 90 m, nodes 80 and 89.4 m apart receive one another \
+    but do not sense one another's carriers, which are sensed up to 95.3 % of the range: if \
+    carriers are sensed as far as frames reach, 16 Hz is as fair as NullRDC";
 
 /// Ranges in metres at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];

@@ -27,8 +27,9 @@ pub fn figure_1() -> Figure {
     let mut figure = Figure::new("1", "Nodes hidden from node 5")
         .x_label("transmission range in m")
         .about(
-            "Four by four nodes, 40 m apart, interference to 100 m: nodes that node 5 does not \
-             hear and whose frames destroy its receptions, calculated from the geometry alone.",
+            "Number of nodes that node 5 does not hear and whose frames destroy its receptions, \
+             calculated from the geometry alone: four by four nodes, 40 m apart, interference up \
+             to 100 m.",
         );
     // With nodes numbered from 0 at the border router, node 5 is one step from both edges.
     for range_m in RANGES {

@@ -28,21 +28,21 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "uIP",
-        "uIP's TCP of Contiki 3.0: one segment of 48 bytes in flight. The first timeout of a segment \
-         follows from round-trip times in ticks of half a second; later timeouts are three ticks, \
-         doubled up to four times.",
+        "uIP's TCP of Contiki 3.0: one segment of 48 bytes in flight. The first timeout of a \
+         segment follows from round-trip times in ticks of half a second; later timeouts are three \
+         ticks, doubled each time, at most four times.",
     ),
     (
         "Lim",
-        "The same with the timer of the author's earlier work: round-trip times of retransmitted \
-         segments also count, the doubling of a timeout is limited by its length, and timers have \
-         a random factor. The constants of this timer are not published; those here are \
+        "uIP's TCP with the timer of the author's earlier work: round-trip times of retransmitted \
+         segments also count, the estimate limits how often a timeout is doubled, and each timeout \
+         has a random factor. The constants of this timer are not published; those here are \
          assumptions.",
     ),
     (
         "NullRDC, 8 Hz, 16 Hz",
-        "Radios that are always on, and ContikiMAC with this many wake-ups per second, as in \
-         Contiki 3.0.",
+        "NullRDC: radios that are always on. 8 Hz, 16 Hz: ContikiMAC with 8 or 16 wake-ups per \
+         second. Both are as in Contiki 3.0.",
     ),
     (
         "beyond",

@@ -14,9 +14,9 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")
         .about(
-            "20 segments a minute: the original scenes, these scenes with a single one of Contiki \
-             3.0's values, and with all of these values. Addresses of 8 bytes, which Contiki uses, \
-             are not among all values, because they make frames longer here than in Contiki.",
+            "20 segments a minute and node: the scenes without Contiki 3.0's values (original), \
+             with one of these values, and with all of them. Addresses of 8 bytes, which Contiki \
+             uses, are not among all values, because they make frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {

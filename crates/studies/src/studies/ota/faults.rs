@@ -10,7 +10,7 @@ const COST: Metric = Metric::new("additional time", "s");
 
 /// Why more than 2 % is sent twice.
 const CAUSE: &str = "a lost connection costs the three segments in flight, and one or more that \
-    the timer retransmitted before";
+    timeouts retransmitted before";
 
 struct Rows {
     twice: Vec<Handle>,
@@ -19,7 +19,7 @@ struct Rows {
 
 fn rows(figure: &mut Figure, by: By, base: &Case, lost: u32) -> Rows {
     let series = match lost {
-        0 => format!("{}, nothing lost", by.name()),
+        0 => format!("{}, losses by collisions only", by.name()),
         _ => by.name().to_owned(),
     };
     let (mut twice_rows, mut whole_rows, mut times) = (Vec::new(), Vec::new(), Vec::new());
@@ -45,7 +45,7 @@ fn rows(figure: &mut Figure, by: By, base: &Case, lost: u32) -> Rows {
 
 fn figure(name: &'static str, title: &'static str, about: &'static str, base: &Case) -> Figure {
     let mut figure = Figure::new(name, title)
-        .x_label("fault, from 30 s on")
+        .x_label("fault, 30 s after the start")
         .about(about);
     let mut tcp = None;
     for by in By::ALL {
@@ -56,7 +56,8 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
     let Some(tcp) = tcp else { return figure };
     let all = [tcp.whole, calm.whole].concat();
     let metric = Metric::new(
-        "share of transfers over TCP that end with a whole image, minimum",
+        "smallest share of transfers over TCP that end with a whole image, over all faults, with \
+         and without loss",
         "",
     );
     figure

@@ -53,9 +53,9 @@ const TERMS: &[(&str, &str)] = &[
          addition to those that collide.",
     ),
     (
-        "sent twice",
-        "Bytes of the image that the source sent beyond its length, for any reason: \
-         retransmissions of its transport, and repeated requests. In percent of the image.",
+        "bytes sent more than once",
+        "Bytes that the source sent in excess of the image's length, in percent of this length. \
+         The causes are retransmissions of the transport and repeated requests.",
     ),
     (
         "charge",

@@ -7,13 +7,13 @@ use redpoll_experiments::{Metric, Reading, Run};
 /// Time from the leaf's first request until the image is in its flash.
 pub const TIME: Metric = Metric::new("time", "s");
 /// Bytes sent in addition to the image, as a share of the image.
-pub const TWICE: Metric = Metric::new("sent twice", "%");
+pub const TWICE: Metric = Metric::new("bytes sent more than once", "%");
 /// Charge of the leaf's radio per megabyte of the image.
 pub const CHARGE: Metric = Metric::new("charge", "mC/MB");
 /// Frames of all nodes per kilobyte of the image.
 pub const FRAMES: Metric = Metric::new("frames", "1/kB");
 /// Share of runs in which the image is complete.
-pub const WHOLE: Metric = Metric::new("whole", "share");
+pub const WHOLE: Metric = Metric::new("transfers with a whole image", "share");
 
 pub fn time(run: &Run) -> Reading {
     run.flow("image", "/image/took_s")

@@ -11,7 +11,7 @@ const LINK: [Setting; 9] = [
     ("none", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
     (
-        "802.15.4: 7 retries, no delay",
+        "7 retries, the most of 802.15.4, without delay",
         &[
             ("mac.max_frame_retries", "7"),
             ("mac.link_retry_delay", "0 ms"),
@@ -26,16 +26,19 @@ const LINK: [Setting; 9] = [
         ],
     ),
     (
-        "15 retries, as OpenThread",
+        "15 retries, as in OpenThread",
         &[("mac.max_frame_retries", "15")],
     ),
     (
         "fragments forwarded (RFC 8930)",
         &[("lowpan.fragment_forwarding", "true")],
     ),
-    ("backoff exponent by queue", &[("mac.be_by_queue", "true")]),
     (
-        "bursts, against the standard",
+        "backoff exponent that depends on the queue",
+        &[("mac.be_by_queue", "true")],
+    ),
+    (
+        "fragments in bursts, against the standard",
         &[("lowpan.fragment_burst", "true")],
     ),
 ];
@@ -77,13 +80,14 @@ const TCP: [Setting; 9] = [
         &[("tcp.ack_every", "1")],
     ),
     (
-        "acknowledgments wait for 200 ms",
+        "acknowledgments delayed by up to 200 ms",
         &[("tcp.delayed_ack", "200 ms")],
     ),
     ("no timestamps", &[("tcp.timestamps", "false")]),
     ("RED in relays", &[("lowpan.red", "true")]),
     (
-        "settings of the first version: two segments of 1,000 bytes, 200 ms, macMinBE 3",
+        "settings of the first version: two segments of 1,000 bytes, acknowledgments delayed by up \
+         to 200 ms, macMinBE 3",
         &[
             ("tcp.mss", "1000 B"),
             ("tcp.send_buffer", "2000 B"),

@@ -44,9 +44,10 @@ pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", "An image to a leaf that is awake")
         .x_label("frames lost in %")
         .about(
-            "386,000 bytes over three hops. The bounds are the time of frames, backoffs and \
-             acknowledgments by the standard, with one sender at a time: for TCP with segments of \
-             1,200 bytes and of five frames, and for one block at a time.",
+            "386,000 bytes over three hops. The bounds are calculated from the standard's times of \
+             frames, backoffs and acknowledgments, with one sender at a time: for TCP with \
+             segments of 1,200 bytes (bound) and of five frames, and for one block at a time \
+             (stop-and-wait).",
         );
     let rows = all(&mut figure, &scenes::awake());
     let mut bounds = Vec::new();
@@ -59,22 +60,36 @@ pub fn awake() -> Figure {
         figure.known(At::new("bound, stop-and-wait", percent), TIME, waits);
     }
     let (tcp, bdx) = (of(&rows, By::Tcp), of(&rows, By::Bdx));
-    figure.of("TCP, 10 % lost", tcp.time[2]).judged("tcp");
     figure
-        .of("TCP, nothing lost", tcp.time[0])
+        .of("time, TCP, 10 % of frames lost", tcp.time[2])
+        .judged("tcp");
+    figure
+        .of("time, TCP, losses by collisions only", tcp.time[0])
         .judged("tcp-no-loss");
     figure
-        .ratio("bound / TCP, nothing lost", bounds[0], tcp.time[0])
+        .ratio(
+            "time, bound / TCP, losses by collisions only",
+            bounds[0],
+            tcp.time[0],
+        )
         .judged("near-the-bound");
     figure
-        .ratio("bound / TCP, 10 % lost", bounds[2], tcp.time[2])
+        .ratio(
+            "time, bound / TCP, 10 % of frames lost",
+            bounds[2],
+            tcp.time[2],
+        )
         .judged("near-the-bound-at-loss");
     figure
-        .ratio("time, BDX / TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .ratio(
+            "time, BDX / TCP, 10 % of frames lost",
+            bdx.time[2],
+            tcp.time[2],
+        )
         .judged("over-stop-and-wait")
         .cause(
-            "a single block in flight fills three hops: a protocol that requests the next block \
-             at once is limited by the same air time",
+            "a single block in flight uses all air time of three hops: a protocol that requests \
+             the next block at once is limited by the same air time",
             &[bounds[2]],
         );
     figure
@@ -90,28 +105,38 @@ pub fn sleepy() -> Figure {
     let rows = all(&mut figure, &scenes::sleepy());
     let tcp = of(&rows, By::Tcp);
     let (bdx, block1) = (of(&rows, By::Bdx), of(&rows, By::Block1));
-    figure.of("TCP, 10 % lost", tcp.time[2]).judged("tcp");
     figure
-        .ratio("time, BDX / TCP, 10 % lost", bdx.time[2], tcp.time[2])
+        .of("time, TCP, 10 % of frames lost", tcp.time[2])
+        .judged("tcp");
+    figure
+        .ratio(
+            "time, BDX / TCP, 10 % of frames lost",
+            bdx.time[2],
+            tcp.time[2],
+        )
         .judged("over-stop-and-wait")
         .cause(
-            "with an interval of 1 s (BDX tuned), BDX takes as long as TCP, so the cause is the \
-             default interval of 300 ms, not the single block in flight",
+            "with a retransmission interval of 1 s (BDX tuned), BDX takes as long as TCP, so the \
+             cause is the default interval of 300 ms, not the single block in flight",
             &[of(&rows, By::BdxTuned).time[2]],
         );
     figure
-        .ratio("charge, TCP / BDX, 10 % lost", tcp.charge[2], bdx.charge[2])
+        .ratio(
+            "charge, TCP / BDX, 10 % of frames lost",
+            tcp.charge[2],
+            bdx.charge[2],
+        )
         .judged("charge-over-stop-and-wait");
     figure
         .ratio(
-            "charge, TCP / Block1, 10 % lost",
+            "charge, TCP / Block1, 10 % of frames lost",
             tcp.charge[2],
             block1.charge[2],
         )
         .judged("charge-over-block1")
         .cause(
-            "the leaf listens while the next segment is still on its way: without loss for 16 s in \
-             all, and with Block1 for 6 s (seed 1); Q-Block costs as much as TCP",
+            "the leaf listens while the next segment is still on its way: without loss, for 16 s \
+             in total with TCP and for 6 s with Block1 (seed 1); Q-Block costs as much as TCP",
             &[of(&rows, By::QBlock).charge[2]],
         );
     figure

@@ -20,7 +20,7 @@ type Read = fn(&Run) -> Reading;
 
 /// Shows the line of four hops and testbed-1 with each rule at the border router.
 pub fn border() -> Figure {
-    let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on the lead")
+    let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on a flow's lead")
         .x_label("seconds since the start of all flows")
         .about(
             "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
@@ -79,7 +79,7 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
         "fair",
     );
     judge(
-        "seconds until Jain's index is 0.95, policy lead",
+        "seconds until Jain's index stays at 0.95 or above, policy lead",
         &[lead.to_95],
         only,
         "soon",

@@ -30,8 +30,8 @@ const TERMS: &[(&str, &str)] = &[
     (
         "testbed-1, testbed-2",
         "Thirty nodes in a room and an adjacent corridor, at -15 dBm; thirty in a lattice in one \
-         room, at -25 dBm. Each sends 19,000 bytes, 38 at a time, to a server behind the border \
-         router; all start at the same time.",
+         room, at -25 dBm. Each sends 19,000 bytes, 38 bytes at a time, to a server behind the \
+         border router; all start at the same time.",
     ),
     (
         "without, TAiM",
@@ -59,7 +59,7 @@ const TERMS: &[(&str, &str)] = &[
     (
         "spared",
         "A border router that compensates for the small windows of nodes with one segment at a \
-         time, `border.spare_one_segment`: requested by Kim et al. 2015. Its rows are promises of \
+         time, `border.spare_one_segment`: proposed by Kim et al. 2015. Its rows are promises of \
          the project.",
     ),
     (

@@ -7,7 +7,7 @@ use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, LINE_BEGIN_S, LINE_NODES, NO
 use redpoll_experiments::{Gap, Metric, Reading, Run, mean, numbers};
 
 pub const THROUGHPUT: Metric = Metric::new("throughput", "B/s");
-pub const TOGETHER: Metric = Metric::new("throughput, all nodes", "B/s");
+pub const TOGETHER: Metric = Metric::new("throughput of all nodes together", "B/s");
 pub const DURATION: Metric = Metric::new("time until the last node has finished", "s");
 pub const RATE: Metric = Metric::new("all bytes / time until the last node has finished", "kb/s");
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");

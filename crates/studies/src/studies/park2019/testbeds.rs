@@ -85,12 +85,12 @@ pub fn figure_4() -> Figure {
     figure
 }
 
-const NOT_KNOWN: &str = "not known; nine or ten seeds are too few to decide; see also the rows \
-    with room for ten packets per node";
-const TIME: &str = "not known: if a quarter of all frames is lost on the air, duration, max-min \
-    ratio and the ratio of room to corridor are nearly the paper's, but UDP loses packets at any \
-    load; if 45 % of all packets are lost between border router and host, the duration is the \
-    paper's, but all nodes have nearly equal throughput";
+const NOT_KNOWN: &str = "the cause is not known; nine or ten seeds are too few to decide whether \
+    this row holds; see also the rows with room for ten packets per node";
+const TIME: &str = "the cause is not known: if a quarter of all frames is lost on the air, \
+    duration, max-min ratio and the ratio of room to corridor are nearly the paper's, but UDP \
+    loses packets at any load; if 45 % of all packets are lost between border router and host, the \
+    duration is the paper's, but all nodes have nearly equal throughput";
 const ALIKE: &str = "links are good, and two fifths of all losses occur in the border router's \
     mote, where they affect all nodes alike, so near and far nodes have nearly equal throughput";
 
@@ -118,7 +118,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let datagrams = worn(Testbed::One.udp(0.4));
     let datagrams = whole(
         figure,
-        "UDP at 0.4 a second, a quarter of the frames lost on the air",
+        "UDP at 0.4 packets per second and node, a quarter of the frames lost on the air",
         ARRIVED,
         &datagrams,
         arrived,
@@ -257,7 +257,7 @@ pub fn figure_10() -> Figure {
         beside(&mut figure, series, &case, together);
     }
     for (series, case) in [
-        ("without, room for ten packets", without),
+        ("without TAiM, room for ten packets", without),
         ("TAiM, room for ten packets", with.clone()),
         (
             "TAiM, D_init 36 ms, room for ten packets",
@@ -311,7 +311,7 @@ fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     for d_init in ["30 ms", "40 ms", "50 ms"] {
         let case = testbed.taim().set("taim.initial_delay", d_init);
         let case = case.set("taim.max_wait", "1 s");
-        let series = format!("TAiM, D_init {d_init}, waits of 1 s at most");
+        let series = format!("TAiM, D_init {d_init}, packets wait 1 s at most");
         shown.extend(&beside(figure, &series, &case, together)[..3]);
         let series = format!("{series}, room for ten packets");
         beside(figure, &series, &ten_packets(&case), together);
@@ -338,7 +338,7 @@ pub fn figure_14() -> Figure {
     let shown = at_most_a_second(&mut figure, Testbed::Two);
     let paper = [[0.989, 0.997], [1.7, 1.3]];
     let [jain, max_min] = compared(&mut figure, Testbed::Two, &shown, paper);
-    let series = "without, room for ten packets";
+    let series = "without TAiM, room for ten packets";
     let ten = beside(&mut figure, series, &ten_packets(&case), together);
     let case = Testbed::Two.taim();
     let case = case.set("taim.initial_delay", FAIR_ENOUGH.0);
@@ -364,8 +364,8 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         .x_label("minutes since the start of all flows")
         .about(
             "Computed from each node's mean throughput since the beginning, while all nodes are \
-             active. The paper uses the throughput of each minute, in which a node here sends \
-             twenty segments; the rows \"within the minute\" do the same.",
+             active. The paper uses the throughput of each minute, in which a simulated node sends \
+             twenty segments; the rows \"within the minute\" use it too.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];

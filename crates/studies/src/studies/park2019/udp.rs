@@ -7,7 +7,11 @@ use redpoll_experiments::{At, Figure, Handle, Metric, Reading, Run, mean, quanti
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
-const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean of all nodes", "");
+const CHILDREN: Metric = Metric::new(
+    "routing targets of the worst node / mean number of all \
+                                      nodes",
+    "",
+);
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
@@ -42,7 +46,10 @@ pub fn figure_6() -> Figure {
     figure.error_bars(&median, [&low, &high]);
     let all = figure.line("UDP, all nodes", ARRIVED, cases(), arrived);
     figure
-        .of("arrived at 0.4 packets per second", all.at(0.4))
+        .of(
+            "share of all packets that arrive, 0.4 packets per second and node",
+            all.at(0.4),
+        )
         .judged("no-losses-yet");
     let two = two_packets(&mut figure);
     let shown = [two[0], all.at(0.5), all.at(1.0)];
@@ -64,7 +71,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "loss at 1 packet per second / at 0.5",
+            "loss at 1 packet per second and node / loss at 0.5",
             [all.at(1.0), all.at(0.5)],
             |[one, half]| (100.0 - one) / (100.0 - half),
         )
@@ -79,7 +86,7 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of(
-            "routing targets of the worst node / mean of all nodes",
+            "routing targets of the worst node / mean number of all nodes",
             children,
         )
         .judged("worst-has-children")
