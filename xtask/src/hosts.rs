@@ -19,14 +19,23 @@ const TARGETS: [&str; 2] = ["armv7-unknown-linux-gnueabihf", "aarch64-unknown-li
 /// a check links none of it.
 const NOTHING: &str = "true";
 
-/// Checks the program for the target that differs most from this computer's own: its words have
-/// 32 bits. A full check takes twice as long.
+/// The packages of both programs.
+const PROGRAMS: [&str; 2] = ["redpoll", "redpoll-taim"];
+/// The packages that call the system, whose types differ most between targets.
+const SYSTEM: [&str; 2] = ["redpoll-linux", "redpoll-taim"];
+
+/// Checks the packages that call the system for the target that differs most from this computer's
+/// own: its words have 32 bits. `make hosts` checks the programs for all targets.
 pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    run(workspace, &TARGETS[..1])
+    run(workspace, &TARGETS[..1], &SYSTEM)
 }
 
-/// Checks the program for `targets`, and returns those that the toolchain lacks.
-fn run(workspace: &Workspace, targets: &[&'static str]) -> Result<Option<String>, Failure> {
+/// Checks `packages` for `targets`, and returns those that the toolchain lacks.
+fn run(
+    workspace: &Workspace,
+    targets: &[&'static str],
+    packages: &[&str],
+) -> Result<Option<String>, Failure> {
     let sysroot = workspace::output(Command::new("rustc").args(["--print", "sysroot"]))?;
     let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
     let (there, missing): (Vec<&str>, Vec<&str>) = targets
@@ -35,20 +44,20 @@ fn run(workspace: &Workspace, targets: &[&'static str]) -> Result<Option<String>
         .partition(|target| libraries.join(target).join("lib").is_dir());
     for target in there {
         let mut cargo = workspace.cargo();
-        cargo.args(["check", "--quiet", "--package=redpoll-linux"]);
-        cargo.args(["--package=redpoll", "--target", target]);
+        cargo.args(["check", "--quiet", "--target", target]);
+        cargo.args(packages.iter().map(|it| format!("--package={it}")));
         for tool in ["CC", "CXX", "AR"] {
             cargo.env(format!("{tool}_{}", target.replace('-', "_")), NOTHING);
         }
         workspace::run(&mut cargo)?;
-        println!("hosts: the program compiles for {target}");
+        println!("hosts: {} compile for {target}", packages.join(", "));
     }
     Ok(advice(&missing))
 }
 
 /// Runs the check as a separate command.
 pub fn check(workspace: &Workspace) -> Outcome {
-    if let Some(skipped) = run(workspace, &TARGETS)? {
+    if let Some(skipped) = run(workspace, &TARGETS, &PROGRAMS)? {
         println!("hosts: skipped: {skipped}");
         note(&format!("hosts: {skipped}"))?;
     }

@@ -1,7 +1,8 @@
 //! Runs the tests of the workspace, built once, in three lanes. Tests that wait for real time
 //! (network namespaces, a kernel, a mesh in real time) run one after the other, and the longest of
-//! them has a lane of its own. The third lane has all tests that compute. In one lane, as in `cargo
-//! test`, the processors would be idle for minutes.
+//! them has a lane of its own. These two lanes run in a process of their own (`ci-waiting`), next to
+//! the third lane, which has all tests that compute, and next to the steps after it. In one lane,
+//! as in `cargo test`, the processors would be idle for minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -66,30 +67,47 @@ pub fn build(workspace: &Workspace) -> Result<(), Failure> {
     workspace::run(workspace.cargo().args(["test", "--workspace", "--no-run"]))
 }
 
-/// Runs all tests, those in documentation last.
-pub fn run(workspace: &Workspace) -> Result<(), Failure> {
+/// Runs the tests that compute, those in documentation last.
+pub fn computing(workspace: &Workspace) -> Result<(), Failure> {
+    let (_, computing) = tests(workspace)?;
+    if computing.is_empty() {
+        return Err(Failure::new("test: cargo names no program of tests"));
+    }
+    run(&[computing])?;
+    workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
+}
+
+/// Runs the tests that wait, in two lanes.
+pub fn waiting(workspace: &Workspace) -> Result<(), Failure> {
+    let (waiting, _) = tests(workspace)?;
+    let (longest, others): (Vec<Test>, Vec<Test>) =
+        waiting.into_iter().partition(|test| test.name == LONGEST);
+    if longest.is_empty() || others.is_empty() {
+        return Err(Failure::new("test: cargo names no tests that wait"));
+    }
+    run(&[longest, others])
+}
+
+/// Returns the programs of all tests: those that wait, and those that compute.
+fn tests(workspace: &Workspace) -> Result<(Vec<Test>, Vec<Test>), Failure> {
     build(workspace)?;
     let mut messages = workspace.cargo();
     messages.args(["test", "--workspace", "--no-run", "--quiet"]);
     messages.arg("--message-format=json");
-    let (waiting, computing): (Vec<Test>, Vec<Test>) = programs(&workspace::output(&mut messages)?)
-        .into_iter()
-        .partition(Test::waits);
-    let (longest, waiting): (Vec<Test>, Vec<Test>) =
-        waiting.into_iter().partition(|test| test.name == LONGEST);
-    if computing.is_empty() {
-        return Err(Failure::new("test: cargo names no program of tests"));
-    }
+    let tests = programs(&workspace::output(&mut messages)?).into_iter();
+    Ok(tests.partition(Test::waits))
+}
+
+fn run(lanes: &[Vec<Test>]) -> Result<(), Failure> {
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for lane in [&longest, &waiting, &computing] {
+        for lane in lanes {
             let failed = &failed;
             scope.spawn(move || lane.iter().for_each(|test| judge(test, failed)));
         }
     });
     let failed = failed.into_inner().unwrap_or_default();
-    Failure::unless_empty("test: these failed:", failed)?;
-    workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
+    Failure::unless_empty("test: these failed:", failed)
 }
 
 /// Runs a program, prints its output when it has ended, and stores its name if it failed.

@@ -90,7 +90,7 @@ Usage: cargo xtask CHECK
   features  builds the published crates without features, with each alone, with the
             default and with all, as products of several crates, and with all for
             every target of the toolchain; fails if a crate has too many features
-  hosts     compiles the program for the Linux boards of docs/radios.md whose
+  hosts     compiles both programs for the Linux boards of docs/radios.md whose
             standard library the toolchain has
   deny      checks the licences and sources of dependencies against deny.toml
             (needs cargo-deny: scripts/setup.sh test)
@@ -205,6 +205,7 @@ fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
         ["ci"] => Some(ci::run(workspace, false)),
         ["ci", "--keep-going"] => Some(ci::run(workspace, true)),
         ["ci-beside"] => Some(ci::run_beside(workspace)),
+        ["ci-waiting"] => Some(ci::run_waiting(workspace)),
         _ => None,
     };
     if let Some(outcome) = outcome {
