@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
 
-/// Further crates without circles.
+/// Crates that are checked in addition to the device crates.
 const OTHERS: [&str; 23] = [
     "apps",
     "capi",

@@ -8,7 +8,7 @@ pub enum Ecn {
     NotEct,
     /// ECN-capable transport, codepoint 01.
     Ect1,
-    /// ECN-capable transport, codepoint 10, the usual one of senders.
+    /// ECN-capable transport, codepoint 10, which senders usually set.
     Ect0,
     /// Congestion experienced.
     Ce,

@@ -105,7 +105,8 @@ impl Gate {
         self
     }
 
-    /// Passes packets to multicast groups beyond the link to the node, which decides about them.
+    /// Accepts packets from the host for multicast groups of a scope beyond the link. The node
+    /// decides whether to forward them.
     #[must_use]
     pub const fn with_groups(mut self) -> Self {
         self.has_groups = true;

@@ -60,7 +60,8 @@ pub struct RpConfig {
 }
 
 impl RpConfig {
-    /// Returns the default configuration of a node of this role. Fields that differ per node are 0.
+    /// Returns the default configuration of a node of this role. Fields that differ per node are 0,
+    /// or [`NO_SHORT`] for short addresses.
     fn of(role: u8) -> Result<RpConfig, Errno> {
         let is_leaf = role == LEAF;
         if role > BORDER {

@@ -398,7 +398,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Returns when [`Self::on_timeout`] must be called, if at all.
+    /// Returns the time at which [`Self::on_timeout`] must be called; `None` if no timer runs.
     pub fn poll_at(&self) -> Option<Wake> {
         let frame = self.frame_at();
         match self.access.cycle() {

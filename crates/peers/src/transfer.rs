@@ -30,7 +30,7 @@ pub struct Measured {
     pub received: usize,
     pub meter: Meter,
     pub timeouts: u32,
-    /// The longest time from a block's answer given to TCP to its arrival.
+    /// The longest time between passing a block's answer to TCP and its arrival.
     pub longest_answer: Duration,
 }
 

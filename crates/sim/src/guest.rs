@@ -9,7 +9,7 @@ use redpoll_mac::RxInfo;
 
 use crate::foreign::ForeignSpec;
 
-/// Event of a guest, at the time of its clock.
+/// An event that a guest's firmware receives. [`GuestNode::run`] also gets the time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum GuestEvent<'a> {
     Start {

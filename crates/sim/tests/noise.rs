@@ -89,7 +89,7 @@ fn assessments_hear_noise() {
     let usual = [("medium.cca_threshold", "-77 dBm")];
     let (_, lost, busy) = run(&scenario("exact.txt", &usual).unwrap());
     assert!((busy - 0.2).abs() < 0.026, "{busy}");
-    // The remaining losses are frames during which noise begins: 3.1 ms of 80.
+    // The remaining losses are frames that start in the last 3.1 ms of the 80 ms without noise.
     assert!((lost - 0.039).abs() < 0.014, "{lost}");
 }
 

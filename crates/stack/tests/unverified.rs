@@ -120,7 +120,8 @@ fn answers_to_made_up_neighbours_are_bounded() {
     assert!((4..=9).contains(&packets), "{packets}");
 }
 
-/// Where all existing nodes have routes, a packet to the rest of the prefix fails at once.
+/// If the prefix has an unreachable route, a packet to an address without its own route fails at
+/// once.
 #[test]
 fn an_unreachable_prefix_takes_no_frame() {
     let mut lone = lone();

@@ -19,7 +19,7 @@ use crate::syn_cookie::{self, SynCookies};
 use crate::{Config, Endpoint, Flags, Header, Incoming, Request, Segment, SeqNum};
 
 /// Retransmissions of an answer before the request is dropped, after 15 s with an initial timeout
-/// of 1 s. The number is small because each forged request causes as many segments.
+/// of 1 s. The number is small because each forged request causes this number of retransmissions.
 const RETRIES: u8 = 3;
 const GIVE_UP: u8 = RETRIES + 1;
 

@@ -388,7 +388,8 @@ impl<A: Algorithms> World<A> {
     }
 
     /// Judges reductions: one for the data up to RecoveryPoint (RFC 6675 §5), unless a
-    /// retransmission is lost (RFC 5681 §4.3); equation (4); and cwnd is ssthresh at the end.
+    /// retransmission was lost or a timeout occurred; ssthresh within equation (4) (RFC 5681 §3.1,
+    /// §4.3); and cwnd at most ssthresh at the end of recovery.
     fn judge_reduction(
         &mut self,
         before: &Before,

@@ -70,7 +70,7 @@ fn slow_start() {
     assert_eq!(t.conn.info().cwnd, 819);
 }
 
-/// RFC 5681 §3.1: one SMSS per round trip above ssthresh.
+/// RFC 5681 §3.1: above ssthresh, cwnd grows by one SMSS per round trip.
 #[test]
 fn congestion_avoidance() {
     let mut t = busy();

@@ -205,7 +205,8 @@ fn by_default_a_syn_is_tried_for_three_minutes() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// RFC 9293 §3.10.7.3, first: a reset answers an unacceptable ACK, and the SYN remains.
+/// RFC 9293 §3.10.7.3, first: an unacceptable ACK is answered with a reset, and the connection
+/// stays in SYN-SENT.
 #[test]
 fn a_wrong_ack_in_syn_sent_is_reset() {
     for bad in [0, 2, 1 << 20] {

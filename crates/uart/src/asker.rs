@@ -27,7 +27,8 @@ pub struct AskerCounters {
     pub repeated: u64,
     /// Damaged frames, and messages that are invalid or of another version.
     pub damaged: u64,
-    /// Answers to another request than the current one, usually second answers to a repeated one.
+    /// Answers to a request other than the current one, usually the second answer to a repeated
+    /// request.
     pub late: u64,
 }
 

@@ -30,7 +30,8 @@ impl Stage {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
-    /// Index of the connection, and whether the upper end sent the segment.
+    /// Index of the connection, and whether the end with the greater address and port sent the
+    /// segment.
     pub(super) flow: usize,
     pub(super) upper: bool,
     /// First sequence number, and the number after the last one.

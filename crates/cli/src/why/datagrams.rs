@@ -276,7 +276,8 @@ impl Datagrams {
             }
         }
         let Some(assembly) = self.assembled.get_mut(&key) else {
-            // The sender has not received the acknowledgement of a datagram that has arrived.
+            // The sender repeats a datagram that has arrived, because it received no
+            // acknowledgement.
             if let Some((label, datagram)) = self.complete.get(&(key.0, key.1))
                 && (transfer.repeats || matches!(label, Label::Recoverable(..)))
                 && *label == part.label

@@ -16,7 +16,7 @@ pub const SERVER: Peer = Peer {
     port: 5_683,
 };
 
-/// Returns the part of a message that most tests check.
+/// Returns the type of a message (RFC 7252 §3).
 pub fn kind(datagram: &[u8]) -> &'static str {
     ["CON", "NON", "ACK", "RST"][usize::from(datagram[0] >> 4 & 3)]
 }

@@ -1,7 +1,7 @@
 //! The system calls that a program denies itself (seccomp(2)).
 //!
 //! The list contains the denied calls. A list of allowed calls would depend on the version of the C
-//! library and of each dependency, and a missing call would end the program in the field.
+//! library and of each dependency, and a call missing from that list would fail in the field.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 pub(super) use filter::restrict;

@@ -8,7 +8,7 @@ use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 use redpoll_modules::Modules;
 
-/// Compiles the tests' own node with these options of the C compiler, which Rust's linking needs.
+/// Compiles the tests' own node with these options. Rust needs a C compiler to link, so one exists.
 pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     compile_file("tests/support/node.c", name, options)
 }

@@ -39,7 +39,7 @@ where
         Poll::Ready(())
     }
 
-    // Not inlined, as `input_frame`: their stack frames are large and are never needed together.
+    // Like `input_frame`, not inlined: both stack frames are large and are never needed together.
     #[inline(never)]
     fn begin_works<R: Radio + ?Sized>(&mut self, radio: &mut R) {
         while radio.is_ready()
@@ -49,7 +49,7 @@ where
         }
     }
 
-    #[inline(never)] // stack: as `begin_works`
+    #[inline(never)] // stack: see `begin_works`
     fn on_time(&mut self, now: Instant) {
         if self.poll_at().is_some_and(|wake| wake.at <= now) {
             self.on_timeout(now);

@@ -131,7 +131,7 @@ impl<P: Profile> Node<P> {
         self.drain_assistant(now);
     }
 
-    #[inline(never)] // stack: what a packet needs is gone when messages are sent
+    #[inline(never)] // stack: its frame is released before messages are sent
     fn take(&mut self, now: Instant, packet: &Packet) {
         let result = self.dispatch(now, packet);
         self.conclude(now, packet, result);

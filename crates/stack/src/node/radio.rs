@@ -27,7 +27,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> PayloadSource for T
 
 impl<P: Profile> Node<P> {
     /// Processes a received frame: an MPDU without its FCS, which was correct.
-    #[inline(never)] // stack: below the driver's there is nothing of timers and sockets
+    #[inline(never)] // stack: its frame is released before timers and sockets work
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
         let received = self.link.input_frame(now, frame, &info, |header, from| {

@@ -19,9 +19,9 @@ pub const TCPLP_SECURITY_BYTES: u32 = 4;
 pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 250_000;
 
 /// TCPlp's link between nodes that do not sleep, as in its published code (branch `tcp-ot-paper`):
-/// ten attempts per frame with at most 40 ms between them, software CSMA that listens meanwhile, a
-/// backoff before each fragment. TCP passes a segment to the lower layers as soon as it may send
-/// the segment, and copies it to message buffers.
+/// ten attempts per frame with at most 40 ms between them, software CSMA with the receiver on
+/// during backoffs, a backoff before each fragment. TCP passes a segment to the lower layers as
+/// soon as it may send the segment, and copies it to message buffers.
 const TCPLP_LINK: &[(&str, &str)] = &[
     ("mac.max_frame_retries", "9"),
     ("lowpan.frame_pending", "false"),

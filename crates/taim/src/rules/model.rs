@@ -129,7 +129,7 @@ impl Ruleset {
         }
     }
 
-    /// Returns the rule, or the policy, that drops packets of `rule` after it.
+    /// Describes the first later rule, or the policy, that may drop packets which `rule` matches.
     fn later_drop(&self, rule: &Rule, calls: &[(&Chain, usize)]) -> Option<String> {
         for (chain, at) in calls.iter().rev() {
             for later in chain.rules.iter().skip(at + 1) {

@@ -72,7 +72,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.enter_timeout_recovery(is_first);
     }
 
-    /// Returns R2 as a number of retries; a user timeout replaces it.
+    /// Returns R2 as a number of retries; without limit if a user timeout replaces R2.
     fn patience(&self) -> u8 {
         match self.params.user_timeout {
             Some(_) => u8::MAX,

@@ -228,8 +228,7 @@ impl Scoreboard {
         self.lost() > 0
     }
 
-    /// Returns whether the number of outstanding segments is even, as far as they are
-    /// distinguished.
+    /// Returns whether the number of outstanding segments is even. A stretch counts as one segment.
     pub(crate) fn is_even(&self) -> bool {
         let odd = |odd, stretch: &Stretch| odd ^ !stretch.is_nothing();
         !self.list.iter().fold(false, odd)
@@ -357,8 +356,8 @@ impl Scoreboard {
         span.end <= self.end()
     }
 
-    /// Marks data in flight in `span` as lost, as far as stretches are distinguished; always at
-    /// SND.UNA. Returns the number of bytes newly lost.
+    /// Marks as lost the stretches in flight that `span` covers completely, and the first stretch
+    /// even if `span` covers only a part of it. Returns the number of bytes newly lost.
     pub(crate) fn lose(&mut self, span: Span) -> u32 {
         let mut lost = 0u32;
         for (at, stretch) in self.walk(span) {

@@ -39,7 +39,7 @@ pub const INFINITE_RANK: u16 = 0xffff;
 /// RPL_DEFAULT_INSTANCE (RFC 6550 §17).
 pub const DEFAULT_INSTANCE: u8 = 0;
 
-/// A counter with a straight and a circular part (RFC 6550 §7.2), the same as in RFC 8505 §5.2.1.
+/// A lollipop counter (RFC 6550 §7.2), with the rules of the TID of RFC 8505 §5.2.1.
 pub use crate::icmpv6::nd::Tid as Sequence;
 
 /// Codes of the control messages (RFC 6550 §6).

@@ -49,7 +49,7 @@ pub struct CounterFile {
 
 impl CounterFile {
     /// Opens or creates the file and locks it. Returns it with the counter that was stored last, 0
-    /// in a new file. The counter is written once, so that an error of writing occurs here.
+    /// in a new file. Writes the counter, so that a write error occurs here and not later.
     pub fn open(path: &Path) -> Result<(CounterFile, u32), CounterFileError> {
         let (file, is_new) = open_or_create(path)?;
         if !file.metadata()?.is_file() {

@@ -32,8 +32,8 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// Returns a schedule whose first reading is at a random time of the first `period`, in which
-    /// the node sends a single time. The nodes therefore do not send simultaneously.
+    /// Returns a schedule whose first reading comes after a random time below `period`, the time
+    /// between two transmissions of a node. The nodes therefore do not send simultaneously.
     pub(super) fn new(interval: Duration, period: Duration, rng: &mut Rng) -> Clock {
         let phase = Duration::from_micros(rng.below_u64(period.as_micros()));
         Clock {

@@ -20,14 +20,14 @@ pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     )
 }
 
-/// Adds the segments over better links, collapsed on the page.
+/// Adds, collapsed on the page, the segments over better links.
 pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     let series = format!("{}, links that deliver 99 %", variant.name);
     let case = |hops| over_better_links(mac, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// Adds the segments over LPP with one transmission per frame, collapsed on the page.
+/// Adds, collapsed on the page, the segments over LPP with one transmission per frame.
 pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, each frame transmitted once", variant.name);
     let case = |hops| without_retries(LPP, variant, hops);

@@ -36,7 +36,7 @@ pub fn figure_5a() -> Figure {
             up.at(HEAVY),
         )
         .judged("down-over-up");
-    // The mesh can carry slightly more than the heaviest load downstream.
+    // Downstream, the mesh can carry slightly more than the paper's heaviest load.
     for traffic in [UDP_UP, UDP_DOWN] {
         figure.point(
             At::new(traffic.name, FULLER),

@@ -77,7 +77,7 @@ impl DownwardRoute {
         lifetime_s: Option<u32>,
     ) -> Self {
         let until_s = match lifetime_s {
-            // It lasts to the end of its last second.
+            // The route is valid until the end of its last second.
             Some(lifetime_s) => seconds(now)
                 .saturating_add(lifetime_s)
                 .min(FOR_EVER.saturating_sub(1)),

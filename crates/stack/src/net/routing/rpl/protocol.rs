@@ -38,7 +38,7 @@ pub(in crate::net::routing) struct Rpl<P: Profile> {
 }
 
 impl<P: Profile> Routing<P> {
-    /// Starts RPL, which manages the table from now on.
+    /// Starts RPL, which fills the table of routes from now on.
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
