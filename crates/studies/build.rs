@@ -1,5 +1,5 @@
-//! Computes the fingerprint of the sources that decide the result of a study's run: those of any
-//! run, and every probe.
+//! Computes the fingerprint of the sources that decide the result of a study's run: the sources of
+//! every simulation, and every probe.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -104,7 +104,7 @@ pub(crate) struct Birth {
     pub(crate) at: Instant,
     /// Frame counter that the node had stored before.
     pub(crate) counter_stored: u32,
-    /// Abilities of its radio, if that is not simulated.
+    /// Abilities of its radio, if the radio is not simulated.
     pub(crate) caps: Option<RadioCaps>,
 }
 
@@ -375,8 +375,8 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
     all
 }
 
-/// Returns how a node's transport passes segments to its link. Other transports pass whole packets,
-/// and get no reports about them.
+/// Returns how a node's transport passes segments to its link. Transports other than Redpoll's TCP
+/// pass whole packets, and get no reports about them.
 fn segments(scenario: &Scenario, spec: &NodeSpec) -> Segments {
     let (params, is_other) = (&scenario.tcp, spec.transport != TransportSpec::Redpoll);
     Segments {
@@ -579,8 +579,8 @@ fn routes_of(
     if Some(index) == scenario.host_index() {
         list.push(default(Via::Host));
     } else if scenario.nodes[index].role == Role::Border {
-        // Not for a packet to an address without a node, which must not return to the host;
-        // otherwise every node needs a route. RPL ensures both itself.
+        // A packet to an address without a node must not return to the host by the default route.
+        // RPL ensures this itself.
         if !finds {
             let unreachable = Route {
                 prefix,

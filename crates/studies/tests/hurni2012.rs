@@ -66,7 +66,7 @@ fn unmodified(access: &str) -> Case {
     found.unwrap().clone()
 }
 
-/// A seed with which no two probes of LPP overlap for the whole time.
+/// With this seed, LPP's probes of two nodes do not overlap throughout the run.
 const SEED: u64 = 3;
 
 /// Returns the lengths of the frames of the first forty seconds.

@@ -1,4 +1,4 @@
-//! Changes of a viewer to the air during a run.
+//! Changes that a viewer makes to the air during a run.
 
 use redpoll_base::Instant;
 

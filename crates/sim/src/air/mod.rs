@@ -76,7 +76,7 @@ pub enum Indication {
     Frame { node: u32 },
     /// The node's raw radio begins to receive a frame.
     Follows { node: u32 },
-    /// The frame that its raw radio received has ended, or was abandoned.
+    /// The frame that the node's raw radio received has ended, or its reception was abandoned.
     Heard {
         node: u32,
         /// Whether the frame is intact; [`Air::received`] then returns it until the next event.

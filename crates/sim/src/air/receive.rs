@@ -188,7 +188,7 @@ impl Air {
         Outcome::Delivered
     }
 
-    /// Handles the end of the processor's read, and starts that of the waiting frame.
+    /// Handles the end of the processor's read of a frame, and starts to read the waiting frame.
     pub(super) fn on_read_done<E: From<Event>>(
         &mut self,
         now: Instant,

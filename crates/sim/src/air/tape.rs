@@ -15,7 +15,7 @@ pub struct Tape {
 pub struct Changes {
     pub until: Instant,
     pub frames: Vec<Frame>,
-    /// Outcomes of frames, including earlier ones.
+    /// Outcomes of frames, including frames of earlier calls.
     pub fates: Vec<Fate>,
     /// Packets between the border router and its host, in order.
     pub packets: Vec<HostPacket>,
@@ -48,7 +48,7 @@ pub enum Addressee {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fate {
     pub id: u64,
-    /// Index of the addressee, or of the sender without an addressee.
+    /// Index of the addressee; of the sender, if the frame has no addressee.
     pub at: u32,
     pub outcome: Outcome,
 }

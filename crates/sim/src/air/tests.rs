@@ -398,8 +398,8 @@ fn carrier_sense_keeps_neighbours_apart() {
     assert_eq!(bench.received.len(), 200);
     let collisions = bench.count(FrameClass::Unicast, Outcome::Collision)
         + bench.count(FrameClass::Unicast, Outcome::ReceiverTransmitting);
-    // Equal backoffs collide: one frame in eight, and half as many again for backoffs one
-    // turnaround apart.
+    // Frames collide if their backoffs are equal (one in eight) or one turnaround apart (one in
+    // sixteen).
     assert!((10..120).contains(&collisions), "{collisions}");
     bench.check_ledger();
 }

@@ -10,7 +10,7 @@ use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
 pub enum Side {
     /// The attacker is a host beyond the border router and sends packets.
     Host,
-    /// Within radio range of the nodes, with frames.
+    /// The attacker is within radio range of the nodes and sends frames.
     Air,
 }
 

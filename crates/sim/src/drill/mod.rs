@@ -64,7 +64,7 @@ pub enum Outcome {
     Explained,
     /// The flow keeps less, without a documented reason.
     Lost,
-    /// A node's table differs from that without the attack, or the oracle found a violation.
+    /// A node's table differs from its state without the attack, or the oracle found a violation.
     LeftBehind,
 }
 
@@ -96,7 +96,7 @@ pub struct Row {
     /// Bytes from the mesh for each byte sent to it, which is the amplification for a forged source
     /// address. `None` without packets from the host side.
     pub answered: Option<f64>,
-    /// Seconds after the attack and the flow until all tables were as without an attack, in the
+    /// Seconds from the end of attack and flow until all tables were as without an attack, in the
     /// worst seed; `None` if they never were.
     pub rest_s: Option<u64>,
     /// Differences in tables, and violations that the oracle found.

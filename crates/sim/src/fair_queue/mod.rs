@@ -22,7 +22,7 @@ use spacing::Spacing;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FairQueueParams {
-    /// Time between two departures, the shortest one if there is a longest.
+    /// Time between two departures; the shortest time if `longest_spacing` is set.
     pub spacing: Duration,
     /// Longest time between departures; the shaper then finds its rate. `None`: a constant time.
     pub longest_spacing: Option<Duration>,

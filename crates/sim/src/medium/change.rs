@@ -1,4 +1,4 @@
-//! Changes of a viewer to the medium during a run: positions of nodes, and interferers.
+//! Changes that a viewer makes to the medium during a run: positions of nodes, and interferers.
 //!
 //! A transmission ends over the links over which it began. When a node is moved, the old links are
 //! kept for the transmissions in progress, under the number of their *layout*.

@@ -41,7 +41,7 @@ pub enum Lengths {
     },
 }
 
-/// Longest length of a heavy tail, in means.
+/// Greatest length of a heavy tail, as a multiple of the mean.
 const LONGEST: f64 = 1_000.0;
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -283,8 +283,8 @@ mod tests {
         }
     }
 
-    /// Checks that 1/e of exponential lengths exceed the mean, (5/3)^-2.5 of Pareto's with shape
-    /// 2.5, and no constant one.
+    /// Checks that 1/e of exponential lengths exceed the mean, (5/3)^-2.5 of Pareto lengths with
+    /// shape 2.5, and no constant length.
     #[test]
     fn lengths_are_distributed_as_they_should_be() {
         for (lengths, expected) in [

@@ -51,7 +51,7 @@ const NEGLIGIBLE_DB: f64 = 10.0;
 const SHADOWING_LIMIT: f64 = 4.0;
 
 impl Links {
-    /// Returns the links by positions, list or measurements at the beginning of the run.
+    /// Returns the links at the beginning of the run, from positions, a list or measurements.
     pub fn new(site: &Site<'_>, seed: Seed) -> Links {
         let positions_m = site.positions_m;
         let pairs = match (site.links, site.config) {

@@ -45,7 +45,8 @@ impl Measured {
     }
 
     /// Returns the node with the best links in both directions at the beginning of the run: the
-    /// greatest sum over its neighbours of the product of both shares; the first among equals.
+    /// greatest sum over its neighbours of the product of the shares in both directions; the first
+    /// among equals.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {

@@ -25,7 +25,8 @@ const RPL_STATE_BYTES: usize = 984;
 
 const TARGETS_MAX: usize = 1_000;
 
-/// Returns the most targets of node `index` in a DODAG with this root; `None` with fixed routes.
+/// Returns the maximum number of targets of node `index` in a DODAG with this root; `None` with
+/// fixed routes.
 pub(super) fn room(scenario: &Scenario, (index, root): (usize, usize)) -> Option<usize> {
     let params = scenario.routing.rpl()?;
     let node = scenario.nodes.get(index)?;

@@ -84,7 +84,7 @@ pub(crate) fn take_sealed(node: &SimNode) -> Option<FrameBuf> {
     SEALED.take()
 }
 
-/// Returns the bytes of a node that it does not need without security.
+/// Returns the bytes of a node that are unused without security.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.security {
         Some(_) => 0,

@@ -62,8 +62,8 @@ pub struct FlowFigures {
     pub segments_sent: u64,
     /// Payload bytes of TCP, including retransmissions; `None` for other transports.
     pub sent_bytes: Option<u64>,
-    /// Share of the sent segments that did not arrive after all link retries; none in transit
-    /// count.
+    /// Share of the sent segments that did not arrive after all link retries, without those in
+    /// transit.
     pub segment_loss: f64,
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.

@@ -14,11 +14,12 @@ pub struct ImageFigures {
     pub written_again_bytes: u64,
     /// Bytes of the image that its source sent, including all repetitions except link retries.
     pub sent_bytes: u64,
-    /// Number of restarts of the transfer, with the rest or from the beginning.
+    /// Number of restarts of the transfer, with the missing bytes or from the beginning.
     pub resumed: u64,
     /// Time of the leaf's first request, in seconds since the beginning of the run.
     pub began_s: f64,
-    /// Time from then until all of it was in flash, in seconds; `null` if it is incomplete.
+    /// Time from that request until the whole image was in flash, in seconds; `null` if it is
+    /// incomplete.
     pub took_s: Option<f64>,
     /// Excess of `sent_bytes` over the image's size, in percent of it; `null` if it is incomplete.
     pub sent_twice_percent: Option<f64>,

@@ -1,8 +1,8 @@
 //! Readings of a flow: created, arrived and lost ones, and their latency from the sensor to the far
 //! application.
 //!
-//! The sensor determines the bytes of a reading. The first four are its number, the others the
-//! flow's test data at that offset.
+//! The sensor determines the bytes of a reading. The first four bytes are its number, and the
+//! others are the flow's test data at that offset.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(5));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(16));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(0));
-        // A dropped part may start at its offset again, and be longer.
+        // The part after a dropped one may start at the same offset and be longer.
         assert_eq!(readings.message(at(4), &part(5..24), content), Ok(3));
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(0));
         let figures = readings.figures(at(4));

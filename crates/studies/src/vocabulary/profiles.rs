@@ -28,7 +28,7 @@ const TCPLP_LINK: &[(&str, &str)] = &[
     ("lowpan.fragment_burst", "false"),
     ("tcp.queue_window", "true"),
     ("tcp.link_feedback", "false"),
-    // Their nodes spend time on computation, and have crystals.
+    // Computation takes time on the paper's nodes, and their clocks drift.
     ("energy.takes_time", "true"),
     ("clock.drift_ppm", "20"),
 ];

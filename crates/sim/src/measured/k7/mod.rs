@@ -41,7 +41,7 @@ pub struct K7 {
     pub nodes: Vec<String>,
     /// Directed links with received frames, in order of sender and receiver.
     pub links: Vec<K7Link>,
-    /// Time of their last measurement since the first row of the file.
+    /// Time of the last measurement, since the first row of the file.
     pub length: Duration,
 }
 
@@ -49,8 +49,8 @@ pub struct K7 {
 pub struct K7Link {
     pub from: usize,
     pub to: usize,
-    /// Records of the sender's measurements, in order of time. The first also holds before its
-    /// time.
+    /// Records of the sender's measurements, in order of time. The first record also applies before
+    /// its time.
     pub records: Vec<Record>,
 }
 
@@ -269,8 +269,8 @@ struct Reading {
     header: Header,
     nodes: BTreeMap<String, usize>,
     names: Vec<String>,
-    /// For each name, the number of its rows and the line of the first. If there are too many
-    /// names, the rarest one is probably wrong.
+    /// For each name, the number of its rows and the line of its first row. If there are too many
+    /// names, the rarest name is probably wrong.
     named: Vec<(u32, usize)>,
     rows: Vec<Kept>,
     /// Time of the first row of any channel.

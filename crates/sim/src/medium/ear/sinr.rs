@@ -108,8 +108,8 @@ impl SinrEar {
             return true;
         }
         // Noise may have risen meanwhile. An assessment takes less than a millisecond, so only the
-        // latest noise level can be new. A frame that begins now is part of the power already, and
-        // too late.
+        // latest noise level can be new. A frame that begins now is part of the power already, but
+        // too late for the assessment.
         let last = Instant::from_micros(now.as_micros().saturating_sub(1));
         self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, rules)
     }

@@ -352,8 +352,8 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     assert!(!medium.was_busy(at(5_128), 1), "it is silent");
 }
 
-/// Checks 10 dBm at 1 m with exponent 3: 12 m away -62.6 dBm, over the threshold and over the
-/// signal of -70.2 dBm 10 m from its sender; 200 m away -99.2 dBm.
+/// Checks an interferer of 10 dBm at 1 m with exponent 3. At 12 m it has -62.6 dBm, more than the
+/// threshold and than a signal 10 m from its sender (-70.2 dBm); at 200 m it has -99.2 dBm.
 #[test]
 fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
     for (x, is_loud) in [(22.0, true), (210.0, false)] {
@@ -371,7 +371,7 @@ fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
         medium.watch(at(5_000), 1);
         medium.interfere(at(5_100), 0);
         assert_eq!(medium.was_busy(at(5_128), 1), is_loud, "{x}");
-        // A frame that begins during a burst is received or not.
+        // A near interferer's burst prevents the reception of a frame that begins during it.
         let start = medium.start(at(6_000), 2, &there, true);
         assert_eq!(start == Start::Followed, !is_loud, "{x}: {start:?}");
     }

@@ -1,4 +1,4 @@
-//! The two caches on which the paper's builds, over the same chain.
+//! The two caches from which the paper's cache was developed, over the same chain.
 
 use super::beyond::{BYTES, received};
 use super::scenes::{
@@ -13,8 +13,8 @@ const AGAIN: &str =
     "TSS repeats acknowledgments that have no effect; the row without repetition shows the cost";
 const REACHED: Metric = Metric::new("copies whose forwarding by the next hop was overheard", "");
 
-/// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with DTC's and TSS's
-/// rules.
+/// Compares uIP and Redpoll's TCP without a cache and with caches by the rules of the paper, DTC
+/// and TSS.
 pub fn rules() -> Figure {
     let mut figure = Figure::new("rules", "DTC and TSS over the chain")
         .x_label("hops")

@@ -7,13 +7,13 @@ use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
 /// Share in percent of the frames that arrive over each link of the chain while no other node
 /// sends. The paper gives 75 % and more. This value is calibrated only by the rows
-/// `6e/nullmac-least` and `6e/nullmac-greatest`: the best whole percent with which both hold.
+/// `6e/nullmac-least` and `6e/nullmac-greatest`: the greatest whole percent with which both hold.
 const LINK_PERCENT: u32 = 95;
 /// Share in percent of the frames that arrive over better links, for comparison.
 const BETTER_PERCENT: u32 = 99;
 
-/// Pairs of nodes with one node between them that hear each other, so their frames collide. The
-/// paper names the pair 3 and 5 as an example of "some" such pairs.
+/// Pairs of nodes two hops apart whose frames disturb each other. The paper names the pair 3 and 5
+/// as an example of "some" such pairs.
 const NEAR: [(u32, u32); 3] = [(1, 3), (3, 5), (5, 7)];
 
 /// Keys of all scenes: seven nodes in a chain with the receiver at its end.
@@ -157,7 +157,7 @@ pub const LPP: Mac = Mac {
 };
 pub const MACS: [Mac; 4] = [NULLMAC, XMAC, CONTIKIMAC, LPP];
 
-/// The techniques that help uIP.
+/// The techniques that a variant adds to uIP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
     pub name: &'static str,
@@ -238,12 +238,12 @@ pub fn over_better_links(mac: Mac, variant: Variant, hops: u32) -> Case {
 
 /// Returns [`case`] over fading links, where radios receive the stronger of two frames.
 ///
-/// Nodes are 10 m apart: a frame arrives with 15 dB over the noise, and across one node when the
-/// gain is high. Each frame has another gain. Power and gain are calibrated: with them NullMAC
-/// carried two to three times as much as X-MAC, in a model whose processor is not blocked while it
-/// sends. The channel is busy from -90 dBm on, as in Contiki 3.0. With the -77 dBm of Contiki 2.5
-/// no node would hear another, and ContikiMAC, whose receivers wake up by this test, would carry
-/// nothing.
+/// Nodes are 10 m apart: a frame arrives at the next node with 15 dB over the noise, and at the
+/// second next node only if the gain is high. The gain differs from frame to frame. Power and gain
+/// are calibrated: with them NullMAC carried two to three times as much as X-MAC, in a model whose
+/// processor is not blocked while it sends. The channel is busy from -90 dBm on, as in Contiki 3.0.
+/// With the -77 dBm of Contiki 2.5 no node would hear another, and ContikiMAC, whose receivers wake
+/// up by this test, would carry nothing.
 pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).in_scene(Scene {
         name: "chain-7-fading".into(),

@@ -7,7 +7,7 @@ use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{At, Figure, Metric, Probed, VERDICT};
 
 const SMALL: Metric = Metric::new("share of the server's segments with at most 8 bytes", "%");
-/// The pieces that the border router sends to nodes with data are the server's segments.
+/// Segments with data that the border router sends to the nodes: those of the server.
 const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
 /// Seeds of the rows with BLIP's small segments, which serve only for comparison.
 const SEEDS: u64 = 3;

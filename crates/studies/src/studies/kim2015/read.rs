@@ -156,7 +156,8 @@ fn node_of(flow: &Value) -> Option<&str> {
     })
 }
 
-/// Returns Pearson's correlation, -1 to 1, of a number of each flow and its node's hop distance.
+/// Returns Pearson's correlation, -1 to 1, between the number at `pointer` and the hop distance, by
+/// flow.
 pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?;
     let hops = |name: &str| {

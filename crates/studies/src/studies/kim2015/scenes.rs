@@ -11,7 +11,7 @@ use redpoll_experiments::{Figure, Line, Metric, Reading, Run};
 /// queue; a mote on a serial line as border router.
 ///
 /// From TinyOS 2.1.2 and its driver of the CC2420: five attempts per frame; a first backoff of up
-/// to 9.8 ms without exponent, and hardly a limit of attempts (later backoffs are up to 2.4 ms
+/// to 9.8 ms without exponent, and almost no limit of attempts (later backoffs are up to 2.4 ms
 /// there, and as long as the first one here); Trickle from 0.25 to 256 s without suppression; the
 /// 150 bytes of transmit buffer of its example.
 ///
@@ -21,10 +21,10 @@ use redpoll_experiments::{Figure, Line, Metric, Reading, Run};
 /// Chosen here:
 /// - Crystals are within 20 ppm.
 /// - The positions of the nodes, and a path loss exponent of 3.2, which leaves -95 dBm after 15 m.
-/// - The border router also holds ten datagrams, and loses what the serial line adds to a full
-///   queue.
+/// - The border router also holds ten datagrams, and drops packets from the serial line if its
+///   queue is full.
 /// - A packet has 39 bytes, as in Park and Paek with the same stack. An application holds four
-///   packets and drops further ones.
+///   packets and drops new ones in excess of that.
 /// - BLIP's constant sequence numbers are corrected in addition to the authors' corrections.
 ///   Without this, a reopened connection accepts bytes of the previous one, as the oracle shows.
 /// - The mesh forms for ten minutes before half an hour of traffic.
@@ -129,7 +129,7 @@ pub const SOURCES: [Source; 5] = [
 /// The serial line with an assumption of other scenes: the mote takes 5 ms per packet and loses a
 /// packet that arrives meanwhile. With it, UDP downstream loses 37 %: half of the nodes lose
 /// everything and the others nothing, because packets of a node always arrive at the same moment of
-/// a second. In the paper all nodes lose alike, and at a queue.
+/// a second. In the paper all nodes lose similar shares, in a queue.
 pub const SLOW_SERIAL: Source = Source {
     name: "a serial line, 5 ms per packet",
     keys: &[
@@ -406,8 +406,9 @@ pub fn case(traffic: Traffic, load: u32) -> Case {
     case_in(Building::FiveHops, traffic, load)
 }
 
-/// Replaces the TCP of the nodes by Redpoll's. It opens no connection twice, so a host needs room
-/// for one connection per node; a larger table would only cost time at every event.
+/// Replaces the TCP of the nodes by Redpoll's. Redpoll's TCP never opens a second connection for a
+/// flow, so a host has room for only one connection per node; a larger table would cost time at
+/// every event.
 pub fn ours(case: &Case) -> Case {
     let case = case.clone().set("tcp.transport", "redpoll");
     case.set("tcp.connections", 64)

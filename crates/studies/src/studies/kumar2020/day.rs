@@ -87,9 +87,9 @@ const IDLE: &str = "a radio counts as on while its oscillator runs, which includ
     loading and backoff, 4 ms per frame; the rows with receiver or transmitter on leave this time \
     out";
 
-/// Adds the unreliable protocols of table 7 with about the paper's loss, behind the mesh instead of
-/// by Wi-Fi. Adds the ideal protocol of §8.2.2 "under similarly lossy conditions" (caption of table
-/// 7), simulated and by the paper's formula.
+/// Adds the unreliable protocols of table 7 with about the paper's loss; packets are lost behind
+/// the mesh instead of by Wi-Fi. Adds the ideal protocol of §8.2.2 "under similarly lossy
+/// conditions" (caption of table 7), simulated and by the paper's formula.
 fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     const SERIES: &str = "5 % of packets lost, no Wi-Fi";
     let rows = [

@@ -12,8 +12,8 @@ const FORWARDING: (&str, &[(&str, &str)]) =
     ("forwarding", &[("lowpan.fragment_forwarding", "true")]);
 const RECOVERY: (&str, &[(&str, &str)]) = ("recovery", &[("lowpan.fragment_recovery", "true")]);
 
-/// A loss rate in percent of data frames after the radio acknowledged them, its metrics, and the
-/// names of the rows of forwarding and recovery.
+/// A loss rate in percent (data frames lost after the radio acknowledged them), its metrics, and
+/// the names of the rows of forwarding and recovery.
 struct Loss {
     percent: u32,
     goodput: Metric,

@@ -362,8 +362,7 @@ const RIVALS: [Rival; 4] = [
 ];
 
 impl Rival {
-    /// Returns TCPlp's node with that window. The first stack delays ACKs like TCPlp, others do
-    /// not.
+    /// Returns TCPlp's node with that window. Only the first stack delays ACKs like TCPlp.
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());

@@ -11,8 +11,8 @@ const SHARE: Metric = Metric::new("headers' share of a frame, segments of one fr
 
 type OfLayer = fn(HeaderBytes<Range>) -> Range;
 
-/// A layer: its name in the table, the reader of its bytes, and the paper's least and most in the
-/// first frame of a segment and in those that follow.
+/// A layer: its name in the table, the reader of its bytes, and the paper's smallest and largest
+/// length in the first frame of a segment and in later frames.
 type Layer = (&'static str, OfLayer, [f64; 2], Option<[f64; 2]>);
 
 /// The layers above 6LoWPAN have their headers only in the first frame.

@@ -20,7 +20,7 @@ const SYSTEMS: [(&str, u32); 3] = [
 const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
     bulk data, is the same for every packet; other rows have half of this time, or no such time";
 
-/// Adds the protocol with less work of the operating system.
+/// Adds the protocol's CPU duty cycle with less work of the operating system per packet.
 fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
     let nodes = it.nodes;
     SYSTEMS.map(|(series, instructions)| {

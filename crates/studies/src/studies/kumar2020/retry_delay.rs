@@ -12,7 +12,8 @@ use redpoll_experiments::{At, Case, Figure, Gap, Handle, Line, Metric, Reading, 
 /// Delays of the sweep, in ms.
 pub const DELAYS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];
 
-/// Equation 2 has a metric of its own, because it exceeds the others by far where little is lost.
+/// Equation 2 has its own metric, because its values exceed the other lines by far if losses are
+/// rare.
 const CLASSIC: Metric = Metric::new("goodput by equation 2", "kb/s");
 const FRAMES: Metric = Metric::new("frames", "");
 const FRAMES_PER_KIB: Metric = Metric::new("frames per KiB", "1/KiB");

@@ -220,7 +220,7 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
             });
             rows.push(row.handle());
         }
-        // The lines of the figure contain this point for the first two.
+        // For the first two cases, the lines of the figure contain this point.
         if index > 1 {
             let row = figure.point(At::new(series, 21_u32), RELIABILITY, &case, reliability);
             rows.push(row.handle());

@@ -90,7 +90,7 @@ pub fn table_1() -> Figure {
     table.0
 }
 
-/// Adds the memory of both buffers, with the additional memory of copies and without.
+/// Adds the memory for each of the two buffers, with and without the memory for copies.
 fn buffers(figure: &mut Figure) {
     const ZERO_COPY: &str = "zero-copy send";
     const IN_PLACE: &str = "in-place reassembly";

@@ -48,8 +48,8 @@ pub fn figure_1() -> Figure {
 mod tests {
     use super::hidden;
 
-    /// At 80 m the paper lists 7, 10, 14 and 15, in a numbering from 1 or from 0. By geometry, the
-    /// same number of nodes is hidden from each of the four inner nodes.
+    /// At 80 m the paper lists the nodes 7, 10, 14 and 15; it does not say whether it counts from 0
+    /// or 1. By geometry, the same number of nodes is hidden from each of the four inner nodes.
     #[test]
     fn each_inner_node_has_equally_many_hidden_nodes() {
         for node in [5, 6, 9, 10] {

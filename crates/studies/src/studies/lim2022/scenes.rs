@@ -10,7 +10,8 @@ use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VER
 /// - The mesh forms for 60 s, and the nodes start one after the other during the next 10 s.
 /// - A node makes readings at fixed intervals with its own phase. Its application's queue holds all
 ///   waiting readings.
-/// - The border router holds four packets, and loses what the serial line adds to a full queue.
+/// - The border router holds four packets, and drops packets from the serial line if its queue is
+///   full.
 /// - RPL is that of Contiki 3.0, with [`SOURCES`]. Carriers are sensed up to [`CARRIER_SENSE`].
 const GRID: &str = r#"
 duration = "670 s"
@@ -195,7 +196,7 @@ pub const SOURCES: [Source; 3] = [
     },
 ];
 
-/// The alternative for longer frames, with which the frames are too long.
+/// The rejected alternative for longer frames: with it, frames are longer than Contiki's.
 pub const ADDRESSES: Source = Source {
     name: "addresses of 8 bytes",
     keys: &[("mac.addresses", "extended")],

@@ -1,7 +1,8 @@
 //! Firmware update over the air: 386,000 bytes to a leaf three hops away, by HTTP with ranges over
 //! Redpoll's TCP, by CoAP's Block1 and Q-Block1, and by Matter's BDX.
 //!
-//! The study reproduces no paper: `criteria.toml` has Redpoll's targets, `scenes` nodes and links.
+//! The study reproduces no paper: `criteria.toml` has Redpoll's targets, and `scenes` has the nodes
+//! and links.
 
 mod bound;
 mod faults;

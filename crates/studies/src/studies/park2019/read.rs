@@ -116,7 +116,8 @@ pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Read
     mean(&values)
 }
 
-/// Returns the nodes below the node with the smallest delivery ratio, over the mean of all nodes.
+/// Returns the number of nodes below the node with the smallest delivery ratio, divided by the mean
+/// number below a node.
 pub fn worst_has(run: &Run) -> Reading {
     let flows = run.flows(READINGS)?;
     let shares = delivery(run, READINGS)?;

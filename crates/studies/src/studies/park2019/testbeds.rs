@@ -94,7 +94,7 @@ const TIME: &str = "the cause is not known: if a quarter of all frames is lost o
 const ALIKE: &str = "links are good, and two fifths of all losses occur in the border router's \
     mote, where they affect all nodes alike, so near and far nodes have nearly equal throughput";
 
-/// Rows that show why the run takes its time, and why the nodes get equal shares.
+/// Rows that explain the duration of the run and the equal shares of the nodes.
 struct Shown {
     slow: Vec<Handle>,
     alike: Vec<Handle>,
@@ -284,7 +284,7 @@ const D_INITS: [(&str, &str); 5] = [
 ];
 const FAIR_ENOUGH: (&str, &str) = ("34 ms", "TAiM, D_init 34 ms");
 
-/// Adds rows that explain the judged ones.
+/// Adds rows that explain the judged rows.
 fn beside(
     figure: &mut Figure,
     series: &str,
@@ -305,7 +305,7 @@ fn beside(
 
 /// Adds TAiM with the longest wait that `redpoll taim` allows. The paper has no such limit: its
 /// delay is short enough for every waiting packet to leave before its sender retransmits it.
-/// Returns the indices, ratios and sums. Also adds the same with room for ten packets per node.
+/// Returns the indices, ratios and sums. Also adds these rows with room for ten packets per node.
 fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     let mut shown = Vec::new();
     for d_init in ["30 ms", "40 ms", "50 ms"] {
