@@ -180,7 +180,7 @@ pub fn verdicts_text(rows: &[Value]) -> String {
 }
 
 pub fn page(rows: &[Value]) -> String {
-    let mut page = opening("Cost of the simulator by size");
+    let mut page = opening("Cost of the simulator by mesh size");
     let _ = writeln!(
         page,
         "<p class=\"soft\">Measured by Redpoll {} on {}: {}.</p>\n<h2>Required figures</h2>\n\
