@@ -70,11 +70,11 @@ soak: ## Open 100,000 connections to the Linux kernel, and a million in virtual 
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES) cargo test --release --package redpoll-linux --test soak
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES)0 cargo test --release --package redpoll-stack --test soak -- --nocapture
 
-fairness: ## Measure how Redpoll and Linux's Reno share a short queue (ten minutes, real time)
+fairness: ## Measure how Redpoll and Linux's Reno share a short queue (takes ten minutes)
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
-taim: ## Measure the cost of redpoll taim, its engine and end to end, against its bounds (ten minutes)
+taim: ## Measure the cost of redpoll taim, of its engine alone and end to end, and compare it with its bounds (takes ten minutes)
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) run --release --quiet --package redpoll -- bench taim
@@ -99,7 +99,7 @@ drill: ## Run every known attack on small meshes next to an honest flow (DRILL="
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
-drill-test: ## Test with every attack, and with 3 to 6 seeds, that honest flows continue and tables come to rest
+drill-test: ## Test with every attack, and with 3 to 6 seeds, that honest flows continue and that all tables are afterwards as without an attack
 	@scripts/setup.sh build
 	@. scripts/env.sh && export REDPOLL_DRILL_LONG=1 && cargo test --package redpoll-sim --test all -- --nocapture drill::
 
@@ -149,7 +149,7 @@ purity: ## Build the device crates for a Cortex-M0+ with rustup's and with Debia
 	@$(CARGO) xtask purity --with build-std
 	@$(CARGO) xtask size --check --with build-std
 
-figures: ## Measure the figures that the project guarantees (a few minutes)
+figures: ## Measure the figures that the project guarantees (takes a few minutes)
 	@scripts/setup.sh build
 	@$(CARGO) xtask figures
 
@@ -181,7 +181,7 @@ package: ## Package the device crates as for publication, and build the packages
 	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
 	@ls target/package/*.crate
 
-nrf52840: ## Build the images for an nRF52840: a leaf on its radio, TCP over OpenThread (two minutes, once)
+nrf52840: ## Build the images for an nRF52840: a leaf on its radio, and TCP over OpenThread (the first time takes two minutes)
 	@scripts/setup.sh nrf52840
 	@. scripts/env.sh && cd examples/nrf52840 && cargo build --release --target thumbv7em-none-eabihf --bin leaf && cargo build --release --target thumbv7em-none-eabi --features thread --bin thread
 	@ls -l examples/nrf52840/target/*/release/leaf examples/nrf52840/target/*/release/thread
@@ -190,7 +190,7 @@ dist: ## Build the files of a release in target/dist (DIST="--twice" to compare 
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist $(DIST)
 
-dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three architectures (root)
+dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three architectures (needs root)
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist-test $(DIST)
 
@@ -207,7 +207,7 @@ web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run build
 
-webtest: ## Test the live view in a browser, with its figures, and pictures in target/shots
+webtest: ## Test the live view in a browser, measure its figures, and write pictures to target/shots
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll --shots ../target/shots
@@ -237,7 +237,7 @@ release: ## Make the release VERSION=x.y.z: set the version, commit, tag (DRY_RU
 	@[ -n "$(VERSION)" ] || { echo "make release: name the version: make release VERSION=x.y.z" >&2; exit 2; }
 	@$(CARGO) xtask release $(VERSION) $(if $(DRY_RUN),--dry-run)
 
-release-publish: ## Publish the release of the tagged commit on GitHub, with its packages (the workflow "Release" does so)
+release-publish: ## Publish the release of the tagged commit on GitHub, with its packages (the workflow "Release" does this)
 	@$(CARGO) xtask release --publish
 
 clean: ## Remove everything that was built

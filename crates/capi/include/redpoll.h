@@ -277,7 +277,7 @@ int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* Radio operations ("works"). Report the end of RP_WORK_LOAD and RP_WORK_TRANSMIT by
  * rp_radio_done; rp_poll_radio returns the next operation after this report. The other operations
- * set the state of the radio between these two, and need no report. */
+ * set the state of the radio between transmissions, and need no report. */
 #define RP_WORK_LOAD 1         /* move frame into the radio */
 #define RP_WORK_TRANSMIT 2     /* send the loaded frame; with cca 1: only if the channel is clear */
 #define RP_WORK_LISTEN 3       /* switch the receiver on, and leave it on */

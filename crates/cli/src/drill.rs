@@ -147,7 +147,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  keeps less, because:",
+                Outcome::Explained => "  keeps less than required, because:",
                 Outcome::Lost => "  LOST",
                 Outcome::LeftBehind => "  LEFT BEHIND",
             }

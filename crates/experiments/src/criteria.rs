@@ -99,7 +99,10 @@ impl Judgement {
         match self.kind {
             _ if is_empty => Some("the lower bound is above the upper one"),
             _ if self.why.trim().is_empty() => Some("`why` is empty"),
-            Purpose::Explains if is_judged => Some("an explaining row must not have a band"),
+            Purpose::Explains if is_judged => Some(
+                "a row of the kind `explains` must not have a \
+                 band",
+            ),
             Purpose::Explains => None,
             _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),
             Purpose::Reproduces if !has_source => Some("`says` and `section` are missing"),

@@ -39,7 +39,7 @@ fn each_kind_of_row_requires_its_fields() {
     );
     assert_eq!(
         fault("\"promises\"", "\"explains\""),
-        "criteria.toml: f/falls: an explaining row must not have a band"
+        "criteria.toml: f/falls: a row of the kind `explains` must not have a band"
     );
     assert_eq!(
         fault("most = 1.0", "most = 0.1"),

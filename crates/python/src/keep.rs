@@ -93,7 +93,7 @@ impl Kept {
         })
     }
 
-    /// The values of each point's keys.
+    /// The points, each with its keys and their values.
     #[getter]
     fn points(&self) -> Vec<Changes> {
         self.plan

@@ -63,7 +63,7 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     let mut dsn = || bench.dsn();
     let others = [
         (
-            "this station that does not request an acknowledgment",
+            "this station, without a request for an acknowledgment",
             frames::to_short(dsn(), IDENTITY.short, false, 9),
         ),
         ("another station", frames::to_short(dsn(), NOBODY, true, 9)),
@@ -72,15 +72,12 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
             frames::in_pan(0x1234, dsn(), IDENTITY.short, true, 9),
         ),
         ("every station", frames::to_short(dsn(), 0xffff, true, 9)),
-        (
-            "an acknowledgment instead of a frame",
-            vec![0x02, 0x00, dsn()],
-        ),
+        ("no station (an acknowledgment)", vec![0x02, 0x00, dsn()]),
     ];
     for (to, frame) in others {
         let said = bench.say(&frame)?;
         said.is_unanswered()
-            .map_err(|seen| format!("after {to}: {seen}"))?;
+            .map_err(|seen| format!("after a frame to {to}: {seen}"))?;
     }
     passed()
 }

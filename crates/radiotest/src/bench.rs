@@ -84,7 +84,9 @@ impl<'a> Bench<'a> {
             match self.radio.poll_event(&mut cx, Some(until)) {
                 Poll::Ready(event) => {
                     let now = self.radio.now();
-                    ensure(now >= self.last, || "its clock went back".to_owned())?;
+                    ensure(now >= self.last, || {
+                        "the radio's clock went back".to_owned()
+                    })?;
                     self.last = now;
                     return Ok(event);
                 }

@@ -157,7 +157,7 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::extended,
     ),
     (
-        "no other frame is acknowledged",
+        "a frame to another station, to every station, or without a request is not acknowledged",
         acknowledging::nothing_else,
     ),
     (

@@ -29,7 +29,7 @@ pub(crate) fn sleeps(bench: &mut Bench<'_>) -> Finding {
             format!("a frame was passed up in {rest:?}")
         })?;
         said.is_unanswered()
-            .map_err(|seen| format!("in {rest:?} {seen}"))?;
+            .map_err(|seen| format!("in {rest:?}: {seen}"))?;
         let frame = frames::from_radio(bench.dsn(), false, 20);
         bench.load(&frame)?;
         let (result, _) = bench.transmit(true)?;

@@ -22,7 +22,11 @@ fn send(bench: &mut Bench<'_>, cca: bool, frame: &[u8]) -> Result<Duration, Stri
     match sent.as_slice() {
         [Some(one)] if one == frame => Ok(took),
         [] => Err("no frame was on the air".to_owned()),
-        [Some(one)] => Err(format!("{} other bytes were sent", one.len())),
+        [Some(one)] => Err(format!(
+            "the sent frame has {} bytes, and differs from the loaded \
+             one",
+            one.len()
+        )),
         [None] => Err("a damaged frame was sent".to_owned()),
         more => Err(format!("{} frames were sent", more.len())),
     }

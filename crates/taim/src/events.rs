@@ -69,7 +69,8 @@ impl Events {
         if evicted > 0 {
             warn!(
                 flows = evicted,
-                "flows lost their place to new flows; --flows sets the number of places"
+                "flows lost their place in the table to new flows; --flows sets the number of \
+                 places"
             );
         }
         let untracked = since(|it| it.untracked);

@@ -162,7 +162,7 @@ fn warn_of_flows_without_path(world: &World) {
     }
     if pairs.len() > SHOWN {
         eprintln!(
-            "warning: the same holds for {} more flows",
+            "warning: {} more flows have no path either",
             pairs.len() - SHOWN
         );
     }

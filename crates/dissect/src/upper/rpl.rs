@@ -74,7 +74,7 @@ fn information(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     layer.number("icmpv6.rpl.dio.dtsn", dtsn);
     layer.addr("icmpv6.rpl.dio.dagid", dodag);
     layer.say(format!(
-        "instance {instance} version {version} rank {rank} mode {mode} of {dodag}"
+        "DODAG {dodag} instance {instance} version {version} rank {rank} MOP {mode}"
     ));
     Some(())
 }

@@ -50,7 +50,7 @@ class Sweep:
 
     @property
     def points(self) -> list[dict[str, str]]:
-        """The values of each point's keys."""
+        """The points, each with its keys and their values."""
         return [dict(point) for point in self._kept.points]
 
     @property
@@ -214,7 +214,7 @@ def _spread(
 
 
 def _workers(pool: Any) -> int:
-    """Number of runs that an executor performs at once; `WORKERS` if it does not state it."""
+    """Number of runs that an executor performs at once; `WORKERS` if it states none."""
     try:
         client = getattr(pool, "_client", None)
         count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)

@@ -51,7 +51,7 @@ class Tuned:
 
     @property
     def ok(self) -> bool:
-        """Whether all limits are kept, in the mean."""
+        """Whether the means keep all limits."""
         return self._tuned.constants is not None
 
     @property

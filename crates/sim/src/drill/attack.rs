@@ -226,7 +226,7 @@ pub const ATTACKS: [Attack; 39] = [
         "data-requests",
         10,
         ROUTERS,
-        "data requests whose source address is that of a node of the mesh, or unused",
+        "data requests whose source address is that of a node of the mesh or an unused one",
     ),
     from_air(
         AttackKind::FirstFragments,

@@ -139,7 +139,11 @@ impl Delivered {
         let listed: Vec<_> = listed
             .map(|(more, name)| format!("{name} +{more}"))
             .collect();
-        format!("{} nodes astray; {}", self.astray, listed.join(", "))
+        format!(
+            "{} nodes without a path to the border router at the end; {}",
+            self.astray,
+            listed.join(", ")
+        )
     }
 }
 

@@ -29,8 +29,8 @@ pub enum CounterFileError {
     InUse,
     /// The content is neither records nor a single number.
     #[error(
-        "it contains no frame counter; allowed: a file that this program wrote, one number, or a \
-         new file, which starts at 0 and is only for a key that was never used"
+        "it contains no frame counter; allowed: a file that this program wrote, a file with one \
+         number, or a new file; a new file starts at 0 and is only for a key that was never used"
     )]
     Unreadable,
     /// The path names a folder, a device or a pipe.

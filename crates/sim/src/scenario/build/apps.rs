@@ -411,7 +411,8 @@ impl App<'_, '_> {
         if let Some(far_end) = far_end.filter(|far_end| nodes.contains(far_end)) {
             let name = self.scenario.nodes.get(far_end);
             let problem = format!(
-                "got {}, the destination of the app; allowed: nodes other than the destination, such as \"every other node\", which means all of them",
+                "got {}, the destination of the app; allowed: nodes other than the destination, \
+                 such as \"every other node\", which selects all except the destination",
                 name.map_or(HOST, |node| &node.name)
             );
             return Err(self.values.error(&key, problem));

@@ -196,8 +196,8 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
         "contiki-2.5" => Release::Contiki25,
         "contiki-2.7" => Release::Contiki27,
         "contiki-3.0" if is_old => {
-            let problem =
-                "got contiki-3.0, which has no x-mac and lpp; allowed: contiki-2.5, contiki-2.7";
+            let problem = "got contiki-3.0, which has neither x-mac nor lpp; allowed: contiki-2.5, \
+                 contiki-2.7";
             return Err(values.error("mac.release", problem));
         }
         _ if is_old => Release::Contiki27,

@@ -58,7 +58,7 @@ pub(super) const KEYS: &[Key] = &[
     key("medium.tx_power", dbm(-60.0, 30.0), Default("0 dBm"), SINR,
         "Power that leaves every antenna."),
     key("medium.reference_loss", db(0.0, 120.0), Default("40.2 dB"), SINR,
-        "Path loss at 1 m; 40.2 dB is free space at 2.45 GHz."),
+        "Path loss at 1 m; 40.2 dB is the loss in free space at 2.45 GHz."),
     key("medium.path_loss_exponent", Number { min: 1.0, max: 8.0 }, Default("3"), SINR,
         "Exponent of the path loss: about 2 in free space, 3 to 4 indoors."),
     key("medium.shadowing_sigma", db(0.0, 30.0), Default("0 dB"), SINR,

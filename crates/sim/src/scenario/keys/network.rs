@@ -42,7 +42,8 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.probe_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("90 s"), None,
         "Mean time between two probes of the link to a possible parent. The default is that of RPL-Lite."),
     key("rpl.dis_interval", time(1.0 * US_PER_S, 3_600.0 * US_PER_S), Default("30 s"), None,
-        "Mean time between two solicitations of a node without a DODAG; Contiki-NG's value."),
+        "Mean time between two solicitations (DIS) of a node without a DODAG. The default is \
+         Contiki-NG's."),
     key("rpl.neighbours", Count { min: 1, max: 1_000 }, Default("20"), None,
         "Size of a node's table of candidate neighbours; a full table keeps the neighbours nearest to the root."),
     key("rpl.routes", Count { min: 1, max: 65_535 }, Optional("the number of nodes, at most 1000; no limit in the border router"), None,
@@ -104,7 +105,8 @@ pub(super) const KEYS: &[Key] = &[
     key("multicast.groups", Count { min: 1, max: 255 }, Default("6"), None,
         "Number of groups that a node can be a member of."),
     key("multicast.seeds", Count { min: 1, max: 255 }, Default("4"), None,
-        "Number of nodes whose packets a router can tell apart in 30 minutes. Packets of others are dropped."),
+        "Number of senders to groups that a router remembers, for 30 minutes each. Packets of \
+         further senders are dropped."),
     key("multicast.messages", Count { min: 1, max: 255 }, Default("4"), None,
         "Number of packets that a router can forward at a time."),
     key("multicast.message_size", size(96.0, 1_280.0), Default("320 B"), None,

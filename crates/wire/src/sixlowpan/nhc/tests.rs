@@ -67,7 +67,7 @@ fn a_chain_of_compressed_headers_ends_at_udp() {
     // Destination options (NH 1), fragment (NH 1), UDP.
     let bytes = [
         0xe7, 4, 1, 2, 0, 0, // destination options with a PadN of four bytes
-        0xe5, 0, 0, 0, 1, 2, 3, 4, // fragment header but its next header
+        0xe5, 0, 0, 0, 1, 2, 3, 4, // fragment header without its next header
         0xf3, 0x12, 0xc5, 0x5c, 0x77,
     ];
     let (header, udp_at, rest) = expanded(&bytes).unwrap();
