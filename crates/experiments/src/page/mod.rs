@@ -67,7 +67,7 @@ impl Page<'_> {
             figure::section(&mut page, figure, rows, &looks);
         }
         if !aside.is_empty() {
-            page.push_str("<h2 id=\"beside\">Outside the study</h2>\n");
+            page.push_str("<h2 id=\"beside\">Figures in addition to the study</h2>\n");
         }
         for (figure, rows) in aside {
             let title = escape(figure.title);

@@ -419,7 +419,7 @@ pub fn table_6() -> Figure {
             };
             let entry = figure
                 .made(
-                    At::new(format!("goodput, TCPlp / {}", rival.name), name),
+                    At::new(format!("TCPlp / {}", rival.name), name),
                     TIMES,
                     [own, other],
                     |[own, other]| own / other,
@@ -490,7 +490,7 @@ impl Stack {
                 .handle();
             figure
                 .made(
-                    At::new(format!("goodput, TCPlp / {}", self.name), name),
+                    At::new(format!("TCPlp / {}", self.name), name),
                     TIMES,
                     [own, goodput],
                     |[own, other]| own / other,

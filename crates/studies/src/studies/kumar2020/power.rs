@@ -37,8 +37,7 @@ fn near(speaks: Speaks, how: &str) -> Case {
 pub fn section_8_1_3() -> Figure {
     let mut figure = Figure::new(
         "8.1.3",
-        "Radio-on time of a server that sends 1,024 bytes per \
-         response",
+        "Radio-on time of a server with responses of 1,024 bytes",
     )
     .x_label("requests")
     .about(

@@ -52,7 +52,7 @@ fn sweep(figure: &mut Figure, hops: u32) -> Sweep {
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new(
         "5a",
-        "One hop: goodput and loss against the link retry delay",
+        "One hop: goodput and loss by the link retry delay",
     )
     .x_label("d in ms")
     .about(
@@ -72,15 +72,12 @@ pub fn figure_5a() -> Figure {
 }
 
 pub fn figure_5b() -> Figure {
-    let mut figure = Figure::new(
-        "5b",
-        "Three hops: goodput and loss against the link retry delay",
-    )
-    .x_label("d in ms")
-    .about(
-        "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
+    let mut figure = Figure::new("5b", "Three hops: goodput and loss by the link retry delay")
+        .x_label("d in ms")
+        .about(
+            "In the paper 6 % of the segments are lost at d = 0, less than 1 % from d = 30 ms \
          on; goodput hardly changes from 0 to 30 ms.",
-    );
+        );
     let Sweep { goodput, loss } = sweep(&mut figure, 3);
     figure.row(goodput.at(40)).paper(19.5);
     figure.row(loss.at(0)).paper(6.0).judged("loss-0");
@@ -300,7 +297,7 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
 pub fn figure_6b() -> Figure {
     let mut figure = Figure::new(
         "6b",
-        "Retransmissions against the link retry delay, three hops, ten minutes",
+        "Retransmissions by link retry delay: 3 hops, ten minutes",
     )
     .x_label("d in ms")
     .about(

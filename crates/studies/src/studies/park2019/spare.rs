@@ -33,7 +33,7 @@ fn spared(case: &Case) -> Case {
 pub fn spare() -> Figure {
     let mut figure = Figure::new(
         "spare",
-        "A border router that spares nodes with one segment in flight",
+        "A border router that spares nodes with a single segment",
     )
     .about(
         "Downstream: a server, whose TCP follows Linux's (`linux`), sends 39 bytes every \
