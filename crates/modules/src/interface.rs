@@ -1,5 +1,5 @@
-//! The symbols of a module: plain globals that the node and its host share, and two entry
-//! points. Little C types; the node reads and writes them only while it runs.
+//! The symbols of a module: plain globals that the node and its host share, and two entry points.
+//! The node reads and writes the globals only while it runs.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr::NonNull;

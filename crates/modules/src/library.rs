@@ -69,7 +69,8 @@ fn last_error() -> String {
     text.unwrap_or_default()
 }
 
-/// Raises the limit of descriptors: each node has one, and the default is below a thousand nodes'.
+/// Raises the limit of descriptors: each node needs one, and the default limit is too low for a
+/// thousand nodes.
 pub(crate) fn more_descriptors() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

@@ -155,7 +155,7 @@ impl Case {
         text += &format!(
             "nodes = {}\n[rpl]\nmode = \"{mode}\"\ndao_ack = {}\n{KEYS}",
             self.places.len(),
-            // Contiki's routers that store routes acknowledge none.
+            // In storing mode, Contiki's routers acknowledge no DAO.
             !self.storing
         );
         for (index, place) in self.places.iter().enumerate() {

@@ -58,7 +58,8 @@ fn time_is_the_simulations() {
         let lines = run(&mut world, 10);
         assert_eq!(of(&lines, 0, "exactly").len(), 1, "{drift}");
         assert_eq!(of(&lines, 0, "missed"), [""; 0], "{drift}");
-        // The frame, 16 bytes and eight more at 32 µs; then two turns after the turn at its end.
+        // The frame takes 32 µs for each of its 16 bytes and eight more; two turns follow the turn
+        // at its end.
         let least = 768 + 2 * if quantum == "1 ms" { 1_000 } else { 192 };
         for waited in of(&lines, 0, "waited") {
             let waited: u64 = waited.parse().unwrap();

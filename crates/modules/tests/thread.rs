@@ -205,7 +205,7 @@ fn tcp(file: &Path) {
 /// Thirty-two routers and 64 sleepy children form one partition, and each child sends one
 /// echo request to the leader each minute, at its own second.
 ///
-/// Without `REDPOLL_THREAD_LONG` there are a quarter of the nodes, which run in a tenth of the time.
+/// Without `REDPOLL_THREAD_LONG` the test has a quarter of the nodes and takes a tenth of the time.
 fn many(file: &Path) {
     let is_long = std::env::var_os("REDPOLL_THREAD_LONG").is_some();
     let (columns, rows) = if is_long { (12, 8) } else { (6, 4) };

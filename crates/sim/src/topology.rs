@@ -209,7 +209,7 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
         .iter()
         .map(|node| node.hops_to_root.unwrap_or(0))
         .collect();
-    // Adds a route to `dest` above `below`; returns the node above.
+    // Adds a route to `dest` by way of `below` at the parent of `below`; returns the parent.
     let mut climb = |dest: usize, below: usize| {
         let above = parent[below]?;
         let next_hop = below;
@@ -225,7 +225,7 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
         }
     } else {
         for &(from, to) in flows {
-            // From both ends up to the node at which their paths to the root meet.
+            // Climb from both ends to the node at which their paths to the root meet.
             let (mut a, mut b) = (from, to);
             while a != b {
                 let is_farther = hops[a] > hops[b];

@@ -13,10 +13,10 @@ use redpoll_sim::{Scenario, World};
 #[derive(Debug)]
 struct Segment {
     /// Bytes of each frame, including the frame check sequence: payload and 12 bytes of timestamps.
-    /// In the first, one byte shows that the segment is ECN-capable.
+    /// In the first frame, one byte shows that the segment is ECN-capable.
     frames: [u64; 5],
     payload_bits: u64,
-    /// Overrides of the scenario for it.
+    /// Overrides of the scenario for this segment.
     settings: &'static [(&'static str, &'static str)],
 }
 

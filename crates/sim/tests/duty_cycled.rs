@@ -407,7 +407,7 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
         .filter(|frame| frame.from == 1 && !frame.is_ack)
         .collect();
     let len = |frame: &Copy| (frame.end_us - frame.start_us) / 32 - 6;
-    // MAC header 9, two bytes, FCS.
+    // A MAC header of 9 bytes, two bytes of content, and the FCS.
     let is_strobe = |frame: &Copy| len(frame) == 13;
     let strobes: Vec<_> = own.windows(2).filter(|pair| is_strobe(pair[0])).collect();
     let mut answered = 0;

@@ -75,7 +75,7 @@ fn a_host_finds_every_server_of_a_mesh() {
     for routing in ["fixed", "rpl"] {
         let scenario = grid(routing, "mpl");
         let mut world = World::new(&scenario, 1).unwrap();
-        // Until RPL has routes.
+        // RPL has found the routes by then.
         world.run_until(world.now() + Duration::from_secs(60));
         let begun = world.now().as_millis();
         world.host_input(&discovery(&scenario, GROUP, 7));
@@ -103,7 +103,8 @@ fn without_forwarding_packets_to_groups_stay_outside() {
     assert_eq!(total(&mut world, "host.not_for_mesh"), 1);
 }
 
-/// Packets to other groups, to groups of the link, and with a source in the mesh do not enter it.
+/// Packets to other groups, to groups of the link, and with a source in the mesh do not enter the
+/// mesh.
 #[test]
 fn only_discovery_enters_the_mesh() {
     let scenario = grid("fixed", "mpl");
@@ -125,7 +126,7 @@ fn only_discovery_enters_the_mesh() {
     assert_eq!(total(&mut world, "host.spoofed_source"), 1);
 }
 
-/// A host that sends 50 requests a second: the border router lets in 4, and one more every 2 s.
+/// Of a host's 50 requests a second, the border router lets in 4 at once, and one more every 2 s.
 #[test]
 fn a_flood_is_limited_at_the_border() {
     let scenario = grid("fixed", "mpl");

@@ -144,8 +144,8 @@ fn stock_blip_does_not_keep_a_connection() {
     );
     let corrected = transfer("blip", "redpoll", 3_000, &[]);
     assert_eq!(corrected.flows[0].delivered_bytes, 3_000);
-    // Seven buffers of 150 bytes are filled. Afterwards the peer takes a connection with the same
-    // port and number for the old connection.
+    // Seven buffers of 150 bytes are filled. Afterwards the peer mistakes a connection with the
+    // same port and number for the old connection.
     let delivered = stock.flows[0].delivered_bytes;
     assert!(delivered <= 7 * 150, "{delivered} bytes");
 }

@@ -148,7 +148,7 @@ fn acknowledged_daos_are_rare_and_parents_are_named() {
                 let rpl = node.rpl.as_ref().unwrap();
                 assert_eq!(rpl.hops, Some(index), "{mode}, {addresses}: {rpl:?}");
                 assert_eq!(rpl.parent.is_some(), index > 0);
-                // The lifetime is 30 min: each target is advertised again after 7.5 to 22.5.
+                // The lifetime is 30 min: each target is advertised again after 7.5 to 22.5 min.
                 let told = 1 + rpl.targets as u32;
                 let most = if index == 0 { 0 } else { 8 * told };
                 assert!(rpl.sent.dao <= most, "{mode}, {addresses}: {rpl:?}");
@@ -325,10 +325,10 @@ fn heal(mode: &str, seed: u64, fault: &[(&str, &str)], dead: Option<usize>) -> H
 
 /// Returns the longest time in seconds for which a node may be unreachable after a restart of the
 /// border router, by the parameters of Trickle and DAOs. The border router is off, and then listens
-/// for two of Trickle's shortest intervals. The new version takes an interval for each hop, and the
-/// next, twice as long interval if a DIO is lost. DAOs wait for DelayDAO and up to half as much
-/// more at each hop. A lost DAO is repeated up to its limit, each time after a timeout of up to 1.5
-/// times its mean.
+/// for two of Trickle's shortest intervals. The new version takes one interval for each hop, and
+/// after a lost DIO also the next interval, which is twice as long. DAOs wait for DelayDAO and up
+/// to half as much more at each hop. A lost DAO is repeated up to its limit, each time after a
+/// timeout of up to 1.5 times its mean.
 fn longest_unreachable_s(world: &Scenario, off_s: f64, hops: usize) -> f64 {
     let rpl = world.routing.rpl().expect("routed by RPL");
     let config = redpoll_stack::RplConfig::new(0);

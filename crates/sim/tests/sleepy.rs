@@ -45,7 +45,7 @@ fn an_idle_leaf_asks_once_in_its_base_interval() {
     let idle = [("apps.readings.when", "never")];
     let report = run("sleepy-3", &idle, 1, 2_400);
     let leaf = node(&report, "node-4");
-    // Ten, and a few for its registration and the renewal half an hour later.
+    // Ten data requests, and a few for its registration and the renewal half an hour later.
     assert!((10..=20).contains(&leaf.data_requests), "{leaf:?}");
     assert!(leaf.radio_duty_cycle < 0.000_1, "{leaf:?}");
 }

@@ -91,7 +91,8 @@ fn a_tcp_with_a_large_window_is_not_assisted() {
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
 }
 
-/// Checks a window of 40 bytes, and writes of 48: without help Linux sends 40 and 8, 200 ms apart.
+/// Checks a window of 40 bytes, and writes of 48: without help Linux sends 40 bytes and, 200 ms
+/// later, 8.
 #[test]
 fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     let down = |spares: bool| {

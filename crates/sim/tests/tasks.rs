@@ -164,7 +164,7 @@ impl FrameTrace for Readings {
 }
 
 /// Checks a sleepy leaf that opens a connection for each reading. The server delays its
-/// acknowledgment, which the leaf then fetches from its parent, so that a probe before that would
+/// acknowledgment, and the leaf fetches it from its parent. A probe before this data request would
 /// be needless (RFC 8985 §7.2).
 #[test]
 fn a_leaf_asks_its_parent_before_it_probes() {

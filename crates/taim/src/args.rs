@@ -133,7 +133,7 @@ pub struct Options {
     pub log_level: Option<LogLevel>,
 }
 
-/// Whose rules.
+/// The scheduling policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PolicyArg {
     /// Forward one packet at a time, from the flow with the least throughput

@@ -26,7 +26,7 @@ use super::tell::{Snapshot, Status, Times};
 use redpoll_program::log;
 use redpoll_program::notify::Supervisor;
 
-/// Packets taken from the kernel before due packets leave.
+/// Maximum number of packets that are taken from the kernel before due packets leave.
 const BURST: usize = 64;
 /// Longest time until the loop notices an HTTP request.
 const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
@@ -212,8 +212,8 @@ impl Daemon {
         Ok(taken == BURST)
     }
 
-    /// Packets held here count in the kernel as well. The rest of its queue is short: if this
-    /// program is stopped or hangs, other packets soon pass.
+    /// Adapts the limit of the kernel's queue, which counts the packets held here as well. The rest
+    /// is small: if this program is stopped or hangs, the queue soon overflows and packets pass.
     fn keep_limit(&mut self) {
         let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
         let wanted = held.saturating_add(self.settings.margin);

@@ -1,10 +1,10 @@
 //! TAiM for a Linux border router, on packets that it forwards: the program `redpoll-taim`, and the
 //! command `redpoll taim`.
 //!
-//! - `args`, `config`, `settings`: the options, the configuration file, and what applies of both;
+//! - `args`, `config`, `settings`: the options, the configuration file, and the result of both;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `events`: the changes that the log reports;
-//! - `tell`, `reports`, `metrics`: the reports: status line and JSON; the file of JSON; Prometheus;
+//! - `tell`: the status line and the JSON; `reports`: the file of JSON; `metrics`: Prometheus;
 //! - `rules`: the firewall rules that fill the queue;
 //! - `standalone`: the command line of `redpoll-taim`.
 #![forbid(unsafe_code)]

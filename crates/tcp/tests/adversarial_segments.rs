@@ -224,7 +224,7 @@ fn a_forged_window_of_the_future_does_not_last() {
     all_arrives(&mut t, 401, 601);
 }
 
-/// The same before the connection is established, with the final ACK.
+/// Such a segment as the final ACK of the handshake must not make later windows look old, either.
 #[test]
 fn a_forged_window_in_the_final_ack_does_not_last() {
     let syn = Record::new().flags(SYN).mss(MSS);
@@ -255,7 +255,7 @@ fn silly_windows_cause_few_segments() {
 
 // ---- false timestamps ----
 
-/// Echoes from the future, of zero, of long ago: the timeout stays within its limits.
+/// With echoes from the future, of zero or of long ago, the timeout stays within its limits.
 #[test]
 fn false_timestamp_echoes_keep_the_timeout_within_limits() {
     for echo in [0, 1, u32::MAX, 1 << 31, 999, 100_000] {
@@ -288,7 +288,7 @@ fn a_forged_clock_needs_more_than_a_number() {
 
 // ---- acknowledgments ----
 
-/// RFC 5961 §5.2: acknowledgments of data that were never sent.
+/// RFC 5961 §5.2: acknowledgments of data that were never sent have no effect.
 #[test]
 fn acknowledgments_of_data_never_sent_have_no_effect() {
     let mut t = established();
@@ -358,8 +358,8 @@ fn an_optimistic_peer_gets_no_more_than_its_window() {
 
 // ---- blind attacks ----
 
-/// An attacker that does not know the sequence numbers succeeds with a probability of a window in
-/// 2^32, and for data of a product of two such factors.
+/// A segment of an attacker that does not know the sequence numbers is accepted with a probability
+/// of window / 2^32; with data, of the product of two such factors.
 #[test]
 fn blind_segments_over_the_whole_space_have_no_effect() {
     let mut t = established();
@@ -385,7 +385,7 @@ fn blind_segments_over_the_whole_space_have_no_effect() {
 
 // ---- several FINs ----
 
-/// A second FIN elsewhere, text after the FIN, a FIN below received data.
+/// Covers a second FIN elsewhere, text after the FIN, and a FIN below received data.
 #[test]
 fn only_the_first_fin_counts() {
     let mut t = established();

@@ -178,7 +178,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// An acknowledgment, a reset, a timeout, a close between any two fragments.
+    /// Covers an acknowledgment, a reset, a timeout and a close between any two fragments.
     #[test]
     fn a_buffer_comes_back_when_nobody_reads_it_any_more(
         happenings in prop::collection::vec(happening(), 1..80)

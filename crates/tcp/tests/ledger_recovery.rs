@@ -28,7 +28,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// Does the same with a window of twelve outstanding segments; returns their range.
+/// Establishes such a connection with twelve segments outstanding; returns their range.
 #[cfg(any(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);
@@ -59,7 +59,7 @@ fn capable() -> Host {
 
 // RFC 3168.
 
-/// RFC 3168 §6.1.1: neither SYN nor SYN-ACK.
+/// RFC 3168 §6.1.1: neither SYN nor SYN-ACK is ECT.
 #[test]
 fn syns_are_not_ect() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -165,7 +165,7 @@ fn a_segment_sent_just_before_a_timeout_is_not_lost() {
 
 // RFC 9937.
 
-/// RFC 9937 §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, even if it was lower.
+/// RFC 9937 §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, even if cwnd was lower.
 #[test]
 #[cfg(feature = "gentle-recovery")]
 fn recovery_ends_with_the_threshold() {

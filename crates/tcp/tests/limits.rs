@@ -52,7 +52,7 @@ fn a_peer_that_accepts_no_data_holds_no_orphan() {
     assert!(last.control().contains(RST), "the peer is told");
 }
 
-/// The same after the peer has closed: LAST-ACK, where no reset is sent.
+/// Checks LAST-ACK with a closed window: the limit is the same, but no reset is sent.
 #[test]
 fn last_ack_behind_a_closed_window_ends() {
     let mut t = Host::established(&plain(), 462, 0);
@@ -65,7 +65,7 @@ fn last_ack_behind_a_closed_window_ends() {
     assert_eq!(last_under(&mut t, 300_000, deaf), ORPHAN_MS);
 }
 
-/// The same after a simultaneous close: CLOSING.
+/// Checks CLOSING, after a simultaneous close: the limit is the same.
 #[test]
 fn closing_behind_a_peer_that_never_acknowledges_the_fin_ends() {
     let mut t = Host::established(&plain(), 462, 4096);

@@ -15,7 +15,7 @@ const BUFFER: u32 = 4_000;
 const DUP_THRESH: u32 = 3;
 
 struct Episode {
-    /// SND.NXT at its start, and RecoverFS.
+    /// SND.NXT at the start of the recovery, and RecoverFS.
     recover: u32,
     recover_fs: u32,
     is_partial: bool,
@@ -96,7 +96,7 @@ impl World {
         self.bounded += u32::from(told > episode.recover_fs);
         // Before a partial ACK, one segment is lost and was retransmitted at once.
         if episode.is_partial {
-            // A second one is lost, and may wait for the window.
+            // A second segment is lost, and its retransmission may wait for the window.
             let least = flight.saturating_sub(MSS + subtracted);
             assert!(in_flight >= least, "{in_flight} in flight, not {least}");
         } else {

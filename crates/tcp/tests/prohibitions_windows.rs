@@ -45,7 +45,7 @@ impl World {
         let mut rng = Rng::named(seed, "silly windows");
         let bits = rng.next_u32();
         let (has_ts, has_nagle, has_sack) = (bits & 1 == 0, bits & 2 == 0, bits & 4 == 0);
-        // The largest window determines half of it.
+        // Full-sized segments depend on half of the largest window.
         let window = [10, 40, 100, 127, 128, 180, 300, 900, 4_000][(bits >> 4) as usize % 9];
         let config = Config {
             mss: 462,
@@ -90,7 +90,7 @@ impl World {
     }
 
     /// Returns the payload of a full-sized segment: one that leaves room for another in the largest
-    /// window, unless that is a frame.
+    /// window, unless the window is at most a frame.
     fn full(&self) -> usize {
         let options = if self.has_ts { TIMESTAMPS } else { 0 };
         let most = match self.max_window {

@@ -48,8 +48,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         1..4000usize,
     )
         .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| {
-            // A reader that pauses reads about a hundred bytes at a time, and has room for as many.
-            // With single bytes the transfer would take more than a day, as expected.
+            // A reader that pauses reads about a hundred bytes at a time, and has room for at least
+            // these. With single bytes the transfer would take more than a day, as expected.
             let least = if pause == 0 { 1 } else { 500 };
             Plan {
                 send,

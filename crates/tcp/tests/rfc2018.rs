@@ -54,7 +54,7 @@ fn sack_blocks_begin_with_the_latest() {
     recv!(t, seq 1, ack 26, sack [(51, 61), (31, 41)]);
 }
 
-/// RFC 2018 §3: three blocks with timestamps, which reduce the payload.
+/// RFC 2018 §3: with timestamps an ACK has room for three blocks, which reduce the payload.
 #[test]
 fn blocks_fit_beside_timestamps_and_data() {
     let config = Config {
@@ -107,7 +107,7 @@ fn two_holes_in_four_segments() {
     t.wait(30);
     recv!(t, seq 1, ack 1, len 100);
     recv_nothing!(t);
-    // RFC 9937: one segment for each that arrives.
+    // RFC 9937: one segment is sent for each segment that arrives.
     send!(t, seq 1, ack 201, sack [(301, 401)]);
     recv!(t, seq 201, ack 1, len 100);
     recv_nothing!(t);

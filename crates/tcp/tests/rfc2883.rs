@@ -61,7 +61,7 @@ fn of_several_duplicate_parts_the_first_is_reported() {
         // New: 1 to 11, 21 to 31 and 41 to 51.
         send!(t, seq 1, ack 1, len 50);
         recv!(t, seq 1, ack 51, sack [(11, 21)]);
-        // A gap is before these segments.
+        // These segments follow a gap.
         let mut t = with_sack();
         for seq in order {
             send!(t, seq seq, ack 1, len 10);

@@ -211,8 +211,8 @@ fn marks_are_echoed_until_the_peer_knows() {
     assert!(t.sent().iter().all(|r| !has(r, Flags::ECE)));
 }
 
-/// RFC 3168 §6.1.5: a mark on a segment outside the window has no effect; §6.1.4: neither has one
-/// on a pure ACK.
+/// RFC 3168 §6.1.5: a mark on a segment outside the window has no effect; §6.1.4: nor has a mark on
+/// a pure ACK.
 #[test]
 fn some_marks_mean_nothing() {
     let mut t = capable();

@@ -19,8 +19,8 @@ fn busy() -> Host {
     t
 }
 
-/// RFC 3465 §2.2: growth by the bytes that an ACK covers, even if they are few; §2.3: by at most
-/// two segments.
+/// RFC 3465 §2.2: cwnd grows by the bytes that an ACK covers, even if they are few; §2.3: by at
+/// most two segments.
 #[test]
 fn slow_start_counts_bytes() {
     let mut t = busy();
@@ -42,7 +42,7 @@ fn slow_start_counts_bytes() {
     }
 }
 
-/// RFC 3465 §2.3: after a timeout by one segment per ACK, however much it covers.
+/// RFC 3465 §2.3: after a timeout cwnd grows by one segment per ACK, however much the ACK covers.
 #[test]
 fn a_limit_of_one_behind_a_timeout() {
     let mut t = busy();
@@ -53,8 +53,8 @@ fn a_limit_of_one_behind_a_timeout() {
     assert_eq!(t.conn.info().cwnd, 2 * MSS);
 }
 
-/// RFC 3465 §2.1: above ssthresh by one segment per window of bytes, independent of the number of
-/// ACKs: one for two segments, for each segment, or for a tenth.
+/// RFC 3465 §2.1: above ssthresh, cwnd grows by one segment per window of bytes, whether an ACK
+/// covers two segments, one segment, or a tenth of one.
 #[test]
 fn congestion_avoidance_counts_bytes() {
     for step in [200, 100, 10] {

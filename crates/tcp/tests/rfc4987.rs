@@ -19,7 +19,7 @@ struct Node<O = Cookies> {
 }
 
 struct SynAck {
-    /// Acknowledgment of it, relative as in a record.
+    /// Acknowledgment number of the next segment of the peer, relative as in a record.
     ack: u32,
     flags: Flags,
     options: Options,

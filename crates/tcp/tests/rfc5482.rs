@@ -127,7 +127,7 @@ fn the_timeout_of_the_application_stays() {
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
 
-/// RFC 5482 §3.3: only on an open connection; before, the usual limits apply.
+/// RFC 5482 §3.3: the option applies only to an open connection; before, the usual limits apply.
 #[test]
 fn the_option_does_not_limit_the_handshake() {
     let mut t = Host::connect(&with_option(), 1024, 1024);
@@ -168,7 +168,7 @@ fn keepalives_begin_after_the_user_timeout() {
     recv!(t, seq 0, ack 1);
 }
 
-/// RFC 5482 §4.2: the same if a timeout of hours is rounded up, here to the next ten seconds.
+/// RFC 5482 §4.2: nor does it if a timeout of hours is rounded up, here to the next ten seconds.
 #[test]
 fn keepalives_begin_after_a_rounded_user_timeout() {
     let config = Config {

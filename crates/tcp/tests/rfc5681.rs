@@ -38,7 +38,7 @@ fn initial_window() {
     }
 }
 
-/// RFC 5681 §3.1: a single segment after a lost SYN.
+/// RFC 5681 §3.1: IW is one segment after a lost SYN.
 #[test]
 fn initial_window_after_a_lost_syn() {
     let mut t = Host::connect(&plain(), 4000, 64);
@@ -50,8 +50,8 @@ fn initial_window_after_a_lost_syn() {
     recv_nothing!(t);
 }
 
-/// RFC 5681 §3.1, equation (2), with RFC 3465 §2.2: growth by the acknowledged bytes, at most two
-/// SMSS per ACK.
+/// RFC 5681 §3.1, equation (2), with RFC 3465 §2.2: cwnd grows by the acknowledged bytes, at most
+/// by two SMSS per ACK.
 #[test]
 fn slow_start() {
     let mut t = busy();

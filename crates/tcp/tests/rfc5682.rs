@@ -18,8 +18,8 @@ fn plain(sack: bool) -> Config {
 }
 
 /// Sends four segments of 100 bytes, starting at 1, of `bytes`, on a path of 100 ms. The timer has
-/// expired and the first segment was retransmitted; the ACKs of all are on their way. With SACK,
-/// the tail probe after a second was the segment at 401, with new data.
+/// expired and the first segment was retransmitted; the ACKs of all segments are in transit. With
+/// SACK, the tail probe after a second was the segment at 401, with new data.
 fn timed_out(sack: bool, bytes: usize, window: u16) -> Host {
     let answer = Record::new().mss(100).win(window).sack_ok(sack);
     let mut t = Host::established_by(&plain(sack), answer, RTT);
@@ -59,7 +59,7 @@ fn two_advancing_acks_reveal_a_spurious_timeout() {
     assert_eq!(starts(&mut t), [401, 501], "new data, two segments");
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.stats().undone_reductions, 1);
-    // RFC 4015 §3.1, step 9: FlightSize and the acknowledged bytes.
+    // RFC 4015 §3.1, step 9: cwnd is FlightSize plus the acknowledged bytes.
     assert_eq!(t.conn.info().cwnd, 400 + 100);
     assert_eq!(t.conn.info().ssthresh, 65_535, "it had been in slow start");
     assert_eq!(starts(&mut t), [601]);
@@ -168,7 +168,7 @@ fn a_second_timeout() {
     assert_eq!(t.conn.stats().undone_reductions, 0);
 }
 
-/// RFC 5682 §2.1: no test during fast recovery.
+/// RFC 5682 §2.1: a timeout during fast recovery is not tested for being spurious.
 #[test]
 fn not_in_fast_recovery() {
     let answer = Record::new().mss(100).win(60_000);

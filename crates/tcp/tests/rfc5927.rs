@@ -164,8 +164,8 @@ fn packet_too_big_is_ignored_while_there_is_progress() {
     assert_eq!(too_big(&mut t, 1280, ISS + 2641), 1240);
 }
 
-/// RFC 8201 §4: never below the minimum MTU of IPv6; §4.1: not for a number that is not
-/// outstanding; never an increase.
+/// RFC 8201 §4: the path MTU never falls below the minimum MTU of IPv6 and never increases. RFC
+/// 5927 §4.1: a message about a number that is not outstanding has no effect.
 #[test]
 #[cfg(feature = "large-windows")]
 fn absurd_path_mtus_are_ignored() {

@@ -17,7 +17,7 @@ fn established() -> Host {
     t
 }
 
-/// RFC 5961 §3.2, 1: outside the window, silently dropped.
+/// RFC 5961 §3.2, 1: a reset outside the window is silently dropped.
 #[test]
 fn a_reset_outside_the_window_is_dropped() {
     for seq in [0, 1, 2, 2001, 3000, 1 << 31] {
@@ -28,7 +28,7 @@ fn a_reset_outside_the_window_is_dropped() {
     }
 }
 
-/// RFC 5961 §3.2, 2: exactly at RCV.NXT, accepted.
+/// RFC 5961 §3.2, 2: a reset exactly at RCV.NXT is accepted.
 #[test]
 fn a_reset_at_rcv_nxt_is_obeyed() {
     let mut t = established();
@@ -36,7 +36,7 @@ fn a_reset_at_rcv_nxt_is_obeyed() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// RFC 5961 §3.2, 3: elsewhere in the window, challenged; then the real peer answers.
+/// RFC 5961 §3.2, 3: a reset elsewhere in the window is challenged; then the real peer answers.
 #[test]
 fn a_reset_elsewhere_in_the_window_is_challenged() {
     for seq in [4, 1000, 2000] {
@@ -106,7 +106,7 @@ fn an_ack_of_unsent_data_moves_no_variable() {
     assert_eq!(t.conn.unacked(), 0);
 }
 
-/// RFC 5961 §7: ten challenge ACKs in five seconds.
+/// RFC 5961 §7: at most ten challenge ACKs are sent in five seconds.
 #[test]
 fn challenges_are_limited() {
     let mut t = established();
@@ -134,7 +134,7 @@ fn answers_to_old_text_are_limited() {
             answers += t.sent().len();
             t.wait(4);
         }
-        // Forty in five seconds; two such windows start here.
+        // At most forty answers are sent in five seconds; two such periods start here.
         assert!((20..=80).contains(&answers), "{answers}");
         t.wait(5_000);
         send!(t, seq 1, ack 1, data b"ab");

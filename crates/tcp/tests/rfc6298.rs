@@ -50,7 +50,7 @@ fn the_estimate_follows_the_formulas() {
     t.drain();
     t.sent();
     assert_eq!(t.conn.info().rto, ms(80 + 4 * 40));
-    // The first data take longer than the handshake: §2.2 again.
+    // The first data take longer than the handshake, so §2.2 applies again.
     round_trip(&mut t, 1, 120);
     assert_eq!(t.conn.info().rto, ms(120 + 4 * 60));
     round_trip(&mut t, 2, 160);

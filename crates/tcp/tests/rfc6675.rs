@@ -22,7 +22,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// Does the same with a window of `cwnd` bytes, all outstanding; returns their range.
+/// Establishes such a connection with `cwnd` bytes outstanding; returns their range.
 fn grown(cwnd: u32) -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
@@ -130,7 +130,7 @@ fn sacks_after_a_timeout_are_used() {
     let ssthresh = t.conn.info().ssthresh;
     assert!(ssthresh > 500, "{ssthresh}");
     t.wait(100);
-    // The second was lost with the first; the third and later ones have arrived.
+    // The first two segments were lost; the third and later segments have arrived.
     let blocks = [(una + 200, una + 300), (una + 400, end)];
     send!(t, seq 1, ack una + 100, win 60_000, sack blocks);
     t.wait(50);
@@ -148,7 +148,7 @@ fn a_loss_found_after_a_timeout_starts_no_recovery() {
     let mut t = with_sack(0);
     let mut una = 1;
     while t.conn.info().cwnd < 1_200 {
-        // More than half of the window; otherwise it would not grow.
+        // Data for more than half of the window; with less, the window would not grow.
         t.write(&[b'x'; 700]);
         while t.conn.unacked() > 0 {
             let sent = t.sent().len() as u32;

@@ -32,7 +32,7 @@ fn the_smaller_of_the_two_counts() {
     }
 }
 
-/// RFC 9293 §3.7.1, MUST-15: 1220 without an option, for IPv6.
+/// RFC 9293 §3.7.1, MUST-15: without an option the MSS is 1220, for IPv6.
 #[test]
 fn without_an_option_the_mss_is_1220() {
     let mut t = Host::accept(&config(1400, false), 2000, 64, Record::new().flags(SYN));

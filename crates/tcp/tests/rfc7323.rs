@@ -22,7 +22,7 @@ fn established() -> Host {
     t
 }
 
-/// RFC 7323 §3.2: offered, answered, and then in every segment.
+/// RFC 7323 §3.2: the option is offered, answered, and then present in every segment.
 #[test]
 fn negotiated_when_both_sides_offer() {
     let mut t = Host::accept(

@@ -228,8 +228,8 @@ mod servers {
         FastOpenServers::new(vec![FastOpenServer::default(); entries])
     }
 
-    /// Opens a connection to the server with the stored cookie and data. Returns `None` if that is
-    /// without Fast Open.
+    /// Opens a connection to the server with the stored cookie and data. Returns `None` if the
+    /// attempt is without Fast Open.
     fn open(servers: &Servers, at: Instant) -> Option<Host> {
         let (cookie, mss) = servers.find(at, &REMOTE)?;
         let mut t = Host::connect(&config(), 4096, 4096);
@@ -607,7 +607,7 @@ mod server {
         assert_eq!(t.read(99), b"6789");
     }
 
-    /// A close before the handshake is complete.
+    /// The application closes before the handshake is complete.
     #[test]
     fn ends_when_the_peer_resets_or_never_answers() {
         let mut t = opened(1024, b"data");

@@ -241,7 +241,7 @@ fn without_sack_the_timer_remains() {
     assert_eq!(t.conn.stats().tail_probes, 0);
 }
 
-/// RFC 8985 §6.3: after a timeout all overdue data are lost, however long it lasted.
+/// RFC 8985 §6.3: after a timeout all overdue data are lost, however long the timeout was.
 #[test]
 fn a_loss_of_a_minute_ago_is_repaired_without_another_timeout() {
     for seconds in [20, 40, 60] {

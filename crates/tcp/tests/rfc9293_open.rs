@@ -130,7 +130,7 @@ fn text_on_a_crossing_syn_is_queued() {
     }
 }
 
-/// RFC 9293 §3.10.7.3: the same for a FIN on such a SYN.
+/// RFC 9293 §3.10.7.3: a FIN on a crossing SYN is queued as well.
 #[test]
 fn a_fin_on_a_crossing_syn_is_queued() {
     for text in [&b""[..], b"all of it"] {

@@ -154,7 +154,7 @@ fn data_known_to_have_arrived_is_not_retransmitted() {
             t.collect();
             t.host.wait(1);
         }
-        // The rest arrives in order: only the even ones of the first are holes.
+        // The rest arrives in order: only even segments of the first part are holes.
         for number in 2 * told..count {
             t.arrives(number);
             t.collect();

@@ -9,9 +9,9 @@ use redpoll_sim::guest::GuestOrder;
 use super::interface::{FRAME_MAX, Host, NEVER, NO_CCA, VERSION};
 use super::message::{FAILED, MORE, write_order};
 
-/// Length of an answer's part; a packet of the socket holds more.
+/// Length of a part of an answer; a packet of the socket can be longer.
 const PART: usize = 32_768;
-/// Energy of a busy and of a free channel in dBm; also in the simulator's guest.
+/// Energy of a busy and of a free channel in dBm, as in the simulator's guest.
 const BUSY_DBM: i8 = -75;
 const FREE_DBM: i8 = -100;
 /// Longest reason of a failure in bytes.

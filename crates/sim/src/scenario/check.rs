@@ -333,8 +333,8 @@ fn closest<'a, T: AsRef<str>>(name: &str, allowed: &'a [T]) -> Option<&'a str> {
     (distance <= 1 + name.len() / 4).then_some(word)
 }
 
-/// Returns how many letters to insert, remove, replace or swap with their neighbour turn `a` into
-/// `b`.
+/// Returns the number of letters that must be inserted, removed, replaced or swapped with a
+/// neighbour to turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -19,8 +19,8 @@ pub(super) struct Distances {
 }
 
 impl Graph<'_> {
-    /// Returns the distances to `goal` over forwarding nodes. With `until`, the nearest nodes up to
-    /// this one only.
+    /// Returns the distances to `goal` over forwarding nodes. With `until`, the search stops at
+    /// this node, so farther nodes have no distance.
     pub(super) fn distances(&self, goal: usize, until: Option<usize>) -> Distances {
         let mut cost = vec![None; self.neighbours.len()];
         let mut order = Vec::new();

@@ -25,7 +25,7 @@ fn a_long_line_has_the_routes_that_its_flows_take() {
     for (from, to) in [(NODES - 1, 0), (0, NODES - 1)] {
         assert_eq!(routes.path(from, to).map(|path| path.len()), Some(NODES));
     }
-    // Every node reaches the root, but a node without a flow has no route from there.
+    // Every node reaches the root, but the root has no route to a node without a flow.
     assert!(routes.path(777, 0).is_some() && routes.path(0, 777).is_none());
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Timing {
     pub(super) clock: Oscillator,
     /// Earliest wake-up in the queue. The occupant may since have requested a later one.
     pub(super) wakes_at: Instant,
-    /// Calls at the latest instant of a call.
+    /// Number of calls at the latest instant at which the place was called.
     pub(super) calls: Calls,
 }
 

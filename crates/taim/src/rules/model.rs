@@ -6,7 +6,7 @@ pub(super) enum Firewall {
     Nft,
     /// `ip6tables`, whichever back end it has.
     Ip6tables,
-    /// The other back end than that of `ip6tables`.
+    /// The back end that `ip6tables` does not have.
     Ip6tablesLegacy,
     Ip6tablesNft,
 }
@@ -55,7 +55,7 @@ pub(super) struct Rule {
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) enum Effect {
-    /// Decides nothing by which a packet would be dropped.
+    /// Drops no packet.
     #[default]
     Other,
     Drop,

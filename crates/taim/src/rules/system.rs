@@ -60,8 +60,8 @@ impl System {
         self.rulesets.iter().find(|it| it.firewall == firewall)
     }
 
-    /// Returns the name by which the rules of `asked` were read: `ip6tables` is one of the back
-    /// ends.
+    /// Returns the name under which the rules of `asked` were read. The back end of `ip6tables` is
+    /// read under that name.
     pub(super) fn same(&self, asked: Firewall) -> Firewall {
         match asked {
             Firewall::Ip6tablesNft if !self.is_legacy => Firewall::Ip6tables,
@@ -71,7 +71,7 @@ impl System {
     }
 
     /// Returns the program for new rules: the one that `asked` names, or the one that has our
-    /// rules, or the one with which the other rules were made.
+    /// rules, or the one that made the other rules.
     pub(super) fn choose(&self, asked: Option<Firewall>) -> Result<Firewall, Failure> {
         if let Some(asked) = asked {
             return Ok(self.same(asked));
