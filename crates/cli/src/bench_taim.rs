@@ -34,7 +34,7 @@ struct Figure {
     unit: &'static str,
 }
 
-/// Measures and prints; with `json` an object a line to that file.
+/// Measures and prints the figures; with `json`, also writes one object per line to that file.
 pub fn run(json: Option<&Path>) -> ExitCode {
     let per_packet = cost();
     let (p99, longest) = late(10, &mut OwnCore::default());
@@ -385,8 +385,7 @@ fn flood(is_flooded: bool) -> u64 {
             let Some(conn) = conns.get(number as usize) else {
                 continue;
             };
-            // The packet's acknowledgment returns at once, and passes with that of the next
-            // segment.
+            // The packet's acknowledgment returns at once, and is forwarded without delay.
             bytes += 38;
             let later = now + round(number);
             taim.input(now, &conn.ack(), u32::MAX);

@@ -18,8 +18,8 @@ enum Identity {
 }
 
 impl Identity {
-    /// Returns the identity of `path`; `None` for a device or pipe, such as /dev/null: usable
-    /// twice.
+    /// Returns the identity of `path`; `None` for a device or pipe, such as /dev/null, which may be
+    /// named twice.
     fn of(path: &Path) -> Option<Identity> {
         if is_standard(path) {
             return Some(Identity::Standard);

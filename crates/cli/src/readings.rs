@@ -43,12 +43,12 @@ struct Tls {
 }
 
 /// With a pre-shared key that both ends have configured or obtained from an earlier connection (RFC
-/// 8446 §2.2), which takes the same flights. The key has 32 bytes and the name `sensor`.
+/// 8446 §2.2); both kinds take the same flights. The key has 32 bytes and the name `sensor`.
 const PSK: Tls = Tls {
     hello: 218,
     answer: 257,
 };
-/// With a certificate of the server's, of 384 bytes.
+/// With a server certificate of 384 bytes.
 const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,
@@ -113,7 +113,7 @@ struct Cost {
     ms: f64,
 }
 
-/// Measures and prints; with `json` an object a line to that file.
+/// Measures and prints the figures; with `json`, also writes one object per line to that file.
 pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \

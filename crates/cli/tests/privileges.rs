@@ -213,7 +213,8 @@ fn running_as_root_is_reported() {
     }
 }
 
-/// Runs a border router on a radio of datagrams until it has stored a frame counter; returns that.
+/// Runs a border router on a radio of datagrams until it has stored a frame counter; returns the
+/// counter.
 fn counted(state: &str, as_user: bool) -> u32 {
     let listen = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
     let radio = format!("zep://{}", listen.local_addr().unwrap());
@@ -324,7 +325,7 @@ fn a_program_beside_the_mesh_runs_as_the_user() {
     assert!(!std::fs::exists(format!("/proc/{left}")).unwrap(), "{text}");
 }
 
-/// Starts a border router on a radio, and waits until that is set up.
+/// Starts a border router on a radio, and waits until the radio is set up.
 fn up_on(radio: &str) -> Program {
     let more = [
         "--user",
@@ -372,7 +373,7 @@ fn a_replugged_radio_works_in_the_sandbox() {
     assert!(said.contains("cannot open"), "{said}");
 }
 
-/// The program of a radio: this test's own, if it is started with that variable.
+/// Variable with which this test program acts as the program of a radio.
 const IS_RADIO: &str = "REDPOLL_TEST_IS_RADIO";
 
 #[test]

@@ -324,7 +324,7 @@ fn the_first_frame_that_differs_is_found() {
     let same = redpoll(&["diff", &a, &a]);
     assert_eq!(code(&same), 0);
     assert!(stdout(&same).ends_with("frames are the same\n"));
-    // The advertised window is the receiver's: the SYN|ACK has it first.
+    // The receiver advertises the window; the SYN|ACK is the first frame with it.
     let b = run("b.pcapng", &["--set", "tcp.receive_buffer=924 B"]);
     let found = redpoll(&["diff", &a, &b, "--json", "-"]);
     assert_eq!(code(&found), 1);
@@ -334,7 +334,7 @@ fn the_first_frame_that_differs_is_found() {
         what.contains("TCP: win ") && what.contains(" in A, 924 in B"),
         "{found}"
     );
-    // The common part is equal, and one more frame is not.
+    // The common part is equal, and the next frame differs.
     let lines = |file: &str| {
         let text = stdout(&redpoll(&["dissect", file]));
         text.lines().map(str::to_owned).collect::<Vec<_>>()

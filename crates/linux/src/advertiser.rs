@@ -121,8 +121,8 @@ pub struct Advertiser {
 }
 
 impl Advertiser {
-    /// Advertises `prefix`/64 on `interface`, from the first [`Advertiser::turn`] on.
-    /// `seed` jitters the times.
+    /// Advertises `prefix`/64 on `interface`, from the first [`Advertiser::turn`] on. `seed`
+    /// determines the random parts of the times.
     pub fn new(interface: &str, prefix: Ipv6Addr, seed: u64) -> Result<Self, AdvertiserError> {
         let index = if_nametoindex(interface)
             .map_err(|_| AdvertiserError::NoInterface(interface.to_owned()))?;
@@ -209,14 +209,14 @@ impl Advertiser {
         let message = advertisement(self.prefix, route_lifetime_s);
         match self.socket.send_to(&message, to) {
             Ok(_) => Ok(()),
-            // Hosts hear of it when the link is up again.
+            // Hosts receive the next advertisement when the link is up again.
             Err(error) if is_passing(&error) => Ok(()),
             Err(error) => Err(error),
         }
     }
 }
 
-/// Returns whether its lifetime may end before the next advertisement.
+/// Returns whether the link may work again later, so that the error needs no report.
 fn is_passing(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(

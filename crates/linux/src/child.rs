@@ -87,7 +87,8 @@ impl Companion {
                 return;
             }
             let patient = Instant::now() < deadline;
-            // Ending a process makes its children ours: look again each time.
+            // The children of an ended process become children of this process, so look again each
+            // time.
             for child in children {
                 if !patient {
                     let _ = kill(child, Signal::SIGKILL);

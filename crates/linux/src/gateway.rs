@@ -87,7 +87,7 @@ impl<T: Mesh> MeshTcp for T {
     }
 }
 
-/// The passing of real time, as the mesh counts it: from zero.
+/// Real time since the start of the mesh, whose own time begins at zero.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     origin: time::Instant,

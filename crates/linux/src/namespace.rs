@@ -14,7 +14,7 @@ use crate::tun::{self, Tun, TunConfig};
 
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
-    /// The kernel or its policy allows none to this user.
+    /// The kernel or its policy allows this user no namespace.
     #[error("this kernel does not allow this user a user namespace: {step}: {source}")]
     Refused {
         step: &'static str,

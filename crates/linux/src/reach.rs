@@ -50,7 +50,7 @@ impl Service {
     fn matches(&self, to: &Destination) -> bool {
         let protocol = match to.protocol {
             Some(protocol) => self.protocol.is_none_or(|it| it == protocol),
-            // Without ports only a service that is a whole address, or everything, can be meant.
+            // A protocol without ports matches only a service without protocol and port.
             None => self.protocol.is_none() && self.port.is_none(),
         };
         protocol

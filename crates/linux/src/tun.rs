@@ -44,7 +44,7 @@ pub enum TunError {
          different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
     )]
     AddressInUse(Ipv6Addr),
-    /// The host has a route to the prefix, which would hide ours or be hidden.
+    /// The host has a route to the prefix, which would hide our route or be hidden by it.
     #[error(
         "this host already has a route to {0}/{1}, perhaps to another mesh: choose another prefix \
          with --prefix"

@@ -472,7 +472,7 @@ fn endless_reset_notices_are_bounded_and_reported() {
     };
     let notice = encode(&message.to_frame());
     let (mut longest, mut reports) = (0, Vec::new());
-    // A hundred notices in each of 6,000 ms: as fast as a fast line has them.
+    // A hundred notices in each of 6,000 ms, as many as a fast line can carry.
     for ms in 0..6_000 {
         let now = Instant::from_millis(ms);
         for _ in 0..100 {

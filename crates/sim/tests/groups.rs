@@ -126,7 +126,7 @@ fn only_discovery_enters_the_mesh() {
     assert_eq!(total(&mut world, "host.spoofed_source"), 1);
 }
 
-/// Of a host's 50 requests a second, the border router lets in 4 at once, and one more every 2 s.
+/// A host sends 50 requests a second; the border router lets in 4 at once, and one more every 2 s.
 #[test]
 fn a_flood_is_limited_at_the_border() {
     let scenario = grid("fixed", "mpl");

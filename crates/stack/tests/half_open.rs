@@ -217,7 +217,7 @@ fn closing_a_listener_resets_connections_not_accepted() {
     assert_eq!(flags(&lone.host_packets()), [RST]);
     half.give(&mut lone, SYN, b"");
     assert_eq!(flags(&lone.host_packets()), [RST | ACK]);
-    // Again, and the old handle is invalid.
+    // The node can listen at the port again, and the old handle is invalid.
     let again = lone.node.tcp_listen(80).unwrap();
     Peer::open(&mut lone, 5_003);
     assert_eq!(lone.node.tcp_accept(listener), None);

@@ -51,7 +51,7 @@ fn meet(lone: &mut Lone, from: u16) {
     lone.run_for(Duration::from_millis(20));
 }
 
-/// The same report from a neighbour that may not have acknowledged a frame.
+/// Like [`report_as`], but the neighbour may not have acknowledged a frame.
 fn report_unmet(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
     let mut rest = vec![0, tid.unwrap_or(0)];
     rest.extend(minutes.to_be_bytes());
@@ -121,7 +121,7 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
     register(&mut lone, 240, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // Repeated, as after a lost answer.
+    // The report is repeated, as after a lost answer.
     report(&mut lone, 3, Some(241));
     assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
 }

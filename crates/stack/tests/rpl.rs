@@ -229,7 +229,7 @@ fn forged_no_paths_and_daos_are_not_believed() {
     // A genuine one counts.
     dao(&mut lone, CHILD, 2, &[(CHILD, 251, 0)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
-    // RFC 6550 §6.4.3: immediately.
+    // RFC 6550 §6.4.3: the route ends immediately.
     lone.run_for(Duration::from_millis(100));
     lone.frames.clear();
     lone.link_sends(ROOT, &packets::echo_request(address(ROOT), address(CHILD)));

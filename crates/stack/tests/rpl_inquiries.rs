@@ -33,7 +33,7 @@ fn root() -> Lone {
     lone
 }
 
-/// The same, after [`DEEP`] behind the router has answered.
+/// The root of [`root`], after [`DEEP`] behind the router has answered.
 fn deep_root() -> Lone {
     let mut lone = root();
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |_| {});
@@ -240,8 +240,8 @@ fn forged_targets_displace_no_honest_node() {
     assert_eq!(next_hop(&mut lone, DEEP), Some(ROUTER));
 }
 
-/// A No-Path does not remove a target that answers; one that does not is removed. Nor does a DAO
-/// with a short lifetime end the route of a target that has answered.
+/// A No-Path does not remove a target that answers the inquiry after it; other targets are removed.
+/// Nor does a DAO with a short lifetime end the route of a target that has answered.
 #[test]
 fn a_no_path_removes_a_target_that_does_not_answer() {
     let withdraw = |lone: &mut Lone| {

@@ -42,9 +42,9 @@ type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
-        // Before the server's threads begin, because threads inherit the blocked signals.
+        // This precedes the server's threads, because threads inherit the blocked signals.
         let signals = Signals::watch().ok();
-        // Standard output may be the result's.
+        // Standard output may be used for the result.
         eprint!("{}", greeting(&server));
         let desk = server.start(world, Mode::Run);
         let mut desk = desk.map_err(|error| (FAILED, error.to_string()))?;

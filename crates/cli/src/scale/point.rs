@@ -199,7 +199,7 @@ impl Point {
 }
 
 /// Returns the growth of the process's peak memory in bytes, without pages of the program's file.
-/// `before` are the memory and its part of such pages at the beginning.
+/// `before` has the memory and the part of it in such pages at the beginning.
 fn growth([all, of_file]: [u64; 2]) -> u64 {
     let file = memory("RssFile:").saturating_sub(of_file);
     memory("VmHWM:").saturating_sub(all).saturating_sub(file)

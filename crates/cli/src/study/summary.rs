@@ -1,4 +1,4 @@
-//! A study in a page of text: rows that hold, and rows that do not with their causes, by figure.
+//! A study in a page of text: by figure, the rows that hold, and the other rows with their causes.
 
 use std::fmt::Write as _;
 

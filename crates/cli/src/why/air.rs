@@ -14,11 +14,11 @@ const NEIGHBOURS_MAX: usize = 65_536;
 const RECENT_MAX: usize = 64;
 /// Time after which a frame with the same number of the same sender counts as another frame.
 const SAME_FRAME_US: u64 = 30_000_000;
-/// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, and the
-/// same again for the clocks of the sniffer.
+/// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, doubled to
+/// allow for the clocks of the sniffer.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// Time after which a sender that begins has assessed the channel during the other's signal and has
-/// not heard it: two assessments and two turnarounds.
+/// Time after the start of a signal from which a sender that begins must have assessed the channel
+/// during this signal without hearing it: two assessments and two turnarounds.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

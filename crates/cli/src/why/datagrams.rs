@@ -59,7 +59,8 @@ pub struct Datagram {
     /// Time at which the last attempt of the last frame ended, in microseconds.
     pub end_us: u64,
     pub attempts: u32,
-    /// Acknowledged ones of these frames, whether or not the sender received the acknowledgement.
+    /// Number of attempts that were acknowledged, whether or not the sender received the
+    /// acknowledgement.
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,

@@ -26,12 +26,13 @@ pub struct Flow {
     pub start_us: u64,
     pub end_us: u64,
     pub polled: Tally,
-    /// Attempts at frames that collided with a hidden node's.
+    /// Attempts at frames that collided with a hidden node's frame.
     pub collided: u64,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u64,
     pub attempts: u64,
-    /// Acknowledged ones of these frames, whether or not the sender received the acknowledgement.
+    /// Number of attempts that were acknowledged, whether or not the sender received the
+    /// acknowledgement.
     pub acked: u64,
 }
 

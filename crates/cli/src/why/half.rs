@@ -34,7 +34,7 @@ struct Sent {
     span: u32,
     is_syn: bool,
     first: Place,
-    /// The first frame of the last time that it was sent.
+    /// The first frame of its last transmission.
     last: Place,
     last_end_us: u64,
     times: u32,
@@ -166,7 +166,7 @@ pub struct Half {
     pub needless: u64,
     pub busy_us: u64,
     pub most: usize,
-    /// Segments that were sent when all was acknowledged, and had waited for that.
+    /// Segments that had waited until all data were acknowledged, and were then sent.
     pub waited: u64,
     waited_for_window: u64,
     pub late_timeouts: Tally,

@@ -128,7 +128,7 @@ pub fn processor_seconds(pid: u32) -> f64 {
         .unwrap()
         .split_whitespace()
         .collect();
-    // proc(5): utime and stime, the 14th and 15th, in hundredths.
+    // proc(5): utime and stime, the 14th and 15th field, in hundredths of a second.
     let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
     (ticks(11) + ticks(12)) / 100.0
 }

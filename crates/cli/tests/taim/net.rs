@@ -53,7 +53,7 @@ impl Place {
             .expect("a TUN interface there");
             made.send(tun).unwrap();
             for job in todo {
-                // Threads are made here, and so live in this namespace.
+                // A thread that is started here is in this namespace.
                 std::thread::spawn(job);
             }
         });

@@ -157,7 +157,7 @@ pub fn supervised() {
     is_told(&socket, &address, &[("WATCHDOG_USEC", "0")], false);
 }
 
-/// The program reports its start to `address`, and then its life if it `has_watchdog`.
+/// The program reports its start to `address`, and then that it is alive if it `has_watchdog`.
 fn is_told(socket: &UnixDatagram, address: &str, environment: &[(&str, &str)], has_watchdog: bool) {
     let mut command = Daemon::command(&["--queue", "19"]);
     command.env("NOTIFY_SOCKET", address);

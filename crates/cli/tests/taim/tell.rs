@@ -4,7 +4,7 @@
 pub enum Must {
     AtMost(f64),
     AtLeast(f64),
-    /// Not bounded: the value describes the circumstances under which the others were measured.
+    /// Not bounded: the value describes the circumstances of the other measurements.
     Be,
 }
 

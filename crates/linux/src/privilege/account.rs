@@ -45,7 +45,8 @@ impl Account {
             return Err(AccountError::NotRoot);
         }
         let account = Self::look_up(text)?;
-        // A number that no user has cannot be tried without effect in any other way.
+        // This trial has no lasting effect, and fails if the namespace does not contain the user's
+        // number.
         match account.act(|| ()) {
             Ok(()) => Ok(account),
             Err(_) => Err(AccountError::Unmapped(text.to_owned())),

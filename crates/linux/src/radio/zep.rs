@@ -30,7 +30,7 @@ pub struct Datagram<'a> {
     pub device: u16,
     pub lqi: u8,
     pub sequence: u32,
-    /// The MPDU without its check sequence, which was right.
+    /// The MPDU without its check sequence, which was correct.
     pub mpdu: &'a [u8],
 }
 

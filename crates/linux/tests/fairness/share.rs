@@ -28,11 +28,12 @@ const PORT: u16 = 7000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pair {
-    /// Redpoll to Redpoll, next to the kernel to the kernel.
+    /// A flow from Redpoll to Redpoll, next to one from kernel to kernel.
     Redpoll,
-    /// Redpoll to the kernel, next to the kernel to the kernel: both have the same receiver.
+    /// A flow from Redpoll to the kernel, next to one from kernel to kernel, with the same
+    /// receiver.
     RedpollToLinux,
-    /// The kernel next to the kernel, for comparison.
+    /// Two flows from kernel to kernel, for comparison.
     Linux,
 }
 
@@ -220,7 +221,7 @@ impl World {
     }
 }
 
-/// The kernel to itself, by the mirror, with its own Reno.
+/// A flow from the kernel to itself, by the mirror, with the kernel's Reno.
 struct Kernel {
     listener: TcpListener,
     sender: TcpStream,

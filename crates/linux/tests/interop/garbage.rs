@@ -12,7 +12,7 @@ use redpoll_testkit::Badness;
 use crate::bench::Bench;
 use crate::common::node_address;
 
-/// Upper-layer protocols, known and not, that the kernel lets root send raw.
+/// Known and unknown upper-layer protocols that root may send over raw sockets.
 const PROTOCOLS: [i32; 7] = [6, 17, 43, 44, 58, 60, 253];
 const PACKETS: usize = 400;
 

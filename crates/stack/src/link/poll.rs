@@ -3,8 +3,8 @@
 //!
 //! Without an expected answer, the node polls once per base interval. With one, the policy decides:
 //! never sooner; at a fixed interval, as in the paper; or at the time at which earlier answers
-//! arrived, then with growing pauses while the answer is overdue. The paper leaves the last as
-//! future work.
+//! arrived, then with growing pauses while the answer is overdue. The paper leaves the last policy
+//! as future work.
 //!
 //! The time of an answer is learned here, from the first frame sent to the poll that fetched the
 //! answer, by an estimator after RFC 6298. So it works with every transport.
@@ -126,8 +126,8 @@ impl DataPoll {
         self.next <= now
     }
 
-    /// Records that a frame of this node has left. If the answer to an earlier one is overdue, the
-    /// frame starts a new measurement.
+    /// Records that a frame of this node has left. If the answer to an earlier frame is overdue,
+    /// this frame starts a new measurement.
     pub(crate) fn on_sent(&mut self, now: Instant) {
         if self
             .waiting

@@ -23,7 +23,7 @@ const INTERVAL: Duration = Duration::from_secs(2);
 pub(crate) struct Unverified {
     /// Neighbours that acknowledged a frame, the latest first.
     proven: [Address; KNOWN],
-    /// Neighbours that did not acknowledge one, each with the end of its entry. A new entry
+    /// Neighbours that did not acknowledge a frame, each with the end of its entry. A new entry
     /// replaces the oldest.
     silent: [Option<(Address, Instant)>; KNOWN],
     tokens: u8,

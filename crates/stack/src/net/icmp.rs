@@ -96,7 +96,7 @@ fn is_error(first: u8, payload: &[u8]) -> bool {
     let is_error_type = |kind: &u8| *kind < 128 || *kind == REDIRECT;
     match (protocol, upper) {
         (next_header::ICMPV6, _) => upper.first().is_none_or(is_error_type),
-        // The first fragment, which may not be this one, has the type, so each of ICMPv6 counts.
+        // Only the first fragment has the type, so each fragment of an ICMPv6 message counts.
         (next_header::FRAGMENT, _) => upper.first() == Some(&next_header::ICMPV6),
         _ => false,
     }

@@ -8,7 +8,7 @@ use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, St
 pub struct TestRules {
     pub by_hops: bool,
     pub initial_etx: u16,
-    /// `None`: that of devices.
+    /// `None`: the threshold of devices.
     pub switch_threshold: Option<u16>,
     pub dao_interval: Option<Duration>,
     pub sends_plain_rank: bool,

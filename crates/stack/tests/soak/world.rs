@@ -127,7 +127,7 @@ impl World {
                 window: 1_000,
                 ..Tcp::default()
             };
-            // The node counts it if it has no room for it.
+            // The node counts a packet for which it has no room.
             let _ = self.nodes[to].input_packet(self.now, &segment.packet(Addr(src), dst));
         }
     }

@@ -19,8 +19,8 @@ const MAX_RTR_SOLICITATIONS: u8 = 3;
 const MAX_RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
 /// RetransTimer (RFC 4861 §10). It doubles with each repetition (RFC 7048 §3).
 const RETRANS_TIMER: Duration = Duration::from_secs(1);
-/// RFC 4861 §10 has three, for an answer of the next hop. The answer to a registration comes from
-/// the border router over several loaded hops. Five attempts take 31 s.
+/// RFC 4861 §10 has three attempts, for an answer of the next hop. The answer to a registration
+/// comes from the border router over several loaded hops. Five attempts take 31 s.
 const MAX_UNICAST_SOLICIT: u8 = 5;
 
 /// After a router that does not answer, a host solicits another one at once. If the next router

@@ -148,7 +148,7 @@ impl RouteSlot {
         }
     }
 
-    /// Whether the route has not expired. A given route never does.
+    /// Whether the route has not expired. A given route never expires.
     fn is_good(&self, now: Instant) -> bool {
         match self.kind {
             Kind::Given { .. } => true,

@@ -19,7 +19,7 @@ use crate::net::plan::{Insertion, Onward, Plan};
 use crate::packet::{NextHop, PacketView};
 use crate::profile::Profile;
 
-/// The type of the option: one for experiments, which others skip (RFC 4727 §3.3).
+/// The type of the option: a type for experiments, which other nodes skip (RFC 4727 §3.3).
 const OPTION: u8 = 0x1e;
 
 #[derive(Default)]

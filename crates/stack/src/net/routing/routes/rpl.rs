@@ -1,4 +1,4 @@
-//! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
+//! Routes that DAOs have created (RFC 6550 §9), in the same table as all other routes.
 
 use redpoll_base::{Addr, Instant, divide_long, least};
 use redpoll_wire::ieee802154::Address;

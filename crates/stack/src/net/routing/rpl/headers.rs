@@ -81,7 +81,7 @@ fn routes_by_source<P: Profile>(upward: &Upward<P>, packet: &PacketView<'_>) -> 
     is_known && !upward.is_storing() && !upward.is_root()
 }
 
-/// The protocol number of what follows the hop-by-hop header.
+/// The protocol number of the header after the hop-by-hop header.
 fn behind(packet: &PacketView<'_>, hop_by_hop: usize) -> u8 {
     match hop_by_hop {
         0 => packet.header.next_header,
@@ -247,7 +247,7 @@ struct Tunnel<'i> {
 }
 
 impl Tunnel<'_> {
-    /// Inserts packet information. A packet without room for it goes without.
+    /// Inserts packet information. A packet without room for it is sent without it.
     fn inform(&self, packet: &PacketView<'_>, information: &PacketInformation) -> Plan {
         let outer = self.outer_for(packet, !information.down);
         let header = information.header(next_of(packet, outer.is_none()));

@@ -87,7 +87,7 @@ struct Pending {
     /// Without acknowledgements: it has found a slot.
     has_left: bool,
     tries: u8,
-    /// Its DAOSequence. No-Paths that leave in the meantime have others.
+    /// Its DAOSequence. No-Paths that leave in the meantime have other numbers.
     sequence: u8,
 }
 
@@ -214,7 +214,7 @@ impl<P: Profile> Downward<P> {
     /// therefore has another DTSN.
     pub(in crate::net::routing::rpl) fn on_trigger(&mut self, cx: &Context<'_, P>) -> bool {
         // In storing mode a node need not forward the request. It does, to restore routes that are
-        // lost farther down. If each DIO increments the DTSN, the next one asks.
+        // lost farther down. If each DIO increments the DTSN, the next DIO asks.
         let asks = !cx.shared.config.dtsn_each_dio;
         if asks {
             self.ask_for_daos();

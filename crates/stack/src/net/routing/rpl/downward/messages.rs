@@ -32,7 +32,7 @@ pub(super) struct Ack {
 /// The transit information that targets of one DAO have in common.
 #[derive(Clone, Copy, Debug)]
 struct TargetGroup {
-    /// How many of them fit.
+    /// Number of targets that fit.
     room: usize,
     /// Their parent, in non-storing mode.
     parent: Option<Addr>,

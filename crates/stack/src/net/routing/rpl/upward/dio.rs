@@ -47,8 +47,8 @@ impl BeforeDio {
     }
 }
 
-/// Whether a node asks for a second DIO. The limit for the flash of non-storing mode alone has no
-/// room for it.
+/// Whether a node asks for a second DIO. In a build for non-storing mode only, the code would
+/// exceed the limit of its flash.
 const DOUBTS: bool = STORES;
 
 impl<P: Profile> Upward<P> {

@@ -33,7 +33,7 @@ const NEVER_MEASURED: u32 = 1 << 16;
 pub(in crate::net::routing::rpl) enum Change {
     /// The parent is the same.
     None,
-    /// The node has another parent than before, or one again.
+    /// The node has a different parent than before, or has a parent again.
     Parent {
         former: Option<Peer>,
         /// The node had no rank before.
