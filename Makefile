@@ -137,7 +137,7 @@ boards: ## Check the examples for all boards: nRF52840 on its radio and over Ope
 	@scripts/setup.sh boards
 	@$(CARGO) xtask boards
 
-hosts: ## Check both programs for 32-bit and 64-bit ARM computers with Linux (needs rustup)
+hosts: ## Check the programs redpoll and redpoll-taim for 32-bit and 64-bit ARM computers with Linux (needs rustup)
 	@scripts/setup.sh hosts
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask hosts; code=$$?; \

@@ -189,7 +189,10 @@ const PROPERTIES: [Property; 26] = [
         "without a channel assessment a frame is sent at once, even on a busy channel",
         sending::blind,
     ),
-    ("an occupied channel is found occupied", sending::occupied),
+    (
+        "the channel assessment finds a busy channel busy",
+        sending::occupied,
+    ),
     (
         "a radio with its own CSMA-CA waits for a free channel",
         sending::waits,

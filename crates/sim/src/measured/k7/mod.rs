@@ -33,8 +33,8 @@ const COLUMNS: [&str; 7] = [
     "pdr",
     "tx_count",
 ];
-const HEADER: &str =
-    "one line of JSON with \"node_count\", a whole number, and \"channels\", a list of them";
+const HEADER: &str = "one line of JSON with \"node_count\", a whole number, and \"channels\", a list of whole \
+     numbers";
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct K7 {

@@ -214,7 +214,7 @@ fn beyond(figure: &mut Figure) {
         .judged("beyond-radio-tcp-over-coap")
         .cause(TWO_SEGMENTS, &shown_by);
     figure
-        .of("Redpoll's node: TCP, reliability", reliability[0])
+        .of("Redpoll's node: reliability of TCP", reliability[0])
         .judged("beyond-tcp-reliability");
 }
 
@@ -341,8 +341,8 @@ pub fn figure_11() -> Figure {
     .judged("work")
     .cause(
         "TCP's segments collide with one another, which the rows with a pause after each \
-             segment avoid, and TCP retries sooner than CoAP while interferers are active \
-             (docs/studies/kumar2020.md)",
+         segment avoid, and TCP retries sooner than CoAP while interferers are active \
+         (docs/studies/kumar2020.md)",
         &[night_pauses, day_pauses],
     );
     figure

@@ -101,7 +101,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "timestamps",
             id: None,
-            shown: Metric::new("share of segments with timestamps, without SYNs", ""),
+            shown: Metric::new("share of segments with timestamps, SYNs not counted", ""),
             case: line(),
             read: |_, seen| quotient(seen.others_with_timestamps, seen.others),
             others: "TCPlp",

@@ -94,7 +94,7 @@ pub fn figure_12() -> Figure {
 
     figure
         .of("TCP, median goodput / offered load, 1 kb/s", tcp.at(1.0))
-        .note("only a collapse of the network could make the number smaller");
+        .note("only a collapse of the network could make this ratio smaller");
     figure
         .verdict(
             "TCP, median goodput / offered load, 16 kb/s",
@@ -115,7 +115,7 @@ pub fn figure_12() -> Figure {
         .note("goodput falls only a little");
     figure
         .verdict(
-            "TCP, interquartile range, 16 kb/s / 2 kb/s",
+            "TCP, interquartile range of the goodput, 16 kb/s / 2 kb/s",
             [upper.at(16.0), lower.at(16.0), upper.at(2.0), lower.at(2.0)],
             |[upper, lower, upper_2, lower_2]| (upper - lower) / (upper_2 - lower_2),
         )

@@ -29,7 +29,7 @@ pub fn figure_3a() -> Figure {
     let three_hops = figure.line(THREE_HOPS, GOODPUT, ends(line(3)), goodput);
     let one_hop = figure
         .ratio(
-            "Redpoll's node, 1 hop, 5 frames / 1 frame",
+            "Redpoll's node, 1 hop: goodput, 5 frames / 1 frame",
             own.at(5),
             own.at(1),
         )
@@ -43,29 +43,37 @@ pub fn figure_3a() -> Figure {
         .handle();
     let [of_one, of_eight] = other_packets(&mut figure);
     figure
-        .ratio("uplink, 5 frames / 1 frame", up.at(5), up.at(1))
+        .ratio("uplink: goodput, 5 frames / 1 frame", up.at(5), up.at(1))
         .paper(4.5)
         .judged("uplink-5-over-1")
         .cause(ONE_FRAME, &of_one);
     figure
-        .ratio("downlink, 5 frames / 1 frame", down.at(5), down.at(1))
+        .ratio(
+            "downlink: goodput, 5 frames / 1 frame",
+            down.at(5),
+            down.at(1),
+        )
         .paper(4.5)
         .judged("downlink-5-over-1")
         .cause(ONE_FRAME, &of_one);
     figure
         .ratio(
-            "Redpoll's node, 3 hops, 5 frames / 1 frame",
+            "Redpoll's node, 3 hops: goodput, 5 frames / 1 frame",
             three_hops.at(5),
             three_hops.at(1),
         )
         .judged("beyond-3-hops-5-over-1")
         .cause(OWN_FRAME, &[counted, one_hop]);
     figure
-        .ratio("uplink, 8 frames / 5 frames", up.at(8), up.at(5))
+        .ratio("uplink: goodput, 8 frames / 5 frames", up.at(8), up.at(5))
         .judged("uplink-8-over-5")
         .cause(EIGHT_FRAMES, &of_eight);
     figure
-        .ratio("downlink, 8 frames / 5 frames", down.at(8), down.at(5))
+        .ratio(
+            "downlink: goodput, 8 frames / 5 frames",
+            down.at(8),
+            down.at(5),
+        )
         .judged("downlink-8-over-5")
         .cause(EIGHT_FRAMES, &of_eight);
     figure
@@ -97,18 +105,28 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
     };
     [
         [
-            over("uplink, headers of 23 B, 5 frames / 1 frame", &long, 5, 1),
             over(
-                "uplink, no operating system, 5 frames / 1 frame",
+                "uplink, headers of 23 B: goodput, 5 frames / 1 frame",
+                &long,
+                5,
+                1,
+            ),
+            over(
+                "uplink, no operating system: goodput, 5 frames / 1 frame",
                 &idle,
                 5,
                 1,
             ),
         ],
         [
-            over("uplink, headers of 23 B, 8 frames / 5 frames", &long, 8, 5),
             over(
-                "uplink, no operating system, 8 frames / 5 frames",
+                "uplink, headers of 23 B: goodput, 8 frames / 5 frames",
+                &long,
+                8,
+                5,
+            ),
+            over(
+                "uplink, no operating system: goodput, 8 frames / 5 frames",
                 &idle,
                 8,
                 5,

@@ -116,9 +116,9 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .paper(0.35)
         .judged("seldom")
         .cause(
-            "for 35 % to become 0.35 %, polls must take a hundred times as long as a response; the \
-             rows without requests show the time of polls here, and with one request in 1,000 s \
-             the difference is about the paper's",
+            "for 35 % to become 0.35 %, polls must keep the radio on for a hundred times as long \
+             as a response; the rows without requests show the time of polls here, and with one \
+             request in 1,000 s the difference is about the paper's",
             &[
                 http.at(IDLE),
                 coap.at(IDLE),

@@ -341,6 +341,6 @@ pub fn figure_6b() -> Figure {
             |[fast, timeouts]| fast / (fast + timeouts),
         )
         .judged("isolated-share-0")
-        .note("in the paper all except one in 100 s");
+        .note("in the paper, all retransmissions in 100 s except one are fast ones");
     figure
 }

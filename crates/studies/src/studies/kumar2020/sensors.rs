@@ -73,10 +73,18 @@ pub fn figure_9() -> Figure {
     let all =
         |what: &'static str| [&tcp, &coap, &cocoa].map(|protocol| protocol.reliability.at(what));
     figure
-        .verdict_of_all("least reliability, no batching", &all(SINGLE), least)
+        .verdict_of_all(
+            "least reliability of the protocols, no batching",
+            &all(SINGLE),
+            least,
+        )
         .paper(100.0);
     figure
-        .verdict_of_all("least reliability, batches", &all(BATCH), least)
+        .verdict_of_all(
+            "least reliability of the protocols, batches",
+            &all(BATCH),
+            least,
+        )
         .paper(100.0);
     figure
         .ratio(

@@ -45,7 +45,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "goodput at 50 m",
+            "goodput at 50 m, Redpoll's TCP / this TCP",
             &[ours.0.at(50), theirs.0.at(50)],
             |all| all[0] / all[1],
         )
@@ -54,7 +54,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "Jain's index at 50 m",
+            "Jain's index at 50 m, Redpoll's TCP minus this TCP",
             &[ours.1.at(50), theirs.1.at(50)],
             |all| all[0] - all[1],
         )
@@ -63,7 +63,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "radio time per byte at 50 m",
+            "radio time per byte at 50 m, Redpoll's TCP / this TCP",
             &[ours.2.at(50), theirs.2.at(50)],
             |all| all[0] / all[1],
         )

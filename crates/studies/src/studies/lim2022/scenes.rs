@@ -191,7 +191,7 @@ pub const SOURCES: [Source; 3] = [
         keys: &[("rpl.tunnels", "false")],
     },
     Source {
-        name: "a hysteresis of 0.5",
+        name: "a hysteresis of 0.5 ETX for parents",
         keys: &[("rpl.switch_threshold", "0.5")],
     },
 ];

@@ -11,7 +11,7 @@ const LINK: [Setting; 9] = [
     ("none", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
     (
-        "7 retries, the most of 802.15.4, without delay",
+        "7 retries, the standard's maximum, without delay",
         &[
             ("mac.max_frame_retries", "7"),
             ("mac.link_retry_delay", "0 ms"),
