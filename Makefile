@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -211,6 +211,19 @@ webtest: ## Test the live view in a browser, measure its figures, and write pict
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll --shots ../target/shots
+
+wasm: ## Build the simulator for browsers: target/browser, a folder for any web server
+	@scripts/setup.sh wasm
+	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run browser
+	@$(CARGO) rustc --package redpoll-wasm --lib --crate-type cdylib --target wasm32-unknown-unknown --profile wasm
+	@cp target/wasm32-unknown-unknown/wasm/redpoll_wasm.wasm target/browser/redpoll.wasm
+	@ls -l target/browser
+
+wasm-test: wasm ## Test the simulator in a browser: digests of all scenarios, speed, size, hostile names
+	@scripts/setup.sh webtest
+	@$(CARGO) build --release --package redpoll
+	@$(CARGO) run --release --quiet --package redpoll-wasm --example digests > target/digests
+	@. scripts/env.sh && cd web && node test/browser.mjs ../target/browser --program ../target/release/redpoll --digests ../target/digests --shots ../target/shots
 
 book: ## Build the documentation as a book, target/book/index.html (its pictures: cargo xtask book --pictures)
 	@scripts/setup.sh book

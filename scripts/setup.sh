@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -119,6 +119,16 @@ get_distributions_thumb() {
 get_thumb_linker() {
     have rust-lld || have ld.lld ||
         need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
+}
+
+# The target of the simulator for browsers.
+get_wasm() {
+    target=wasm32-unknown-unknown
+    [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && return 0
+    say "rustup target add $target"
+    { have rustup && rustup target add $target 2>/dev/null; } && return 0
+    say "no $target: skipped: the simulator in a browser. To get it: rustup target add $target"
+    missing_for_good="$missing_for_good $target"
 }
 
 # Further targets of the published crates. Their check names the missing ones.
@@ -376,8 +386,9 @@ get_chromium() {
     missing_for_good="$missing_for_good chromium"
 }
 
-case $purpose in test | web | webtest) get_node ;; esac
+case $purpose in test | web | webtest | wasm) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
+case $purpose in test | wasm) get_wasm ;; esac
 
 # The version that xtask/src/deny.rs requires. Building it takes a quarter of an hour; Astral also
 # publishes a built program on PyPI.

@@ -1,7 +1,7 @@
 // Puts the parts of the page together.
 
 import { Actions } from "./actions";
-import { Connection } from "./connection";
+import type { Connection } from "./connection";
 import { fill, h, icon, ICONS, setText } from "./dom";
 import { help, type Key, listen } from "./keyboard";
 import { MeshMap } from "./map/map";
@@ -28,7 +28,6 @@ const TOASTS = 2;
 export class App {
   private theme = new Theme();
   private store = new Store();
-  private connection = new Connection();
   private selection = new Selection();
   private playhead = new Playhead(this.store);
   private map: MeshMap;
@@ -53,7 +52,10 @@ export class App {
   /** What the clock on the wall showed when the mesh began, in milliseconds since 1970. */
   private wall: number | null = null;
 
-  constructor(private root: HTMLElement) {
+  constructor(
+    private root: HTMLElement,
+    private connection: Connection,
+  ) {
     const say = (text: string, isError = false) => this.say(text, isError);
     this.actions = new Actions(this.store, this.connection, say);
     this.map = new MeshMap(this.store, this.playhead, this.selection, this.theme, {
@@ -67,7 +69,8 @@ export class App {
     this.interfere.addEventListener("click", () => this.place());
   }
 
-  start(): void {
+  /** Shows the page, with `choice` in place of the scenario's name. */
+  start(choice: HTMLElement | null = null): void {
     const keys = this.keys();
     const dialog = help(keys);
     keys.push({ keys: ["?"], word: "this page", act: () => dialog.showModal() });
@@ -79,7 +82,7 @@ export class App {
         "header",
         { class: "bar" },
         h("span", { class: "brand" }, "redpoll"),
-        this.scenario,
+        choice ?? this.scenario,
         this.mode,
         this.transport.element,
         this.status,
@@ -108,7 +111,7 @@ export class App {
     };
     this.connection.onChange = (isOpen) => {
       this.banner.hidden = isOpen;
-      setText(this.banner, "The program does not answer: it has ended or cannot be reached. The page shows the last known state.");
+      setText(this.banner, this.connection.gone);
     };
     this.connection.open();
     const picture = () => {
@@ -240,7 +243,7 @@ export class App {
     this.selection.set({ node: null, flow: null, frame: null });
   }
 
-  private say(text: string, isError = false): void {
+  say(text: string, isError = false): void {
     if (!text) return;
     const toast = h("div", { class: isError ? "toast error" : "toast" }, text);
     this.toasts.append(toast);

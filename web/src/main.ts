@@ -3,5 +3,6 @@
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
 import { App } from "./app";
+import { SocketConnection } from "./socket";
 
-new App(document.getElementById("app")!).start();
+new App(document.getElementById("app")!, new SocketConnection()).start();

@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 38] = [
+const ARROWS: [(&str, &[&str]); 39] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -58,6 +58,8 @@ const ARROWS: [(&str, &[&str]); 38] = [
     ("program", &["linux"]),
     ("taim", &["assist", "linux", "page", "program"]),
     ("web", &["sim", "dissect", "page"]),
+    // `web` without its feature `server`.
+    ("wasm", &["sim", "web"]),
     ("modules", &["sim"]),
     ("capi", &["socket", "assist"]),
     // `studies` only with the feature of that name.

@@ -11,7 +11,7 @@ use crate::workspace::{self, Workspace};
 use crate::{
     api, arrows, boards, book, clib, deny, dissect, dist, docs, features, firmware, hosts, lanes,
     left_out, lines, names, prose, publish, purity, python, reference, release, rfc, size, thread,
-    tutorials, web, workflows,
+    tutorials, wasm, web, workflows,
 };
 
 /// A step: its name and its function. `Ok(Some(reason))` means that the step was skipped.
@@ -46,9 +46,10 @@ const BESIDE: [Step; 3] = [
 ];
 
 /// Builds for this machine.
-const BUILDS: [Step; 7] = [
+const BUILDS: [Step; 8] = [
     ("clippy", clippy),
     ("features", features::short),
+    ("wasm", wasm::check),
     ("api", api::run),
     ("hosts", hosts::short),
     ("publish", publish::run),

@@ -41,6 +41,7 @@ mod source;
 mod thread;
 mod tutorials;
 mod walls;
+mod wasm;
 mod web;
 mod workflows;
 mod workspace;

@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_results::folder;
 use redpoll_web::Desk;
+use redpoll_web::clock::Anchor;
 use redpoll_web::message::ClockAsk;
 use redpoll_web::story::{Reader, StoryError};
 
 use crate::args::ViewArgs;
 use crate::failure::{Failure, asked_to_end};
 use crate::output::{self, fail};
-use crate::web::{self, Anchor};
+use crate::web;
 use crate::{FAILED, USAGE};
 
 /// Interval between two checks of the clock.
@@ -89,7 +90,7 @@ impl Player {
             self.anchor = Anchor::default();
             return Ok(());
         }
-        let goal = match self.anchor.goal(self.t, clock.speed) {
+        let goal = match self.anchor.goal(web::now(), self.t, clock.speed) {
             Some(goal) => goal,
             None => self.end,
         };

@@ -1,7 +1,8 @@
 //! `--web`: the live view of a run.
 
 use std::net::SocketAddr;
-use std::time::Instant;
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use redpoll_linux::entropy;
 use redpoll_web::Server;
@@ -45,31 +46,8 @@ fn exposure(address: SocketAddr) -> String {
     }
 }
 
-/// A pair of virtual and real time at which the speed last changed. It determines how far a run
-/// with this speed should be.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Anchor(Option<(Instant, u64, f64)>);
-
-impl Anchor {
-    /// Returns the virtual time in microseconds that a run at `t` should have reached by now;
-    /// `None` if it runs as fast as possible.
-    pub(crate) fn goal(&mut self, t: u64, speed: Option<f64>) -> Option<u64> {
-        let Some(speed) = speed else {
-            self.0 = None;
-            return None;
-        };
-        let now = Instant::now();
-        let (at, from, _) = *match &mut self.0 {
-            Some(anchor) if anchor.2 == speed => anchor,
-            other => other.insert((now, t, speed)),
-        };
-        let passed_us = now.duration_since(at).as_micros() as f64 * speed;
-        let goal = from + passed_us as u64;
-        // A run that was too slow does not catch up later.
-        if goal > t + (1e6 * speed) as u64 + 1_000 {
-            self.0 = Some((now, t, speed));
-            return Some(t + (20_000.0 * speed) as u64 + 1);
-        }
-        Some(goal)
-    }
+/// The real time since the first call, for [`Anchor::goal`](redpoll_web::clock::Anchor::goal).
+pub(crate) fn now() -> Duration {
+    static BEGUN: OnceLock<Instant> = OnceLock::new();
+    BEGUN.get_or_init(Instant::now).elapsed()
 }

@@ -273,32 +273,9 @@ impl Desk {
     }
 
     fn set(&mut self, ask: ClockAsk) -> Result<String, String> {
-        if !self.clock.settable {
-            return Err(
-                "this mesh runs in real time with this computer: only its view can pause"
-                    .to_owned(),
-            );
-        }
         let mut clock = self.clock;
-        match ask {
-            ClockAsk::Pause => clock.paused = true,
-            ClockAsk::Resume => clock.paused = false,
-            ClockAsk::Speed(speed) if speed > 0.0 && speed.is_finite() => {
-                clock.speed = Some(speed.clamp(0.000_1, 10_000.0));
-            }
-            ClockAsk::Speed(0.0) => clock.speed = None,
-            ClockAsk::Speed(_) => return Err("got a speed below 0; allowed: 0 or more".to_owned()),
-            ClockAsk::Step => {
-                clock.paused = true;
-                self.wants = Some(ask);
-            }
-            ClockAsk::Restart | ClockAsk::Seek(_) if clock.restartable => self.wants = Some(ask),
-            ClockAsk::Restart | ClockAsk::Seek(_) => {
-                return Err(
-                    "this run writes files and cannot restart; to restart runs, start the program without output files"
-                        .to_owned(),
-                );
-            }
+        if let Some(wish) = clock.obey(ask)? {
+            self.wants = Some(wish);
         }
         self.set_clock(clock);
         Ok(String::new())

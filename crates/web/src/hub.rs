@@ -72,7 +72,7 @@ impl Hub {
     pub(crate) fn set_clock(&self, clock: Clock) {
         let mut room = self.room();
         room.clock = clock;
-        self.say(scribe::text(&FromServer::Clock(clock)).into());
+        self.say(FromServer::Clock(clock).to_string().into());
     }
 
     /// Returns the messages for a browser that connects now, and its subscription to later ones.
@@ -83,7 +83,7 @@ impl Hub {
             room.forget();
         }
         let mut messages = room.source.beginning();
-        messages.push(scribe::text(&FromServer::Clock(room.clock)).into());
+        messages.push(FromServer::Clock(room.clock).to_string().into());
         messages.extend(room.kept.iter().cloned());
         (messages, self.sender.subscribe())
     }
@@ -98,7 +98,7 @@ impl Hub {
         let mut messages = room.source.beginning();
         // The same run continues.
         messages.remove(0);
-        messages.push(scribe::text(&FromServer::Clock(room.clock)).into());
+        messages.push(FromServer::Clock(room.clock).to_string().into());
         (messages, self.sender.subscribe())
     }
 

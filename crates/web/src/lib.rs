@@ -14,6 +14,10 @@
 //!   and follows the segments of each TCP connection.
 //! - [`story`] keeps the messages of a run in a file, and finds its way in one.
 //! - [`layers`] takes a frame apart for the list of packets.
+//! - [`clock`] controls the progress of a run: pause, speed, one frame at a time.
+//!
+//! Without the feature `server` the crate has only the parts that make messages, which also run in
+//! a browser.
 //!
 //! Memory is bounded: for messages to the server, messages kept for the next browser, and
 //! messages that a slow browser has not read. A browser that falls behind gets a new snapshot
@@ -21,17 +25,27 @@
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 
+#[cfg(feature = "server")]
 pub mod assets;
+pub mod clock;
+#[cfg(feature = "server")]
 mod desk;
+#[cfg(feature = "server")]
 pub mod guard;
+#[cfg(feature = "server")]
 mod hub;
 pub mod layers;
 pub mod message;
 mod scribe;
+#[cfg(feature = "server")]
 mod seats;
+#[cfg(feature = "server")]
 mod server;
+#[cfg(feature = "server")]
 pub mod story;
 
+#[cfg(feature = "server")]
 pub use desk::Desk;
 pub use scribe::Scribe;
+#[cfg(feature = "server")]
 pub use server::{Server, ServerError};

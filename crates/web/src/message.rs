@@ -3,6 +3,8 @@
 //! Times are whole microseconds since the run began. Nodes are indices into the list of the
 //! greeting. Frequent items are arrays and not objects.
 
+use std::fmt;
+
 use redpoll_sim::live::Command;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +19,14 @@ pub enum FromServer<'a> {
     Changes(Changes<'a>),
     Clock(Clock),
     Answer(Answer),
+}
+
+/// The message as JSON.
+impl fmt::Display for FromServer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Messages consist of numbers, texts and lists, so the conversion to JSON cannot fail.
+        f.write_str(&serde_json::to_string(self).unwrap_or_default())
+    }
 }
 
 /// The version of these messages, and of recordings of them.

@@ -25,7 +25,7 @@ use crate::desk::{BrowserRequest, Desk, DeskMessage, Request};
 use crate::guard;
 use crate::hub::{Hub, Message, Source};
 use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
-use crate::scribe::{self, Scribe};
+use crate::scribe::Scribe;
 use crate::seats::{Seat, Seats};
 use crate::story::Story;
 use redpoll_page::http::{self, Network};
@@ -309,7 +309,7 @@ async fn converse(mut socket: WebSocket, shared: &Shared, seat: &Seat) -> Result
                 match said {
                     Some(Ok(ws::Message::Text(text))) => {
                         let answer = shared.answer(&text).await;
-                        let answer = scribe::text(&FromServer::Answer(answer));
+                        let answer = FromServer::Answer(answer).to_string();
                         send(&mut socket, &answer.into()).await?;
                     }
                     Some(Ok(ws::Message::Close(_)) | Err(_)) | None => return Err(Over),

@@ -9,6 +9,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_sim::trace::TraceError;
 use redpoll_sim::{Scenario, World, WorldOptions};
+use redpoll_web::clock::{Anchor, step_to_frame};
 use redpoll_web::message::{ClockAsk, Mode};
 use redpoll_web::story::Writer;
 use redpoll_web::{Desk, Server};
@@ -17,15 +18,13 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, asked_to_end, cannot_write};
 use crate::modules::Log;
 use crate::output::{is_closed_pipe, print};
-use crate::web::{Anchor, greeting};
+use crate::web::{self, greeting};
 use crate::{FAILED, USAGE};
 
 /// Interval between two queries for requests.
 const TURN: WallDuration = WallDuration::from_millis(15);
 /// The longest part of a run between two queries, while a browser is connected.
 const SLICE: Duration = Duration::from_millis(500);
-/// Maximum number of events until a frame begins, in a step to the next frame.
-const EVENTS: usize = 100_000;
 
 pub(super) struct Show {
     desk: Desk,
@@ -133,7 +132,7 @@ impl Show {
             return Ok(());
         }
         let speed = clock.speed.filter(|_| self.desk.is_watched());
-        let goal = self.anchor.goal(world.now().as_micros(), speed);
+        let goal = self.anchor.goal(web::now(), world.now().as_micros(), speed);
         let far = world.now() + self.step;
         let until = goal.map_or(far, |goal| far.min(Instant::from_micros(goal)));
         let started = WallInstant::now();
@@ -173,17 +172,6 @@ impl Show {
         self.anchor = Anchor::default();
         self.desk.renew(world);
         Ok(())
-    }
-}
-
-/// Handles events until a frame begins.
-fn step_to_frame(world: &mut World, end: Instant) {
-    let before = world.air().transmissions();
-    for _ in 0..EVENTS {
-        match world.next_event_at() {
-            Some(at) if at <= end && world.air().transmissions() == before => world.run_until(at),
-            _ => return,
-        }
     }
 }
 

@@ -6,11 +6,13 @@ mod digest;
 mod oscillator;
 mod queue;
 mod secrets;
+mod stopwatch;
 
 pub use digest::Digest;
 pub use oscillator::Oscillator;
 pub use queue::Queue;
 pub use secrets::Secrets;
+pub use stopwatch::Stopwatch;
 
 use redpoll_base::Rng;
 

@@ -16,7 +16,7 @@ use crate::external::{Lines, Pace};
 use crate::fault::Rule;
 use crate::foreign::Loader;
 use crate::guest::GuestLoader;
-use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
+use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed, Stopwatch};
 use crate::medium::{RadioSpec, Site};
 use crate::node;
 use crate::oracle::Oracle;
@@ -258,7 +258,7 @@ impl World {
         if self.env.pace == Pace::Goes {
             return Ok(());
         }
-        let started = std::time::Instant::now();
+        let started = Stopwatch::start();
         let patience = self.env.scenario.external.patience;
         for index in 0..self.places.len() {
             while let (Occupant::External(external), mut seat) = self.at(index)

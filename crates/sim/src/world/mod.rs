@@ -36,6 +36,7 @@ use redpoll_stack::wire::ieee802154::Address;
 use crate::air::{self, Air};
 use crate::congestion::Places;
 use crate::external::ExternalFigures;
+use crate::kernel::Stopwatch;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::Scenario;
@@ -215,7 +216,7 @@ impl World {
 
     /// Handles all events up to `until`. After a [`stall`](Self::stall), only the clock advances.
     pub fn run_until(&mut self, until: Instant) {
-        let started = std::time::Instant::now();
+        let started = Stopwatch::start();
         while self.env.stall.is_none()
             && let Some(next) = self.env.queue.pop_until(until)
         {

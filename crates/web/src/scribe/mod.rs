@@ -70,12 +70,12 @@ impl Scribe {
 
     /// Returns the first message for a page.
     pub fn hello(&self) -> String {
-        text(&FromServer::Hello(&self.hello))
+        FromServer::Hello(&self.hello).to_string()
     }
 
     /// Returns the pairs of nodes that hear and disturb one another, as a message.
     pub fn scene(&self) -> String {
-        text(&FromServer::Scene(&self.scene))
+        FromServer::Scene(&self.scene).to_string()
     }
 
     /// Replaces the scene after a change.
@@ -90,12 +90,13 @@ impl Scribe {
 
     /// Returns the present state of nodes and connections.
     pub fn state(&self) -> String {
-        text(&FromServer::State(message::State {
+        FromServer::State(message::State {
             t: self.now,
             nodes: &self.nodes,
             flows: self.flows.since(0),
             ends: self.flows.ends().collect(),
-        }))
+        })
+        .to_string()
     }
 
     /// Returns the changes; with `figures`, including the nodes' figures. `wall_ms` is their time
@@ -134,7 +135,7 @@ impl Scribe {
         if figures {
             self.note_figures(sample);
         }
-        text(&FromServer::Changes(message::Changes {
+        FromServer::Changes(message::Changes {
             t: self.now,
             wall_ms,
             frames: &frames,
@@ -145,7 +146,14 @@ impl Scribe {
             radios: &radios,
             nodes: figures.then_some(&self.nodes),
             skipped: changes.skipped,
-        }))
+        })
+        .to_string()
+    }
+
+    /// Returns the layers of frames in hexadecimal (see [`Ask::Layers`](message::Ask)), as an object
+    /// in text; `None` if they are invalid.
+    pub fn layers(&self, frames: &[String]) -> Option<String> {
+        layers(frames, &self.contexts)
     }
 
     /// Returns the contexts of compressed addresses.
@@ -256,11 +264,6 @@ fn outcomes() -> Vec<String> {
     let all = Outcome::ALL.iter();
     all.map(|outcome| outcome.to_string().replace('_', " "))
         .collect()
-}
-
-pub(crate) fn text(message: &FromServer<'_>) -> String {
-    // Messages consist of numbers, texts and lists, so the conversion to JSON cannot fail.
-    serde_json::to_string(message).unwrap_or_default()
 }
 
 fn hex(bytes: &[u8]) -> String {
