@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace, action: Action) -> Outcome {
         format!(
             "| target | processors | {} |",
             NODES
-                .map(|(_, title)| format!("{title}: flash | RAM"))
+                .map(|(_, title)| format!("{title}: flash, bytes | {title}: RAM, bytes"))
                 .join(" | ")
         ),
         "|---|---|---:|---:|---:|---:|".to_owned(),
