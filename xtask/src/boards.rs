@@ -29,7 +29,7 @@ const BOARDS: [(&str, &str); 2] = [
 const LINES: usize = 40;
 
 /// Checks the first image and the first board, and tests the template on this computer. The other
-/// image and the other board have own dependencies, which take half of the time.
+/// image and the other board have their own dependencies, which take half of the time.
 pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
     run(workspace, &IMAGES[..1], &BOARDS[..1])
 }

@@ -58,8 +58,8 @@ pub struct RpNode {
     pub(crate) packet_bytes: u16,
     pub(crate) buffers: Buffers,
     pub(crate) rpl: Rpl,
-    /// Address at which the node was made. Its tables follow it in memory, so the node must not be
-    /// moved.
+    /// Address at which the node was made. The node must not be moved: its tables follow it in
+    /// memory.
     here: *const RpNode,
     node: MaybeUninit<Node<Kind>>,
     sockets: &'static mut [Socket],

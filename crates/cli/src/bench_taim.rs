@@ -284,8 +284,8 @@ impl Time for OwnCore {
     }
 }
 
-/// Returns the 99th percentile and the maximum of the packets' lateness in µs, in `seconds` of that
-/// load.
+/// Returns the 99th percentile and the maximum of the packets' lateness in µs, in `seconds`
+/// seconds.
 fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let (mut taim, mut conns) = loaded(clock.now());
     let mut rng = Rng::new(2);

@@ -1,5 +1,4 @@
-//! Captures of IEEE 802.15.4 networks: reads capture files, and decodes their frames layer by
-//! layer.
+//! Reads captures of IEEE 802.15.4 networks, and decodes their frames layer by layer.
 //!
 //! - [`capture`]: file formats and link types, from a file to frames;
 //! - [`dissector`]: from a frame to its layers, with the following modules;

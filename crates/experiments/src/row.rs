@@ -246,8 +246,8 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// Computes a row with `make` from others' means over their common seeds, and for each such
-    /// seed.
+    /// Computes a row with `make` from other rows, for each common seed and for the means over
+    /// these.
     fn made(of: &[&Numbers], make: &dyn Fn(&[f64]) -> f64) -> Numbers {
         let mut numbers = Numbers {
             violation: of.iter().find_map(|it| it.violation.clone()),

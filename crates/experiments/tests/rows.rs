@@ -44,8 +44,7 @@ fn odd_seed(run: &Run) -> Result<f64, Gap> {
     }
 }
 
-/// A seed without a value is missing only from its own row. Quotients pair values by seed, not
-/// index.
+/// A seed without a value is missing only from its row. Quotients pair values by seed, not index.
 #[test]
 fn rows_made_of_others_pair_them_by_seed() {
     const SEED: Metric = Metric::new("seed", "");

@@ -44,8 +44,7 @@ impl Companion {
         // sigprocmask(2) are system calls and allocate nothing.
         unsafe {
             command.pre_exec(|| {
-                // Otherwise the signals that `Signals` blocks here would remain blocked in the
-                // child.
+                // Otherwise the signals that `Signals` blocks would remain blocked in the child.
                 SigSet::empty().thread_set_mask()?;
                 prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from)
             });
@@ -87,7 +86,7 @@ impl Companion {
                 return;
             }
             let patient = Instant::now() < deadline;
-            // The children of an ended process become children of this process, so look again each
+            // The children of an ended process become children of this one, so look again each
             // time.
             for child in children {
                 if !patient {

@@ -19,7 +19,7 @@
 //! A mesh may be simulated or behind a radio: this crate uses only the traits [`gateway::Mesh`] and
 //! [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`; each block states its
+//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`; each block has a
 //! reason.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![warn(clippy::match_bool)]

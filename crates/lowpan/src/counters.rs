@@ -66,7 +66,7 @@ pub struct LowpanCounters {
     pub indirect_full: u32,
     /// Datagrams that random early detection dropped because they do not support marks.
     pub red: u32,
-    /// Datagrams that it marked "congestion experienced" and sent.
+    /// Datagrams marked "congestion experienced" by random early detection, and sent.
     pub marked: u32,
 
     /// Maximum number of slots in use at the same time, for any purpose.

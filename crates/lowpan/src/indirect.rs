@@ -123,8 +123,8 @@ impl IndirectQueue {
         });
     }
 
-    /// Handles the failed frame after this progress of the datagram in `id`: the child does not
-    /// listen. Returns `false` after too many failures.
+    /// Handles the failure of the frame after this progress of the datagram in `id`: its child does
+    /// not listen. Returns `false` after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,

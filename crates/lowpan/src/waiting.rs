@@ -1,4 +1,5 @@
-//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders them.
+//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders such
+//! datagrams.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;

@@ -33,8 +33,7 @@ fn a_datagram_leaves_in_recoverable_fragments() {
     assert!(usize::from(covered) < packet.len() - 30);
 }
 
-/// §6: a datagram that has arrived is acknowledged with a full bitmap, and only then counts as
-/// sent.
+/// §6: a datagram that has arrived is acknowledged with a full bitmap. Only then it counts as sent.
 #[test]
 fn a_full_bitmap_ends_a_datagram() {
     let (mut a, mut b) = pair();
@@ -55,7 +54,7 @@ fn a_full_bitmap_ends_a_datagram() {
     assert_eq!(a.poll_at(), None);
 }
 
-/// The segment of a transport behaves equally; its payload is read again for a retransmission.
+/// The same applies to a segment of a transport, whose payload is read again for a retransmission.
 #[test]
 fn a_segment_has_been_sent_when_it_has_arrived() {
     let (mut a, mut b) = pair();

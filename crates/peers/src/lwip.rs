@@ -79,8 +79,7 @@ mod present {
             "lwIP is compiled for one size"
         );
         let alone = LWIP.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the lock is held, and no connection is open, because closing it releases the
-        // lock.
+        // SAFETY: the lock is held, and no connection is open: closing it releases the lock.
         let (is_open, tick_ms) = unsafe { (peers_lwip_open() != 0, peers_lwip_tick_ms()) };
         assert!(is_open, "lwIP opens a connection");
         let lwip = Rc::new(Lwip {

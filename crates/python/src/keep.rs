@@ -14,8 +14,7 @@ use redpoll_sweep::{Plan, PlanError};
 use crate::scenario::{Changes, case, damaged, error};
 use crate::table::Table;
 
-/// A missing run: its number in the sweep's list, the changes of its
-/// scenario and its seed.
+/// A missing run: its number in the sweep's list, the changes of its scenario and its seed.
 type ToDo = (usize, Changes, u64);
 
 /// A sweep and its results file.
@@ -156,9 +155,8 @@ impl Kept {
     }
 }
 
-/// Runs `jobs` without holding Python's lock, and stores their results in `store`.
-/// Calls `progress` with the numbers of finished runs and of all runs; its exception ends the
-/// runs.
+/// Runs `jobs` without holding Python's lock, and stores their results in `store`. Calls `progress`
+/// with the numbers of finished runs and of all runs; its exception ends the runs.
 pub fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],

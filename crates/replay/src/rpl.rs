@@ -105,8 +105,8 @@ impl Objective for ReplayObjective {
         }
     }
 
-    /// Returns whether the link is too bad for a parent. TinyRPL then accepts the next DIO's
-    /// sender.
+    /// Returns whether the link is too bad for a parent. TinyRPL then accepts the next sender of a
+    /// DIO.
     fn is_worn(self, etx: u16) -> bool {
         match self {
             ReplayObjective::Standard(standard) => standard.is_worn(etx),

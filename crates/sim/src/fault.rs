@@ -26,7 +26,7 @@ pub enum Rule {
         kind: FrameKind,
         probability: f64,
     },
-    /// Data frames are acknowledged by the radio and then lost, so link retries do not repair the
+    /// The radio acknowledges data frames and then loses them, so link retries do not repair the
     /// loss.
     LoseFrames {
         from: Option<usize>,

@@ -333,8 +333,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     })
 }
 
-/// Returns the duty cycle of a node with a radio. The scenario may exempt a mains-powered border
-/// router.
+/// Returns the duty cycle of a node with a radio. The scenario may exempt the border router.
 fn duty(scenario: &Scenario, index: usize) -> Option<DutyConfig> {
     let has_radio = Some(index) != scenario.host_index();
     let params = scenario.mac.duty.filter(|_| has_radio)?;

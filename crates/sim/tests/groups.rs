@@ -103,8 +103,7 @@ fn without_forwarding_packets_to_groups_stay_outside() {
     assert_eq!(total(&mut world, "host.not_for_mesh"), 1);
 }
 
-/// Packets to other groups, to groups of the link, and with a source in the mesh do not enter the
-/// mesh.
+/// Packets to other groups, to groups of the link, and from sources in the mesh do not enter it.
 #[test]
 fn only_discovery_enters_the_mesh() {
     let scenario = grid("fixed", "mpl");

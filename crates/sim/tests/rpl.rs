@@ -86,8 +86,7 @@ fn an_idle_mesh_renews_several_routes_in_one_dao() {
     assert!(daos <= 16 * 300, "{daos} DAOs in the second hour");
 }
 
-/// Checks that all nodes join, the root has routes to all, and TCP carries bytes from and to a
-/// leaf.
+/// Checks that all nodes join, the root has routes to all, and TCP works from and to a leaf.
 #[test]
 fn a_mesh_forms_and_tcp_flows_both_ways() {
     for mode in ["storing", "non-storing"] {

@@ -1,5 +1,4 @@
-//! The POSIX-like sockets of two nodes in virtual time. The waiter of a simulator advances the
-//! time.
+//! The POSIX-like sockets of two nodes in virtual time, which the waiter of a simulator advances.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]

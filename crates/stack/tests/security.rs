@@ -144,8 +144,7 @@ fn frames_wait_until_the_counter_is_stored() {
     assert_eq!(line.nodes[0].mac_counters().dropped_unsealed, 0);
 }
 
-/// The application gets an error as with any broken path; nothing is sent, and the node comes to
-/// rest.
+/// The application gets an error, as with any broken path; nothing is sent, and the node rests.
 #[test]
 fn a_node_without_frame_counters_sends_nothing() {
     let mut line = line();

@@ -120,8 +120,7 @@ fn answers_to_made_up_neighbours_are_bounded() {
     assert!((4..=9).contains(&packets), "{packets}");
 }
 
-/// If the prefix has an unreachable route, a packet to an address without its own route fails at
-/// once.
+/// If the prefix has an unreachable route, packets to addresses without own routes fail at once.
 #[test]
 fn an_unreachable_prefix_takes_no_frame() {
     let mut lone = lone();

@@ -105,8 +105,7 @@ impl Offer {
     /// Mask of the flags other than timestamps.
     pub(crate) const OTHERS: u32 = 3;
 
-    /// Processes a repeated SYN of the peer. RFC 3168 §6.1.1: one SYN without ECN-setup disables
-    /// ECN.
+    /// Processes a repeated SYN. RFC 3168 §6.1.1: one SYN without ECN-setup disables ECN.
     pub(crate) fn on_syn_again(&mut self, flags: Flags) {
         if !flags.contains(ECN_SETUP) {
             self.0 &= !Offer::ECN.0;

@@ -176,8 +176,7 @@ fn small_plan() -> impl Strategy<Value = Plan> {
         })
 }
 
-/// Number of transfers that are frozen at each of their events: `FREEZE_TRANSFERS=1000` is the long
-/// form.
+/// Number of transfers that are frozen at each event: `FREEZE_TRANSFERS=1000` is the long form.
 fn freeze_transfers() -> u32 {
     std::env::var("FREEZE_TRANSFERS").map_or(60, |count| count.parse().unwrap())
 }

@@ -1,5 +1,4 @@
-//! The live view: a page that shows a simulated mesh while it runs, and lets its reader
-//! change it.
+//! The live view: a page that shows a simulated mesh while it runs, and lets its reader change it.
 //!
 //! ```text
 //!   simulation's thread               server's thread                browser

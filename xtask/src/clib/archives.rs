@@ -137,7 +137,7 @@ pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// Does the same with the cargo that `cargo` prepares, in the build folder `target`.
+/// Writes these files with the cargo that `cargo` prepares, in the build folder `target`.
 pub fn release(
     workspace: &Workspace,
     cargo: impl Fn() -> Command,

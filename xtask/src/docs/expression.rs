@@ -238,7 +238,7 @@ impl Function {
             Function::Median => median(values),
             Function::Least => values.iter().copied().fold(f64::INFINITY, f64::min),
             Function::Most => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            // Jain's index of fairness: 1 where all have as much.
+            // Jain's index of fairness: 1 if all numbers are equal.
             Function::Jain => {
                 sum * sum / (count * values.iter().map(|value| value * value).sum::<f64>())
             }

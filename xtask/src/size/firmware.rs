@@ -9,27 +9,27 @@ use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
 pub struct Images {
-    /// Without the engine.
+    /// Image without the engine.
     pub bare: Image,
     pub tcp: Image,
-    /// With the part of it that TCPlp has too.
+    /// Image with the part of the engine that TCPlp has too.
     pub subset: Image,
     pub node: Image,
     /// Images of a node that routes by RPL, by the features of [`ROUTED`].
     pub routed: Vec<(&'static str, Image)>,
     /// Image of a node whose frames are protected.
     pub secured: Image,
-    /// With a leaf, its services and a driver.
+    /// Image with a leaf, its services and a driver.
     pub leaf: Image,
-    /// With another stack that has a leaf's abilities.
+    /// Image with another stack that has a leaf's functions.
     pub smoltcp: Image,
-    /// Two endpoints, to be run.
+    /// Image of two endpoints, to be run.
     pub pair: Image,
-    /// Two endpoints of each of the TCPs to compare with.
+    /// Image of two endpoints of each TCP that Redpoll is compared with.
     pub rivals: Image,
-    /// Three nodes, to be run.
+    /// Image of three nodes, to be run.
     pub mesh: Image,
-    /// Frames that are protected and opened, to be run.
+    /// Image that protects and opens frames, to be run.
     pub seal: Image,
 }
 

@@ -13,7 +13,7 @@ use crate::report::Failure;
 pub struct Symbol {
     pub address: u64,
     pub size: u64,
-    /// Demangled, without the hash.
+    /// Demangled name, without the hash.
     pub name: String,
     pub is_code: bool,
 }

@@ -1,8 +1,7 @@
-//! A cache of segments on routers, which retransmits and acknowledges locally by the rules of
-//! three papers: cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance
-//! Optimizations for Wireless Sensor Networks", EWSN 2012), which is the default, and its
-//! predecessors, Distributed TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks
-//! ([`Params::tss`]).
+//! A cache of segments on routers, which retransmits and acknowledges locally by the rules of three
+//! papers: cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance Optimizations for
+//! Wireless Sensor Networks", EWSN 2012), which is the default, and its predecessors, Distributed
+//! TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks ([`Params::tss`]).
 //!
 //! A router passes each packet to [`Cache::on_forward`] before it forwards the packet. The
 //! cache copies the next data in sequence of a connection, one segment for each direction. If

@@ -182,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    /// Checks that each scenario loads with about the wanted nodes, and fixed routes connect each
-    /// pair.
+    /// Checks that each scenario loads with about the wanted nodes, and that routes connect all
+    /// pairs.
     #[test]
     fn scenarios_load_and_their_pairs_are_connected() {
         for &topology in Topology::ALL {

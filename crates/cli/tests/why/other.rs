@@ -122,8 +122,7 @@ impl Air {
         }
     }
 
-    /// Returns the payloads of a datagram's frames, which are fragments if it is long (RFC 4944
-    /// §5.3).
+    /// Returns the payloads of a datagram's frames: fragments if it is long (RFC 4944 §5.3).
     fn payloads(&mut self, header: Vec<u8>, segment: &[u8]) -> Vec<Vec<u8>> {
         let size = 40 + segment.len() as u16;
         if header.len() + segment.len() <= 100 {

@@ -242,8 +242,7 @@ pub(crate) enum Look {
 
 /// Determines the format of a frame's last two bytes; `None` if they are not a check sequence.
 pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
-    /// Range of correlations: from the least with which frames are received to that of perfect
-    /// ones.
+    /// Range of correlations: from the least of received frames to that of perfect frames.
     const CORRELATIONS: std::ops::RangeInclusive<u8> = 40..=115;
     if record.link != number::WITH_FCS || record.missing > 0 || record.fcs_len == Some(4) {
         return None;

@@ -141,8 +141,7 @@ impl Capture {
         self.odds.iter()
     }
 
-    /// Returns the next frame; `None` at the end. Fails if the file breaks off or contradicts its
-    /// format.
+    /// Returns the next frame; `None` at the end. Fails if the file is truncated or malformed.
     pub fn next_record(&mut self) -> Result<Option<Record>, Ended> {
         let record = match (self.ahead.pop_front(), self.ended.take()) {
             (Some(record), ended) => {

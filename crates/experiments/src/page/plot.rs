@@ -106,8 +106,7 @@ impl Line {
 
 type Point = (f64, Option<f64>);
 
-/// Reduces the points without visible change: keeps first, lowest, highest and last of each half
-/// pixel.
+/// Reduces the points without visible change: keeps first, least, greatest and last per half pixel.
 fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let same = |a: &Point, b: &Point| {

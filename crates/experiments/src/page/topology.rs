@@ -234,8 +234,7 @@ mod tests {
     #[test]
     fn an_arrow_points_to_the_parent_and_ends_outside_of_its_mark() {
         let svg = arrow((100.0, 50.0), (20.0, 50.0));
-        // The head's wings are behind the tip, which is between the nodes, 10 pixels before the
-        // parent.
+        // The head's wings are behind the tip, which is 10 pixels before the parent.
         assert!(
             svg.ends_with("d=\"M39.0 46.5L30.0 50.0L39.0 53.5Z\"/>"),
             "{svg}"

@@ -45,8 +45,7 @@ impl Account {
             return Err(AccountError::NotRoot);
         }
         let account = Self::look_up(text)?;
-        // This trial has no lasting effect, and fails if the namespace does not contain the user's
-        // number.
+        // This trial has no effect, and fails if the namespace does not contain the user's number.
         match account.act(|| ()) {
             Ok(()) => Ok(account),
             Err(_) => Err(AccountError::Unmapped(text.to_owned())),

@@ -19,8 +19,7 @@ use crate::node::HeapMemory;
 
 const PORT: u16 = 7000;
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Packets are duplicated and reordered, but not lost: uIP waits seven seconds after the first
-/// loss.
+/// Packets are duplicated and reordered, but not lost: uIP waits for seven seconds after a loss.
 const WIRE: Badness = Badness {
     loss: 0,
     duplication: 5,

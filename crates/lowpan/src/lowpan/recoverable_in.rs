@@ -204,8 +204,8 @@ impl<M: Memory> Lowpan<M> {
         self.join(now, src, header, piece)
     }
 
-    /// Discards a recoverable datagram if there is no room for another one and one can be spared;
-    /// `begins` is whether the new one is recoverable itself.
+    /// Discards a recoverable datagram if there is no room for a new one and one can be spared;
+    /// `begins` is whether the new datagram is recoverable.
     pub(super) fn evict_recovering(&mut self, now: Instant, begins: bool) {
         let is_full = self.pool.free() == 0;
         let Some(recovery) = self.recovery.get_mut().filter(|_| begins || is_full) else {

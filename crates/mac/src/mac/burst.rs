@@ -12,9 +12,9 @@ use redpoll_wire::ieee802154::Address;
 use super::{Mac, Progress};
 use crate::access::Access;
 
-/// Time for which a receiver waits for an announced frame: loading at a microsecond per bit and the
-/// longest first backoff, 4.1 ms, and the same again for a busy channel. A frame on the air delays
-/// all nodes anyway.
+/// Time for which a receiver waits for an announced frame: 4.1 ms for loading (a microsecond per
+/// bit) and the longest first backoff, doubled for a busy channel. A frame on the air delays all
+/// nodes anyway.
 const HOLD: Duration = Duration::from_millis(8);
 
 /// Channel access of a frame that the previous frame announced.

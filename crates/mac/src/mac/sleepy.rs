@@ -26,8 +26,8 @@ pub enum Rest {
 }
 
 /// Least delay in which sleep saves charge. Before the next attempt the radio wakes up and loads
-/// the frame again. That takes 1.4 ms, and the oscillator's charge of 11 ms (AT86RF233 with a
-/// Cortex-M0).
+/// the frame again. That takes 1.4 ms, and as much charge as the oscillator in 11 ms (AT86RF233
+/// with a Cortex-M0).
 const WORTH_SLEEP: Duration = Duration::from_millis(10);
 
 impl<A: Access> Mac<A> {

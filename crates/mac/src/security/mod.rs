@@ -190,8 +190,7 @@ pub(crate) enum SealError {
     Exhausted,
     /// The next frame counters have not been stored yet ([`Security::poll_counter`]).
     NotStored,
-    /// There is no room for the auxiliary header and the code, because the frame was built without
-    /// them.
+    /// There is no room for the auxiliary header and the code: the frame was built without them.
     TooLong,
     Cipher,
 }

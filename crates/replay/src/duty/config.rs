@@ -64,8 +64,7 @@ pub struct DutyConfig {
     /// Whether the sender learns the wake-up times of its neighbours: ContikiMAC's phase lock, and
     /// X-MAC's equivalent.
     pub phase_lock: bool,
-    /// Whether a ContikiMAC receiver returns to sleep as soon as the signal cannot be a repeated
-    /// frame.
+    /// Whether a ContikiMAC receiver sleeps again as soon as the signal cannot be a repeated frame.
     pub fast_sleep: bool,
     /// Whether frames that the previous frame announced follow at once, as in Contiki from 2.6 on.
     pub bursts: bool,

@@ -196,8 +196,7 @@ fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, 
     };
 }
 
-/// Returns by how much the segment advances the next expected sequence number. A SYN does not
-/// count.
+/// Returns the advance of the next expected sequence number by the segment, without a SYN.
 fn taken_of(seg: &Segment<'_>) -> u32 {
     seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }

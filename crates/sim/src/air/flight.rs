@@ -26,7 +26,7 @@ impl Label {
         Label::of_parsed(FrameHeader::parse(frame).ok().as_ref())
     }
 
-    /// Returns a frame's label by its header and payload. A malformed frame is a unicast to no
+    /// Returns the label of a frame from header and payload. A malformed frame is a unicast to no
     /// node.
     pub fn of_parsed(parsed: Option<&(FrameHeader, &[u8])>) -> Label {
         let Some((header, payload)) = parsed else {

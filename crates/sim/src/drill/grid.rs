@@ -1,5 +1,4 @@
-//! The attacks on RPL in a large grid, in which each honest node sends readings to the border
-//! router.
+//! The attacks on RPL in a large grid whose honest nodes send readings to the border router.
 //!
 //! `make drill-grid` sets `REDPOLL_GRID` to 40x25, columns and rows. `REDPOLL_SEEDS` is the number
 //! of seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. Each row

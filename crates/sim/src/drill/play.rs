@@ -22,8 +22,7 @@ const STEP: Duration = Duration::from_millis(20);
 const AFTERWARDS: Duration = Duration::from_secs(20);
 /// Time after the flow's end after which a mesh without an attack is at rest.
 const QUIET: Duration = Duration::from_secs(600);
-/// Time until an attacked mesh must be at rest: the longest lifetime of a registration plus an
-/// hour.
+/// Time until an attacked mesh must be at rest: the longest lifetime of a registration, plus 1 h.
 const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
 #[derive(Clone, PartialEq, Eq, Debug)]

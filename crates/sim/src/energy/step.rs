@@ -12,8 +12,7 @@ use redpoll_stack::{Node, Profile};
 /// Kind of a call into a node, by its effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Builds an own packet and its first frame; includes the application's call that sent the
-    /// data.
+    /// Builds an own packet and its first frame; includes the call that sent the data.
     PacketOut,
     /// Completes a packet for this node; includes its processing by the upper layer and the
     /// application's call that reads the data.

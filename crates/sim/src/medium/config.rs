@@ -64,8 +64,7 @@ impl Default for UnitDisk {
 pub struct Sinr {
     /// Power at every antenna, in dBm.
     pub tx_power_dbm: f64,
-    /// Path loss at the reference distance of 1 m, in dB. 40.2 dB is the loss in free space at 2.45
-    /// GHz.
+    /// Path loss at the reference distance of 1 m, in dB. In free space at 2.45 GHz it is 40.2 dB.
     pub reference_loss_db: f64,
     /// Path loss exponent; 2 in free space, 3 to 4 indoors.
     pub path_loss_exponent: f64,

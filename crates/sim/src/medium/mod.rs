@@ -127,8 +127,7 @@ impl Medium {
         chance(&mut self.rng, self.success_ratio_tx)
     }
 
-    /// Begins the arrival of `tx` over `link`; `ready` states whether the receiver could receive
-    /// it.
+    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver could receive it.
     pub fn start(&mut self, now: Instant, tx: TxId, link: &Link, ready: bool) -> Start {
         self.ears.start(now, tx, link, ready, &mut self.rng)
     }

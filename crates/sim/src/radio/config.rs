@@ -142,7 +142,7 @@ impl Model {
         }
     }
 
-    /// Returns whether one buffer serves both directions: received frames overwrite a frame to
+    /// Returns whether one buffer serves both directions, so received frames overwrite frames to
     /// send.
     pub(crate) const fn has_single_buffer(self) -> bool {
         matches!(self, Model::At86rf233)

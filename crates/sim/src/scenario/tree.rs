@@ -103,8 +103,7 @@ pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), Scenari
             let problem = "got an empty key; allowed: names separated by single dots";
             return Err(ScenarioError::at("", &origin, key, problem));
         }
-        // A table replaces a value in its place; the check against the known keys then reports an
-        // error.
+        // A table replaces a value in its place; the check of known keys then reports an error.
         if !matches!(here.raw, Raw::Table(_)) {
             here.raw = Raw::Table(Vec::new());
         }
@@ -145,8 +144,7 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => {
-            // A number that is too long for 64 bits is too large for any key; messages show its
-            // digits.
+            // A number of more than 64 bits is too large for any key; messages show its digits.
             match i64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(value) => Raw::Integer(value),
                 Err(_) => Raw::Real(number.as_str().parse().unwrap_or(f64::INFINITY)),

@@ -230,8 +230,7 @@ impl Sensor {
         waits.then(|| self.session.began + CONNACK_TIME)
     }
 
-    /// Returns the time by which the next packet must be sent to the broker, or its answer must
-    /// arrive.
+    /// Returns the time by which the next packet must be sent, or the broker's answer must arrive.
     fn ping_at(&self) -> Option<Instant> {
         let silent = self.session.is_up && self.out.conn().is_some() && !self.keep_alive.is_zero();
         // Early enough for the packet to arrive.

@@ -127,8 +127,7 @@ impl World {
         places.map(|index| parent(self.node(index)?)).collect()
     }
 
-    /// Returns the RPL figures of node `index`, if it uses RPL; `above` has the parents of all
-    /// nodes.
+    /// Returns the RPL figures of node `index`, if it uses RPL; `above` has all nodes' parents.
     fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
         let node = self.node(index)?;
         let (rank, _) = node.rpl_place()?;

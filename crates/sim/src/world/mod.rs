@@ -100,8 +100,7 @@ struct Plan {
 }
 
 impl World {
-    /// Adds an application to node `index` and starts it; drops it without a node of Redpoll's
-    /// stack.
+    /// Adds an application to node `index` and starts it; drops it if the node has another stack.
     pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.add_app(&mut seat, app);

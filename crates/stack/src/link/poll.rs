@@ -31,7 +31,7 @@ pub enum PollPolicy {
 pub struct PollConfig {
     /// The policy while an answer is expected. Default: learned.
     pub policy: PollPolicy,
-    /// The interval while no answer is expected. Default 4 min, as OpenThread (Kumar et al. 2020
+    /// The interval without an expected answer. Default 4 min, as OpenThread (Kumar et al. 2020
     /// §8.2).
     pub base_interval: Duration,
     /// The time for which the node listens after its parent has announced a frame, and after each

@@ -16,8 +16,7 @@ const INTRODUCTION: Duration = Duration::from_millis(100);
 pub(crate) struct Expected {
     /// A packet is about to arrive.
     pub(crate) answer: bool,
-    /// The peer of a connection may not have received the end of the handshake, and may repeat its
-    /// part.
+    /// A peer may not have received the end of the handshake, and may repeat its part.
     pub(crate) repetition: bool,
     /// When TCP acts without an answer, in microseconds, wrapping; the present time without a
     /// timer.

@@ -354,8 +354,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Returns whether the state is CLOSED and no reset has to be sent, so that the memory can be
-    /// reused.
+    /// Returns whether the state is CLOSED and no reset is due, so that the memory can be reused.
     pub fn is_finished(&self) -> bool {
         self.is_closed() && self.reset.is_none()
     }

@@ -26,8 +26,7 @@ pub struct Scribe {
     scene: Scene,
     contexts: Contexts,
     nodes: Nodes,
-    /// Time at which the nodes' figures were last written, and the time that each node had slept by
-    /// then.
+    /// Time at which the nodes' figures were last written, and each node's sleep time by then.
     figures: (u64, Vec<f64>),
     flows: Flows,
     /// Sequence number of the frame that each node has sent last.

@@ -143,12 +143,11 @@ pub fn compress(
 /// holds all of it. It gives the IPv6 payload length and the UDP length.
 ///
 /// # Errors
-/// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`],
-/// [`Error::NoLinkAddress`] and [`Error::Unsupported`] (not IPHC, an unknown next-header
-/// compression, IPv6 in IPv6) for the content of `bytes`; [`Error::Length`] if it exceeds
-/// `datagram_len`; [`Error::NoRoom`] if `out` is too short. [`Error::Checksum`] if the UDP
-/// checksum is elided: RFC 6282 §4.3.2 allows this only with another integrity check, which
-/// this receiver does not have.
+/// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`], [`Error::NoLinkAddress`]
+/// and [`Error::Unsupported`] (not IPHC, an unknown next-header compression, IPv6 in IPv6) for the
+/// content of `bytes`; [`Error::Length`] if it exceeds `datagram_len`; [`Error::NoRoom`] if `out`
+/// is too short. [`Error::Checksum`] if the UDP checksum is elided: RFC 6282 §4.3.2 allows this
+/// only with another integrity check, which this receiver does not have.
 pub fn decompress(
     bytes: &[u8],
     link_src: Address,

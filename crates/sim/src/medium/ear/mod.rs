@@ -72,8 +72,7 @@ impl Ears {
         }
     }
 
-    /// Begins the arrival of `tx` over `link`; `ready` states whether the receiver could receive
-    /// it.
+    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver could receive it.
     pub fn start(
         &mut self,
         now: Instant,

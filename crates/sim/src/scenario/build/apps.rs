@@ -49,8 +49,7 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
     check_ends(values, scenario)
 }
 
-/// Returns the host behind the border router, without a radio: position and link addresses are
-/// unused.
+/// Returns the host behind the border router. Its position and link addresses are unused.
 fn host() -> NodeSpec {
     NodeSpec {
         name: HOST.to_owned(),

@@ -156,8 +156,7 @@ fn node_of(flow: &Value) -> Option<&str> {
     })
 }
 
-/// Returns Pearson's correlation, -1 to 1, between the number at `pointer` and the hop distance, by
-/// flow.
+/// Returns Pearson's correlation, -1 to 1, between each flow's number at `pointer` and its hops.
 pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?;
     let hops = |name: &str| {

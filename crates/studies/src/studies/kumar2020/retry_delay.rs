@@ -12,8 +12,7 @@ use redpoll_experiments::{At, Case, Figure, Gap, Handle, Line, Metric, Reading, 
 /// Delays of the sweep, in ms.
 pub const DELAYS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];
 
-/// Equation 2 has its own metric, because its values exceed the other lines by far if losses are
-/// rare.
+/// Equation 2 has its own metric: if losses are rare, its values exceed the other lines by far.
 const CLASSIC: Metric = Metric::new("goodput by equation 2", "kb/s");
 const FRAMES: Metric = Metric::new("frames", "");
 const FRAMES_PER_KIB: Metric = Metric::new("frames per KiB", "1/KiB");

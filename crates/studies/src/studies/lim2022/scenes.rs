@@ -10,8 +10,7 @@ use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VER
 /// - The mesh forms for 60 s, and the nodes start one after the other during the next 10 s.
 /// - A node makes readings at fixed intervals with its own phase. Its application's queue holds all
 ///   waiting readings.
-/// - The border router holds four packets, and drops packets from the serial line if its queue is
-///   full.
+/// - The border router holds four packets, and drops packets from the serial line if it is full.
 /// - RPL is that of Contiki 3.0, with [`SOURCES`]. Carriers are sensed up to [`CARRIER_SENSE`].
 const GRID: &str = r#"
 duration = "670 s"
