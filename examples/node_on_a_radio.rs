@@ -121,7 +121,7 @@ pub fn run() -> String {
             answer.extend(&bytes[..len]);
         });
         // On a board: wait for an interrupt.
-        assert!(ether.step(), "nothing is to come");
+        assert!(ether.step(), "no event is pending");
     }
     String::from_utf8(answer).expect("what was sent is text")
 }

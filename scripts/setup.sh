@@ -260,9 +260,9 @@ if [ "$purpose" = test ]; then
     get_more_targets armv7-unknown-linux-gnueabihf
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
-    need valgrind valgrind "programs in C under Valgrind"
-    need ip iproute2 "programs in C, and meshes, in network namespaces"
-    need unshare util-linux "programs in C in network namespaces"
+    need valgrind valgrind "running programs in C under Valgrind"
+    need ip iproute2 "running programs in C, and meshes, in network namespaces"
+    need unshare util-linux "running programs in C in network namespaces"
     get_c_for_thumb
 fi
 
@@ -286,7 +286,7 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
     if ! have mosquitto; then
         # Debian starts a broker after installing the package. The demo starts its
         # own broker on an address of the mesh, so the other one is stopped.
-        if need mosquitto mosquitto "readings at a real MQTT broker" && have systemctl && [ -d /run/systemd/system ]; then
+        if need mosquitto mosquitto "sending readings to a real MQTT broker" && have systemctl && [ -d /run/systemd/system ]; then
             say "systemctl disable --now mosquitto (the demo starts a broker of its own)"
             as_root systemctl disable --quiet --now mosquitto || true
         fi
@@ -294,12 +294,12 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
 fi
 
 if [ "$purpose" = test ]; then
-    need coap-client-notls libcoap3-bin "a CoAP client of others against a node"
-    need ip6tables-legacy iptables "TAiM on packets that this kernel forwards"
+    need coap-client-notls libcoap3-bin "testing a node with another CoAP client"
+    need ip6tables-legacy iptables "testing TAiM on packets that this kernel forwards"
 fi
 
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
-    need python3 python3 "holding the simulator against programs of their own"
+    need python3 python3 "comparing the simulator with independent programs"
 fi
 
 # The requirements of the Python package's tests, in a separate environment.
@@ -421,7 +421,7 @@ if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
         say "no ns-3: skipped: the comparison with it. To get it: sudo apt-get install libns3-dev"
         missing_for_good="$missing_for_good ns-3"
     fi
-    have c++ || need c++ g++ "building what runs on ns-3"
+    have c++ || need c++ g++ "building the programs that use ns-3"
 fi
 
 # zig is the linker for each architecture; PyPI has it and the programs that use it.

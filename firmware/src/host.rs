@@ -56,7 +56,7 @@ pub fn fail(why: &str) -> ! {
 /// Ends the emulation with an error unless `holds` is true.
 pub fn check(holds: bool) {
     if !holds {
-        fail("something did not go as it should");
+        fail("a check failed");
     }
 }
 

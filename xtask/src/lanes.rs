@@ -71,7 +71,7 @@ pub fn build(workspace: &Workspace) -> Result<(), Failure> {
 pub fn computing(workspace: &Workspace) -> Result<(), Failure> {
     let (_, computing) = tests(workspace)?;
     if computing.is_empty() {
-        return Err(Failure::new("test: cargo names no program of tests"));
+        return Err(Failure::new("test: cargo lists no test program"));
     }
     run(&[computing])?;
     workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
@@ -83,7 +83,7 @@ pub fn waiting(workspace: &Workspace) -> Result<(), Failure> {
     let (longest, others): (Vec<Test>, Vec<Test>) =
         waiting.into_iter().partition(|test| test.name == LONGEST);
     if longest.is_empty() || others.is_empty() {
-        return Err(Failure::new("test: cargo names no tests that wait"));
+        return Err(Failure::new("test: cargo lists no tests that wait"));
     }
     run(&[longest, others])
 }

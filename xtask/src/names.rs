@@ -38,7 +38,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
         }
     }
     Failure::unless_empty(
-        "names: a name means one thing in a device crate, and a comment names its subject",
+        "names: names with several meanings in a device crate, and comments without a subject:",
         findings,
     )
 }

@@ -14,7 +14,7 @@
 //! let event = loop {
 //!     match radio.poll_event(&mut Context::from_waker(Waker::noop()), None) {
 //!         Poll::Ready(event) => break event,
-//!         Poll::Pending => assert!(ether.step(), "nothing is to come"),
+//!         Poll::Pending => assert!(ether.step(), "no event is pending"),
 //!     }
 //! };
 //! assert_eq!(event, RadioEvent::Done(RadioResult::Loaded));

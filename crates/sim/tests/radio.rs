@@ -25,7 +25,7 @@ use tester::{STATIONS, SUBJECT, SimTester};
 fn examined(ether: &Ether, radio: &mut dyn Radio) -> Report {
     let mut tester = SimTester::new(ether);
     examine(radio, &mut tester, Limits::default(), &mut || {
-        assert!(ether.step(), "nothing is to come");
+        assert!(ether.step(), "no event is pending");
     })
 }
 
@@ -143,7 +143,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     loop {
         match radio.poll_event(&mut cx, Some(until)) {
             Poll::Ready(event) => return event,
-            Poll::Pending => assert!(ether.step(), "nothing is to come"),
+            Poll::Pending => assert!(ether.step(), "no event is pending"),
         }
     }
 }

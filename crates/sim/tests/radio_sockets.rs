@@ -154,7 +154,7 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
         drivers.iter_mut().for_each(|it| {
             let _ = it.as_mut().poll(&mut cx);
         });
-        assert!(ether.step(), "nothing is to come");
+        assert!(ether.step(), "no event is pending");
     }
 }
 

@@ -301,7 +301,7 @@ impl World {
     fn wait(&mut self) {
         let wakes = self.stations.iter().filter_map(|s| s.node.poll_at());
         let Some(next) = wakes.map(|wake| wake.at).min() else {
-            fail("nobody waits for anything");
+            fail("no node has a timer set");
         };
         self.now = self.now.max(next);
         for Station { node, watches, .. } in &mut self.stations {
@@ -345,7 +345,7 @@ impl World {
         while node.tcp_connection(id).is_some_and(|c| c.recv_queue() > 0) {
             match watch.lap(|| node.tcp_recv(now, id, out)) {
                 Ok(len) => taken += len,
-                Err(_) => fail("what there is cannot be received"),
+                Err(_) => fail("received data cannot be read"),
             }
         }
         taken
@@ -382,7 +382,7 @@ impl Speaker {
             endpoint.poll_datagram()
         });
         let Some((_, datagram)) = made else {
-            fail("no message is made");
+            fail("the endpoint made no message");
         };
         let (now, bytes) = (world.now, packet_bytes(&datagram));
         let remote = Endpoint::new(address(to), COAP_PORT);
@@ -417,7 +417,7 @@ impl Speaker {
                 watches.enter(lap, (Step::MessageIn, bytes));
                 match event {
                     Some(event) => return event,
-                    None => fail("a message means nothing"),
+                    None => fail("a message caused no event"),
                 }
             }
             world.wait();

@@ -171,7 +171,7 @@ fn round<P: Protocol>(
         }
         // The client's data is sent at its next tick.
         let Some(wake) = client.poll_at() else {
-            fail("nothing is to come");
+            fail("no timer is set");
         };
         link.now = link.now.max(wake.at);
         client.on_timeout(link.now, &mut link.counters);

@@ -103,7 +103,7 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
                 None => {}
             }
             let Some(wake) = here.mac.poll_at() else {
-                fail("nothing to wait for")
+                fail("no timer is set")
             };
             time = wake.at;
             here.mac.on_timeout(time);

@@ -106,7 +106,7 @@ fn run(line: &mut Line) -> (usize, u32, bool) {
     stack::paint();
     let Poll::Ready(result) = (future.as_mut()).poll(&mut Context::from_waker(Waker::noop()))
     else {
-        fail("the stream never waits")
+        fail("the stream must never wait")
     };
     let [used, _] = stack::used();
     (bytes, used, result.is_ok())
@@ -117,7 +117,7 @@ fn image_main() -> ! {
     let mut line = Line { written: 0 };
     let (future, stack, is_answered) = run(&mut line);
     if is_answered {
-        fail("there was nobody to answer");
+        fail("an answer was not expected");
     }
     let (flight, records) = (line.written, INPUT + OUTPUT);
     let told = writeln!(

@@ -112,7 +112,7 @@ impl<'a> Printed<'a> {
     pub fn number(&self, name: &str) -> Result<f64, Failure> {
         self.numbers.get(name).copied().ok_or_else(|| {
             let text = self.text;
-            Failure::new(format!("size: no `{name}` in what was printed:\n{text}"))
+            Failure::new(format!("size: the output has no `{name}`:\n{text}"))
         })
     }
 

@@ -197,7 +197,7 @@ fn judge(block: &Block, printed: &str) -> Result<(), String> {
     };
     expected.compare(printed).map_err(|difference| {
         format!(
-            "{}: another output\n    command   {}\n    expected  {}\n    got       {}\n    \
+            "{}: different output\n    command   {}\n    expected  {}\n    got       {}\n    \
              all of it {}",
             difference.line,
             last_command(&block.text),
