@@ -40,7 +40,11 @@ fn run(pair: &mut Pair, rtt: Option<Duration>, end: Instant) -> Vec<(Instant, &'
                 pair.client.input(pair.now, SERVER, &[0x60, 0, high, low]);
             }
         }
-        assert_eq!(pair.client.poll_event(), None, "no call waits for it");
+        assert_eq!(
+            pair.client.poll_event(),
+            None,
+            "no request waits for the answer"
+        );
         match pair.client.poll_at() {
             Some(at) if at <= end => {
                 assert!(at >= pair.now, "{at:?} is over at {:?}", pair.now);

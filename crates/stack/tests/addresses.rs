@@ -405,7 +405,11 @@ fn a_closed_udp_socket_has_no_events_and_its_handle_is_invalid() {
     let first = lone.node.udp_bind(9).unwrap();
     lone.link_sends(5, &udp(address(5), address(1), (1, 9), b"x"));
     lone.node.udp_close(first);
-    assert_eq!(lone.node.poll_event(), None, "no call waits for it");
+    assert_eq!(
+        lone.node.poll_event(),
+        None,
+        "no socket waits for the datagram"
+    );
     let second = lone.node.udp_bind(10).unwrap();
     assert_ne!(first, second);
     lone.link_sends(5, &udp(address(5), address(1), (1, 10), b"y"));
