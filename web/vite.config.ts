@@ -1,7 +1,7 @@
 import { defineConfig } from "vite";
 
-// The page goes into the server's crate, under names that do not change, so that a program
-// built without Node has it too. `npm run build` gives the same bytes everywhere.
+// The build writes the page to the server's crate, under constant names, so that a program built
+// without Node also contains the page. `npm run build` gives the same bytes on every machine.
 export default defineConfig({
   base: "/",
   build: {

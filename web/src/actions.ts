@@ -1,5 +1,5 @@
-// What a reader may do to the mesh: kill a node, start a transfer, lose frames, put an
-// interferer somewhere.
+// Actions that change the mesh: switch a node off, start a transfer, lose frames. The map adds
+// interferers.
 
 import type { Connection } from "./connection";
 import { fill, h, setText } from "./dom";
@@ -38,7 +38,7 @@ export class Actions {
     this.element = h("div", {}, this.form, this.why);
   }
 
-  /** The actions of another node. */
+  /** Shows the actions for this node. */
   show(node: number): void {
     this.node = node;
     const option = (index: number) => h("option", { value: index }, this.store.nodes[index]!.name);

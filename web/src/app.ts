@@ -1,4 +1,4 @@
-// Puts the parts of the page together.
+// Assembles the parts of the page.
 
 import { Actions } from "./actions";
 import type { Connection } from "./connection";
@@ -14,15 +14,15 @@ import { Theme } from "./theme";
 import { Timeline } from "./timeline";
 import { Transport } from "./transport";
 
-/** How often lists and plots are brought up to date, in milliseconds. */
+/** Time between two updates of lists and plots, in milliseconds. */
 const LISTS_MS = 120;
 const TIMELINE_MS = 250;
-/** Pictures go on for so long after the last change, in milliseconds: lists and plots are up to date
-    by then, and a node that was dropped stands where the server has it. */
+/** Time for which drawing continues after the last change, in milliseconds: long enough to update
+    lists and plots, and to show a dropped node at the server's position. */
 const SETTLES_MS = 1_000;
-/** What people do to the page. */
+/** Events of user input. */
 const INPUTS = ["pointermove", "pointerdown", "pointerup", "pointerout", "wheel", "keydown", "input", "change", "resize", "scroll"];
-/** Messages in sight. */
+/** Largest number of messages shown at a time. */
 const TOASTS = 2;
 
 export class App {
@@ -46,10 +46,10 @@ export class App {
   private scene = -1;
   private listsAt = 0;
   private timelineAt = 0;
-  /** When something that pictures show has changed most lately, and the moment that was shown then. */
+  /** Time of the last change of the drawn contents, and the moment that was shown then. */
   private changedAt = 0;
   private shown = { t: -1, pace: -1 };
-  /** What the clock on the wall showed when the mesh began, in milliseconds since 1970. */
+  /** Real time at the start of the mesh, in milliseconds since 1970. */
   private wall: number | null = null;
 
   constructor(
@@ -119,7 +119,7 @@ export class App {
       requestAnimationFrame(picture);
     };
     requestAnimationFrame(picture);
-    // What tests and the curious look at.
+    // For tests and for inspection in the browser's console.
     Object.assign(window, { redpoll: { delayMs: () => this.delayMs(), store: this.store, playhead: this.playhead, map: this.map, selection: this.selection } });
   }
 
@@ -163,7 +163,7 @@ export class App {
       this.shown = { t, pace };
       this.changedAt = now;
     }
-    // What stands still costs whoever looks at it nothing.
+    // A page without changes is not drawn, and uses no processor time.
     if (now - this.changedAt > SETTLES_MS) return;
     this.map.draw();
     this.transport.draw();
@@ -195,7 +195,7 @@ export class App {
     this.interfere.classList.toggle("on", this.map.placing);
   }
 
-  /** How long ago what is shown was, of a mesh in real time. */
+  /** Returns the age of the shown moment of a mesh in real time, in milliseconds. */
   delayMs(): number | null {
     return this.wall === null ? null : Date.now() - (this.wall + this.playhead.t / 1_000);
   }
@@ -216,7 +216,7 @@ export class App {
       return;
     }
     const done = await this.actions.move(node, x, y);
-    // The server's next figures have it; until then it stays where it was dropped.
+    // The node stays where it was dropped until the server's next figures have its new position.
     setTimeout(() => this.map.forget(node), done ? 600 : 0);
   }
 

@@ -1,13 +1,13 @@
-// A connection to the simulation: messages come in, requests go out and are answered.
+// A connection to the simulation, which receives messages, and sends requests and gets answers.
 
 import type { Answer, Ask, FromServer } from "./protocol";
 
 export abstract class Connection {
-  /** Whether there is one. */
+  /** Whether the connection is open. */
   isOpen = false;
-  /** Text for the reader after the connection has ended. */
+  /** Text that the page shows after the connection has ended. */
   abstract readonly gone: string;
-  /** Whether the page may ask for changes. */
+  /** Whether the page may request changes. */
   abstract readonly mayCommand: boolean;
   onMessage: (message: FromServer) => void = () => {};
   onChange: (isOpen: boolean) => void = () => {};
@@ -17,10 +17,10 @@ export abstract class Connection {
 
   abstract open(): void;
 
-  /** Sends a request; `false` without a connection. */
+  /** Sends a request; returns `false` without a connection. */
   protected abstract send(id: number, ask: unknown): boolean;
 
-  /** Asks the simulation for something. */
+  /** Sends a request to the simulation, and returns its answer. */
   ask(ask: Ask): Promise<Answer> {
     return this.askAny(ask);
   }

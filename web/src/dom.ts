@@ -1,9 +1,9 @@
-// Elements without a framework.
+// Creation of elements, without a framework.
 
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, unknown>;
 
-/** An element with attributes, listeners (`onclick`), a class and children. */
+/** Creates an element with attributes, listeners (`onclick`), a class and children. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props = {},
@@ -25,18 +25,18 @@ export function append(element: Element, children: Child[]): void {
   for (const child of children) if (child) element.append(child);
 }
 
-/** Puts other children in the place of those that are there. */
+/** Replaces the children of an element. */
 export function fill(element: Element, ...children: Child[]): void {
   element.replaceChildren();
   append(element, children);
 }
 
-/** Sets a text only if it is another one. */
+/** Sets the text of an element if it differs. */
 export function setText(element: Element, text: string): void {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A small picture from a path on a grid of 16. */
+/** Creates an icon from an SVG path on a grid of 16 by 16. */
 export function icon(path: string): SVGSVGElement {
   const ns = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(ns, "svg");

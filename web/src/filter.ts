@@ -1,6 +1,6 @@
-// What the list of packets shows: words that all have to be there. `node:leaf-12`, `from:`,
-// `to:`, `proto:tcp`, `lost`, `again`, `ack`, anything else is looked for in the row; a minus
-// turns a word round.
+// The filter of the packet list: a packet must match all words. `node:leaf-12`, `from:`, `to:`,
+// `proto:tcp`, `lost`, `again` and `ack` are criteria; other words must occur in the row. A minus
+// before a word inverts it.
 
 import { ACK } from "./protocol";
 import type { Frame, Store } from "./store";
@@ -13,7 +13,7 @@ export function nameOf(store: Store, node: number): string {
   return store.nodes[node]?.name ?? String(node);
 }
 
-/** What became of a frame, in words. */
+/** Returns the outcome of a frame as text. */
 export function fate(store: Store, frame: Frame): string {
   if (frame.fates.length === 0) return "on the air";
   const outcomes = store.hello?.outcomes ?? [];

@@ -1,4 +1,4 @@
-// Everything by keyboard, and the page that says how.
+// Keyboard control of the page, and the help dialog that lists the keys.
 
 import { h } from "./dom";
 
@@ -8,16 +8,16 @@ export interface Key {
   act: () => void;
 }
 
-/** Has keys act, but where somebody writes. */
+/** Handles the keys, except in text fields. */
 export function listen(keys: Key[]): void {
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // What is open in front of the page has the keys: Escape closes it.
+    // An open dialog handles the keys itself; Escape closes it.
     if (document.querySelector("dialog[open]")) return;
     const target = event.target as HTMLElement;
     const writes = target.matches("input, select, textarea");
     if (writes && event.key !== "Escape") return;
-    // A button is pressed by the space bar.
+    // The space bar presses a focused button.
     if (event.key === " " && target.matches("button, summary, [role=tab]")) return;
     const key = keys.find((key) => key.keys.includes(event.key));
     if (!key) return;
@@ -26,7 +26,7 @@ export function listen(keys: Key[]): void {
   });
 }
 
-/** The page with all keys and what the picture means. */
+/** Creates the dialog with all keys and the symbols of the map. */
 export function help(keys: Key[]): HTMLDialogElement {
   const name = (key: string) => ({ " ": "space", Escape: "esc" })[key] ?? key;
   const legend: [string, string][] = [

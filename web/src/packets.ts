@@ -1,5 +1,5 @@
-// The list of packets, of which only the rows in sight are elements, and the layers of the
-// chosen one.
+// The list of packets, with elements for the visible rows only, and the layers of the selected
+// packet.
 
 import type { Connection } from "./connection";
 import { fill, h, setText } from "./dom";
@@ -11,7 +11,7 @@ import type { Frame, Store } from "./store";
 import { seconds } from "./words";
 
 const ROW = 23;
-/** So far back a first fragment is looked for. */
+/** Number of earlier frames that are searched for a first fragment. */
 const BACK = 400;
 
 export class Packets {
@@ -31,7 +31,7 @@ export class Packets {
   private rows: HTMLElement[] = [];
   private shown: Frame[] = [];
   private seen = 0;
-  /** Frames of earlier runs, which are not counted. */
+  /** Number of frames of earlier runs, which are not counted. */
   private earlier = 0;
   private follows = true;
   private test: Matcher = () => true;
@@ -79,7 +79,7 @@ export class Packets {
     this.refilter();
   }
 
-  /** Takes in what is new. */
+  /** Adds the new frames. */
   update(): void {
     const { frames } = this.store;
     const end = frames.gone + frames.length;
@@ -222,7 +222,7 @@ export class Packets {
     );
   }
 
-  /** The first fragment of the datagram that a frame has another fragment of. */
+  /** Returns the first fragment of the datagram whose later fragment `frame` carries. */
   private firstFragment(frame: Frame): Frame | undefined {
     if (!frame.info.startsWith("fragment of")) return undefined;
     const { frames } = this.store;

@@ -11,11 +11,11 @@ import type { Flow, Store } from "./store";
 import type { Theme } from "./theme";
 import { bytes } from "./words";
 
-/** What plots show of the run, in microseconds. */
+/** Part of the run that the plots show, in microseconds. */
 const SPAN_US = 30_000_000;
-/** What they show of the time before a connection begins. */
+/** Time that the plots show before a connection begins, in microseconds. */
 const LEAD_US = 200_000;
-/** Connections in the list. */
+/** Largest number of connections in the list. */
 const LISTED = 200;
 
 const TABS = ["flows", "nodes", "air"] as const;
@@ -79,7 +79,7 @@ export class Panels {
     }
   }
 
-  /** Arrow keys go from tab to tab, as in any list of tabs. */
+  /** Moves between tabs with the arrow keys, as usual in a list of tabs. */
   private onTabKey(event: KeyboardEvent): void {
     const names = Object.keys(this.tabs) as Tab[];
     const at = names.indexOf(this.tab);
@@ -115,7 +115,7 @@ export class Panels {
     if (this.tab === "flows") {
       const flow = this.chosenFlow();
       this.flowCharts.element.hidden = !flow;
-      // What was before it begins is empty.
+      // Before the connection begins, there is nothing to plot.
       if (flow) this.flowCharts.show(flow, Math.min(Math.max(from, flow.info.since - LEAD_US), to), to);
     } else if (this.tab === "air") {
       this.airShares.show(from, to);
@@ -125,7 +125,7 @@ export class Panels {
     }
   }
 
-  /** The one that was chosen, else the one that moves most at present. */
+  /** Returns the selected connection; otherwise the recent one with the most data. */
   private chosenFlow(): Flow | undefined {
     const chosen = this.store.flows.get(this.selection.flow ?? -1);
     if (chosen) return chosen;

@@ -1,39 +1,39 @@
-// Which moment of the run the page shows: the present, or an earlier one that is still known.
+// The moment of the run that the page shows: the present, or an earlier moment that is stored.
 
 import type { Store } from "./store";
 
-/** The present is shown so late, in milliseconds on the wall, so that it moves evenly: as long as
-    the server gathers what has happened, and a picture. */
+/** Delay of the present on the page, in milliseconds of real time, for an even motion: the time for
+    which the server collects changes, and one picture. */
 const DELAY_MS = 25;
-/** What the page may be behind before it jumps, in the same. */
+/** Lag at which the page jumps to the present, in milliseconds of real time. */
 const JUMP_MS = 400;
-/** How soon it makes up for what it is behind, and for what it is ahead, in the same. */
+/** Time constants with which the page corrects a lag and a lead, in milliseconds of real time. */
 const CATCH_UP_MS = 40;
 const WAIT_MS = 200;
-/** For so long it is remembered when the server said what. */
+/** Time for which the arrival times of the server's messages are kept, in milliseconds. */
 const HEARD_MS = 500;
 
-/** How fast marks fade where time stands still. */
+/** Pace at which marks fade while time stands still. */
 const STILL = 0.02;
 
 export class Playhead {
-  /** The moment that is shown, in microseconds of the run. */
+  /** The shown moment, in microseconds of the run. */
   t = 0;
-  /** It is the present. */
+  /** Whether the shown moment follows the present. */
   isLive = true;
-  /** It stands still. */
+  /** Whether the shown moment stands still. */
   isPaused = false;
-  /** Virtual seconds in a second, while it is not the present. */
+  /** Virtual seconds per second while the shown moment is not the present. */
   speed = 1;
 
   private at = performance.now();
-  /** How fast the run itself goes, as observed. */
+  /** Observed virtual seconds per second of the run. */
   private rate = 1;
   private heard: { t: number; at: number }[] = [];
 
   constructor(private store: Store) {}
 
-  /** The run has got to `t`. */
+  /** Records that the run has reached `t`. */
   hear(t: number): void {
     const now = performance.now();
     this.heard.push({ t, at: now });
@@ -50,23 +50,23 @@ export class Playhead {
     this.isPaused = false;
   }
 
-  /** Virtual seconds in a second at which what is shown goes on. */
+  /** Virtual seconds per second at which the shown moment advances. */
   get pace(): number {
     const stands = this.isLive ? this.store.clock.paused || this.store.clock.ended : this.isPaused;
-    // What stands still shows what is on the air then, and hardly what was before.
+    // While time stands still, only the frames on the air remain visible.
     if (stands) return STILL;
     return this.isLive ? this.rate : this.speed;
   }
 
-  /** Where the run is: it goes on from what was said most lately of all that was heard. What is
-      heard late was on its way for longer, or waited here. */
+  /** Returns the present of the run, extrapolated from the message that gives the latest time. The
+      other messages took longer, or waited in the browser. */
   private present(now: number): number {
     let t = -Infinity;
     for (const heard of this.heard) t = Math.max(t, heard.t + (now - heard.at) * 1_000 * this.rate);
     return t;
   }
 
-  /** For another picture. */
+  /** Advances the shown moment for the next picture. */
   advance(): void {
     const now = performance.now();
     const passed = now - this.at;
@@ -77,12 +77,12 @@ export class Playhead {
         this.t = newest;
         return;
       }
-      // Even steps, held near to where the run is.
+      // Moves in even steps, and stays near the present of the run.
       const goal = this.present(now) - DELAY_MS * 1_000 * this.rate;
       const next = this.t + passed * 1_000 * this.rate;
       const off = goal - next;
       const isFar = Math.abs(off) > JUMP_MS * 1_000 * Math.max(this.rate, 1e-6);
-      // By time and not by pictures: where those are few, it is not longer behind.
+      // The correction depends on time, so few pictures per second do not increase the lag.
       const share = 1 - Math.exp(-passed / (off > 0 ? CATCH_UP_MS : WAIT_MS));
       this.t = Math.min(newest, isFar ? goal : next + off * share);
       if (this.rate === 0) this.t = newest;
@@ -103,7 +103,7 @@ export class Playhead {
     this.isPaused = true;
   }
 
-  /** Shows another moment, and stands still there if it stood still. */
+  /** Shows another moment; a paused page stays paused. */
   goTo(t: number): void {
     if (t >= this.store.t - 1) {
       this.goLive();
@@ -114,7 +114,7 @@ export class Playhead {
     this.t = Math.max(t, this.store.since);
   }
 
-  /** To the begin of the next frame, or of the one before. */
+  /** Shows the beginning of the next or of the previous frame. */
   step(forward: boolean): void {
     const frames = this.store.frames;
     this.isLive = false;

@@ -1,5 +1,5 @@
-// What server and page say to each other; `crates/web/src/message.rs` is the other side of
-// it, and says what the columns of rows are. Times are microseconds of the run.
+// Messages between server and page. `crates/web/src/message.rs` is the server's part, and describes
+// the columns of the rows. Times are microseconds of the run.
 
 export interface NodeInfo {
   name: string;
@@ -47,7 +47,7 @@ export interface Scene {
   losses: Loss[];
 }
 
-/** Columns of figures, by node. */
+/** Figures as columns, with a value for each node. */
 export interface Nodes {
   x: number[];
   y: number[];
@@ -60,7 +60,7 @@ export interface Nodes {
   sent: number[];
   retries: number[];
   collisions: number[];
-  /** Not by node: µs on the air since the run began, by type of message. */
+  /** Air time since the start of the run for each type of message, in µs; not by node. */
   air?: number[];
 }
 
@@ -76,7 +76,7 @@ export interface FlowInfo {
   since: number;
 }
 
-/** id, start, end, from, to (−1 all, −2 nobody), kind, again, protocol, info, bytes. */
+/** id, start, end, from, to (−1: all nodes, −2: none), kind, again, protocol, info, bytes. */
 export type FrameRow = [
   number, number, number, number, number, number, boolean, string, string, string,
 ];
@@ -150,12 +150,12 @@ export type ClockAsk = "pause" | "resume" | "step" | "restart" | { speed: number
 
 export type Ask = { layers: string[] } | { clock: ClockAsk } | { mesh: Command };
 
-/** Kinds of frames. */
+/** Kinds of frames (`kind`). */
 export const UNICAST = 0;
 export const BROADCAST = 1;
 export const ACK = 2;
 
-/** What a radio does. */
+/** States of a radio. */
 export const RADIO = { off: 0, sleep: 1, idle: 2, listen: 3, receive: 4, turn: 5, send: 6 };
 export const RADIO_WORDS = [
   "switched off", "asleep", "idle", "listening", "receiving", "turning around", "sending",

@@ -1,9 +1,9 @@
-// A list with a bound: what is oldest goes when there is no more room.
+// A list of limited length, which drops its oldest items.
 
 export class Ring<T> {
   private items: T[] = [];
   private first = 0;
-  /** How many have gone. */
+  /** Number of dropped items. */
   gone = 0;
 
   constructor(private limit: number) {}
@@ -17,7 +17,7 @@ export class Ring<T> {
     if (this.length > this.limit) {
       this.first++;
       this.gone++;
-      // Now and then the array is made short again.
+      // From time to time the dropped items are removed from the array.
       if (this.first > this.limit / 2) {
         this.items = this.items.slice(this.first);
         this.first = 0;
@@ -39,7 +39,7 @@ export class Ring<T> {
     this.first = 0;
   }
 
-  /** The first place whose item has a key of at least `key`; the keys go up. */
+  /** Returns the first place whose item has a key of at least `key`. The keys ascend. */
   lowerBound(key: number, of: (item: T) => number): number {
     let low = this.first;
     let high = this.items.length;

@@ -1,4 +1,4 @@
-// What the reader has chosen to look at.
+// The selected node, connection and frame.
 
 export class Selection {
   node: number | null = null;

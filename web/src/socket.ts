@@ -11,8 +11,8 @@ export class SocketConnection extends Connection {
 
   constructor() {
     super();
-    // The token is behind the # of the address, which is never sent to a server by itself.
-    // It is kept for a reload, and taken out of sight.
+    // Browsers do not send the part of the address after #, which contains the token. The page
+    // stores the token for a reload, and removes it from the address.
     const said = location.hash.slice(1);
     if (/^[0-9a-f]{16,}$/.test(said)) {
       sessionStorage.setItem("redpoll-token", said);

@@ -1,4 +1,4 @@
-// What the page knows of a run: everything that the server has said, within bounds.
+// The data of a run that the page has received from the server, up to fixed limits.
 
 import { Ring } from "./ring";
 import type {
@@ -6,7 +6,7 @@ import type {
   Nodes, SegmentRow,
 } from "./protocol";
 
-/** Bounds of what is kept. */
+/** Largest numbers of stored items. */
 const FRAMES = 60_000;
 const FLOWS = 300;
 const SEGMENTS = 8_000;
@@ -25,11 +25,11 @@ export interface Frame {
   protocol: string;
   info: string;
   bytes: string;
-  /** What became of it: at the node it was for; of one for all, at each. */
+  /** Outcome at the destination; for a broadcast, at each node in range. */
   fates: [node: number, outcome: number][];
 }
 
-/** An end of a connection, at a moment. */
+/** State of an end of a connection at a moment. */
 export interface EndSample {
   t: number;
   state: string;
@@ -60,15 +60,15 @@ export interface Segment {
 export interface Flow {
   info: FlowInfo;
   segments: Ring<Segment>;
-  /** By end: of the one that opened it, of the other. */
+  /** Samples of the end that opened the connection, and of the other end. */
   ends: [Ring<EndSample>, Ring<EndSample>];
-  /** Payload bytes sent by either end, repetitions included. */
+  /** Payload bytes that each end has sent, retransmissions included. */
   bytes: [number, number];
   again: number;
   lastAt: number;
 }
 
-/** All nodes, at a moment. */
+/** Figures of all nodes at a moment. */
 export interface Figures {
   t: number;
   nodes: Nodes;
@@ -90,14 +90,14 @@ export class Store {
   frames = new Ring<Frame>(FRAMES);
   flows = new Map<number, Flow>();
   figures = new Ring<Figures>(FIGURES);
-  /** Up to here everything is known. */
+  /** Time up to which the run is known. */
   t = 0;
-  /** From here on. */
+  /** Time from which the run is known. */
   since = 0;
   skipped = 0;
-  /** Changes when nodes, links or interferers do. */
+  /** Changes whenever nodes, links or interferers change. */
   sceneVersion = 0;
-  /** Changes when there is a new connection. */
+  /** Changes with each new connection. */
   flowsVersion = 0;
   onHello: () => void = () => {};
   onChanges: (changes: Changes) => void = () => {};
@@ -153,15 +153,15 @@ export class Store {
     this.onHello();
   }
 
-  /** Frames up to `t` are not to be had. */
+  /** Continues at `t`, because the frames before `t` are not available. */
   private jumpTo(t: number): void {
     if (this.frames.length === 0) this.since = t;
     this.t = t;
   }
 
   private change(changes: Changes): void {
-    // The state may be older, or newer where the server has kept something for a browser that
-    // comes later: what is known begins with the first frame.
+    // The state may be older or newer than the frames that the server has kept for a new browser:
+    // the known part of the run begins with the first frame.
     if (this.frames.length === 0) this.since = changes.frames?.[0]?.[1] ?? changes.t;
     this.t = Math.max(this.t, changes.t);
     this.skipped += changes.skipped ?? 0;

@@ -1,6 +1,6 @@
-// Light and dark, and the colours that canvases need. They are told apart by people who do
-// not see red and green alike (after Okabe and Ito), and never mean anything alone: shapes,
-// dashes and words say the same.
+// The light and the dark theme, and the colours of canvases. Colour-blind people can distinguish
+// these colours (Okabe and Ito). Shapes, dashes and words also show whatever a colour
+// shows.
 
 export interface Palette {
   ground: string;

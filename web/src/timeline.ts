@@ -1,5 +1,5 @@
-// The strip below the map: how much was on the air and how much of it was lost, over time,
-// and the moment that is shown.
+// The strip below the map: the frames on the air and the lost frames over time, and the shown
+// moment.
 
 import { h } from "./dom";
 import { isLost } from "./filter";
@@ -9,7 +9,7 @@ import type { Store } from "./store";
 import type { Theme } from "./theme";
 import { clock } from "./words";
 
-/** Of a mesh in real time so much is shown, in microseconds. */
+/** Shown time of a mesh in real time, in microseconds. */
 const SPAN_US = 120_000_000;
 
 export class Timeline {
@@ -67,7 +67,7 @@ export class Timeline {
     context.clearRect(0, 0, width, height);
     const duration = this.store.hello?.duration_us;
     const newest = Math.max(this.store.t, 1);
-    // Of a mesh in real time what is known, and a bit to begin with.
+    // A mesh in real time: the known part of the run, and at least a quarter of the span.
     const first = Math.max(0, newest - SPAN_US, Math.min(this.store.since, newest - SPAN_US / 4));
     this.range = duration ? [0, Math.max(duration, newest)] : [first, Math.max(newest, SPAN_US / 4)];
     const [from, to] = this.range;
@@ -89,7 +89,7 @@ export class Timeline {
     this.element.setAttribute("aria-valuetext", clock(this.playhead.t));
   }
 
-  /** What can be gone back to at once. */
+  /** Draws the known part of the run, which can be shown at once. */
   private drawKnown(context: CanvasRenderingContext2D, x: (t: number) => number, height: number): void {
     const { since, t } = this.store;
     context.fillStyle = this.theme.palette.select;

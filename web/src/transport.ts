@@ -1,4 +1,4 @@
-// Pause, step, speed: of the run itself where that can be, else of what is shown of it.
+// Pause, step and speed: of the run itself if the server allows this, otherwise of the display.
 
 import type { Connection } from "./connection";
 import { fill, h, icon, ICONS, setText } from "./dom";
@@ -47,7 +47,7 @@ export class Transport {
     this.listSpeeds();
   }
 
-  /** Another run may be paced by the page, or not. */
+  /** Lists the speeds; the page can set that of some runs only. */
   private listSpeeds(): void {
     const options = SPEEDS.map((value) => h("option", { value }, speed(value)));
     if (this.store.clock.settable) options.push(h("option", { value: MOST }, "as fast as possible"));
@@ -81,7 +81,7 @@ export class Transport {
     this.playhead.speed = value || 100;
     if (this.store.clock.settable) this.ask({ speed: value });
     else if (value < 1 && this.playhead.isLive) {
-      // The mesh goes on; what is shown falls behind.
+      // The mesh continues, and the display falls behind.
       this.playhead.isLive = false;
       this.playhead.isPaused = false;
     }
@@ -117,7 +117,7 @@ export class Transport {
     });
   }
 
-  /** Shows another moment: one that is known, else the run goes there. */
+  /** Shows another moment; if it is not known, the run is repeated up to it. */
   seek(t: number): void {
     const { since, t: newest, clock: now, hello } = this.store;
     const isKnown = t >= since && t <= newest;

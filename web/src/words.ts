@@ -1,6 +1,6 @@
-// Numbers and times in words.
+// Numbers and times as text.
 
-/** A moment of the run, to the millisecond. */
+/** Formats a moment of the run, in milliseconds. */
 export function clock(us: number): string {
   const ms = Math.floor(us / 1_000);
   const s = Math.floor(ms / 1_000);
@@ -10,7 +10,7 @@ export function clock(us: number): string {
   return h > 0 ? `${h}:${tail}` : tail;
 }
 
-/** Seconds with as many digits as a list of frames needs. */
+/** Formats seconds with the digits that the list of frames needs. */
 export function seconds(us: number): string {
   return (us / 1e6).toFixed(6);
 }

@@ -4,7 +4,7 @@
 //
 // FOLDER is the output of `make wasm`; with the program, its messages are compared. The file of
 // digests has a line "NAME DIGEST" for each scenario, from
-// `cargo run --example digests`. Ends with 77, and a line that says why, where the browser is
+// `cargo run --example digests`. Exits with 77 and a message if the browser is
 // missing.
 
 import { spawnSync } from "node:child_process";
@@ -27,7 +27,7 @@ function skip(why) {
 if (!existsSync(browserPath)) skip("Chromium is missing (apt-get install chromium)");
 const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is missing (npm ci in web/)"));
 
-/** A web server as simple as any: files of a folder, below a path. */
+/** A simple web server, which serves the files of a folder below a path. */
 const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
 const server = createServer((request, response) => {
   const name = new URL(request.url, "http://localhost").pathname.replace(/^\/below\//, "") || "index.html";
@@ -50,7 +50,7 @@ function check(is, what) {
   if (!is) throw new Error(what);
 }
 
-/** A figure of speed says nothing on a machine that others keep busy. */
+/** Speed cannot be measured on a machine that is busy with other work. */
 function judge(is, what) {
   if (is || loadavg()[0] <= cpus().length * 1.2) check(is, what);
   else console.log(`        not judged, the machine is busy: ${what}`);
@@ -125,7 +125,7 @@ await test("the required scenarios run, and a moment ahead is reached", async ()
   }
 });
 
-/** Opens the dialog, and runs a text as a visitor does; the message, empty if it runs. */
+/** Runs a text in the dialog as a visitor does. Returns the message, which is empty if it runs. */
 async function paste(page, text) {
   await page.getByRole("button", { name: "Edit" }).click();
   await page.getByRole("textbox", { name: "Scenario as TOML" }).fill(text);
@@ -199,7 +199,7 @@ await test("hostile names cannot inject markup, and the page loads nothing else"
       check(!(await page.evaluate(inject)), `injected by ${text}`);
     }
   }
-  // As if the simulator were hostile: a scenario with such names in every text of its messages.
+  // Simulates a hostile simulator: all texts of its messages contain markup.
   const mesh = await open();
   await isThere(mesh, 15);
   const hit = await mesh.evaluate((hostile) => {

@@ -2,9 +2,9 @@
 //
 //   node test/run.mjs PROGRAM [--short] [--shots FOLDER] [--only WORDS]
 //
-// Needs Chromium (CHROMIUM=/path, else /usr/bin/chromium) and playwright-core. `--short` is
-// what the continuous integration runs. Ends with 77, and a line that says why, where the
-// browser is missing.
+// Needs Chromium (CHROMIUM=/path, otherwise /usr/bin/chromium) and playwright-core. CI uses
+// `--short`. Exits with 77 and a message if the browser is
+// missing.
 
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const shots = options.includes("--shots") ? options[options.indexOf("--shots") +
 const only = options.includes("--only") ? options[options.indexOf("--only") + 1] : "";
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
-/** A figure of speed says nothing on a machine that others keep busy. */
+/** Speed cannot be measured on a machine that is busy with other work. */
 function isBusy() {
   return loadavg()[0] > cpus().length * 1.5;
 }
@@ -45,7 +45,7 @@ const browser = await chromium.launch({
 const children = new Set();
 let failures = 0;
 
-/** Starts the program; the address of its page, and how to end it. */
+/** Starts the program. Returns the address of its page, and a function that ends the program. */
 function start(...args) {
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
   children.add(child);
@@ -70,7 +70,7 @@ function start(...args) {
   });
 }
 
-/** Seconds that a process has had a processor, by the name of its threads. */
+/** Returns the processor time of a process in seconds, by thread name. */
 function processor(pid) {
   const used = {};
   for (const task of readdirSync(`/proc/${pid}/task`)) {
@@ -81,7 +81,7 @@ function processor(pid) {
   return used;
 }
 
-/** The same of the browser's processes, each thread with its process's kind. */
+/** Returns this time for the browser's processes; each thread name has the kind of its process. */
 function ofBrowser() {
   const used = {};
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -90,7 +90,7 @@ function ofBrowser() {
       if (!/chrom/.test(line)) continue;
       const kind = line.match(/--type=([a-z]+)/)?.[1] ?? "browser";
       for (const [name, s] of Object.entries(processor(pid))) used[`${kind}/${name}`] = (used[`${kind}/${name}`] ?? 0) + s;
-    } catch {} // It has ended meanwhile.
+    } catch {} // The process has ended.
   }
   return used;
 }
@@ -101,7 +101,7 @@ async function open(url, settings = {}) {
   page.errors = [];
   page.on("pageerror", (error) => page.errors.push(error.message));
   page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
-  // Nothing is loaded from anywhere but the program.
+  // The page loads everything from the program.
   page.on("request", (request) => {
     if (!request.url().startsWith("http://127.0.0.1") && !request.url().startsWith("data:")) {
       page.errors.push(`asks for ${request.url()}`);
@@ -134,7 +134,7 @@ async function test(name, act) {
   const begun = Date.now();
   try {
     await act();
-    // A page that is left open takes processors from the next test.
+    // An open page would use processor time in the next test.
     for (const context of browser.contexts()) await context.close();
     console.log(`ok      ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`);
   } catch (error) {
@@ -161,14 +161,14 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await until(page, "rows", () => document.querySelectorAll(".rows .row:not([hidden])").length > 4);
   await shot(page, "run-light");
 
-  // A node is killed by keyboard, and stays so.
+  // A node is switched off by keyboard, and stays off.
   await page.evaluate(() => redpoll.selection.set({ node: 6 }));
   await page.keyboard.press("k");
   await until(page, "node-7 is off", () => redpoll.store.now.radio[6] === 0);
   await page.keyboard.press("k");
   await until(page, "node-7 is switched on again", () => redpoll.store.now.radio[6] > 0);
 
-  // The help is closed as any dialog, and no key acts behind it.
+  // Escape closes the help, and keys have no effect behind it.
   await page.keyboard.press("?");
   await until(page, "the help", () => document.querySelector("dialog.help").open);
   await page.keyboard.press("k");
@@ -186,7 +186,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.mouse.up();
   await until(page, "leaf-15 has moved", (before) => redpoll.store.now.x[14] > before + 0.5, before);
 
-  // Another by keys; what is to be placed stands where it does.
+  // Another node is moved by keys, and an interferer is placed at its position.
   const leaf = 12;
   const start0 = await state(page, () => redpoll.store.now.x[12]);
   await page.evaluate(() => redpoll.selection.set({ node: 12 }));
@@ -203,7 +203,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.locator(".chip").click();
   await until(page, "silence", () => redpoll.store.interferers[0].busy === 0);
 
-  // From tab to tab.
+  // Arrow keys change the tab.
   await page.locator("#tab-nodes").focus();
   const opened = () => page.evaluate(() => [document.querySelector(".tab[aria-selected=true]").id, document.activeElement.id].join());
   for (const [key, tab] of [["ArrowRight", "air"], ["ArrowRight", "flows"], ["ArrowLeft", "air"], ["Home", "flows"], ["End", "air"]]) {
@@ -236,7 +236,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   check((await stop()) === 130, "it ends as by Ctrl-C");
   await until(page, "the page says that the program is gone", () => !document.querySelector(".banner").hidden);
 
-  // Nothing changes any more, so nothing is drawn, until somebody does something.
+  // Without changes the page draws nothing until the next input.
   const drawn = () => state(page, () => redpoll.map.drawn);
   const whileWaiting = async (ms) => {
     const before = await drawn();
@@ -460,7 +460,7 @@ file = "50 KiB"
     await fetched;
   });
 
-  /** Instructions of a run, or seconds of a processor where nothing counts them. */
+  /** Returns the instructions of a run, or its processor seconds if they cannot be counted. */
   const counts = spawnSync("valgrind", ["--version"]).status === 0;
   async function price(more) {
     const args = ["run", "office", "--duration", counts ? "60 s" : "600 s", ...more];
@@ -490,7 +490,7 @@ file = "50 KiB"
   }
 
   await test("a run with a page that nobody looks at takes at most 2 % more", async () => {
-    // Of several the least: what others do to a processor's memory only makes it more.
+    // The smallest of several measurements, because other programs only increase the value.
     const [without, withPage] = [[], []];
     for (let turn = 0; turn < (counts ? 1 : 5); turn++) {
       without.push(await price([]));

@@ -18,7 +18,7 @@ export class AirShares {
     this.element = h("div", {}, h("h3", {}, "Air time by message type"), this.empty, this.table);
   }
 
-  /** Shows the shares between two moments of the run, in microseconds, and up to the later one. */
+  /** Shows the shares between two moments of the run, and from its start to the later moment. */
   show(from: number, to: number): void {
     const names = this.store.hello?.messages ?? [];
     if (names.join() !== this.names.join()) this.rebuild(names);

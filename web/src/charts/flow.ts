@@ -1,4 +1,4 @@
-// The plots of one TCP connection, in the direction in which more is sent.
+// The plots of one TCP connection, in the direction with more data.
 
 import type uPlot from "uplot";
 import { h, setText } from "../dom";
@@ -7,14 +7,14 @@ import type { Theme } from "../theme";
 import { bytes } from "../words";
 import { type Data, Plot } from "./plot";
 
-/** Goodput is that of so many microseconds. */
+/** Time over which the goodput is averaged, in microseconds. */
 const GOODPUT_US = 2_000_000;
 
 export class FlowCharts {
   readonly element: HTMLElement;
   private facts = h("p", { class: "facts" });
   private flow: Flow | null = null;
-  /** The sequence numbers in sight. */
+  /** Range of the visible sequence numbers. */
   private sequences: [number, number] = [0, 1];
   private sequence: Plot;
   private window: Plot;
@@ -115,7 +115,7 @@ export class FlowCharts {
     );
   }
 
-  /** From the first acknowledgement in sight to the last byte sent. */
+  /** Returns the range from the first visible acknowledgement to the last sent byte. */
   private inSight(byOpener: boolean, acks: [number, number][], from: number, to: number): [number, number] {
     const { segments } = this.flow!;
     let low = acks[0]?.[1] ?? Infinity;
@@ -132,7 +132,7 @@ export class FlowCharts {
     return [Math.max(0, low - room), high + room];
   }
 
-  /** What the receiver has acknowledged, with the edges of the picture. */
+  /** Returns the acknowledged bytes over time, with points at both edges of the plot. */
   private acks(byOpener: boolean, from: number, to: number): [number, number][] {
     const acks: [number, number][] = [];
     let highest = 0;
@@ -149,7 +149,7 @@ export class FlowCharts {
     return acks;
   }
 
-  /** What the sender says of its windows, and with each segment what is under way. */
+  /** Returns the sender's windows, and the bytes in flight after each segment. */
   private windows(samples: EndSample[], byOpener: boolean, from: number, to: number): Data {
     const { segments } = this.flow!;
     const [times, cwnd, ssthresh, flight]: [number[], ...(number | null)[][]] = [[], [], [], []];
@@ -202,7 +202,7 @@ export class FlowCharts {
       const x = plot.valToPos(segment.t / 1e6, "x", true);
       if (segment.byOpener === byOpener) this.drawSegment(plot, segment, x, ratio);
       else {
-        // What is beyond a gap and has arrived (RFC 2018).
+        // Bytes that have arrived after a gap (RFC 2018).
         ctx.strokeStyle = series[3];
         ctx.lineWidth = 3 * ratio;
         ctx.globalAlpha = 0.8;
@@ -246,7 +246,7 @@ function between(ring: { length: number; at(index: number): EndSample | undefine
   for (let place = 0; place < ring.length; place++) {
     const sample = ring.at(place)!;
     if (sample.t > to) break;
-    // The last one before is what holds at the beginning.
+    // The last sample before `from` is valid at the beginning.
     if (sample.t < from) samples[0] = { ...sample, t: from };
     else samples.push(sample);
   }
@@ -270,7 +270,7 @@ function roundTrips(samples: EndSample[], to: number): Data {
   return [times, rtt, rto];
 }
 
-/** Goodput from what was acknowledged, in kb/s. */
+/** Computes the goodput from the acknowledged bytes, in kb/s. */
 function rates(acks: [number, number][], from: number, to: number): Data {
   const times: number[] = [];
   const rate: number[] = [];
@@ -289,7 +289,7 @@ function rates(acks: [number, number][], from: number, to: number): Data {
   return [times, rate];
 }
 
-/** A connection's state as RFC 9293 writes it. */
+/** Returns the name of a state as in RFC 9293. */
 function words(state: string): string {
   return state.replace(/([a-z])(?=[A-Z0-9])/g, "$1-").toUpperCase();
 }

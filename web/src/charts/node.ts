@@ -100,7 +100,7 @@ export class NodeCharts {
   }
 }
 
-/** A charge in millicoulombs, in the unit of batteries. */
+/** Formats a charge given in millicoulombs, in mAh or µAh. */
 function charge(mc: number): string {
   const uah = mc / 3.6;
   return uah < 1_000 ? `${uah.toFixed(uah < 10 ? 2 : 0)} µAh` : `${(uah / 1_000).toFixed(2)} mAh`;

@@ -7,10 +7,10 @@ import type { Theme } from "../theme";
 
 export interface Line {
   label: string;
-  /** Which of the palette's series. */
+  /** Index of the series' colour in the palette. */
   color: 0 | 1 | 2 | 3;
   dash?: number[];
-  /** Holds its value up to the next one. */
+  /** Whether a value holds until the next one. */
   steps?: boolean;
   points?: boolean;
 }
@@ -20,13 +20,13 @@ export interface PlotSpec {
   unit: string;
   height: number;
   lines: Line[];
-  /** Draws what is no line. */
+  /** Draws everything except the lines. */
   draw?: (plot: uPlot) => void;
-  /** The legend's words for what `draw` does. */
+  /** Legend of what `draw` draws. */
   legend?: { word: string; mark: string; color: (theme: Theme) => string }[];
-  /** From zero to at least this. */
+  /** Smallest upper end of the axis, which begins at zero. */
   least?: number;
-  /** From here to there, where the lines do not say it. */
+  /** Range of the axis if it does not follow from the lines. */
   range?: () => [number, number];
   format?: (value: number) => string;
 }

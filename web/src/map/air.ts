@@ -1,24 +1,24 @@
-// What is on the air at the moment that is shown, and the nodes with what their radios do.
+// Draws the frames on the air at the shown moment, and the nodes with the states of their radios.
 
 import { ACK, BROADCAST, RADIO } from "../protocol";
 import type { Frame } from "../store";
 import type { Palette } from "../theme";
 import { isLarge, radius, type Scenery } from "./base";
 
-/** How long a frame takes to cross the picture, and to fade, in milliseconds on the wall. */
+/** Times in which a frame crosses the map, and fades, in milliseconds of real time. */
 const CROSS_MS = 150;
 const FADE_MS = 320;
-/** More would be a blur. */
+/** Largest number of drawn frames; more would be unreadable. */
 const MOST = 600;
-/** So many frames are drawn one by one, with all their marks; more in bundles. */
+/** Number of frames up to which each is drawn with all its marks; more are drawn in bundles. */
 const EACH = 120;
-/** Steps in which bundles fade. */
+/** Number of steps in which bundles fade. */
 const SHADES = 4;
 
 export interface Moment extends Scenery {
-  /** In microseconds of the run. */
+  /** The shown moment, in microseconds of the run. */
   t: number;
-  /** Virtual seconds in a second. */
+  /** Virtual seconds per second. */
   pace: number;
   hovered: number | null;
 }
@@ -27,7 +27,7 @@ export function frameColor(frame: Frame, palette: Palette): string {
   return palette[shapeOf(frame)];
 }
 
-/** What a frame is, told by the shape of its head and the dashes of its line, as by its colour. */
+/** Type of a frame, which determines the shape of its head, the dashes of its line and its colour. */
 type Shape = "data" | "datagram" | "control" | "ack";
 
 function shapeOf(frame: Frame): Shape {
@@ -43,10 +43,10 @@ function shapeOf(frame: Frame): Shape {
   }
 }
 
-/** Whole lines, dashes, dots. */
+/** Solid lines, dashes, dots. */
 const DASHES: Record<Shape, number[]> = { data: [], datagram: [9, 8], control: [0.5, 7], ack: [] };
 
-/** A disc, a square, a triangle; a small ring for acknowledgements of the link. */
+/** Draws a disc, a square or a triangle, or a small ring for a link acknowledgement. */
 function drawHead(context: CanvasRenderingContext2D, shape: Shape, x: number, y: number): void {
   context.beginPath();
   switch (shape) {
@@ -69,7 +69,7 @@ function drawHead(context: CanvasRenderingContext2D, shape: Shape, x: number, y:
   context.fill();
 }
 
-/** Whether it has arrived everywhere where it was for; `null` while nobody knows. */
+/** Returns whether the frame has arrived at all its receivers; `null` while this is not known. */
 export function arrived(frame: Frame): boolean | null {
   if (frame.fates.length === 0) return null;
   return frame.fates.every(([, outcome]) => outcome === 0);
@@ -103,7 +103,7 @@ function visible(moment: Moment): Frame[] {
   return frames.slice(-MOST);
 }
 
-/** How far a frame has come across the picture, and how much of it is left to see. */
+/** Returns the share of its path that a frame has crossed, and its remaining visibility. */
 function progress(moment: Moment, frame: Frame): [crossed: number, shown: number] {
   const age = moment.t - frame.start;
   const air = frame.end - frame.start;
@@ -144,7 +144,7 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   const [hx, hy] = [ax + (bx - ax) * head, ay + (by - ay) * head];
   const isAck = frame.kind === ACK;
   context.globalAlpha = (isAck ? 0.7 : 1) * shown;
-  // Where it goes.
+  // The path of the frame.
   context.lineWidth = isAck ? 1 : 2;
   if (frame.again) context.setLineDash([5, 5]);
   context.globalAlpha *= 0.35;
@@ -153,7 +153,7 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   context.lineTo(hx, hy);
   context.stroke();
   context.setLineDash([]);
-  // The comet.
+  // The trail of the moving frame.
   context.globalAlpha = (isAck ? 0.8 : 1) * shown;
   context.lineWidth = isAck ? 1.5 : 4;
   context.setLineDash(DASHES[shape]);
@@ -166,7 +166,7 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   context.globalAlpha = 1;
 }
 
-/** Many frames, those of one kind and shade with one stroke. */
+/** Draws many frames: those of one kind and shade with one stroke. */
 function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: Frame[]): void {
   const { view, palette, x, y } = moment;
   const bundles = new Map<string, { shape: Shape; alpha: number; path: Path2D }>();

@@ -1,4 +1,4 @@
-// What of the map changes rarely: who hears whom, the tree of parents, interferers, names.
+// Draws the parts of the map that seldom change: links, the tree of parents, interferers, names.
 
 import type { Palette } from "../theme";
 import type { Store } from "../store";
@@ -11,11 +11,11 @@ export interface Scenery {
   x: (node: number) => number;
   y: (node: number) => number;
   selected: number | null;
-  /** The way to the root from the selected node. */
+  /** The path from the selected node to the root. */
   path: number[];
 }
 
-/** How large a node is drawn. */
+/** Returns the radius of a node on the map, in pixels. */
 export function radius(store: Store, view: View, node: number): number {
   const role = store.nodes[node]?.role;
   const least = store.nodes.length <= 60 ? 7 : 2.5;
@@ -23,12 +23,12 @@ export function radius(store: Store, view: View, node: number): number {
   return role === "leaf" ? size * 0.82 : role === "border" ? size * 1.15 : size;
 }
 
-/** Of so many nodes only those with something to tell are drawn anew for each picture. */
+/** Returns whether the mesh is so large that only nodes with activity are redrawn each time. */
 export function isLarge(store: Store): boolean {
   return store.nodes.length > 300;
 }
 
-/** All nodes in two strokes of the brush. */
+/** Draws all nodes with two strokes. */
 function drawPlainNodes(context: CanvasRenderingContext2D, scenery: Scenery): void {
   const { store, view, palette, x, y } = scenery;
   context.beginPath();
@@ -59,7 +59,7 @@ export function drawBase(context: CanvasRenderingContext2D, scenery: Scenery): v
 
 function drawLinks(context: CanvasRenderingContext2D, scenery: Scenery): void {
   const { store, view, palette, x, y } = scenery;
-  // So many lines would be one grey area.
+  // More lines would be a grey area.
   const links = store.links.length > 30_000 ? [] : store.links;
   context.strokeStyle = palette.link;
   context.lineWidth = 1;

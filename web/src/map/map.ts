@@ -1,4 +1,4 @@
-// The map of the mesh: two canvases, one over the other, and what a mouse does to them.
+// The map of the mesh: two canvases, one over the other, and their reactions to the pointer.
 
 import { h, icon, ICONS } from "../dom";
 import type { Playhead } from "../playhead";
@@ -10,25 +10,25 @@ import { drawBase, radius } from "./base";
 import { View } from "./view";
 
 export interface MapEvents {
-  /** A node was dragged to a place, or moved by keys, in metres. */
+  /** Called after a node was dragged or moved by keys, with its position in metres. */
   onMove: (node: number, x: number, y: number) => void;
-  /** Somebody has pointed to a place for what `placing` names. */
+  /** Called when the user has chosen the place of a new interferer, in metres. */
   onPlace: (x: number, y: number) => void;
 }
 
-/** How far a key moves a node, in pixels, and how long nothing follows until it stands there. */
+/** Distance by which a key moves a node, and the time without a key after which it is reported. */
 const STEP_PX = 12;
 const SETTLES_MS = 350;
 
 export class MeshMap {
   readonly element: HTMLElement;
   readonly view = new View();
-  /** The next click points to a place. */
+  /** Whether the next click chooses a place. */
   placing = false;
-  /** Pictures drawn, and how long that took, in milliseconds. */
+  /** Number of drawn pictures, and their drawing time in milliseconds. */
   drawn = 0;
   drawingMs = 0;
-  /** When the first one with nodes was, since the page was asked for, in milliseconds. */
+  /** Time from the request of the page to the first picture with nodes, in milliseconds. */
   readyMs: number | null = null;
 
   private base = h("canvas", { class: "map-base", "aria-hidden": "true" });
@@ -76,24 +76,24 @@ export class MeshMap {
     this.listen();
   }
 
-  /** Where a node is drawn, in metres. */
+  /** Position at which a node is drawn, in metres. */
   x = (node: number): number => this.moved.get(node)?.[0] ?? this.store.now.x[node] ?? 0;
   y = (node: number): number => this.moved.get(node)?.[1] ?? this.store.now.y[node] ?? 0;
 
-  /** Another run: places of before are forgotten. */
+  /** Discards the moved positions, for another run. */
   reset(): void {
     this.moved.clear();
     this.fitted = false;
     this.dirty = true;
   }
 
-  /** A node is where the server says. */
+  /** Draws a node at the server's position again. */
   forget(node: number): void {
     this.moved.delete(node);
     this.dirty = true;
   }
 
-  /** Keys are for the map. */
+  /** Moves the keyboard focus to the map. */
   focus(): void {
     this.top.focus();
   }
@@ -138,7 +138,7 @@ export class MeshMap {
     if (this.store.now.x.length > 0) this.readyMs ??= performance.now();
   }
 
-  /** The selected node and those above it, up to the root. */
+  /** Returns the selected node and its ancestors up to the root. */
   private path(): number[] {
     const path: number[] = [];
     let node = this.selection.node ?? -1;
@@ -232,7 +232,7 @@ export class MeshMap {
     });
   }
 
-  /** What is to be placed stands where the chosen node does; without one in the middle. */
+  /** Places the interferer at the selected node; without one, in the middle of the map. */
   private placeHere(): void {
     const node = this.selection.node;
     this.placing = false;
@@ -241,7 +241,7 @@ export class MeshMap {
     else this.events.onPlace(this.x(node), this.y(node));
   }
 
-  /** The chosen node goes a step in a direction; where keys leave it, it stays. */
+  /** Moves the selected node by a step, and reports its position after a pause. */
   private shift(dx: number, dy: number): void {
     const node = this.selection.node;
     if (node === null) return;
@@ -252,7 +252,7 @@ export class MeshMap {
     this.settles = setTimeout(() => this.events.onMove(node, this.x(node), this.y(node)), SETTLES_MS);
   }
 
-  /** The nearest node in a direction is the selected one. */
+  /** Selects the nearest node in a direction. */
   private walk(dx: number, dy: number): void {
     const from = this.selection.node;
     if (from === null) {

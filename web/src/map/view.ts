@@ -1,11 +1,11 @@
-// From metres to pixels and back.
+// Conversion between metres and pixels.
 
 export class View {
   width = 1;
   height = 1;
-  /** Pixels a metre. */
+  /** Pixels per metre. */
   scale = 1;
-  /** The metres in the middle. */
+  /** Coordinates of the middle of the map, in metres. */
   x = 0;
   y = 0;
 
@@ -17,7 +17,7 @@ export class View {
     return [this.x + (px - this.width / 2) / this.scale, this.y - (py - this.height / 2) / this.scale];
   }
 
-  /** Shows all places, with room around them. */
+  /** Shows all positions, with a margin. */
   fit(xs: number[], ys: number[]): void {
     if (xs.length === 0) return;
     const [left, right] = [Math.min(...xs), Math.max(...xs)];
