@@ -1,6 +1,6 @@
 //! Numbers as text, without a heap.
 
-/// The longest that a number of 32 bits is, with its sign.
+/// Maximum length of a 32-bit number in decimal, with its sign.
 const LEN: usize = 11;
 
 /// A number in decimal digits.

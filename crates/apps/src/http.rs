@@ -51,7 +51,7 @@ pub trait Site {
     /// Returns the length of a resource in bytes.
     fn len(&self, resource: Self::Resource) -> usize;
 
-    /// Fills `out` with bytes of a resource from `begin` on; it ends with the resource or before.
+    /// Fills `out` with a resource's bytes from `begin` on; `out` ends at or before their end.
     fn read(&self, resource: Self::Resource, begin: usize, out: &mut [u8]);
 
     /// Returns the media type of a resource, such as `text/html`.

@@ -24,7 +24,7 @@ pub enum Failure<E> {
     Lost(ErrorKind),
     /// The broker refused, and gave this reason.
     Refused(ReasonCode),
-    /// The name or the topic is not one of MQTT: too long, or with a wildcard.
+    /// MQTT forbids the name or the topic: it is too long, or has a wildcard.
     Name,
     /// The broker violates the protocol, or its message is longer than the memory.
     Protocol,

@@ -21,14 +21,14 @@ pub const CERTIFICATE: usize = 1_024;
 pub struct Records<'m> {
     /// The server's records.
     pub input: &'m mut [u8],
-    /// Ours.
+    /// The client's records.
     pub output: &'m mut [u8],
 }
 
 /// A key that both ends know, and the name by which the server finds it (RFC 8446 §4.2.11).
 #[derive(Clone, Copy, Debug)]
 pub struct Psk<'k> {
-    /// The key: with SHA-256, 32 bytes are as many as are of use.
+    /// The key: with SHA-256, more than 32 bytes bring no more security.
     pub key: &'k [u8],
     /// Name of the key.
     pub identity: &'k [u8],

@@ -1,6 +1,6 @@
 //! The roles of a node on a radio.
 
-/// `RP_LEAF`: its packets go to its parent, and none through it.
+/// `RP_LEAF`: it sends its packets to its parent, and forwards none.
 pub const LEAF: u8 = 0;
 /// `RP_ROUTER`: it forwards.
 pub const ROUTER: u8 = 1;

@@ -1,6 +1,6 @@
-//! CoCoA: timeouts from two estimators, one for messages answered at once and
-//! one for those answered after a retransmission (draft-ietf-core-cocoa-03
-//! §4), and the same as Contiki's `cocoa.c` reads it.
+//! CoCoA: timeouts from two estimators, one for messages answered at once and one for those
+//! answered after a retransmission (draft-ietf-core-cocoa-03 §4), in the form of the draft and in
+//! that of Contiki's `cocoa.c`.
 
 use redpoll_base::{Duration, Instant};
 
@@ -140,7 +140,7 @@ impl Cocoa {
         longer.min(DRAFT_CAP)
     }
 
-    /// Contiki: 2.5, 2 or 1.5 by the timeout at first, for all repetitions.
+    /// Contiki: times 2.5, 2 or 1.5, by the initial timeout, for all repetitions.
     pub(crate) fn backed_off_by_contiki(initial: Duration, current: Duration) -> Duration {
         let longer = if initial < SECOND {
             current.times(5).divided_by(2)

@@ -12,7 +12,8 @@ fn pair() -> Pair {
     Pair::new(Config::default(), Config::default())
 }
 
-/// §4.2: at 2 to 3 s, doubled each time, four times; then it fails.
+/// §4.2: a message is repeated after 2 to 3 s, four times, with a timeout that doubles; then it
+/// fails.
 #[test]
 fn s4_2_a_confirmable_message_is_repeated_and_given_up() {
     let mut pair = pair();
@@ -305,7 +306,7 @@ fn answer(first: u8, method: u8, options: &[u8]) -> Option<String> {
     Some(format!("{} {}", kind(&datagram), code(&datagram)))
 }
 
-/// §5.4.1, §5.4.3, §5.4.5: critical options that the endpoint does not understand.
+/// §5.4.1, §5.4.3, §5.4.5: critical options that the endpoint does not understand are refused.
 #[test]
 fn s5_4_critical_options_are_refused() {
     let con = |options: &[u8]| answer(0x40, 1, options);

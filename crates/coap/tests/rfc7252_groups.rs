@@ -33,7 +33,7 @@ fn answers(server: &mut Endpoint, response: &Response) -> Vec<(Instant, Peer, Ve
     }
 }
 
-/// §8.2: at a random time within the leisure.
+/// §8.2: servers answer at a random time within the leisure.
 #[test]
 fn s8_2_servers_answer_at_different_times_within_the_leisure() {
     let content = Response::new(Status::Content).with_payload("x");

@@ -171,7 +171,7 @@ fn answer(pair: &mut Pair, datagram: &[u8]) -> String {
     code(&pair.server.poll_datagram().expect("an answer").1)
 }
 
-/// §2.9.2: blocks out of sequence, or without a beginning.
+/// §2.9.2: blocks out of sequence, or without a beginning, are refused.
 #[test]
 fn s2_9_2_incomplete() {
     let mut pair = pair(64, 64);
@@ -205,7 +205,7 @@ fn s2_5_an_unfinished_upload_expires() {
     assert_eq!(answer(&mut pair, &block1(2, true, 2, 64, 3)), "4.08");
 }
 
-/// §2.2, §2.3: the reserved size, and payloads of another size.
+/// §2.2, §2.3: the reserved size, and payloads of another size, are refused.
 #[test]
 fn s2_2_blocks_that_make_no_sense() {
     let mut pair = pair(64, 64);
@@ -218,7 +218,7 @@ fn s2_2_blocks_that_make_no_sense() {
     assert_eq!(answer(&mut pair, &beyond), "4.00");
 }
 
-/// §2.9.3: bodies and transfers for which there is no room.
+/// §2.9.3: bodies and transfers for which there is no room are refused.
 #[test]
 fn s2_9_3_too_large() {
     let server = Config {

@@ -44,7 +44,7 @@ pub(crate) struct Web {
 enum Field {
     /// Reading a field's name: its length so far, and whether it is a prefix of [`HOST`].
     Name(u8, bool),
-    /// The value; whether of Host, and whether a space follows its first bytes.
+    /// Reading a value: whether the field is Host, and which parts of the value have passed.
     Value {
         is_host: bool,
         has_begun: bool,

@@ -23,7 +23,7 @@ impl<P: AsMut<[u8]>> Pages<P> {
     /// Adds the next bytes, and calls `write` with the position and the bytes of each full page.
     ///
     /// # Errors
-    /// That of `write`: bytes after this page are not added.
+    /// The error of `write`; bytes after the page are then not added.
     pub fn push<E>(
         &mut self,
         mut bytes: &[u8],

@@ -16,7 +16,7 @@ const HEADER: usize = 20;
 /// DF (RFC 791 §3.1), with no fragment offset.
 const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
 
-/// Returns the engine's address for one of either family.
+/// Returns the engine's address for an IPv6 or IPv4 address.
 pub(crate) fn embed(addr: IpAddr) -> Addr {
     match addr {
         IpAddr::V6(addr) => Addr(addr.octets()),

@@ -26,8 +26,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// Connections at a time, in addition to WebSockets, which have their own limit. A browser loads the
-/// page by six at most.
+/// Connections at a time, in addition to WebSockets, which have their own limit. A browser uses at
+/// most six for the page.
 const CONNECTIONS: usize = 96;
 /// Maximum number of connections of one network at the same time.
 const OF_ONE_NETWORK: usize = 48;
@@ -79,7 +79,7 @@ pub async fn serve(listener: TcpListener, router: Router) {
         };
         let network = Network::of(peer.ip());
         let router = router.clone().layer(Extension(network));
-        // Locked until it is in the table: a task that ends first waits for that.
+        // The table is locked until it has the entry. A task that ends earlier waits for the lock.
         let mut places = table.lock();
         places.make_room(network);
         let id = places.next;
@@ -138,8 +138,8 @@ impl Table {
 }
 
 impl Places {
-    /// Makes room for a connection of `network`: at its own expense if it has its share, otherwise
-    /// at that of the network with most connections.
+    /// Makes room for a connection of `network`: closes one of `network` if it has its full share,
+    /// otherwise one of the network with most connections.
     fn make_room(&mut self, network: Network) {
         let count = |of: Network| {
             self.entries

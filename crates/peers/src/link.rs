@@ -12,7 +12,7 @@ pub struct Link {
     pub delay: Duration,
     /// Maximum number of packets that wait or are being sent; more are dropped.
     pub queue_packets: usize,
-    /// Packets lost at random, in millionths. The link spends their time nevertheless.
+    /// Packets lost at random, in millionths. They occupy the link nevertheless.
     pub loss_ppm: u32,
 }
 
@@ -58,7 +58,7 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
-        // Drawn for every packet, so that the loss of the n-th does not depend on the subject.
+        // Every packet draws, so that the loss of the n-th packet does not depend on the subject.
         let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
         if !is_lost {
             self.arrivals
@@ -108,7 +108,7 @@ mod tests {
         let now = Instant::from_millis(1);
         let sent = [(); 3].map(|()| pipe.send(now, vec![0; 75]));
         assert_eq!(sent, [true, true, false]);
-        // The first has left after 8 ms.
+        // The first packet has left after 8 ms.
         assert!(pipe.send(Instant::from_millis(9), vec![0; 75]));
     }
 

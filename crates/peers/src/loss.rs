@@ -27,7 +27,7 @@ pub const SEEDS: u64 = 5;
 /// - `ip_bytes_per_byte`: bytes on the link in both directions, headers included, for each byte
 ///   delivered.
 /// - `retransmissions`: segments that begin with a byte sent before.
-/// - `needless_share`: share of needless ones among those.
+/// - `needless_share`: share of needless retransmissions among all retransmissions.
 pub const METRICS: [(&str, &str); 8] = [
     ("completion_s", "s"),
     ("bytes_sent_per_byte", "B/B"),

@@ -92,7 +92,7 @@ impl Transfer {
 }
 
 impl Run<'_> {
-    /// Runs until the receiver has read all, or it is certain that it will not.
+    /// Runs until the receiver has read all, or will certainly never do so.
     fn go(&mut self, end: Instant) -> bool {
         (0..2).for_each(|side| self.attend(side));
         loop {

@@ -4,8 +4,8 @@ use redpoll_base::Duration;
 use redpoll_peers::Subject;
 use redpoll_peers::fairness::{Plan, QUEUES};
 
-/// Ten minutes. (The bench `fairness` has more seeds, the test `fairness` of `redpoll-linux` the
-/// kernel's Reno.)
+/// The flows run for ten minutes. (The bench `fairness` has more seeds, and the test `fairness` of
+/// `redpoll-linux` has the kernel's Reno.)
 #[test]
 fn two_flows_of_ours_get_the_same() {
     let plan = Plan {

@@ -31,7 +31,7 @@ impl Supervisor {
         let silence = number("WATCHDOG_USEC").filter(|us| is_ours && *us > 0);
         Supervisor {
             socket: socket(),
-            // Half of it, as sd_watchdog_enabled(3) recommends.
+            // Half of the longest silence, as sd_watchdog_enabled(3) recommends.
             every: silence.map(|us| Duration::from_micros(us / 2)),
             told: Instant::now(),
         }

@@ -117,7 +117,7 @@ fn method(event: CongestionEvent) -> &'static str {
 fn bytes(method: &str, what: &str, value: Option<f64>) -> PyResult<Option<u32>> {
     match value {
         None => Ok(None),
-        // The engine bounds it.
+        // The engine limits the value.
         Some(value) if value >= 0.0 => Ok(Some(value.min(f64::from(u16::MAX)) as u32)),
         Some(value) => Err(PyValueError::new_err(format!(
             "{method}: {what}: got {value}; allowed: a number of bytes"

@@ -167,7 +167,7 @@ pub fn conduct_here(
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = at_once.unwrap_or_else(cores);
     let conducted = py.detach(|| {
-        // A file of this thread's own: SQLite's connections stay where they are.
+        // This thread opens the file itself, because SQLite's connections stay in their threads.
         let results = store.try_open().map_err(|it| it.to_string())?;
         let mut stopped = None;
         let mut told = 0;

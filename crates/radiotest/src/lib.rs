@@ -72,7 +72,7 @@ pub struct Check {
 /// The findings. [`Display`](fmt::Display) prints a line for each property.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
-    /// All properties, in the order in which they were looked at.
+    /// All properties, in the order of their tests.
     pub checks: Vec<Check>,
 }
 

@@ -21,7 +21,7 @@ pub struct Seen {
     pub began: Instant,
     /// The end of its last symbol.
     pub ended: Instant,
-    /// Without its FCS; `None` if it was damaged.
+    /// The frame without its FCS; `None` if it was damaged.
     pub frame: Option<Vec<u8>>,
 }
 

@@ -1,4 +1,4 @@
-//! One of these TCPs: the one that a node uses.
+//! The TCP of this crate that a node uses.
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake};
 use redpoll_stack::{

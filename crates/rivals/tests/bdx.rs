@@ -86,7 +86,7 @@ impl Pair {
     }
 }
 
-/// A block for each query, and an acknowledgment alone at the very end.
+/// Each query gets a block, and only the last acknowledgment leaves alone.
 #[test]
 fn a_block_at_a_time() {
     let mut pair = Pair::new(2_500, 0);
@@ -110,8 +110,8 @@ fn a_transfer_continues_at_the_first_missing_byte() {
     }
 }
 
-/// 4.11.2.1: 330 to 412.5 ms, the same again, and then each time 1.6 times as long; then the
-/// transfer ends.
+/// 4.11.2.1: the first two timeouts are 330 to 412.5 ms, and each later one is 1.6 times as long;
+/// then the transfer ends.
 #[test]
 fn a_message_is_repeated_four_times() {
     let mut pair = Pair::new(5_000, 0);

@@ -227,7 +227,7 @@ fn a_connection_to_a_closed_port_is_refused() {
     let refused = Event::Failed(redpoll_tcp::Error::Refused);
     assert!(wire.ends[0].events.contains(&refused));
     wire.ends[0].stack.release(wire.now, conn);
-    // The place is free again: two connections are more than there are.
+    // The released place is the only free one, so only one more connection opens.
     let more = |wire: &mut Wire| {
         wire.ends[0]
             .stack

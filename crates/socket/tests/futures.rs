@@ -174,7 +174,7 @@ fn failed_operations_return_errors_and_free_their_slots() {
     let time = Cell::new(0);
     let (client, server) = (net(1, &time), net(2, &time));
     let nets = [&client, &server];
-    // There are more connections than watches and slots.
+    // Together, these connections would need more watches and slots than there are.
     for _ in 0..9 {
         let refused = run(&time, nets, client.connect(at(2, 80)));
         assert_eq!(refused.err(), Some(Errno::ECONNREFUSED));
@@ -182,7 +182,7 @@ fn failed_operations_return_errors_and_free_their_slots() {
     let v4 = SocketAddr::from(([127, 0, 0, 1], 80));
     let failed = run(&time, nets, client.connect(v4)).err();
     assert_eq!(failed, Some(Errno::EAFNOSUPPORT));
-    // As many sockets as watches, several times.
+    // The sockets occupy all watches, several times.
     for _ in 0..3 {
         let held = [client.udp_bind(0), client.udp_bind(0)].map(Result::unwrap);
         let ports = held.map(|socket| socket.local().port());
@@ -192,7 +192,7 @@ fn failed_operations_return_errors_and_free_their_slots() {
         drop(listeners);
         assert_eq!(client.with(|node, _| node.tcp_connections().count()), 0);
     }
-    // A peer that resets.
+    // The peer resets the connection.
     let task = async {
         let listener = server.tcp_listen(80).unwrap();
         let (connected, accepted) = both(client.connect(at(2, 80)), listener.accept()).await;

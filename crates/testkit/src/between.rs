@@ -45,7 +45,7 @@ impl Input<'_> {
 
 struct End {
     conn: Connection<Buffer>,
-    /// Bytes that it writes before it closes.
+    /// Bytes that this end writes before it closes.
     total: usize,
     written: usize,
     read: usize,
@@ -285,7 +285,7 @@ impl Between {
             _ => return,
         };
         let segment = Segment::parse(&meta(side), &packet).expect("a segment of ours");
-        // A reset acknowledges nothing: its number would be a lie below.
+        // A reset acknowledges nothing, so its number must not count as an acknowledgment.
         if segment.flags.rst() {
             return;
         }
@@ -396,7 +396,7 @@ impl Between {
             2 => IcmpKind::TimeExceeded,
             _ => return conn.on_packet_too_big(now, input.word(), quoted),
         };
-        // While it is being opened, a hard error ends it.
+        // A hard error ends a connection that is being opened.
         if matches!(conn.state(), State::SynSent | State::SynReceived) {
             if !self.merciless {
                 return;

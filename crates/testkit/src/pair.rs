@@ -32,7 +32,7 @@ pub struct Link {
     pub reorder_by: Duration,
     /// Segments that the link gives up, and reports as lost.
     pub give_up: u32,
-    /// Lose exactly these, by number of segment in this direction, from 0.
+    /// Exactly these segments are lost, by their numbers in this direction, from 0.
     pub lose: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl Default for Link {
 /// The plan of a side's application.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Bytes to send; then it closes.
+    /// Bytes to send; then the application closes.
     pub send: usize,
     pub chunk: usize,
     /// Time for which the application waits before it reads the received bytes; zero: at once.

@@ -62,7 +62,7 @@ impl Record {
         Self::default()
     }
 
-    /// Exactly at this many milliseconds since the start (`recv!` only).
+    /// Sets the exact time, in milliseconds since the start (`recv!` only).
     pub fn at(mut self, ms: u64) -> Self {
         self.at_ms = Some(ms);
         self

@@ -43,7 +43,7 @@ pub trait Ticker {
     /// Returns the time since an arbitrary moment. It never decreases.
     fn now(&self) -> Instant;
 
-    /// Ready when [`Self::now`] has reached `at`; otherwise `cx` is woken at that time. Only
-    /// the last call counts.
+    /// Returns ready when [`Self::now`] has reached `at`; otherwise `cx` is woken at that time.
+    /// Only the last call counts.
     fn poll_until(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()>;
 }

@@ -58,7 +58,7 @@ impl Exchange {
     }
 
     pub(crate) fn load(&self, frame: &[u8]) {
-        // A frame of a MAC's fits.
+        // A MAC's frame always fits.
         let _ = self.loaded.borrow_mut().copy_from(frame);
     }
 

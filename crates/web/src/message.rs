@@ -97,9 +97,8 @@ pub struct State<'a> {
 /// Columns of figures, by node.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Nodes {
-    /// Coordinate in metres.
+    /// Coordinates in metres.
     pub x: Vec<f64>,
-    /// In metres.
     pub y: Vec<f64>,
     /// 0 off, 1 asleep, 2 idle, 3 listening, 4 receiving, 5 turning around, 6 sending.
     pub radio: Vec<u8>,
@@ -125,9 +124,8 @@ pub struct Nodes {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct InterfererInfo {
     pub name: String,
-    /// In metres.
+    /// Coordinates in metres.
     pub x: f64,
-    /// In metres.
     pub y: f64,
     /// Distance in metres up to which the interferer disturbs; `None` if the medium has none.
     pub range: Option<f64>,

@@ -15,7 +15,7 @@ use redpoll_wire::sixlowpan::{dispatch, fragment, iphc};
 use redpoll_wire::tcp::{HeaderView, OptionItem};
 use redpoll_wire::udp::UdpHeader;
 
-/// Random bytes whose first are more interesting than random.
+/// Random bytes after a first byte that `first` generates.
 fn starting(first: impl Strategy<Value = u8>, max: usize) -> impl Strategy<Value = Vec<u8>> {
     (first, bytes(max)).prop_map(|(first, mut bytes)| {
         bytes.insert(0, first);
@@ -52,7 +52,7 @@ proptest! {
 
     #[test]
     fn extension_headers(first in prop::sample::select(vec![0u8, 43, 44, 60]), mut payload in bytes(120)) {
-        // Chains are rare among random bytes; make the links likely.
+        // Chains of headers are rare among random bytes, so this makes them likely.
         for unit in payload.chunks_mut(8) {
             unit[0] = [0, 43, 44, 60, 6, 17][usize::from(unit[0]) % 6];
             if let Some(len) = unit.get_mut(1) {
@@ -110,7 +110,7 @@ proptest! {
         let shown = Message::parse_unverified(&payload).is_ok();
         prop_assert!(shown || Message::parse(&ip, &payload).is_err());
         if repair && payload.len() >= 8 {
-            // Few codes and reserved bits, and a right checksum.
+            // The message gets a low code, no reserved bits, and a correct checksum.
             payload[1] &= 1;
             payload[2..4].fill(0);
             let mut sum = redpoll_base::checksum::Checksum::pseudo_header(
@@ -235,7 +235,7 @@ proptest! {
             prop_assert_eq!(done.written % 8, 0);
             let (header, rest) = Ipv6Header::parse_partial(&out[..done.written]).unwrap();
             prop_assert_ne!(header.src, Addr::UNSPECIFIED);
-            // The headers written are a chain that ends where they end.
+            // The written headers are a chain that ends with the last written byte.
             let mut next = header.next_header;
             let mut at = 0;
             while let Some([following, units, ..]) = rest.get(at..) {

@@ -217,7 +217,7 @@ proptest! {
         let (parsed, data) = UdpHeader::parse(&datagram).unwrap();
         prop_assert_eq!((parsed, data), (header, payload.as_slice()));
         prop_assert!(parsed.verify(&src, &dst, data));
-        // Any single bit matters.
+        // A change of any bit is detected.
         let bit = usize::from(flip) % (datagram.len() * 8);
         datagram[bit / 8] ^= 1 << (bit % 8);
         let intact = UdpHeader::parse(&datagram)

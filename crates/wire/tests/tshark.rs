@@ -275,7 +275,7 @@ fn a_datagram_in_fragments() {
         ..Ipv6Header::default()
     };
     let (size, tag) = (40 + udp.length, 0xbeef);
-    // 48 bytes of headers and 40 of payload, then 80 at a time.
+    // The first fragment has 48 bytes of headers and 40 of payload; each later one has 80 bytes.
     let first = written(|out| {
         fragment::Header::First { size, tag }.emit(out).unwrap();
         out.put(&compressed(&ip, Upper::Udp(&udp), &payload[..40]))

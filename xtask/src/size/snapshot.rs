@@ -33,7 +33,7 @@ const LIMITS: [(&str, u64); 8] = [
 ];
 /// All of TCP.
 pub const TCP: &str = "TCP";
-/// The part of it that TCPlp has.
+/// The part of TCP that TCPlp has.
 pub const SUBSET: &str = "TCP with TCPlp's features";
 /// A leaf, without its services.
 pub const LEAF: &str = "a leaf";

@@ -21,7 +21,7 @@ pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 /// The types, with the crate that must exist for each.
 const TYPES: [(&str, &str); 15] = [
     ("tcp", CONNECTION),
-    // The size of its counters, where they are compiled in.
+    // The size of a connection's counters, where they are compiled in.
     ("tcp", "redpoll_tcp::Stats"),
     ("tcp", LISTENER),
     ("tcp", HALF_OPEN),

@@ -106,7 +106,7 @@ fn tokens(line: &str, is_exact: bool) -> Vec<Token> {
             }
             '0'..='9' => {
                 let number = rest.split(|c| !digits(c)).next().unwrap_or_default();
-                // A dot at its end is the sentence's.
+                // A dot after the number belongs to the sentence.
                 let number = number.trim_end_matches(['.', ',']);
                 let value = number.replace(',', "").parse();
                 tokens.push(value.map_or(Token::Other(c), Token::Number));

@@ -142,7 +142,7 @@ fn a_forwarder_that_is_no_member_forwards() {
     assert!(next(&mut node).is_some());
 }
 
-/// RFC 6206 §4.2, rule 4: k transmissions of neighbours suppress the own one in each interval.
+/// RFC 6206 §4.2, rule 4: k transmissions of neighbours suppress that of the node in each interval.
 #[test]
 fn neighbours_suppress_transmissions() {
     let message = message_of(&mut border(1), Instant::ZERO);

@@ -18,7 +18,7 @@ pub(super) struct Census {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayTime {
-    /// Nanoseconds: 2 % of a few microseconds is not zero.
+    /// Delay in nanoseconds, so that 2 % of a few microseconds is not zero.
     ns: u64,
 }
 

@@ -162,7 +162,7 @@ fn dtc_forwards_acknowledgments_that_are_not_pure_duplicates() {
         );
         assert!(sent(&mut cache, T + 100).is_empty());
     }
-    // The copy is all that is missing.
+    // Only the copied segment is missing.
     let mut cache = cache(Params::dtc(), 4, 4, 128);
     open(&mut cache);
     pass(&mut cache, T, &asks.packet());
@@ -182,7 +182,7 @@ fn tss_lets_a_segment_pass_when_the_one_before_it_is_at_the_next_hop() {
     assert_eq!(pass(&mut cache, T, &all[0].packet()), Disposition::Forward);
     assert_eq!(pass(&mut cache, T + 1, &all[1].packet()), Disposition::Keep);
     assert_eq!(pass(&mut cache, T + 2, &all[2].packet()), Disposition::Keep);
-    // A copy and two that wait: there is no room for more.
+    // With a copy and two waiting segments, there is no room for another.
     assert_eq!(pass(&mut cache, T + 3, &all[3].packet()), Disposition::Keep);
     assert_eq!(cache.counters().refused, 1);
     assert!(sent(&mut cache, T + 4).is_empty());

@@ -60,7 +60,7 @@ fn the_flow_that_is_idle_for_longest_goes_first_and_one_that_waits_never() {
         let mut flows = engine.flows().filter(|flow| flow.is_confirmed);
         flows.any(|flow| flow.ends.lower.addr.0[15] == n)
     };
-    // The first one waits; of the other two the second has been idle for longer.
+    // The first flow waits; of the other two flows, the second has been idle for longer.
     assert_eq!(engine.input(ms(9), &conns[0].data(1), 1), Input::Wait);
     assert_eq!(engine.input(ms(9), &conns[0].data(1), 2), Input::Wait);
     let now = ms(10);

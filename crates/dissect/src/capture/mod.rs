@@ -50,7 +50,7 @@ pub enum Ended {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fcs {
-    /// A check sequence; metadata of TI if the first frames look like that.
+    /// A check sequence, or TI metadata if the first frames seem to end with it.
     #[default]
     Auto,
     Crc,
@@ -66,7 +66,7 @@ pub struct Record {
     pub at_us: Option<u64>,
     /// Link type (LINKTYPE_ values of pcap).
     pub link: u32,
-    /// Bytes of the check sequence, if the file says so.
+    /// Length of the check sequence in bytes, if the file states it.
     pub(crate) fcs_len: Option<u8>,
     pub(crate) data: Vec<u8>,
     pub(crate) missing: usize,

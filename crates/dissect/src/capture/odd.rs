@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-/// Maximum number of kinds of odd fields counted separately; further kinds are counted together.
+/// Maximum number of kinds of odd fields counted separately; all other kinds are counted together.
 const KINDS_MAX: usize = 64;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Odd {
     pub what: String,
     pub count: u64,
-    /// Number of the first frame with it, or of the frame that follows it.
+    /// Number of the first frame that has such a field, or follows it.
     pub first: u64,
 }
 

@@ -26,7 +26,7 @@ pub(super) fn number(encoding: u8) -> Result<u8, String> {
     })
 }
 
-/// Expands the chain of encodings up to the first header that is not compressed; whether a
+/// Expands the chain of encodings up to the first header that is not compressed; returns whether a
 /// compressed IPv6 header follows.
 pub(super) fn expand(expander: &mut Expander<'_>, layer: &mut Layer) -> Result<bool, String> {
     loop {

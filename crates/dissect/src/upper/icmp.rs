@@ -71,8 +71,8 @@ fn message(
     Some(())
 }
 
-/// Adds the packet that an error quotes, usually only its beginning. A quoted error
-/// is not followed further.
+/// Adds the packet that an error quotes, usually only its beginning. The packet that a quoted error
+/// quotes is not decoded.
 fn about(bytes: &[u8], layer: &mut Layer, quoted: &mut Vec<Layer>) {
     let packet = Packet::parse(bytes.to_vec(), true, &[]);
     let Some(inner) = packet.inner() else {

@@ -56,7 +56,7 @@ pub(crate) fn show(packet: &Packet, protocol: u8, layers: &mut Vec<Layer>) {
         next_header::UDP => udp::show(packet, layers),
         next_header::ICMPV6 => icmp::show(packet, layers),
         next_header::NONE => say("no next header".to_owned(), layers),
-        // More headers are nested than the program follows, or the protocol is another one.
+        // More headers are nested than the program follows, or the protocol is unknown.
         other => say(
             format!("next header {other}, {} B", packet.body_len()),
             layers,

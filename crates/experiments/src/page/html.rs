@@ -9,7 +9,7 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Formats a number with the digits that it deserves by its size.
+/// Formats a number with up to three decimals; large numbers get fewer.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         v if v == v.trunc() && v < 1e9 => 0,

@@ -80,7 +80,7 @@ impl Page<'_> {
         page
     }
 
-    /// Returns the scenes of its cases, for the files `scenes/NAME.toml` next to the page.
+    /// Returns the scenes of the study's cases, for the files `scenes/NAME.toml` next to the page.
     pub fn scenes(&self) -> Vec<&Scene> {
         scenes(self.told.iter().map(|(figure, _)| *figure))
     }

@@ -38,7 +38,7 @@ pub struct Bars {
 
 const NAMES: f64 = 140.0;
 const BAR: f64 = 18.0;
-/// Maximum number of letters of a name; further letters are cut.
+/// Maximum number of letters of a name; the rest is cut.
 const LETTERS: usize = 20;
 
 impl Plot {

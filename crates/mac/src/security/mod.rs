@@ -138,7 +138,7 @@ pub enum Refusal {
     Malformed,
     /// The security level of the frame is below the required level.
     Level,
-    /// This node does not have the key that it identifies.
+    /// This node does not have the key that the frame identifies.
     UnknownKey,
     /// The sender's EUI-64 is unknown.
     UnknownSender,
@@ -248,8 +248,9 @@ impl<M: Memory + 'static> Security<M> {
 
     /// Returns a number to write now to persistent memory. It is returned once: call
     /// [`Security::on_counter_stored`] when it is written, or [`Security::on_counter_failed`] if
-    /// that failed, after which it is returned again. It is [`SecurityConfig::counter_stored`]
-    /// after the next reboot. Frames wait if writing takes longer than half a range of frames.
+    /// that failed, after which it is returned again. The number is
+    /// [`SecurityConfig::counter_stored`] after the next reboot. Frames wait if writing takes
+    /// longer than half a range of frames.
     pub fn poll_counter(&mut self) -> Option<u32> {
         self.counter.poll()
     }
@@ -315,9 +316,9 @@ impl<M: Memory + 'static> Security<M> {
         true
     }
 
-    /// Deletes the counters of a neighbour; returns whether there were any. For a neighbour that
-    /// restarted with the same key and lost its counter, and for one that left. Its earlier frames
-    /// can be replayed once until it is heard again.
+    /// Deletes the counters of a neighbour; returns whether there were any. Call it for a neighbour
+    /// that restarted with the same key and lost its counter, or has left. Its earlier frames can
+    /// be replayed once until it is heard again.
     pub fn forget_neighbour(&mut self, eui64: [u8; 8]) -> bool {
         self.replay.forget(eui64)
     }

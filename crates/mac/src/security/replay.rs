@@ -3,7 +3,7 @@
 //!
 //! A neighbour's counter only grows, so the last counter of each neighbour and key is sufficient.
 //! The table is bounded, and only a frame that a key of this network authenticates makes an entry.
-//! When the table is full, frames of further neighbours are rejected: replacing an entry would
+//! When the table is full, frames of all other neighbours are rejected: replacing an entry would
 //! allow replays of its neighbour's frames.
 
 use redpoll_base::Memory;

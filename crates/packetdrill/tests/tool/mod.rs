@@ -159,7 +159,7 @@ impl Tool {
     }
 
     pub fn call_without_arguments(&self, slot: usize) -> Answer<i32> {
-        // The call has as many zeros as the longest of these functions has arguments.
+        // The call passes a zero for each argument of the function with most arguments.
         answer(
             slot!(self, slot, (0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize) -> c_int),
         )

@@ -100,7 +100,7 @@ impl Timing {
         .of_method(config.method, cycle_rt)
     }
 
-    /// Replaces the times in which X-MAC differs from ContikiMAC; LPP detects frames as X-MAC.
+    /// Replaces the times in which X-MAC differs from ContikiMAC; LPP detects frames as X-MAC does.
     fn of_method(self, method: Method, cycle_rt: u64) -> Self {
         match method {
             Method::CxMac => Timing {

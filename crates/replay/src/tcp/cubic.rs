@@ -12,7 +12,7 @@ const C_TENTHS: u64 = 4;
 const ALPHA: (u64, u64) = (9, 17);
 /// Fractional bits of W_est.
 const FRACTION_BITS: u32 = 16;
-/// Greatest distance in ms from the curve's turning point; the curve is above any window before.
+/// Limit in ms of the distance from the turning point; there the curve exceeds any window.
 const FARTHEST_MS: i64 = 100_000;
 
 #[derive(Clone, Copy, Debug)]

@@ -25,7 +25,7 @@ const FIN_TICKS: u8 = 4;
 const LAST_ACK_TICKS: u8 = 6;
 /// TIMEWAIT_LEN, in ticks.
 const TIME_WAIT: u8 = 1;
-/// Initial sequence numbers of connections that it opens, and accepts.
+/// Initial sequence numbers: BLIP opens connections with the first, and accepts with the second.
 const ISS_ACTIVE: u32 = 0xcafe_babe;
 const ISS_PASSIVE: u32 = 0xcafe_babf;
 const PORT: u16 = 21_310;

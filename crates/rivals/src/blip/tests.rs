@@ -25,11 +25,11 @@ fn segment(flags: Flags, seq: u32, ack: SeqNum, payload: &[u8]) -> Segment<'_> {
     }
 }
 
-/// The peer's sequence numbers begin here. Nearer to zero, the original treats them as far away,
+/// The peer's first sequence number. The original treats a number nearer to zero as far away,
 /// because its comparison does not wrap.
 const FIRST: u32 = 5_000;
 
-/// The first byte that it sends.
+/// Sequence number of the first byte that BLIP sends.
 const BASE: SeqNum = SeqNum(ISS_ACTIVE + 1);
 
 impl Peer {
@@ -416,7 +416,7 @@ mod beside_the_original {
             [(Flags::ACK, 101, 200), (FIN, 101, 200)]
         );
         assert_eq!(peer.control.state, State::LastAck);
-        // Again, and the acknowledgment of the data alone.
+        // The peer repeats its FIN, and then acknowledges only the data.
         assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
         assert_eq!(peer.answers(&segment(Flags::ACK, 101, BASE + 10, &[])), []);
         assert_eq!(peer.control.state, State::LastAck);
@@ -443,7 +443,7 @@ mod beside_the_original {
 
     #[test]
     fn segments_after_the_acknowledgment_of_its_fin_are_ignored() {
-        // FIN-WAIT-2.
+        // BLIP is in FIN-WAIT-2 when the data arrive.
         let mut peer = Peer::connected(Corrections::NONE);
         peer.close();
         assert_eq!(peer.answers(&segment(Flags::ACK, 100, BASE + 1, &[])), []);
@@ -452,7 +452,7 @@ mod beside_the_original {
         assert_eq!(peer.answers(&fin), [(Flags::ACK, 100, 200)]);
         assert_eq!(peer.control.state, State::TimeWait);
         assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
-        // With the FIN that acknowledges it.
+        // The data arrive with the acknowledgment and the peer's FIN.
         let mut peer = Peer::connected(Corrections::NONE);
         peer.close();
         let last = segment(FIN, 100, BASE + 1, b"last");

@@ -14,7 +14,7 @@ pub(super) struct Window {
     /// Acknowledged segments since the window last grew.
     count: u32,
     /// State of CUBIC: the window before the last loss, the start of the present time between
-    /// losses, the time at which the window will be as large again (in milliseconds from this
+    /// losses, the time at which the window will have this size again (in milliseconds from this
     /// start), and the window that Reno would have.
     last_max: u32,
     epoch: Option<Instant>,

@@ -28,13 +28,13 @@ use send::Sender;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinuxConfig {
-    /// The maximum segment size that it announces, in bytes.
+    /// The maximum segment size that the host announces, in bytes.
     pub mss: u16,
     pub cubic: bool,
     pub initial_window: u16,
     /// Minimum of the margin that the retransmission timeout adds to the mean round trip.
     pub min_rto: Duration,
-    /// Delay of an acknowledgment at first; the longest is 200 ms.
+    /// Initial delay of an acknowledgment; the maximum is 200 ms.
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
@@ -64,7 +64,7 @@ const SYN_ACK_RETRIES: u8 = 5;
 const RETRIES: u8 = 15;
 /// Duration of TIME-WAIT, and of an orphan's FIN-WAIT-2.
 const TIME_WAIT: Duration = Duration::from_secs(60);
-/// The ports that it chooses (ip_local_port_range).
+/// The ports that the host chooses (ip_local_port_range).
 const PORT_FIRST: u16 = 32_768;
 const PORTS: u32 = 28_232;
 
@@ -276,7 +276,7 @@ impl Linux {
         c.rto_at = Some(now + c.rtt.timeout(c.backoff));
     }
 
-    /// Handles the time of a window probe: no data are in flight, and the next do not fit the
+    /// Handles the time of a window probe: no data are in flight, and the next bytes do not fit the
     /// window.
     fn on_probe_time<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>) {
         c.probe_at = None;

@@ -11,7 +11,7 @@ use crate::Body;
 const QUICK: u8 = 16;
 /// Maximum delay of an acknowledgment.
 const LONGEST: Duration = Duration::from_millis(200);
-/// Maximum number of ranges of data beyond a gap. A segment that would make a further one is
+/// Maximum number of ranges of data beyond a gap. A segment that would add another range is
 /// dropped.
 const GAPS: usize = 8;
 /// The assumed payload of a full segment in bytes, until the first segment with data arrives.

@@ -7,8 +7,8 @@ use redpoll_wire::tcp::Flags;
 use super::{ACK, Control, Linux};
 use crate::{Body, Out};
 
-/// The MSS of a peer without the option (RFC 9293 §3.7.1), and the window above which a segment
-/// is at most half of it.
+/// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1), and the window above which a
+/// segment is at most half of it.
 const DEFAULT_MSS: u16 = 536;
 /// The minimum segment size: 68 bytes minus the TCP header of 20 bytes.
 const LEAST_MSS: u16 = 48;

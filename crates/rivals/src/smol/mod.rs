@@ -127,7 +127,7 @@ impl Smol {
         self.wake = at.map(Instant::from_micros).filter(|at| *at > now);
     }
 
-    /// Returns a place without a connection, or whose connection only waits for late segments.
+    /// Returns a place that has no connection, or whose connection only waits for late segments.
     fn free(&self) -> Option<usize> {
         let is_free = |place: &Place| {
             let socket = self.sockets.get::<Socket<'_>>(place.handle);

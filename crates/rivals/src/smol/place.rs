@@ -14,7 +14,7 @@ pub(super) struct Place {
     pub generation: u8,
     pub local: Endpoint,
     pub remote: Endpoint,
-    /// Whether the place has a connection, or one that has ended and is not released yet.
+    /// Whether the place has a connection, even one that has ended but is not released yet.
     pub is_open: bool,
     pub waits: Option<ListenerId>,
     /// The application has released the connection.

@@ -14,7 +14,7 @@ use redpoll_tcp::{Endpoint, Event, Gone, State, Stats};
 use super::place::Place;
 use super::{IPV6_LEN, Smol, TCP_LEN, ends, ip};
 
-/// The ports that it chooses (RFC 6335 §6).
+/// First port and number of the ports for new connections (RFC 6335 §6).
 const DYNAMIC: (u16, u32) = (49_152, 16_384);
 
 impl Transport for Smol {

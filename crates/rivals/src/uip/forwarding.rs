@@ -3,9 +3,9 @@
 //!
 //! There is room for thirty packets. A clock counts their age, but it runs only on nodes with
 //! connections of their own. On a router the first 29 packets therefore stay forever, and each
-//! further one replaces the previous one. Addresses and number identify a packet
-//! ([`UipConfig::numbers`](super::UipConfig::numbers)): a retransmission by its sender has
-//! another number, a router's copy has the same.
+//! later packet takes the thirtieth place. Addresses and number identify a packet
+//! ([`UipConfig::numbers`](super::UipConfig::numbers)): a retransmission by its sender has a new
+//! number, a router's copy has the number of the original.
 
 use redpoll_base::Addr;
 

@@ -8,7 +8,7 @@ const RTO: u8 = 3;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum Timing {
     /// uIP's own rule: ticks of half a second. The first timeout is an estimate after Jacobson in 8
-    /// bits; further timeouts are 3 ticks, doubled up to four times.
+    /// bits; timeouts of retransmissions are 3 ticks, doubled up to four times.
     #[default]
     Original,
     /// Lim 2020: samples of retransmitted segments count too, like CoCoA's weak samples. The

@@ -78,7 +78,7 @@ impl<P: Profile> Sockets<'_, P> {
     /// a failure. Sets the peer of a datagram socket.
     ///
     /// # Errors
-    /// Those, and `ENETUNREACH`, `EADDRINUSE`, `EMFILE`, `EBADF`.
+    /// The errors above, and `ENETUNREACH`, `EADDRINUSE`, `EMFILE`, `EBADF`.
     pub fn connect(&mut self, fd: Fd, remote: Endpoint) -> Answer<()> {
         let socket = self.entry_mut(fd)?;
         let tuning = socket.tuning;

@@ -47,12 +47,12 @@ impl<P: Profile> Sockets<'_, P> {
     }
 
     /// Joins a multicast group (`IPV6_JOIN_GROUP`). The node is the member: all its sockets receive
-    /// the group's datagrams to their ports, also after this one is closed. The node's
+    /// the group's datagrams to their ports, even after this socket is closed. The node's
     /// [assistant](redpoll_stack::assist) must be one for groups.
     ///
     /// # Errors
-    /// `EINVAL` if it is not a group, `ENOMEM` without such an assistant or without room,
-    /// `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    /// `EINVAL` unless `group` is a multicast address, `ENOMEM` without such an assistant or
+    /// without room, `EOPNOTSUPP` on another kind of socket, `EBADF`.
     pub fn join_group(&mut self, fd: Fd, group: &Addr) -> Answer<()> {
         self.udp(fd)?;
         if !group.is_multicast() {

@@ -86,7 +86,7 @@ impl PartialEq for Point {
 
 #[derive(Clone, Debug)]
 pub struct Space {
-    /// In the order of the goal's file.
+    /// The parameters in the order of the goal's file.
     pub parameters: Vec<Parameter>,
 }
 

@@ -13,7 +13,7 @@ use super::open::{Lowpan, Opened, Packet};
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
-    /// The innermost protocol that shows.
+    /// The innermost protocol that the frame shows.
     pub protocol: &'static str,
     pub info: String,
 }

@@ -155,7 +155,7 @@ impl Flows {
         if tcp.flags.rst() {
             return None;
         }
-        // Without its beginning, the end with the greater port has opened it.
+        // If a flow's beginning is unknown, the end with the greater port counts as the opener.
         let is_forward = opens || (!tcp.flags.syn() && from.1 >= to.1);
         let (a, b, side) = if is_forward {
             (from, to, 0)
@@ -240,7 +240,7 @@ fn end_row(id: u32, opened: bool, conn: &ConnectionSample) -> EndRow {
         opened,
         conn.state.clone(),
         conn.cwnd,
-        // Before the first loss it is as high as can be (RFC 5681 §3.1).
+        // Before the first loss the threshold is as high as possible (RFC 5681 §3.1).
         if conn.ssthresh < u16::MAX.into() {
             conn.ssthresh
         } else {

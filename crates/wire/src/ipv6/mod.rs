@@ -74,8 +74,8 @@ impl Ipv6Header {
     /// Parses the header; returns it and the payload that it announces, without later bytes.
     ///
     /// # Errors
-    /// [`Error::Version`] when it is not IPv6, [`Error::Truncated`] when there are fewer bytes than
-    /// the header and the announced payload length.
+    /// [`Error::Version`] when the version is not 6, and [`Error::Truncated`] when there are fewer
+    /// bytes than the header and the announced payload length.
     pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let header = Self::read(&mut input)?;

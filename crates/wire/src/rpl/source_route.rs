@@ -168,7 +168,7 @@ fn destination(packet: &[u8]) -> Option<Addr> {
     Some(Addr(*bytes))
 }
 
-/// Returns whether two addresses of this node have another's between them (RFC 6554 §4.2).
+/// Returns whether two addresses of this node have another node's between them (RFC 6554 §4.2).
 fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) -> bool {
     let (mut been_here, mut left) = (false, false);
     for address in addresses {

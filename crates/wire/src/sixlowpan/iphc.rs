@@ -138,9 +138,9 @@ pub fn compress(
 
 /// Writes the headers that `bytes` starts with into `out`, uncompressed.
 ///
-/// `link_src` and `link_dst` are the addresses of the frame it came in. `datagram_len` is the size
-/// of the whole uncompressed datagram that a first fragment announces; `None` means that `bytes`
-/// holds all of it. It gives the IPv6 payload length and the UDP length.
+/// `link_src` and `link_dst` are the addresses of the frame that carried `bytes`. `datagram_len` is
+/// the size of the whole uncompressed datagram that a first fragment announces; `None` means that
+/// `bytes` holds all of it. The IPv6 payload length and the UDP length follow from it.
 ///
 /// # Errors
 /// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`], [`Error::NoLinkAddress`]
@@ -167,7 +167,7 @@ pub fn decompress(
 /// as in RFC 8931 §5.1.
 ///
 /// # Errors
-/// As [`decompress`]; [`Error::Length`] when the headers are longer than that.
+/// As [`decompress`]; [`Error::Length`] when the headers are longer than that size.
 pub fn decompress_of(
     bytes: &[u8],
     link_src: Address,

@@ -11,7 +11,7 @@ use redpoll_base::Ecn;
 /// The shift of ECN in the first in-line byte.
 pub const ECN_SHIFT: u32 = 6;
 
-/// The TF field: which of the three are in-line.
+/// The TF field: which of ECN, DSCP and flow label are in-line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tf {
     /// 00: ECN, DSCP, flow label; four bytes.
@@ -24,7 +24,7 @@ pub enum Tf {
 }
 
 impl Tf {
-    /// Returns the form from the TF bits of the second-lowest value position, 0 to 3.
+    /// Returns the form with the TF bits `bits`, 0 to 3.
     pub fn from_bits(bits: u16) -> Tf {
         match bits & 0b11 {
             0b00 => Tf::All,

@@ -31,8 +31,8 @@ pub mod kind {
 pub struct OptionList<'a>(pub &'a [u8]);
 
 impl<'a> OptionList<'a> {
-    /// Reads every item: NOP and END too, and as an error an option whose length is
-    /// impossible. For readers that judge a sender or show its bytes.
+    /// Reads every item, including NOP, END and, as an error, an option of an impossible length. It
+    /// is for readers that judge a sender or show its bytes.
     pub fn strict(self) -> StrictOptions<'a> {
         StrictOptions { rest: self.0 }
     }

@@ -98,7 +98,7 @@ pub fn ipv6_header(
         )
 }
 
-/// Tables with the mesh prefix under some number, and others.
+/// Tables with up to three random contexts, with and without the mesh prefix as context 0.
 pub fn contexts() -> impl Strategy<Value = Contexts> {
     let entry = (
         0..16u8,

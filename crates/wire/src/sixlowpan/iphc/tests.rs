@@ -225,7 +225,7 @@ fn udp_is_compressed_and_its_lengths_come_back() {
     let (datagram, data) = UdpHeader::parse(rest).unwrap();
     assert_eq!((header, datagram), (ip, udp));
     assert!(datagram.verify(&src, &dst, data));
-    // The datagram from a first fragment, which knows the size from its header.
+    // The datagram is that of a first fragment, whose header states the size.
     let packet = expand(&bytes[..10], &contexts, Some(60)).unwrap();
     assert_eq!(packet[4..6], [0, 20]);
     assert_eq!(packet[44..46], [0, 20]);
