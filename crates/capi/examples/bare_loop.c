@@ -1,6 +1,6 @@
 /*
- * A leaf sends 20,000 bytes to a router, which counts them and answers with their sum: by
- * calls that answer at once, in one loop, as on a device without an operating system.
+ * A leaf sends 20,000 bytes to a router, which counts them and answers with their sum. All calls
+ * return at once, in one loop, as on a device without an operating system.
  *
  *   cc -Iinclude examples/bare_loop.c libredpoll_capi.a -lm -o bare_loop && ./bare_loop
  */
@@ -32,7 +32,7 @@ int main(void)
     int out = rp_socket(client, air.now, RP_SOCK_STREAM);
     must(out, "rp_socket");
     if (rp_connect(client, air.now, out, &to) != RP_EINPROGRESS) {
-        return fprintf(stderr, "the connection does not begin\n"), 1;
+        return fprintf(stderr, "the connection cannot be started\n"), 1;
     }
 
     int in = -1, has_ended = 0, has_answer = 0;

@@ -1,7 +1,7 @@
 /*
- * Two nodes without radios, whose IPv6 packets pass in memory and are lost now and then: one
- * sends 200,000 bytes to the other, which counts them and answers with their sum. One loop, as
- * on a device that has IPv6 already and no operating system.
+ * Two nodes without radios exchange IPv6 packets in memory, and some packets are lost. One node
+ * sends 200,000 bytes to the other, which counts them and answers with their sum. There is one
+ * loop, as on a device with its own IPv6 and without an operating system.
  *
  *   cc -Iinclude examples/ip_loop.c libredpoll_capi.a -lm -o ip_loop && ./ip_loop
  */
@@ -13,11 +13,11 @@
 
 #define TOTAL 200000
 #define PORT 7000
-#define LOSS 29        /* one packet in so many */
-#define DELAY_US 15000 /* of each packet */
-#define WAY 16         /* packets under way in one direction */
+#define LOSS 29        /* one packet of this number is lost */
+#define DELAY_US 15000 /* delay of each packet */
+#define WAY 16         /* most packets in flight in one direction */
 
-/* What a node has, and what is on its way to it. */
+/* A node, and the packets in flight to it. */
 struct end {
     _Alignas(8) uint8_t memory[24 * 1024];
     rp_node *node;
@@ -48,14 +48,14 @@ static void begin(struct end *end, uint8_t number)
     must(rp_ip_config_init(&config), "rp_ip_config_init");
     memcpy(config.address, "\xfd\x72", 2);
     config.address[15] = number;
-    /* From a source of randomness, where it is no example. */
+    /* In a product, entropy comes from a source of randomness. */
     memset(config.entropy, number, sizeof config.entropy);
     must(rp_sizeof_ip(&config, &len), "rp_sizeof_ip");
     printf("node %d: %lu bytes\n", number, (unsigned long)len);
     must(rp_ip_init(end->memory, sizeof end->memory, &config, &end->node), "rp_ip_init");
 }
 
-/* Puts what a node has to send on its way to the other. */
+/* Sends the packets of a node to the other node. */
 static void send_all(struct end *from, struct end *to)
 {
     static unsigned dice = 1;
@@ -78,7 +78,7 @@ static void send_all(struct end *from, struct end *to)
     }
 }
 
-/* Gives a node what has arrived. */
+/* Passes the arrived packets to a node. */
 static void receive_all(struct end *end)
 {
     while (end->count > 0 && end->way[end->first].at <= now) {
@@ -86,7 +86,7 @@ static void receive_all(struct end *end)
         int code = rp_ip_input(end->node, now, end->way[first].bytes,
                                (size_t)end->way[first].len);
         if (code == RP_EAGAIN) {
-            return; /* it stays until the node has sent something */
+            return; /* the packet waits until the node has sent a packet */
         }
         must(code, "rp_ip_input");
         end->first = (first + 1) % WAY;
@@ -94,7 +94,7 @@ static void receive_all(struct end *end)
     }
 }
 
-/* Lets time pass to the next thing that happens. */
+/* Advances the time to the next event. */
 static void step(void)
 {
     uint64_t next = UINT64_MAX;

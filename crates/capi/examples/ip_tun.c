@@ -1,6 +1,6 @@
 /*
- * TCP over IPv6 that is there already: a node without a radio behind a TUN interface, which
- * serves a page by HTTP/1.0, or fetches one from Linux's own TCP. As root, on Linux:
+ * TCP over existing IPv6: a node without a radio behind a TUN interface, which serves a page by
+ * HTTP/1.0, or fetches one from Linux's TCP. As root, on Linux:
  *
  *   cc -Iinclude examples/ip_tun.c libredpoll_capi.a -lm -lpthread -ldl -o ip_tun
  *   ip tuntap add dev rp0 mode tun
@@ -17,7 +17,7 @@
 #define PAGE 100000 /* bytes */
 #define PATIENCE_US 60000000u
 
-/* All that the node has: nothing is allocated. */
+/* All memory of the node, which allocates nothing. */
 static _Alignas(8) uint8_t memory[24 * 1024];
 static uint8_t packet[1280];
 static volatile sig_atomic_t is_over;
@@ -42,7 +42,7 @@ static rp_node *make_node(const char *address)
     return node;
 }
 
-/* Lets packets go out, and waits for one to come in or for the node's time. */
+/* Writes the node's packets, and waits for a packet or for the node's next timer. */
 static void carry(int tun, rp_node *node)
 {
     int len;
@@ -50,7 +50,7 @@ static void carry(int tun, rp_node *node)
     while (rp_poll_event(node) > 0) {
     }
     while ((len = rp_ip_output(node, now(), packet, sizeof packet)) > 0) {
-        /* What the interface does not take is lost, and TCP sends it again. */
+        /* A packet that the interface refuses is lost, and TCP retransmits it. */
         if (write(tun, packet, (size_t)len) < 0) {
             break;
         }
@@ -74,10 +74,10 @@ struct visit {
     int fd;
     char head[512];
     int head_len;
-    unsigned sent; /* of the answer: its head and the page */
+    unsigned sent; /* bytes of the answer: its head and the page */
 };
 
-/* What can be done for a connection now: 0 when it has ended. */
+/* Serves a connection as far as possible. Returns 0 when it has ended. */
 static int answer(rp_node *node, struct visit *visit)
 {
     char head[64];
@@ -86,7 +86,7 @@ static int answer(rp_node *node, struct visit *visit)
     while (!memmem(visit->head, (size_t)visit->head_len, "\r\n\r\n", 4)) {
         size_t room = sizeof visit->head - (size_t)visit->head_len;
         if (room == 0) {
-            return 0; /* a request of no end */
+            return 0; /* the request is too long */
         }
         int got = rp_recv(node, now(), visit->fd, (uint8_t *)visit->head + visit->head_len, room,
                           0);
@@ -171,7 +171,7 @@ static void fetch(int tun, rp_node *node, const char *address, uint16_t port, co
     must(-error, "the connection");
     len = snprintf(request, sizeof request, "GET %s HTTP/1.0\r\n\r\n", path);
     must(len < (int)sizeof request ? 0 : -1, "the path is too long");
-    /* An empty send buffer has room for all of it. */
+    /* An empty send buffer has room for the whole request. */
     must(rp_send(node, now(), fd, (uint8_t *)request, (size_t)len) == len ? 0 : -1, "rp_send");
     for (;;) {
         await(tun, node, fd, RP_POLLIN);
@@ -192,7 +192,7 @@ static void fetch(int tun, rp_node *node, const char *address, uint16_t port, co
         fwrite(bytes + at, 1, (size_t)(len - at), stdout);
     }
     must(rp_close(node, now(), fd), "rp_close");
-    /* Our FIN leaves, and its acknowledgement may come. */
+    /* Sends the FIN, and waits for its acknowledgement. */
     for (int round = 0; round < 2; round++) {
         carry(tun, node);
     }

@@ -1,6 +1,6 @@
 /*
- * A border router's host side on this computer: a node whose packets go over a TUN interface,
- * with the echo service, in one loop. (One that never has a radio is in ip_tun.c.) As root, on
+ * The host side of a border router on this computer: a node whose packets use a TUN interface,
+ * with the echo service, in one loop. (A node without a radio is in ip_tun.c.) As root, on
  * Linux:
  *
  *   cc -Iinclude examples/tun_echo.c libredpoll_capi.a -lm -lpthread -ldl -o tun_echo
@@ -45,14 +45,14 @@ int main(int argc, char **argv)
         }
         echo_serve(&echo, node, now());
         while ((len = rp_poll_packet(node, now(), packet, sizeof packet)) > 0) {
-            /* What the interface does not take is lost, and TCP sends it again. */
+            /* A packet that the interface refuses is lost, and TCP retransmits it. */
             if (write(tun, packet, (size_t)len) < 0) {
                 break;
             }
         }
         size_t got = tun_wait(tun, node, packet, sizeof packet);
         if (got > 0) {
-            /* What is no packet for this node is refused, and counted there. */
+            /* The node refuses and counts packets that are not for it. */
             (void)rp_input_packet(node, now(), packet, got);
         }
     }

@@ -1,7 +1,7 @@
 /*
- * An echo server and its client by calls that wait; now and then the client's connection
- * is written down and taken up again, of which the server knows nothing. Here one thread does everything, so to
- * wait is to let the radios work; the server's part is done in between.
+ * An echo server and its client use calls that wait. From time to time the client's connection
+ * is frozen and restored, which the server does not notice. One thread does everything, so the wait
+ * hook drives the radios and also serves the server.
  *
  *   cc -Iinclude examples/waiting.c libredpoll_capi.a -lm -o waiting && ./waiting
  */
@@ -27,7 +27,7 @@ static int wait_for(void *context, uint64_t until_us)
     if (world->air.now > 600000000) {
         return RP_ETIMEDOUT;
     }
-    /* The server's part. */
+    /* Serves the server. */
     echo_serve(&world->echo, world->air.radio[0].node, world->air.now);
     return air_step(&world->air, until_us);
 }
@@ -58,7 +58,7 @@ int main(void)
             got += (size_t)len;
         }
         if (round % 10 == 5) {
-            /* As if the power had gone and come back. */
+            /* Simulates a power failure. */
             uint8_t kept[300];
             int len = rp_freeze(client, air->now, fd, kept, sizeof kept);
             must(len, "rp_freeze");
@@ -66,7 +66,7 @@ int main(void)
             must(fd, "rp_thaw");
         }
         if (memcmp(ask, answer, sizeof ask) != 0) {
-            return fprintf(stderr, "round %u: something else came back\n", round), 1;
+            return fprintf(stderr, "round %u: the echo differs\n", round), 1;
         }
     }
     struct rp_pollfd nothing = {.fd = fd, .events = RP_POLLIN};

@@ -1,6 +1,6 @@
 /*
- * The adapters at work, against stubs of their systems' headers: a server by RIOT's sock_tcp,
- * a client by OpenThread's TCP, then one by Zephyr's sockets; and a node on a netdev of RIOT's.
+ * Tests the adapters with stubs of their systems' headers: a server over RIOT's sock_tcp, clients
+ * over OpenThread's TCP and over Zephyr's sockets, and a node on a netdev of RIOT.
  */
 #define _GNU_SOURCE
 #include "../examples/air.h"
@@ -41,7 +41,7 @@ static uint64_t now(void *context)
     return air.now;
 }
 
-/* The thread that waits lets the radios work, and OpenThread's application have its turn. */
+/* The waiting thread drives the radios and OpenThread's application. */
 static int wait_for(void *context, uint64_t until_us)
 {
     (void)context;
@@ -93,7 +93,7 @@ static void on_disconnected(otTcpEndpoint *endpoint, otTcpDisconnectedReason rea
     disconnected = reason;
 }
 
-/* One connection is echoed to its end. */
+/* Echoes one connection until it ends. */
 static void echo(sock_tcp_queue_t *queue)
 {
     sock_tcp_t *sock;
@@ -142,7 +142,7 @@ static void of_openthread(sock_tcp_queue_t *queue, const uint8_t *server)
     rp_ot.node = NULL;
 }
 
-/* Zephyr's client and RIOT's server in one thread: so the client does not wait. */
+/* Zephyr's client and RIOT's server share a thread, so the client must not wait. */
 static void of_zephyr(sock_tcp_queue_t *queue, const uint8_t *server)
 {
     static struct rp_waiter waiter = {.now = now, .wait = wait_for};
@@ -215,7 +215,7 @@ static uint64_t air_now(void)
 
 static void nothing(void) {}
 
-/* A leaf on a netdev pings its parent, and what the parent answers comes in by the netdev. */
+/* A leaf on a netdev pings its parent, and the netdev receives the parent's answer. */
 static void of_netdev(const uint8_t *server)
 {
     static const netdev_driver_t driver = {
@@ -226,7 +226,7 @@ static void of_netdev(const uint8_t *server)
     struct rp_work work;
     uint64_t at;
     int steps = 0;
-    /* What is under way in the air ends first. */
+    /* The current transmission ends first. */
     uint64_t quiet = air.now + 200000000;
     while (air.now < quiet) {
         must(air_step(&air, quiet), "air_step");

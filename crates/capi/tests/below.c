@@ -1,7 +1,7 @@
 /*
- * The adapters for other systems' IPv6 at work, against stubs of their headers: a client by
- * RIOT's sock_tcp over GNRC, and an echo service over OpenThread's IPv6. What one system sends
- * the other gets, or it is lost; either may be out of buffers.
+ * Tests the adapters for other systems' IPv6 with stubs of their headers: a client over RIOT's
+ * sock_tcp and GNRC, and an echo service over OpenThread's IPv6. Packets between the two systems
+ * may be lost, and either system may lack buffers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,12 @@
 #define PORT 7
 #define TOTAL 60000
 #define DELAY_US 10000
-#define LOSS 31   /* one packet in so many */
-#define NO_BUFS 7 /* one allocation in so many fails */
+#define LOSS 31   /* one packet of this number is lost */
+#define NO_BUFS 7 /* one allocation of this number fails */
 
 static _Alignas(8) uint8_t memory[2][24 * 1024];
 static uint64_t now_us;
-static int live; /* snips and messages */
+static int live; /* number of allocated snips and messages */
 static unsigned dice = 1;
 
 static struct rp_gnrc gnrc;
@@ -47,7 +47,7 @@ static int happens(unsigned once_in)
     return (dice >> 8) % once_in == 0;
 }
 
-/* --- what is on its way, in either direction --- */
+/* --- packets in flight, in both directions --- */
 
 struct way {
     struct {
@@ -122,7 +122,7 @@ int gnrc_netapi_dispatch_send(gnrc_nettype_t type, uint32_t demux_ctx, gnrc_pkts
     return 1;
 }
 
-/* A packet as GNRC's IPv6 hands it up: the segment first, its header behind it. */
+/* A packet as GNRC's IPv6 passes it up: first the segment, then its header. */
 static void riot_gets(const uint8_t *packet, size_t len)
 {
     gnrc_pktsnip_t *ip = gnrc_pktbuf_add(NULL, packet, 40, GNRC_NETTYPE_IPV6);
@@ -219,7 +219,7 @@ static void serve_all(void)
 static int wait_for(void *context, uint64_t until_us)
 {
     (void)context, (void)until_us;
-    /* A millisecond at a time: who had no buffers tries again. */
+    /* Advances by a millisecond, so that a system without buffers tries again. */
     now_us += 1000;
     while (to_openthread.count && to_openthread.all[to_openthread.first].at <= now_us) {
         openthread_gets(to_openthread.all[to_openthread.first].bytes,
@@ -233,7 +233,7 @@ static int wait_for(void *context, uint64_t until_us)
         to_riot.count--;
     }
     serve_all();
-    /* An hour: with these losses, timeouts of up to a minute follow one another. */
+    /* An hour is needed: with these losses, timeouts of up to a minute follow one another. */
     return now_us > 3600000000 ? RP_ETIMEDOUT : 0;
 }
 
@@ -260,7 +260,7 @@ static rp_node *make(int number)
     return node;
 }
 
-/* What is no packet is refused, and released. */
+/* Malformed packets are refused and released. */
 static void wrong(void)
 {
     uint8_t bytes[1400] = {0x60};
@@ -314,6 +314,6 @@ int main(void)
     expect(echo.in < 0, "the server has seen the end");
     expect(live == 0, "no snip and no message is left");
     expect(rp_node_end(waiter.node) == 0 && rp_node_end(ip6.node) == 0, "rp_node_end");
-    printf("%d bytes and back in %.2f s, all right\n", TOTAL, (double)now_us / 1e6);
+    printf("%d bytes in each direction in %.2f s, all right\n", TOTAL, (double)now_us / 1e6);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Three stacks in one image: Redpoll says that the header is its own, lwIP opens its
- * interfaces, TCPlp's control block has a size. */
+/* Links three stacks into one image: Redpoll checks its header, lwIP opens its interfaces, and
+ * TCPlp's control block has a size. */
 #include <stdio.h>
 
 #include "redpoll.h"

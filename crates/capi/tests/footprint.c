@@ -52,7 +52,7 @@ static void print_number(size_t number)
     print(text + at);
 }
 
-/* Apart from all other data, so that the size of these is known. */
+/* In a separate section, so that the size of these data is known. */
 __attribute__((section(".node"), aligned(8))) static uint8_t memory[32 * 1024];
 static rp_node *node;
 static uint8_t data[16];
@@ -100,7 +100,7 @@ static void make(void)
     rp_node_init(memory, sizeof memory, &config, &node);
 }
 
-/* A radio that is never heard: a driver would be here. */
+/* A radio without a driver: no frame is ever received. */
 static void carry(uint64_t now)
 {
     static uint8_t frame[127];

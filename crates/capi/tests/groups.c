@@ -155,6 +155,6 @@ int main(void)
     is(rp_recvfrom(radios[1].node, now, fds[1], &byte, 1, NULL), RP_EAGAIN, "after leaving");
     is(rp_recvfrom(radios[2].node, now, fds[2], &byte, 1, NULL), 1, "the other member");
     is(byte, 42, "the second byte");
-    printf("two members in two hops: all right\n");
+    printf("two members within two hops: all right\n");
     return 0;
 }

@@ -1,4 +1,4 @@
-/* A web server by the kernel's TCP: HTTP/1.0, any path, 300,000 bytes, one connection. The
+/* A web server over the kernel's TCP: HTTP/1.0, any path, 300,000 bytes, one connection. The
  * arguments are address and port. */
 #define _GNU_SOURCE
 #include <arpa/inet.h>

@@ -1,4 +1,4 @@
-/* Every entry point, called wrongly: with nothing, with something else, at the wrong time. */
+/* Calls each function wrongly: with null, with other objects, and at the wrong time. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static rp_node *made(void **memory)
     EXPECT(RP_EFAULT, rp_node_init(bytes, len, NULL, &node));
     EXPECT(RP_EFAULT, rp_node_init(bytes, len, &config, NULL));
     EXPECT(0, rp_node_init(bytes, len, &config, &node));
-    /* A copy is no node. */
+    /* A copy of a node is not a node. */
     uint8_t *copy = malloc(len);
     memcpy(copy, bytes, len);
     EXPECT(RP_EINVAL, rp_poll_event((rp_node *)copy));
@@ -87,7 +87,7 @@ static rp_node *made(void **memory)
     return node;
 }
 
-/* All calls with this as their node. */
+/* Makes all calls with this pointer as their node. */
 static void all(int code, rp_node *node)
 {
     uint8_t bytes[16] = {0};
@@ -152,7 +152,7 @@ static void held(void *context)
     (void)context;
 }
 
-/* All calls that wait, with this for a waiter and a descriptor. */
+/* Makes all waiting calls with this waiter and descriptor. */
 static void waits(int code, const struct rp_waiter *waiter, int fd)
 {
     uint8_t bytes[16] = {0};
@@ -207,11 +207,11 @@ static void waiting(rp_node *node)
     EXPECT(RP_EFAULT, rp_wait_poll(&good, NULL, 1, 0));
     EXPECT(RP_EINVAL, rp_wait_poll(&good, &one, 256, 0));
     EXPECT(RP_EFAULT, rp_wait_poll(&good, (struct rp_pollfd *)(bytes + 1), 1, 0));
-    /* What is no descriptor has revents; nothing at all ends with the time. */
+    /* An invalid descriptor has revents; without entries the call ends at its timeout. */
     EXPECT(1, rp_wait_poll(&good, &one, 1, -1));
     EXPECT(RP_POLLNVAL, one.revents);
     EXPECT(0, rp_wait_poll(&good, NULL, 0, 0));
-    /* A socket that listens neither sends nor receives. */
+    /* A listening socket neither sends nor receives. */
     EXPECT(RP_EPIPE, rp_wait_send(&good, 1, bytes, 1));
     EXPECT(RP_ENOTCONN, rp_wait_recv(&good, 1, bytes, 1));
 }
@@ -282,7 +282,7 @@ static void sockets(rp_node *node)
     waiter.wait = NULL;
     EXPECT(RP_EFAULT, rp_wait_accept(&waiter, 1, NULL));
     waiting(node);
-    /* A radio with work does not get any before that has ended. */
+    /* A busy radio gets no operation before the current one has ended. */
     EXPECT(RP_EINPROGRESS, rp_connect(node, 0, 2, &(struct rp_endpoint){
         .address = {0xfd, [11] = 0xff, [12] = 0xfe, [15] = 2}, .port = 9}));
     int found = 0;
@@ -369,7 +369,7 @@ static rp_node *made_ip(void **memory)
 
 static uint16_t checksum(const uint8_t *packet, size_t len)
 {
-    /* RFC 8200, 8.1: addresses, length and next header, then the segment. */
+    /* RFC 8200 §8.1: addresses, length and next header, then the segment. */
     uint32_t sum = (uint32_t)(len - 40) + packet[6];
     for (size_t at = 8; at < len; at++) {
         sum += (uint32_t)packet[at] << (at % 2 ? 0 : 8);
@@ -380,7 +380,7 @@ static uint16_t checksum(const uint8_t *packet, size_t len)
     return (uint16_t)~sum;
 }
 
-/* A SYN to port 80 of the node, of so many bytes in all. */
+/* Makes a SYN to port 80 of the node, with this total length. */
 static size_t syn(uint8_t *packet, size_t len)
 {
     memset(packet, 0, len);
@@ -402,13 +402,13 @@ static size_t syn(uint8_t *packet, size_t len)
     return len;
 }
 
-/* How many packets a node has. */
+/* Counts the packets of a node. */
 static int taken(rp_node *node, uint64_t now)
 {
     static uint8_t out[1280];
     int count = 0, len;
     while ((len = rp_ip_output(node, now, out, sizeof out)) > 0 && count < 100) {
-        /* Each is one of IPv6, as long as it says, of the node's own. */
+        /* Each is an IPv6 packet of the node's address, with a correct length. */
         EXPECT(6, out[0] >> 4);
         EXPECT(len, 40 + out[4] * 256 + out[5]);
         EXPECT(0, memcmp(out + 8, own, 16));
@@ -419,7 +419,7 @@ static int taken(rp_node *node, uint64_t now)
     return count;
 }
 
-/* What has a radio is not asked of such a node. */
+/* Calls for nodes on a radio fail with such a node. */
 static void no_radio(rp_node *node)
 {
     uint8_t bytes[1280] = {0};
@@ -448,7 +448,7 @@ static void ip_packets(rp_node *node)
     EXPECT(RP_EINVAL, rp_ip_output(node, 0, NULL, 0));
     EXPECT(RP_EINVAL, rp_ip_output(node, 0, out, sizeof out - 1));
     EXPECT(0, rp_ip_output(node, 0, out, sizeof out));
-    /* Every shorter one is no packet. A copy of its own length: what is read behind it would be
+    /* Every shorter one is malformed. Each copy has its own length, so that a read beyond it would be
      * seen. */
     for (size_t less = 0; less < len; less++) {
         uint8_t *part = malloc(less);
@@ -469,20 +469,20 @@ static void ip_packets(rp_node *node)
     memcpy(cut + 24, "\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
     EXPECT(RP_IGNORED_MULTICAST, rp_ip_input(node, 0, cut, len));
     EXPECT(RP_EMSGSIZE, rp_ip_input(node, 0, cut, syn(cut, 1281)));
-    /* A bad checksum is TCP's matter; that nobody listens, is said by a reset. */
+    /* TCP discards a segment with a wrong checksum; a reset answers a SYN to a closed port. */
     memcpy(cut, packet, len);
     cut[56] ^= 1;
     EXPECT(0, rp_ip_input(node, 0, cut, len));
     EXPECT(0, taken(node, 0));
     EXPECT(0, rp_ip_input(node, 0, packet, len));
     EXPECT(1, taken(node, 0));
-    /* What waits takes the room of what comes, until it is fetched. */
+    /* Waiting packets occupy the room for received packets until they are fetched. */
     EXPECT(0, rp_ip_input(node, 2000000, packet, len));
     EXPECT(RP_EAGAIN, rp_ip_input(node, 2000000, packet, len));
     EXPECT(RP_EINVAL, rp_ip_output(node, 2000000, out, 60));
     EXPECT(RP_EAGAIN, rp_ip_input(node, 2000000, packet, len));
     EXPECT(1, taken(node, 2000000));
-    /* UDP is not its: there is no room for a socket. */
+    /* The node has no room for UDP sockets, so it does not process UDP. */
     int datagrams = rp_socket(node, 0, RP_SOCK_DGRAM);
     EXPECT(RP_EMFILE, rp_bind(node, 0, datagrams, 5));
     EXPECT(0, rp_close(node, 0, datagrams));
@@ -501,7 +501,7 @@ static unsigned draw(unsigned below)
     return (dice >> 8) % below;
 }
 
-/* Garbage, and packets that were good but for some bytes: nothing breaks. */
+/* Random bytes, and packets with some changed bytes, do no harm. */
 static void ip_garbage(rp_node *node)
 {
     static uint8_t packet[1280];
@@ -551,7 +551,7 @@ static void ip_garbage(rp_node *node)
             EXPECT(0, rp_close(node, now, fd));
         }
     }
-    /* It serves as before. */
+    /* The node still works. */
     now += 600000000;
     EXPECT(0, rp_on_timeout(node, now));
     taken(node, now);

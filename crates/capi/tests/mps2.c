@@ -1,4 +1,4 @@
-/* What a Cortex-M3 begins with; the C library's start does the rest. */
+/* The vector table of a Cortex-M3; the C library contains the rest of the start code. */
 #include <stdint.h>
 
 extern void _start(void);

@@ -1,5 +1,5 @@
-/* RPL from C: a root, two routers and a leaf in a line, of which each hears only its neighbours. TCP
- * goes up from the leaf and down to it. */
+/* RPL from C: a root, two routers and a leaf in a line. Each node hears only its neighbours. TCP
+ * connections go from the leaf up, and from the root down to the leaf. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

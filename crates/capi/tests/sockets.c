@@ -1,5 +1,5 @@
-/* Datagrams, options of sockets, the state of a connection, and the texts: two nodes over IPv6, whose
- * packets pass in memory. */
+/* Tests datagrams, socket options, the state of a connection, and the error texts: two nodes over IPv6
+ * exchange packets in memory. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,7 +95,7 @@ static void datagrams(void)
     EXPECT(RP_EAGAIN, rp_recvfrom(nodes[1], now, server, out, sizeof out, &from));
     EXPECT(0, memcmp(out, data, 4));
     EXPECT(1, from.address[15]);
-    /* The answer reaches a connected socket, a datagram of another host's port does not. */
+    /* A connected socket receives the answer, but no datagram from another port of the host. */
     EXPECT(0, rp_connect(nodes[0], now, client, &to));
     EXPECT(sizeof data, rp_sendto(nodes[1], now, server, data, sizeof data, &from));
     exchange();

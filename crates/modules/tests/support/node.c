@@ -1,5 +1,5 @@
-/* A node with the interface that hosts of Contiki-NG's nodes know, and nothing else of
- * them: firmware for the tests of this crate.
+/* Firmware for the tests of this crate: a node with the interface of Contiki-NG's nodes for
+ * Cooja, without the rest of Contiki-NG.
  *
  * Number 1 sends a broadcast each second and prints how long it then waited in a loop of
  * three turns; the others answer it. Each prints one of its random numbers when it begins,
@@ -45,7 +45,7 @@ print(const char *text, uint64_t number)
   simLoggedFlag = 1;
 }
 
-/* A data frame from this node's EUI-64 to all, in PAN 0xabcd, with what it has sent. */
+/* Broadcasts a data frame from this node's EUI-64 in PAN 0xabcd, with its counter. */
 static void
 send(unsigned char what)
 {
@@ -61,7 +61,7 @@ send(unsigned char what)
   simOutSize = 16;
 }
 
-/* Through the dynamic table, as a whole node's is: the program has one, too. */
+/* Called through the dynamic symbol table, as in a complete node: the program has this symbol too. */
 int
 main(void)
 {

@@ -1,8 +1,8 @@
-/* One connection between two interfaces of one lwIP.
+/* One connection between two interfaces of one lwIP instance.
  *
- * lwIP keeps its state in globals, so both ends live in the same instance. Each
- * end has an interface of its own; packets leave to a queue here and come back
- * by peers_lwip_input(). Nothing passes from end to end on any other way. */
+ * lwIP keeps its state in globals, so both ends are in the same instance. Each
+ * end has its own interface. Its packets go to a queue here, and the other end
+ * receives them only by peers_lwip_input(). */
 #include <string.h>
 
 #include "lwip/init.h"
@@ -25,7 +25,7 @@ struct end {
   struct tcp_pcb *pcb;
   struct packet *first;
   struct packet **last;
-  /* Received and not yet read. */
+  /* Bytes received and not yet read. */
   struct pbuf *received;
   int established;
   int failed;
@@ -58,7 +58,7 @@ static err_t netif_init_end(struct netif *netif)
   return ERR_OK;
 }
 
-/* lwIP asks for its timer while there are connections; here it always runs. */
+/* lwIP requests its timer while there are connections; here the timer always runs. */
 void tcp_timer_needed(void)
 {
 }
@@ -135,7 +135,7 @@ static err_t on_accept(void *arg, struct tcp_pcb *pcb, err_t err)
   return ERR_OK;
 }
 
-/* Begins to connect end 0 to end 1; 0 if that cannot be. */
+/* Starts a connection from end 0 to end 1. Returns 0 if this fails. */
 int peers_lwip_open(void)
 {
   static int is_set_up;
@@ -146,7 +146,7 @@ int peers_lwip_open(void)
     set_up();
     is_set_up = 1;
   }
-  /* The first tick of a run is the first of any run. */
+  /* All runs begin with the same tick. */
   tcp_ticks = 1;
   ticks = 0;
   for (side = 0; side < 2; side++) {
@@ -177,7 +177,7 @@ int peers_lwip_open(void)
   return tcp_connect(pcb, &there, PORT, on_connected) == ERR_OK;
 }
 
-/* Forgets the connection. */
+/* Removes the connection. */
 void peers_lwip_close(void)
 {
   int side;
@@ -195,11 +195,11 @@ void peers_lwip_close(void)
     }
   }
   tcp_close(listener);
-  /* A connection that was never accepted has no end yet. */
+  /* A connection that was not accepted has no second end yet. */
   while (tcp_active_pcbs != NULL) {
     tcp_abort(tcp_active_pcbs);
   }
-  /* Every second tick is a slow one; the next run begins with a fast one. */
+  /* Every second tick is slow; the next run begins with a fast tick. */
   if (ticks % 2 == 1) {
     tcp_tmr();
   }
@@ -223,7 +223,7 @@ void peers_lwip_input(int side, const u8_t *bytes, size_t len)
   }
 }
 
-/* The next packet that an end sends; 0 if there is none. */
+/* Returns the length of the next packet of an end, or 0 if there is none. */
 size_t peers_lwip_output(int side, u8_t *out, size_t capacity)
 {
   struct end *end = &ends[side];
@@ -250,7 +250,7 @@ void peers_lwip_tick(void)
   u8_t before = pcb == NULL ? 0 : pcb->nrtx;
   ticks++;
   tcp_tmr();
-  /* In a tick only the retransmission timer counts up. */
+  /* A tick increments only the retransmission timer. */
   pcb = ends[0].pcb;
   if (pcb != NULL && pcb->nrtx > before) {
     ends[0].timeouts++;

@@ -1,8 +1,8 @@
-/* What TCPlp asks of its host, in place of OpenThread, and one end of a
+/* The host functions that TCPlp calls, in place of OpenThread, and one end of a
  * connection.
  *
- * Nothing of TCPlp's parameters is changed: `tcp_const.h` and `tcp_timer.h` are
- * used as they are. */
+ * TCPlp's parameters are unchanged: `tcp_const.h` and `tcp_timer.h` are used
+ * without changes. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #define LONGEST_HEADER 60
 #define TIMERS 4
 
-/* Bytes on their way between TCPlp and the link: a TCP segment. */
+/* A TCP segment between TCPlp and the link. */
 struct otMessage {
   size_t len;
   uint8_t bytes[LONGEST_SEGMENT];
@@ -31,7 +31,7 @@ struct packet {
   uint8_t bytes[IPV6_LEN + LONGEST_SEGMENT];
 };
 
-/* One end, which TCPlp takes for OpenThread. */
+/* One end, which is TCPlp's OpenThread instance. */
 struct otInstance {
   struct tcpcb tcb;
   struct tcpcb_listen listener;
@@ -52,7 +52,7 @@ struct otInstance {
   uint8_t *bitmap;
 };
 
-/* The time of the call under way. */
+/* Time of the current call. */
 static _Thread_local uint64_t now_ms;
 
 static void *allocate(size_t count, size_t size)
@@ -64,13 +64,13 @@ static void *allocate(size_t count, size_t size)
   return memory;
 }
 
-/* ---- the mended function ---- */
+/* ---- the corrected function ---- */
 
-/* `cbuf_reass_count_set` counts whole bytes of its bitmap at a time and may so
- * count bits twice or beyond its limit: with the whole buffer received out of
- * order it says more than the buffer has, and `tcp_reass` then runs into an
- * assertion, or moves RCV.NXT too far. It cannot be more than there is room
- * for. The build makes `tcp_reass` call this instead. */
+/* `cbuf_reass_count_set` counts whole bytes of its bitmap, and may count bits
+ * twice or beyond its limit. If the whole buffer was received out of order, its
+ * result exceeds the size of the buffer, and `tcp_reass` then fails an assertion
+ * or moves RCV.NXT too far. This function limits the result to the free room.
+ * The build makes `tcp_reass` call this function instead. */
 size_t peers_reass_count_set(struct cbufhead *ring, size_t offset, uint8_t *bitmap, size_t limit)
 {
   size_t room = cbuf_free_space(ring);
@@ -308,7 +308,7 @@ static struct in6_addr address(int side)
   return addr;
 }
 
-/* An end with buffers of `buffer` bytes; side 0 begins to connect, side 1
+/* Creates an end with buffers of `buffer` bytes; side 0 starts to connect, side 1
  * listens. */
 struct otInstance *peers_tcplp_open(uint64_t now, int side, size_t buffer, size_t piece)
 {
@@ -411,7 +411,7 @@ size_t peers_tcplp_output(struct otInstance *end, uint8_t *out, size_t capacity)
   return len;
 }
 
-/* When the next timer runs out; UINT64_MAX if none runs. */
+/* Returns the time at which the next timer expires; UINT64_MAX if none runs. */
 uint64_t peers_tcplp_poll_at(struct otInstance *end)
 {
   uint64_t next = UINT64_MAX;
