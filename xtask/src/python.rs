@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::ci;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
@@ -19,12 +20,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "Python 3.11 with pytest and others is missing (scripts/setup.sh test)".into(),
         ));
     }
-    let mut cargo = workspace.cargo();
-    cargo.args(["build", "--quiet", "--manifest-path", MANIFEST]);
-    cargo.args(["--target-dir", TARGET]);
-    cargo.args(["--features", "pyo3/extension-module"]);
-    cargo.env("PYO3_PYTHON", environment.join("python"));
-    workspace::run(&mut cargo)?;
+    build(workspace, &environment.join("python"))?;
     let packages = lay_out(workspace)?;
     let sources = "crates/python/python/redpoll";
     let mypy = ["--strict", "--cache-dir", "target/python/mypy", sources];
@@ -52,6 +48,25 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             .args(pytest),
     )?;
     Ok(None)
+}
+
+/// Builds the extension. If Clippy is there, it is the compiler of this one crate: `cargo clippy`
+/// would check all crates below it in addition, which are compiled here in any case and are judged
+/// in their own workspace.
+fn build(workspace: &Workspace, python: &Path) -> Result<(), Failure> {
+    let mut cargo = workspace.cargo();
+    cargo.args(["rustc", "--quiet", "--manifest-path", MANIFEST]);
+    cargo.args(["--lib", "--target-dir", TARGET]);
+    cargo.args(["--features", "pyo3/extension-module"]);
+    cargo.env("PYO3_PYTHON", python);
+    let clippy = PathBuf::from(workspace::cargo()).with_file_name("clippy-driver");
+    if clippy.is_file() {
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy);
+        if ci::unjudged(workspace).is_none() {
+            cargo.args(["--", "-D", "warnings"]);
+        }
+    }
+    workspace::run(&mut cargo)
 }
 
 fn has_packages(python: &Path) -> bool {
