@@ -15,10 +15,10 @@ use redpoll_lowpan::{
     RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_stack::transport::HalfOpen;
 use redpoll_stack::{
-    Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
-    NodeEvent, NodeMemory, PartialSlot, Route, RplConfig, RplMemory, RplRole, RplRoot, UdpId,
-    UdpSlot, Via,
+    Advertised, ConnectionSlot, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
+    NodeMemory, PartialSlot, Route, RplConfig, RplMemory, RplRole, RplRoot, UdpId, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::Cursor;
@@ -270,11 +270,11 @@ impl Scene {
             self.run_until(self.now + Duration::from_secs(60));
         }
         assert_eq!(self.node.tcp_connections().count(), 0);
-        let mut free = self.node.free_slots();
+        let mut free = self.node.lowpan().free_slots();
         for _ in 0..60 {
             if free < SLOTS {
                 self.run_until(self.now + Duration::from_secs(1));
-                free = free.max(self.node.free_slots());
+                free = free.max(self.node.lowpan().free_slots());
             }
         }
         assert_eq!(free, SLOTS);

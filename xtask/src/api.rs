@@ -18,8 +18,8 @@ const FORMAT: u64 = 57;
 /// An unpublished crate that is listed with its default features: other crates build upon it.
 const SIM: &str = "redpoll-sim";
 
-/// Maximum number of items that the project wants in a crate. The numbers are shown, not enforced.
-const TARGETS: [(&str, usize); 5] = [
+/// Maximum number of items in a crate.
+const LIMITS: [(&str, usize); 5] = [
     ("redpoll-stack", 250),
     ("redpoll-socket", 120),
     ("redpoll-tcp", 220),
@@ -44,6 +44,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         Err(reason) => return Ok(Some(reason)),
     };
     print(&listings);
+    Failure::unless_empty("api: too many public items:", exceeded(&listings))?;
     let mut findings = Vec::new();
     for listing in &listings {
         let file = listing.file(workspace);
@@ -81,7 +82,7 @@ pub fn accept(workspace: &Workspace) -> Outcome {
         std::fs::write(listing.file(workspace), text).map_err(failed)?;
     }
     println!("api: docs/api is written");
-    Ok(())
+    Failure::unless_empty("api: too many public items:", exceeded(&listings))
 }
 
 fn folder(workspace: &Workspace) -> PathBuf {
@@ -102,18 +103,35 @@ impl Listing {
     }
 }
 
+fn limit(package: &str) -> Option<usize> {
+    let limit = LIMITS.iter().find(|(name, _)| *name == package);
+    limit.map(|(_, most)| *most)
+}
+
+/// Returns a line for each crate with more items than its limit.
+fn exceeded(listings: &[Listing]) -> Vec<String> {
+    let above = listings.iter().filter_map(|it| {
+        let most = limit(&it.package).filter(|most| it.items > *most)?;
+        let (package, items) = (&it.package, it.items);
+        Some(format!(
+            "{package}: {items} items, the limit is {most}: remove items, or combine them"
+        ))
+    });
+    above.collect()
+}
+
 fn print(listings: &[Listing]) {
     let mut rows = vec![
-        ["crate", "items", "target", "lines"]
+        ["crate", "items", "limit", "lines"]
             .map(str::to_owned)
             .to_vec(),
     ];
     for listing in listings {
-        let target = TARGETS.iter().find(|(name, _)| *name == listing.package);
+        let limit = limit(&listing.package);
         rows.push(vec![
             listing.package.clone(),
             listing.items.to_string(),
-            target.map_or(String::new(), |(_, most)| format!("<= {most}")),
+            limit.map_or(String::new(), |most| format!("<= {most}")),
             listing.lines.len().to_string(),
         ]);
     }
@@ -269,6 +287,27 @@ pub fn check(workspace: &Workspace) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_crate_above_its_limit_is_named() {
+        let with = |package: &str, items: usize| Listing {
+            package: package.to_owned(),
+            lines: Vec::new(),
+            items,
+        };
+        let listings = [
+            with(SIM, 150),
+            with("redpoll-mac", 121),
+            with("redpoll-coap", 900),
+        ];
+        let [found] = &exceeded(&listings)[..] else {
+            panic!("one crate is above its limit");
+        };
+        assert!(
+            found.starts_with("redpoll-mac: 121 items, the limit is 120"),
+            "{found}"
+        );
+    }
 
     #[test]
     fn added_and_removed_lines_are_shown() {

@@ -85,8 +85,8 @@ Usage: cargo xtask CHECK
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is installed)
-  api       fails if the public interface of a crate differs from docs/api, and
-            prints the number of its items
+  api       fails if the public interface of a crate differs from docs/api or has
+            more items than its limit, and prints the number of its items
               --accept          write docs/api
   features  builds the published crates without features, with each alone, with the
             default and with all, as products of several crates, and with all for

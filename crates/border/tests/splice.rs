@@ -4,12 +4,13 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_border::{Gate, Rejected, Splice, ToHost};
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::MacConfig;
+use redpoll_stack::transport::HalfOpen;
 use redpoll_stack::transport::{self, Endpoint, State};
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnId, ConnectionSlot, DropReason, Error, HalfOpen, ListenerId, ListenerSlot, Node,
-    NodeConfig, NodeMemory, Route, Via,
+    ConnId, ConnectionSlot, DropReason, Error, ListenerId, ListenerSlot, Node, NodeConfig,
+    NodeMemory, Route, Via,
 };
 
 enum Heap {}

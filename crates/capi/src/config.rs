@@ -5,7 +5,7 @@ use redpoll_socket::Errno;
 use redpoll_stack::lowpan::LowpanConfig;
 use redpoll_stack::mac::{MacConfig, RadioCaps};
 use redpoll_stack::transport as tcp;
-use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
+use redpoll_stack::{NodeConfig, PollConfig, SleepyConfig};
 
 use crate::candidate::AVAILABLE;
 use crate::error::{Code, code, reference};
@@ -161,10 +161,7 @@ impl RpConfig {
 
     pub(crate) fn node_config(&self) -> NodeConfig {
         let has = |bit| self.radio & bit != 0;
-        let mut parents = [None; PARENTS_MAX];
-        if let Some(first) = parents.first_mut() {
-            *first = Some(self.parent);
-        }
+        let parents = [Some(self.parent), None, None, None];
         let mut poll = PollConfig::default();
         if self.poll_interval_ms > 0 {
             poll.base_interval = Duration::from_millis(self.poll_interval_ms.into());

@@ -9,9 +9,8 @@ use redpoll_base::StaticMemory;
 use redpoll_socket::Errno;
 use redpoll_socket::posix::Socket;
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
-use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot,
-};
+use redpoll_stack::transport::HalfOpen;
+use redpoll_stack::{ConnectionSlot, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot};
 
 use crate::candidate::{Candidate, NO_CANDIDATE};
 use crate::groups::{

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
 use redpoll_base::Duration;
-use redpoll_sim::drill::{ATTACKS, KEEPS, Outcome, Plan, Row};
+use redpoll_sim::drill::{ATTACKS, Outcome, Plan, Row};
 
 use crate::output::bar;
 use crate::{FAILED, USAGE, output};
@@ -64,6 +64,7 @@ pub fn run(args: &DrillArgs) -> ExitCode {
         only: args.attacks.clone(),
         seeds: args.seeds,
         duration: Duration::from_secs(args.seconds),
+        ..Plan::default()
     };
     let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
     let bar = bar(Some(0), template, 10);
@@ -171,7 +172,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
          as in a run without the attack.",
         kept.count(),
         rows.len(),
-        KEEPS * 100.0,
+        plan.keeps * 100.0,
         explained.count(),
         plan.seeds,
         plan.duration.as_millis() / 1_000,

@@ -109,7 +109,7 @@ fn ping(security: &[(&str, &str)], radios: &[String; 2]) -> (OnRadio, OnRadio, b
             }
         }
         if !security.is_empty() && clock.now() > Instant::from_millis(6_000) {
-            let refused = near.node().mac_counters().rx_refused;
+            let refused = near.node().mac().counters().rx_refused;
             if refused > 0 {
                 return (near, far, false);
             }

@@ -8,9 +8,10 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::{CsmaCa, MacConfig};
 use redpoll_stack::assist::NoAssist;
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NoStreams, Node, NodeConfig,
-    NodeMemory, Parts, Profile, Pull, Route, StandardRules, Via,
+    ConnectionSlot, ListenerSlot, NoStreams, Node, NodeConfig, NodeMemory, Parts, Profile, Pull,
+    Route, StandardRules, Via,
 };
 use redpoll_tcp::{Algorithms, Endpoint, NewReno, Standard};
 use redpoll_wire::ipv6::Ipv6Header;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use redpoll_sim::congestion::{CongestionEvent, CongestionUpdate, CongestionWindow, Controller};
+use redpoll_replay::{CongestionEvent, CongestionUpdate, CongestionWindow};
+use redpoll_sim::congestion::Controller;
 
 use crate::app::Fault;
 

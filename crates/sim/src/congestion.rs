@@ -14,7 +14,6 @@ use std::sync::Arc;
 use redpoll_replay::{
     CongestionChoice, CongestionUpdate as Update, CongestionWindow as Window, GivenCongestion,
 };
-pub use redpoll_replay::{CongestionEvent, CongestionUpdate, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, NodeSpec, Scenario};
 

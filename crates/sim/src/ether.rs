@@ -155,7 +155,7 @@ impl Ether {
         }
     }
 
-    pub fn now(&self) -> Instant {
+    fn now(&self) -> Instant {
         self.0.borrow().now
     }
 

@@ -18,10 +18,10 @@ use redpoll_replay::{
     Segments,
 };
 use redpoll_rivals::Rival;
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::{
-    Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
-    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, SleepyConfig, UdpSlot,
-    Via,
+    Advertised, ConnectionSlot, ListenerSlot, NdConfig, NoStreams, Node, NodeConfig, NodeMemory,
+    PartialSlot, Parts, Profile, Route, SleepyConfig, UdpSlot, Via,
 };
 use redpoll_uart::Begin;
 use redpoll_wire::ieee802154::Address;
@@ -364,9 +364,9 @@ fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
     })
 }
 
-fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>; PARENTS_MAX] {
+fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>; 4] {
     let short = |node: usize| scenario.nodes.get(node).map(|node| node.short);
-    let mut all = [None; PARENTS_MAX];
+    let mut all = [None; 4];
     let chosen = std::iter::once(parent).chain(others.iter().copied());
     for (place, node) in all.iter_mut().zip(chosen) {
         *place = short(node);

@@ -15,6 +15,7 @@ fn short(only: &[&str], seeds: u64) -> Vec<Row> {
         only: only.iter().map(|name| (*name).to_owned()).collect(),
         seeds,
         duration: Duration::from_secs(120),
+        ..Plan::default()
     };
     plan.run(|_, _, _| ())
 }

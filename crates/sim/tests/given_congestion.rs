@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::congestion::{CongestionUpdate, CongestionWindow, Controller};
+use redpoll_replay::{CongestionUpdate, CongestionWindow};
+use redpoll_sim::congestion::Controller;
 use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
 /// Keeps every connection's window at a number of segments, by the name in the scenario.

@@ -65,7 +65,7 @@ fn an_assessment_finds_bursts_as_often_as_they_are_there() {
         let share = format!("{} %", 100.0 * busy);
         let set = [("interferers.wifi.busy", share.as_str())];
         let (world, report) = run(&near(2), &set, 1, 3_600);
-        let mac = world.node(1).unwrap().mac_counters();
+        let mac = world.node(1).unwrap().mac().counters();
         let assessments = mac.channel_busy + mac.frames_sent;
         let measured = f64::from(mac.channel_busy) / f64::from(assessments);
         // An assessment fails if a burst is in progress or begins within 128 µs; gaps have this
@@ -91,7 +91,7 @@ fn a_frame_survives_if_no_burst_meets_it() {
         let share = format!("{} %", 100.0 * busy);
         let set = [("interferers.wifi.busy", share.as_str())];
         let (world, report) = run(&near(1), &set, 1, 3_600);
-        let mac = world.node(1).unwrap().mac_counters();
+        let mac = world.node(1).unwrap().mac().counters();
         assert_eq!(mac.channel_busy, 0, "the sender does not hear it");
         let lost = report.nodes[0].drops["radio.interference"];
         let measured = lost as f64 / f64::from(mac.frames_sent);

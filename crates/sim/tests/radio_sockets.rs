@@ -69,7 +69,8 @@ fn leaf(radio: &mut impl Radio, [short, peer]: [u16; 2]) -> Node<LeafMemory> {
 #[test]
 fn three_thousand_bytes_come_back() {
     let ether = Ether::new(2, &RadioConfig::default());
-    let clock = || ether.now();
+    let time = ether.radio(0);
+    let clock = || time.now();
     let (mut here, mut there) = (ether.radio(0), ether.radio(1));
     let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
     let client = Net::<LeafMemory, _, _>::new(leaf(&mut there, [2, 1]), clock, WATCHES);
@@ -87,7 +88,8 @@ fn three_thousand_bytes_come_back() {
 #[test]
 fn three_thousand_bytes_come_back_over_a_driver_without_acknowledgments() {
     let ether = Ether::new(2, &RadioConfig::default());
-    let clock = || ether.now();
+    let time = ether.radio(0);
+    let clock = || time.now();
     let (mut here, mut there) = (Halves::new(Nrf::new(ether.raw(0))), ether.radio(1));
     let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
     let client = Net::<LeafMemory, _, _>::new(leaf(&mut there, [2, 1]), clock, WATCHES);
@@ -98,8 +100,8 @@ fn three_thousand_bytes_come_back_over_a_driver_without_acknowledgments() {
     ];
     assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
     let [here, there] = [
-        server.ask(|node, _| *node.mac_counters()),
-        client.ask(|node, _| *node.mac_counters()),
+        server.ask(|node, _| *node.mac().counters()),
+        client.ask(|node, _| *node.mac().counters()),
     ];
     assert_eq!((here.acks_late, here.radio_faults), (0, 0), "{here:?}");
     assert!(here.acks_sent > 60, "{here:?}");
@@ -163,7 +165,8 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
 #[test]
 fn a_leaf_talks_to_a_border_router_over_a_router() {
     let ether = Ether::new(3, &RadioConfig::default());
-    let clock = || ether.now();
+    let time = ether.radio(0);
+    let clock = || time.now();
     let [mut first, mut second, mut third] = [0, 1, 2].map(|station| ether.radio(station));
     let config = NodeConfig::border(mac(&mut first, 1), PREFIX, 1, [7; 16]);
     let border_address = config.address;

@@ -61,7 +61,7 @@ pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
-pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
+pub use node::config::{NodeConfig, NodeMemory, SleepyConfig};
 pub use node::storage::{
     BorderStorage, Connections, Datagrams, LeafStorage, Listeners, NodeStorage, Packets,
     RouterStorage, Routes,
@@ -79,8 +79,6 @@ pub use transports::{
     Arrived, Ask, Handle, NoStreams, Outcome, Pulled, Reach, Reply, Side, Stream, StreamTransport,
     Streams, Transport, Trouble,
 };
-
-pub use redpoll_tcp::{FastOpenServer, HalfOpen};
 
 pub use redpoll_base as base;
 pub use redpoll_lowpan as lowpan;

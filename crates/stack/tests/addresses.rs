@@ -88,7 +88,7 @@ fn no_address_resolves_to_a_link_broadcast() {
             answers.iter().map(|p| icmp_of(p)).collect::<Vec<_>>(),
             [(1, 0)]
         );
-        assert_eq!(lone.node.free_slots(), SLOTS);
+        assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     }
 }
 
@@ -113,7 +113,7 @@ fn a_packet_does_not_go_back_to_where_it_came_from() {
         answers.iter().map(|p| icmp_of(p)).collect::<Vec<_>>(),
         [(1, 0)]
     );
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     // The same packet from another neighbour is forwarded.
     lone.link_sends(6, &udp(address(9), address(7), (1, 2), b"x"));
     assert_eq!(lone.link_packets().len(), 1);
@@ -226,7 +226,7 @@ fn errors_are_limited_in_rate_and_free_their_slots() {
     }
     let errors = lone.link_packets().len();
     assert!((10..=16).contains(&errors), "{errors}");
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     lone.run_for(Duration::from_secs(2));
     lone.link_sends(5, &udp(address(5), address(1), (1, 2), b"x"));
     assert_eq!(lone.link_packets().len(), 1, "there are tokens again");
@@ -288,7 +288,7 @@ fn echo_requests_behind_extension_headers_are_answered() {
         assert_eq!(sent.len(), 1, "{first}");
         assert_eq!(sent[0].1, expected, "{first}");
     }
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
 #[test]

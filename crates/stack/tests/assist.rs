@@ -131,7 +131,7 @@ fn an_assistant_changes_keeps_and_sends() {
     assert_eq!(protocols, [6, 17], "half a second later");
     assert_eq!(packets[0].1[54], 0x7f);
     assert_eq!(lone.node.assistant().hop_limits, [63, 63]);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     assert!(lone.node.counters().drops().all(|(_, count)| count == 0));
 }
 

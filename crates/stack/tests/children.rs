@@ -110,7 +110,7 @@ fn packets_for_a_child_wait_until_it_polls() {
     assert_eq!(sent(&mut lone), []);
     ask(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
 /// One forged frame of ten bytes must not cut the route to the border router or a neighbour.
@@ -154,7 +154,7 @@ fn forged_data_requests_do_not_cut_off_a_registered_host() {
             "it was heard, and asked for nothing"
         );
     }
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
 /// A sensor that sends without polling may count as awake, until it does not acknowledge a frame.
@@ -175,7 +175,7 @@ fn a_sensor_that_does_not_acknowledge_counts_as_asleep() {
     assert_eq!(sent(&mut lone), []);
     ask(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
 /// A sensor that polls every few minutes and sends in between: after its waiting packet was given
@@ -190,7 +190,7 @@ fn the_pending_bit_is_clear_after_the_packet_was_dropped() {
     let reading = packets::udp(address(LEAF), Addr([0x20; 16]), (5, 6), &[7; 20]);
     lone.link_sends(LEAF, &reading);
     lone.run_for(Duration::from_secs(10));
-    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    assert_eq!(lone.node.lowpan().counters().expired, 1);
     assert!(!lone.promised.contains(&LEAF));
 }
 
@@ -225,7 +225,7 @@ fn a_child_is_one_until_its_registration_ends() {
     packet_to(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), []);
     lone.run_for(Duration::from_secs(10));
-    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    assert_eq!(lone.node.lowpan().counters().expired, 1);
     packet_to(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
 }
@@ -309,7 +309,7 @@ fn tcp_retransmits_a_segment_that_was_never_polled() {
     lone.run_for(Duration::from_millis(200));
     // macTransactionPersistenceTime is 7.68 s.
     lone.run_for(Duration::from_secs(8));
-    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    assert_eq!(lone.node.lowpan().counters().expired, 1);
     let stats = *lone.node.tcp_connection(conn).unwrap().stats();
     assert_eq!((stats.rtos, stats.link_losses), (0, 1));
     lone.run_for(Duration::from_secs(3));

@@ -515,7 +515,7 @@ fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     assert!(is_near(&mut lone, nine));
     lone.run_for(Duration::from_secs(301));
     assert!(!is_near(&mut lone, nine));
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
 /// RFC 4861 §6.3.4: a router may end its service.

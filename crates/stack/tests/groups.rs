@@ -98,7 +98,7 @@ fn only_udp_is_delivered_to_groups_and_no_error_is_sent() {
     assert_eq!(counters.dropped(DropReason::NoUdpSocket), 1);
     assert_eq!(counters.dropped(DropReason::UnknownProtocol), 5);
     assert_eq!(counters.icmp_errors_sent, 0);
-    assert_eq!(lone.node.free_slots(), common::lone::SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), common::lone::SLOTS);
 }
 
 #[test]

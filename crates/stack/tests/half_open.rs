@@ -245,7 +245,7 @@ fn incomplete_requests_leave_no_state() {
     let counters = lone.node.counters();
     assert_eq!(counters.half_open_expired as usize, HALF_OPEN);
     assert!(counters.syn_cookies_sent > 0);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     Peer::open(&mut lone, 6_000);
     assert!(lone.node.tcp_accept(listener).is_some());
 }
@@ -306,7 +306,7 @@ fn honest_clients_connect_during_a_syn_flood() {
     lone.run_for(Duration::from_secs(200));
     lone.host_packets();
     assert_eq!(lone.node.poll_at(), None);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     // The flood is over: there are entries again, and no cookies.
     Peer::open(&mut lone, 7_000);
     assert!(lone.node.tcp_accept(listener).is_some());

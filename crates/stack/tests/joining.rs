@@ -82,7 +82,7 @@ fn fifteen_hundred_bytes_arrive_in_any_order() {
         }
         let data = received(&mut lone, socket).expect("a datagram");
         assert_eq!(data, whole[48..], "round {round}");
-        assert_eq!(lone.node.free_slots(), SLOTS);
+        assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     }
     assert_eq!(lone.dropped(DropReason::Fragment), 200);
     assert_eq!(lone.link_packets(), []);
@@ -108,7 +108,7 @@ fn two_packets_grow_beside_each_other_and_a_third_takes_the_olders_place() {
     assert_eq!(received(&mut lone, socket), None);
     lone.link_sends(5, &cut(&c, 4, 512, 1_024));
     assert_eq!(received(&mut lone, socket).unwrap(), c[48..]);
-    assert_eq!(lone.node.free_slots(), SLOTS - 1);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS - 1);
 }
 
 /// "[...] any constituent fragments, including those not yet received, must be silently
@@ -150,13 +150,13 @@ fn an_incomplete_packet_causes_an_icmp_error_after_a_minute() {
     lone.link_sends(5, &cut(&whole, 2, 512, 1_024));
     lone.link_sends(5, &first);
     lone.run_for(Duration::from_secs(59));
-    assert_eq!(lone.node.free_slots(), SLOTS - 2);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS - 2);
     lone.run_for(Duration::from_secs(3));
     let (kind, _, quoted) = error(&mut lone);
     assert_eq!(kind, (3, 1));
     // The quotation matches the received packet from the hop limit on.
     assert_eq!(quoted[7..], first[7..]);
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
     assert_eq!(lone.dropped(DropReason::Fragment), 2);
     lone.link_sends(5, &cut(&whole, 1, 512, 1_024));
     assert_eq!(received(&mut lone, socket), None);
@@ -253,5 +253,5 @@ fn random_fragments_leave_no_state_behind() {
     assert!(delivered > 0);
     lone.run_for(Duration::from_secs(200));
     lone.link_packets();
-    assert_eq!(lone.node.free_slots(), SLOTS);
+    assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }

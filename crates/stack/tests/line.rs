@@ -93,7 +93,7 @@ fn a_transfer_survives_lost_datagrams() {
         _ => Fate::Arrives,
     });
     transfer(&mut line, 4_000, Duration::from_secs(3_600));
-    let lost: u32 = line.nodes.iter().map(|n| n.mac_counters().no_ack).sum();
+    let lost: u32 = line.nodes.iter().map(|n| n.mac().counters().no_ack).sum();
     assert!(lost > 0, "the test wants links that give up");
 }
 

@@ -213,7 +213,7 @@ fn play(what: What, boundary: usize, last: usize) {
     let sent = packets(&mut scene.lone);
     scene.take(sent);
     // A failed link counts its datagrams separately.
-    let counters = *scene.lone.node.lowpan_counters();
+    let counters = *scene.lone.node.lowpan().counters();
     assert_eq!(counters.segment_gone, gone, "{context}");
     assert_eq!(
         counters.link_failure > 0,
@@ -254,7 +254,7 @@ fn play(what: What, boundary: usize, last: usize) {
         // The node's FIN may be sent: that is one more.
         scene.give(ACK, TOTAL);
     }
-    assert_eq!(scene.lone.node.free_slots(), SLOTS, "{context}");
+    assert_eq!(scene.lone.node.lowpan().free_slots(), SLOTS, "{context}");
 }
 
 #[test]

@@ -347,10 +347,10 @@ impl Scene {
         }
         assert_eq!(self.lone.node.tcp_connections().count(), 0);
         // A solicitation may be in flight.
-        if self.lone.node.free_slots() < SLOTS {
+        if self.lone.node.lowpan().free_slots() < SLOTS {
             self.lone.run_for(Duration::from_secs(1));
         }
-        assert_eq!(self.lone.node.free_slots(), SLOTS);
+        assert_eq!(self.lone.node.lowpan().free_slots(), SLOTS);
     }
 
     /// Checks that the node answers, and accepts and opens connections.

@@ -141,7 +141,7 @@ fn frames_wait_until_the_counter_is_stored() {
     store(&mut line.nodes[0]);
     line.run_for(Duration::from_secs(5));
     assert!(line.frames > 0);
-    assert_eq!(line.nodes[0].mac_counters().dropped_unsealed, 0);
+    assert_eq!(line.nodes[0].mac().counters().dropped_unsealed, 0);
 }
 
 /// The application gets an error, as with any broken path; nothing is sent, and the node rests.
@@ -156,10 +156,10 @@ fn a_node_without_frame_counters_sends_nothing() {
     let node = &line.nodes[0];
     assert!(node.security().unwrap().is_exhausted());
     assert_eq!(node.security().unwrap().counters().sealed, 1);
-    assert!(node.mac_counters().dropped_unsealed > 3);
+    assert!(node.mac().counters().dropped_unsealed > 3);
     let failed = |event: &NodeEvent| matches!(event, NodeEvent::Tcp(_, Event::Failed(_)));
     assert!(line.take_events(0).iter().any(failed));
-    assert_eq!(line.nodes[0].free_slots(), 6);
+    assert_eq!(line.nodes[0].lowpan().free_slots(), 6);
 }
 
 /// Frames that are recorded on the first hop and replayed later.

@@ -133,7 +133,7 @@ impl Desk {
 
     /// Sends changes to the server at once.
     pub fn publish_now(&mut self, world: &mut World) {
-        if self.is_watched() && world.is_live() {
+        if self.is_watched() && self.next.is_some() {
             let now = Instant::now();
             self.figures_at = now;
             self.publish(world, now);

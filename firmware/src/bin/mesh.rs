@@ -21,13 +21,14 @@ use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_stack::wire::ipv6::addr;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    Advertised, ConnId, ConnectionSlot, FastOpenServer, HalfOpen, ListenerId, ListenerSlot,
-    NdConfig, Neighbour, Node, NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot,
-    SleepyConfig, UdpId, UdpSlot, Via,
+    Advertised, ConnId, ConnectionSlot, ListenerId, ListenerSlot, NdConfig, Neighbour, Node,
+    NodeConfig, NodeMemory, PollConfig, PollPolicy, Route, RouteSlot, SleepyConfig, UdpId, UdpSlot,
+    Via,
 };
 use step::{Before, Loads, Step};
 

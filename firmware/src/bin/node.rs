@@ -11,11 +11,12 @@ use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_stack::mac::{Ifs, MacConfig, Promised, RadioCaps, RadioResult, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig,
-    NodeMemory, Route, RouteSlot, UdpSlot, Via,
+    ConnectionSlot, ListenerSlot, NdConfig, Neighbour, Node, NodeConfig, NodeMemory, Route,
+    RouteSlot, UdpSlot, Via,
 };
 
 fn now() -> Instant {
@@ -259,8 +260,16 @@ fn link(node: &mut Node<StaticMemory>) {
     };
     black_box(node.add_route(route)).ok();
     node.clear_routes();
-    black_box((node.address(), node.tcp_config(), node.free_slots()));
-    black_box((node.counters(), node.mac_counters(), node.lowpan_counters()));
+    black_box((
+        node.address(),
+        node.tcp_config(),
+        node.lowpan().free_slots(),
+    ));
+    black_box((
+        node.counters(),
+        node.mac().counters(),
+        node.lowpan().counters(),
+    ));
 }
 
 /// Makes all calls of an application.

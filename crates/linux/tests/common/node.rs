@@ -5,9 +5,10 @@ use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::{CsmaCa, MacConfig};
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Parts,
-    Profile, Pull, Route, StandardRules, UdpSlot, Via, transport,
+    ConnectionSlot, ListenerSlot, Node, NodeConfig, NodeMemory, Parts, Profile, Pull, Route,
+    StandardRules, UdpSlot, Via, transport,
 };
 
 /// Memory of a node's buffers and tables, allocated on the heap.

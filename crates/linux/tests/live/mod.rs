@@ -25,8 +25,9 @@ use redpoll_base::{Addr, Instant, Memory, Rng};
 use redpoll_linux::tun::Tun;
 use redpoll_socket::nal::{Clock, Net, Watch};
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
+use redpoll_stack::transport::HalfOpen;
 use redpoll_stack::{
-    ConnectionSlot, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, ListenerSlot, Node, NodeConfig, NodeMemory, Route, UdpSlot, Via,
 };
 
 pub const CONNECTIONS: usize = 3;

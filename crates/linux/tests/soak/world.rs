@@ -55,7 +55,7 @@ impl World {
             now: clock.now(),
             host,
             address,
-            free_slots: node.free_slots(),
+            free_slots: node.lowpan().free_slots(),
             node,
             node_listeners,
             kernel_listeners: (0..KERNEL_PORTS).map(listen).collect(),
@@ -108,7 +108,11 @@ impl World {
 
     /// Checks that no datagram is held, whatever the connections do.
     pub fn assert_no_datagram(&self) {
-        assert_eq!(self.node.free_slots(), self.free_slots, "datagram slots");
+        assert_eq!(
+            self.node.lowpan().free_slots(),
+            self.free_slots,
+            "datagram slots"
+        );
     }
 
     /// Checks that after TIME-WAIT no connection is left.

@@ -34,7 +34,7 @@ use play::RunResult;
 use scene::{Mesh, Scene};
 
 /// Share of its goodput that an honest flow must keep.
-pub const KEEPS: f64 = 0.8;
+const KEEPS: f64 = 0.8;
 
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -43,6 +43,8 @@ pub struct Plan {
     /// Runs of each row, with seeds from 1.
     pub seeds: u64,
     pub duration: Duration,
+    /// Share of its goodput, and of new connections, that an honest flow must keep.
+    pub keeps: f64,
 }
 
 impl Default for Plan {
@@ -51,6 +53,7 @@ impl Default for Plan {
             only: Vec::new(),
             seeds: 3,
             duration: Duration::from_secs(120),
+            keeps: KEEPS,
         }
     }
 }
@@ -58,7 +61,7 @@ impl Default for Plan {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The flow keeps the share [`KEEPS`] of its goodput and of new connections.
+    /// The flow keeps the share [`Plan::keeps`] of its goodput and of new connections.
     Kept,
     /// The flow keeps less, for a documented reason.
     Explained,
@@ -144,7 +147,74 @@ impl Plan {
             ));
             without.push(course);
         }
-        judge(attack, target, self.duration, &without, &with)
+        self.judge(attack, target, &without, &with)
+    }
+
+    fn judge(
+        &self,
+        attack: &'static Attack,
+        target: Target,
+        without: &[RunResult],
+        with: &[RunResult],
+    ) -> Row {
+        let seconds = self.duration.as_micros() as f64 / 1e6;
+        let kbps = |courses: &[RunResult]| {
+            let bytes: u64 = courses.iter().map(|course| course.bytes).sum();
+            bytes as f64 * 8.0 / 1_000.0 / seconds / courses.len().max(1) as f64
+        };
+        let (alone_kbps, beside_kbps) = (kbps(without), kbps(with));
+        let pairs = without.iter().zip(with);
+        let shares = pairs.map(|(alone, beside)| beside.bytes as f64 / alone.bytes.max(1) as f64);
+        let air: f64 = with.iter().map(|course| course.air_s).sum();
+        let sent: u64 = with.iter().map(|course| course.sent).sum();
+        let runs = with.len().max(1) as f64;
+        let traffic = with.iter().fold((0, 0), |sum: (u64, u64), course| {
+            (sum.0 + course.traffic.0, sum.1 + course.traffic.1)
+        });
+        let mut left: Vec<String> = with.iter().flat_map(|course| course.left.clone()).collect();
+        left.dedup();
+        let rests = with.iter().map(|course| course.rest_s);
+        let share = beside_kbps / alone_kbps.max(f64::MIN_POSITIVE);
+        let served = |courses: &[RunResult]| {
+            let sum = |of: fn(&RunResult) -> u64| courses.iter().map(of).sum::<u64>();
+            sum(|it| it.visits.done) as f64 / sum(|it| it.visits.begun).max(1) as f64
+        };
+        let (new_alone, new_beside) = (served(without), served(with));
+        let new_share = new_beside / new_alone.max(f64::MIN_POSITIVE);
+        let keeps = share.min(new_share) >= self.keeps;
+        let reason = reasons::reason(attack.name, target);
+        let outcome = if !left.is_empty() {
+            Outcome::LeftBehind
+        } else if keeps {
+            Outcome::Kept
+        } else if reason.is_some() {
+            Outcome::Explained
+        } else {
+            Outcome::Lost
+        };
+        Row {
+            attack: attack.name,
+            target: target.name(),
+            side: attack.side,
+            per_s: attack.per_s,
+            sent_per_s: sent as f64 / seconds / runs,
+            alone_kbps,
+            beside_kbps,
+            share,
+            worst: shares.fold(f64::INFINITY, f64::min),
+            new_alone,
+            new_beside,
+            new_share,
+            floor: 1.0 - air / seconds / runs,
+            answered: (attack.side == Side::Host)
+                .then(|| traffic.1 as f64 / traffic.0.max(1) as f64),
+            rest_s: rests
+                .collect::<Option<Vec<u64>>>()
+                .and_then(|all| all.into_iter().max()),
+            left,
+            outcome,
+            reason: reason.filter(|_| !keeps),
+        }
     }
 }
 
@@ -161,71 +231,5 @@ impl Alone {
         let course = play::play(scene, None, seed, duration);
         self.0.push((key, course.clone()));
         course
-    }
-}
-
-fn judge(
-    attack: &'static Attack,
-    target: Target,
-    duration: Duration,
-    without: &[RunResult],
-    with: &[RunResult],
-) -> Row {
-    let seconds = duration.as_micros() as f64 / 1e6;
-    let kbps = |courses: &[RunResult]| {
-        let bytes: u64 = courses.iter().map(|course| course.bytes).sum();
-        bytes as f64 * 8.0 / 1_000.0 / seconds / courses.len().max(1) as f64
-    };
-    let (alone_kbps, beside_kbps) = (kbps(without), kbps(with));
-    let pairs = without.iter().zip(with);
-    let shares = pairs.map(|(alone, beside)| beside.bytes as f64 / alone.bytes.max(1) as f64);
-    let air: f64 = with.iter().map(|course| course.air_s).sum();
-    let sent: u64 = with.iter().map(|course| course.sent).sum();
-    let runs = with.len().max(1) as f64;
-    let traffic = with.iter().fold((0, 0), |sum: (u64, u64), course| {
-        (sum.0 + course.traffic.0, sum.1 + course.traffic.1)
-    });
-    let mut left: Vec<String> = with.iter().flat_map(|course| course.left.clone()).collect();
-    left.dedup();
-    let rests = with.iter().map(|course| course.rest_s);
-    let share = beside_kbps / alone_kbps.max(f64::MIN_POSITIVE);
-    let served = |courses: &[RunResult]| {
-        let sum = |of: fn(&RunResult) -> u64| courses.iter().map(of).sum::<u64>();
-        sum(|it| it.visits.done) as f64 / sum(|it| it.visits.begun).max(1) as f64
-    };
-    let (new_alone, new_beside) = (served(without), served(with));
-    let new_share = new_beside / new_alone.max(f64::MIN_POSITIVE);
-    let keeps = share.min(new_share) >= KEEPS;
-    let reason = reasons::reason(attack.name, target);
-    let outcome = if !left.is_empty() {
-        Outcome::LeftBehind
-    } else if keeps {
-        Outcome::Kept
-    } else if reason.is_some() {
-        Outcome::Explained
-    } else {
-        Outcome::Lost
-    };
-    Row {
-        attack: attack.name,
-        target: target.name(),
-        side: attack.side,
-        per_s: attack.per_s,
-        sent_per_s: sent as f64 / seconds / runs,
-        alone_kbps,
-        beside_kbps,
-        share,
-        worst: shares.fold(f64::INFINITY, f64::min),
-        new_alone,
-        new_beside,
-        new_share,
-        floor: 1.0 - air / seconds / runs,
-        answered: (attack.side == Side::Host).then(|| traffic.1 as f64 / traffic.0.max(1) as f64),
-        rest_s: rests
-            .collect::<Option<Vec<u64>>>()
-            .and_then(|all| all.into_iter().max()),
-        left,
-        outcome,
-        reason: reason.filter(|_| !keeps),
     }
 }

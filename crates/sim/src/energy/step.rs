@@ -129,7 +129,7 @@ pub struct Before {
 impl Before {
     /// Reads the counters, before the call of `Node::input_frame`.
     pub fn of<P: Profile>(node: &Node<P>) -> Before {
-        let (ip, mac) = (node.counters(), node.mac_counters());
+        let (ip, mac) = (node.counters(), node.mac().counters());
         Before {
             delivered: ip.delivered,
             datagrams: ip.datagrams,
@@ -169,7 +169,7 @@ impl Loads {
     /// Returns the step of a `Node::poll_radio` that loads this frame, and the bytes of the packet
     /// that begins with the frame.
     pub fn step<P: Profile>(&mut self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
-        let submitted = node.mac_counters().submitted;
+        let submitted = node.mac().counters().submitted;
         if submitted == self.submitted {
             // The same frame is retransmitted.
             return (Step::Order, 0);

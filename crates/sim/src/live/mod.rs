@@ -30,10 +30,6 @@ impl World {
         }
     }
 
-    pub fn is_live(&self) -> bool {
-        self.air().tape().is_some()
-    }
-
     /// Returns the name, sending and receiving node of each flow, in the order of
     /// [`Sample::flows`].
     pub fn flows(&self) -> impl Iterator<Item = (&str, &str, &str)> {

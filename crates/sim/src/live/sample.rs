@@ -94,9 +94,9 @@ impl World {
         let (node, now) = (self.node(index), self.now());
         let scenario = self.scenario();
         let station = &self.air().stations()[index];
-        let mac = node.map(|node| *node.mac_counters()).unwrap_or_default();
+        let mac = node.map(|node| *node.mac().counters()).unwrap_or_default();
         let slots = usize::from(scenario.lowpan.slots);
-        let free = node.map_or(slots, |node| node.free_slots());
+        let free = node.map_or(slots, |node| node.lowpan().free_slots());
         let lost = self.air().ledger().lost_at(index);
         NodeSample {
             radio: station.state(),

@@ -54,7 +54,7 @@ fn each_frame_is_recorded_with_its_outcome() {
     assert!(changes.frames.len() > 100);
     world.set_live(false);
     world.run_until(Instant::from_millis(4_000));
-    assert!(!world.is_live() && world.live_changes().frames.is_empty());
+    assert!(world.live_changes().frames.is_empty());
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(crate) fn drops(
         }
     }
     if let Some(node) = node {
-        let mac = node.mac_counters();
+        let mac = node.mac().counters();
         for (reason, count) in [
             ("no_ack", mac.dropped_no_ack),
             ("channel_access_failure", mac.dropped_channel_access),
@@ -58,7 +58,7 @@ pub(crate) fn drops(
                 add("security", &reason, count.into());
             }
         }
-        for (reason, count) in node.lowpan_counters().drops() {
+        for (reason, count) in node.lowpan().counters().drops() {
             add("lowpan", &reason, count.into());
         }
         for (reason, count) in node.counters().drops() {

@@ -51,7 +51,7 @@ impl World {
         let native = self.native(index);
         let node = native.map(|native| &native.node);
         let station = &self.env.air.stations()[index];
-        let mac = node.map(|node| *node.mac_counters()).unwrap_or_default();
+        let mac = node.map(|node| *node.mac().counters()).unwrap_or_default();
         let ip = node.map(|node| *node.counters()).unwrap_or_default();
         let name_of = |node: usize| scenario.nodes[node].name.clone();
         report::NodeFigures {
@@ -71,7 +71,7 @@ impl World {
             recovery: node
                 .filter(|_| scenario.lowpan.recovery.is_some())
                 .map(|node| report::RecoveryFigures::of(&node.lowpan().recovery_counters())),
-            ecn_marks: node.map_or(0, |node| node.lowpan_counters().marked.into()),
+            ecn_marks: node.map_or(0, |node| node.lowpan().counters().marked.into()),
             cache: node
                 .and_then(|node| node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),

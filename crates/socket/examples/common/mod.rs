@@ -4,10 +4,8 @@
 use redpoll_base::{Addr, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
-use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NodeConfig, NodeMemory, Route, UdpSlot,
-    Via,
-};
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
+use redpoll_stack::{ConnectionSlot, ListenerSlot, NodeConfig, NodeMemory, Route, UdpSlot, Via};
 use redpoll_tcp::Endpoint;
 
 pub enum HeapMemory {}

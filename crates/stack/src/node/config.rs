@@ -187,7 +187,7 @@ impl<A, F> NodeConfig<A, F> {
 }
 
 /// The number of parents that a sleepy node can choose from.
-pub const PARENTS_MAX: usize = 4;
+pub(crate) const PARENTS_MAX: usize = 4;
 
 /// A sleepy node: it sleeps between its frames and polls its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

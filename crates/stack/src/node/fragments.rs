@@ -12,7 +12,8 @@ impl<P: Profile> Node<P> {
         self.link.lowpan.fragments()
     }
 
-    /// The node's 6LoWPAN, for inspection.
+    /// The node's 6LoWPAN, with its counters and the number of free datagram slots: all of them when
+    /// the node is idle.
     pub fn lowpan(&self) -> &Lowpan<P::Memory> {
         &self.link.lowpan
     }

@@ -37,8 +37,7 @@ mod tcp;
 mod udp;
 
 use redpoll_base::{Addr, Instant, LeafMemory, Memory, Rng, Wake, earliest};
-use redpoll_lowpan::LowpanCounters;
-use redpoll_mac::{CsmaCa, Mac, MacCounters};
+use redpoll_mac::{CsmaCa, Mac};
 use redpoll_tcp::Standard;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -278,23 +277,8 @@ impl<P: Profile> Node<P> {
         &self.counters
     }
 
-    /// Counters of the MAC.
-    pub fn mac_counters(&self) -> &MacCounters {
-        self.link.mac.counters()
-    }
-
-    /// The node's MAC, for inspection.
+    /// The node's MAC, with its counters.
     pub fn mac(&self) -> &Mac<P::Access> {
         &self.link.mac
-    }
-
-    /// Counters of 6LoWPAN.
-    pub fn lowpan_counters(&self) -> &LowpanCounters {
-        self.link.lowpan.counters()
-    }
-
-    /// Free datagram slots: all of them when the node is idle.
-    pub fn free_slots(&self) -> usize {
-        self.link.lowpan.free_slots()
     }
 }

@@ -219,7 +219,7 @@ impl<A: Assist> Lone<A> {
     pub fn assert_silent(&mut self, why: &str) {
         assert_eq!(self.link_packets(), [], "{why}: to the link");
         assert!(self.host_packets().is_empty(), "{why}: to the host");
-        assert_eq!(self.node.free_slots(), SLOTS, "{why}: slots");
+        assert_eq!(self.node.lowpan().free_slots(), SLOTS, "{why}: slots");
     }
 
     pub fn dropped(&self, reason: DropReason) -> u32 {

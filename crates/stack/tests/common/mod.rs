@@ -19,9 +19,10 @@ use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::{CsmaCa, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
+use redpoll_stack::transport::{FastOpenServer, HalfOpen};
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NoStreams, Node, NodeConfig, NodeEvent,
-    NodeMemory, Parts, Profile, Pull, Route, UdpSlot, Via,
+    ConnectionSlot, ListenerSlot, NoStreams, Node, NodeConfig, NodeEvent, NodeMemory, Parts,
+    Profile, Pull, Route, UdpSlot, Via,
 };
 use redpoll_tcp::{Endpoint, Standard};
 use redpoll_wire::ieee802154::Address;

@@ -412,7 +412,7 @@ impl Mesh {
     /// Every received and every sent frame is counted once.
     pub fn check_counters(&self) {
         for (index, it) in self.nodes.iter().enumerate() {
-            let mac = it.node.mac_counters();
+            let mac = it.node.mac().counters();
             let reasons = [
                 mac.rx_frames,
                 mac.rx_duplicates,
@@ -430,7 +430,7 @@ impl Mesh {
             #[cfg(feature = "security")]
             let sum = sum + u64::from(mac.rx_refused);
             assert_eq!(sum, it.frames, "node {index}, frames in: {mac:?}");
-            let lowpan = it.node.lowpan_counters();
+            let lowpan = it.node.lowpan().counters();
             assert_eq!(lowpan.frames_received, mac.rx_frames, "node {index}");
             let ended =
                 mac.delivered + mac.dropped_no_ack + mac.dropped_channel_access + mac.preempted;
@@ -447,10 +447,10 @@ impl Mesh {
             counts.sum()
         };
         [
-            sum(|node| node.mac_counters().rx_frames),
-            sum(|node| node.mac_counters().rx_data_requests),
-            sum(|node| node.mac_counters().rx_malformed),
-            sum(|node| node.mac_counters().radio_faults),
+            sum(|node| node.mac().counters().rx_frames),
+            sum(|node| node.mac().counters().rx_data_requests),
+            sum(|node| node.mac().counters().rx_malformed),
+            sum(|node| node.mac().counters().radio_faults),
             sum(|node| node.counters().delivered),
         ]
     }

@@ -63,7 +63,7 @@ impl World {
             rng: Rng::named(seed, "world"),
             now: Instant::from_millis(1_000),
             listeners: [0, 1].map(|i| nodes[i].tcp_listen(PORT).expect("a listener")),
-            free_slots: nodes[0].free_slots(),
+            free_slots: nodes[0].lowpan().free_slots(),
             nodes,
             wires: ["there", "back"].map(|name| Wire::new(DELAY, badness, Rng::named(seed, name))),
             ends: [Vec::new(), Vec::new()],
@@ -227,7 +227,11 @@ impl World {
             assert!(self.now < deadline, "left behind: {}", self.report());
         }
         for node in &self.nodes {
-            assert_eq!(node.free_slots(), self.free_slots, "datagram slots");
+            assert_eq!(
+                node.lowpan().free_slots(),
+                self.free_slots,
+                "datagram slots"
+            );
         }
     }
 

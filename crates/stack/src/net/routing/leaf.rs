@@ -5,7 +5,8 @@
 use redpoll_wire::ieee802154::Address;
 
 use super::Quality;
-use crate::{PARENTS_MAX, SleepyConfig};
+use crate::SleepyConfig;
+use crate::node::config::PARENTS_MAX;
 
 #[derive(Debug)]
 pub(super) struct Leaf {

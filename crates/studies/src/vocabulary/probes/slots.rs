@@ -52,5 +52,7 @@ impl Look<Taken> for Watch {
 }
 
 fn free(world: &World, node: usize) -> usize {
-    world.node(node).map_or(0, |node| node.free_slots())
+    world
+        .node(node)
+        .map_or(0, |node| node.lowpan().free_slots())
 }
