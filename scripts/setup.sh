@@ -606,7 +606,9 @@ get_thread() {
     have python3 || need python3 python3 "building OpenThread" || return 1
     [ -d target/peers/openthread ] || get_openthread || return 1
     [ -f $thread ] || say "building OpenThread as a module (two minutes, into target/peers and target/thread)"
-    integrations/openthread/build.sh target/peers/openthread target/peers/thread "$thread"
+    cargo rustc --quiet -p redpoll-capi --lib --crate-type staticlib || return 1
+    integrations/openthread/build.sh target/peers/openthread target/peers/thread \
+        "${CARGO_TARGET_DIR:-target}/debug/libredpoll_capi.a" "$thread"
 }
 thread=target/thread/openthread.so
 

@@ -1,10 +1,11 @@
 #!/bin/sh
-# Builds OpenThread as a module of the simulator, from its unpacked source.
-# Usage: build.sh SOURCE BUILD OUTPUT
+# Builds OpenThread as a module of the simulator, from its unpacked source, with Redpoll for C.
+# Usage: build.sh SOURCE BUILD            builds OpenThread's libraries
+#        build.sh SOURCE BUILD C OUTPUT   links them with the static library C
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
-source=$1 build=$2 output=$3
-header=$here/../../crates/modules/include
+source=$1 build=$2
+crates=$here/../../crates
 
 # A configuration that was interrupted has a cache but no build files.
 if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
@@ -18,14 +19,18 @@ if [ ! -f "$build/build.ninja" ] && [ ! -f "$build/Makefile" ]; then
 fi
 cmake --build "$build" --parallel 2 --target openthread-cli-ftd openthread-ftd tcplp-ftd \
     mbedtls mbedx509 mbedcrypto openthread-platform >/dev/null
+[ $# -ge 4 ] || exit 0
 
+output=$4
 mkdir -p "$(dirname "$output")"
 c="$build/third_party/mbedtls/repo"
-cc -shared -fPIC -O2 -Wall -Wextra -o "$output.new" -I "$source/include" -I "$header" \
-    "$here/platform.c" -Wl,--no-undefined -Wl,--start-group \
+cc -shared -fPIC -O2 -Wall -Wextra -o "$output.new" \
+    -I "$source/include" -I "$crates/modules/include" -I "$crates/capi/include" \
+    "$here/platform.c" "$here/bulk.c" "$here/over_redpoll.c" "$here/over_tcplp.c" \
+    -Wl,--no-undefined -Wl,--wrap=tcp_dropwithreset -Wl,--start-group \
     "$build/src/cli/libopenthread-cli-ftd.a" "$build/src/core/libopenthread-ftd.a" \
     "$build/third_party/tcplp/libtcplp-ftd.a" "$build/src/lib/platform/libopenthread-platform.a" \
     "$c/library/libmbedtls.a" "$c/library/libmbedx509.a" "$c/library/libmbedcrypto.a" \
-    "$c/3rdparty/everest/libeverest.a" "$c/3rdparty/p256-m/libp256m.a" \
-    -Wl,--end-group -Wl,-Bsymbolic -lstdc++ -lm
+    "$c/3rdparty/everest/libeverest.a" "$c/3rdparty/p256-m/libp256m.a" "$3" \
+    -Wl,--end-group -Wl,--exclude-libs,ALL -Wl,-Bsymbolic -lstdc++ -lm -lpthread -ldl
 mv "$output.new" "$output"

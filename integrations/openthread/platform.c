@@ -1,7 +1,8 @@
 /* OpenThread as a module of Redpoll's simulator: the platform layer over redpoll_module.h.
  *
  * The simulated radio performs CSMA-CA, waits for acknowledgements, filters addresses and matches
- * sources. OpenThread performs retries and security. There is no CSL, no TREL and no reset. */
+ * sources. OpenThread performs retries and security. There is no CSL, no TREL and no reset. bulk.c has
+ * an application over Redpoll's TCP or OpenThread's own. */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,7 +18,7 @@
 #include <openthread/platform/radio.h>
 #include <openthread/platform/settings.h>
 
-#include "redpoll_module.h"
+#include "node.h"
 
 #define FCS_LEN 2
 #define ACK_LEN 5
@@ -34,11 +35,12 @@ struct match {
     uint8_t len;        /* 2, 8, or 0 if unused. */
 };
 
-static const struct redpoll_host *host;
-static otInstance *instance;
+const struct redpoll_host *host;
+otInstance *instance;
 static uint8_t device[8];
 
-static bool alarm_runs;
+/* Times of OpenThread's alarm and of the simulator's, which is the earliest of all alarms. */
+static uint64_t alarm_us = REDPOLL_NEVER, host_alarm_us = REDPOLL_NEVER;
 
 static otRadioState state = OT_RADIO_STATE_DISABLED;
 static uint8_t channel = 26;
@@ -63,15 +65,13 @@ void otPlatAlarmMilliStartAt(otInstance *it, uint32_t t0, uint32_t dt)
     uint64_t now_ms = host->now_us(host->self) / 1000;
     int32_t left = (int32_t)(t0 + dt - (uint32_t)now_ms);
     (void)it;
-    alarm_runs = true;
-    host->set_alarm(host->self, (now_ms + (uint64_t)(left > 0 ? left : 0)) * 1000);
+    alarm_us = (now_ms + (uint64_t)(left > 0 ? left : 0)) * 1000;
 }
 
 void otPlatAlarmMilliStop(otInstance *it)
 {
     (void)it;
-    alarm_runs = false;
-    host->set_alarm(host->self, REDPOLL_NEVER);
+    alarm_us = REDPOLL_NEVER;
 }
 
 otError otPlatEntropyGet(uint8_t *to, uint16_t len)
@@ -91,6 +91,14 @@ static void print(const char *format, va_list arguments, const char *end)
         if (*from != '\r')
             *to++ = *from;
     host->print(host->self, line, (size_t)(to - line));
+}
+
+void print_line(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print(format, arguments, "\n");
+    va_end(arguments);
 }
 
 void otPlatLog(otLogLevel level, otLogRegion region, const char *format, ...)
@@ -435,10 +443,23 @@ void otPlatRadioClearSrcMatchExtEntries(otInstance *it)
 
 /* ---- Events ---- */
 
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+    return one < other ? one : other;
+}
+
+/* Carries out everything that is due, and sets the alarm for the rest. */
 static void process(void)
 {
-    while (otTaskletsArePending(instance))
-        otTaskletsProcess(instance);
+    do {
+        while (otTaskletsArePending(instance))
+            otTaskletsProcess(instance);
+        bulk_serve();
+    } while (redpoll_serve() || otTaskletsArePending(instance));
+    uint64_t due = earlier(alarm_us, earlier(redpoll_due(), bulk_due()));
+    if (due != host_alarm_us)
+        host->set_alarm(host->self, due);
+    host_alarm_us = due;
 }
 
 static void *start(const struct redpoll_host *given, const uint8_t eui64[8])
@@ -447,14 +468,16 @@ static void *start(const struct redpoll_host *given, const uint8_t eui64[8])
     memcpy(device, eui64, sizeof device);
     instance = otInstanceInitSingle();
     otCliInit(instance, on_output, NULL);
+    bulk_init();
     process();
     return instance;
 }
 
 static void on_alarm(void *context)
 {
-    if (alarm_runs) {
-        alarm_runs = false;
+    host_alarm_us = REDPOLL_NEVER;
+    if (alarm_us <= host->now_us(host->self)) {
+        alarm_us = REDPOLL_NEVER;
         otPlatAlarmMilliFired(context);
     }
     process();

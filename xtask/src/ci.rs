@@ -61,7 +61,8 @@ const BUILDS: [Step; 8] = [
 const WAITING: [Step; 1] = [("tests that wait", |w| lanes::waiting(w).map(|()| None))];
 
 /// Steps that compute or wait, and build nothing that the tests of [`WAITING`] use.
-const NEXT: [Step; 9] = [
+const NEXT: [Step; 10] = [
+    ("OpenThread linked", thread::link),
     ("test", test),
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),

@@ -10,7 +10,7 @@
 mod archives;
 mod check;
 mod footprint;
-mod install;
+pub mod install;
 
 use std::path::PathBuf;
 

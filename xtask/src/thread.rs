@@ -6,17 +6,21 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::clib::install::target_dir;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
 const SOURCES: &str = "target/peers/openthread";
 const BUILD: &str = "target/peers/thread";
+/// Library that the build makes last, in its folder.
+const LAST: &str = "src/cli/libopenthread-cli-ftd.a";
 const MODULE: &str = "target/thread/openthread.so";
 
 /// Variable with the file of the module, which `crates/modules/tests/thread.rs` reads.
 const VARIABLE: &str = "REDPOLL_THREAD";
 
-/// Builds the module. The step is skipped without CMake, a C++ compiler, Python or the sources.
+/// Builds OpenThread's libraries. The step is skipped without CMake, a C++ compiler, Python or the
+/// sources.
 pub fn build(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let module = workspace.root.join(MODULE);
     // A module of an earlier build must not be tested instead of this one.
@@ -34,10 +38,31 @@ pub fn build(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "the sources are missing (scripts/setup.sh thread)".into(),
         ));
     }
+    workspace::run(script(workspace).args([SOURCES, BUILD]))?;
+    Ok(None)
+}
+
+/// Links the libraries with Redpoll for C to the module, if they were built.
+pub fn link(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let is_built = workspace.root.join(BUILD).join(LAST).is_file();
+    if !is_built {
+        return Ok(Some("OpenThread was not built".into()));
+    }
+    // The tests of Redpoll for C use this library, too.
+    let mut cargo = workspace.cargo();
+    cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
+    workspace::run(cargo.args(["--crate-type", "staticlib"]))?;
+    let library = target_dir(workspace).join("debug/libredpoll_capi.a");
+    let mut script = script(workspace);
+    script.args([SOURCES, BUILD]).arg(library).arg(MODULE);
+    workspace::run(&mut script)?;
+    Ok(None)
+}
+
+fn script(workspace: &Workspace) -> Command {
     let mut script = Command::new("integrations/openthread/build.sh");
     script.current_dir(&workspace.root);
-    workspace::run(script.args([SOURCES, BUILD, MODULE]))?;
-    Ok(None)
+    script
 }
 
 /// Returns the variable for the tests if the module was built.

@@ -1,4 +1,4 @@
-/* Interface of firmware that runs as a shared object in Redpoll's simulator, version 1.
+/* Interface of firmware that runs as a shared object in Redpoll's simulator, version 2.
  *
  * The firmware defines one symbol, `redpoll_module`. Each simulated node runs in its own process,
  * so the firmware may keep state in globals. The simulator calls one function of the firmware at a
@@ -28,7 +28,7 @@ extern "C" {
 
 /* Changes with every incompatible change of this header. */
 #ifndef REDPOLL_MODULE_VERSION
-#define REDPOLL_MODULE_VERSION 1u
+#define REDPOLL_MODULE_VERSION 2u
 #endif
 
 /* Longest frame without its check sequence, in bytes (IEEE 802.15.4-2015, aMaxPhyPacketSize). */
@@ -47,6 +47,15 @@ enum redpoll_sent {
     REDPOLL_ACKED_PENDING = 2, /* Acknowledged, frame pending bit set. */
     REDPOLL_NO_ACK = 3,        /* No acknowledgement arrived in time. */
     REDPOLL_CHANNEL_BUSY = 4   /* The last allowed channel assessment found a busy channel. */
+};
+
+/* Event of a stream that an application of the firmware sends to another node. */
+enum redpoll_stream {
+    REDPOLL_STREAM_OPENED = 0,   /* The sender begins, or begins again from the first byte. */
+    REDPOLL_STREAM_SENT = 1,     /* The sender gave these bytes to its TCP. */
+    REDPOLL_STREAM_RECEIVED = 2, /* The receiver read these bytes. */
+    REDPOLL_STREAM_ENDED = 3,    /* The receiver read the end of the stream. */
+    REDPOLL_STREAM_FAILED = 4    /* The sender's connection failed. */
 };
 
 /* Received frame that passed the address filter. The radio has acknowledged it if requested. */
@@ -106,6 +115,11 @@ struct redpoll_host {
     void (*print)(void *self, const char *text, size_t len);
     /* Ends the node with this reason. It does not return to the module. */
     void (*fail)(void *self, const char *reason);
+    /* Reports an event of the stream of an app of the scenario, which the simulator knows by the
+     * address of the peer (16 bytes) and the port of the receiver. The simulator compares the
+     * received bytes with the sent ones, and measures. It ignores other streams. */
+    void (*stream)(void *self, enum redpoll_stream event, const uint8_t *peer, uint16_t port,
+                   const uint8_t *bytes, size_t len);
 };
 
 /* Functions of the firmware. `context` is the value that `start` returned. A function that is NULL

@@ -144,7 +144,7 @@ fn a_file_that_cannot_be_used_is_named_with_the_remedy() {
     let cases: [(PathBuf, &str); 6] = [
         (
             compile("version", &["-DREDPOLL_MODULE_VERSION=7"]),
-            "was built with version 7 of redpoll_module.h; allowed: version 1; build it with",
+            "was built with version 7 of redpoll_module.h; allowed: version 2; build it with",
         ),
         (
             compile("symbol", &["-Dredpoll_module=another"]),

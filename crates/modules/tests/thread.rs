@@ -18,11 +18,13 @@ fn main() -> ExitCode {
     let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
     let is_there = module.as_ref().is_some_and(|it| it.is_file());
     let file = module.unwrap_or_default();
-    let tests: [(&str, Test); 6] = [
+    let tests: [(&str, Test); 8] = [
         ("a_line_has_a_leader_routers_and_children", line),
         ("a_sleepy_child_polls_for_its_packets", sleepy),
         ("runs_are_repeatable", repeatable),
         ("a_crash_leaves_a_partition_that_works", crash),
+        ("both_tcps_transfer_streams_over_hops", both_tcps),
+        ("goodput_of_both_tcps_over_hops", goodput),
         ("tcplp_transfers_a_stream_over_two_hops", tcp),
         ("routers_with_sleepy_children_form_a_partition", many),
     ];
@@ -200,6 +202,121 @@ fn tcp(file: &Path) {
         return;
     }
     panic!("node-1 is the leader with none of nine seeds");
+}
+
+/// Transfer of an app between the ends of a line.
+struct Transfer {
+    tcp: &'static str,
+    hops: usize,
+    is_upwards: bool,
+    /// Buffers of both ends in bytes.
+    buffer: u32,
+    /// Probability that a frame, or an acknowledgement of the link, is lost.
+    loss: f64,
+    seed: u64,
+}
+
+impl Transfer {
+    /// Returns the goodput in kb/s. The oracle compares every byte.
+    ///
+    /// # Errors
+    /// The transfer did not end within 400 s, a byte is wrong, or the firmware of a node failed.
+    fn run(&self, file: &Path) -> Result<f64, String> {
+        const BYTES: u64 = 40_000;
+        let nodes = self.hops + 1;
+        let (from, to) = match self.is_upwards {
+            true => (nodes, 1),
+            false => (1, nodes),
+        };
+        let Transfer {
+            tcp, buffer, loss, ..
+        } = self;
+        let keys = format!(
+            "[tcp]\nsend_buffer = \"{buffer} B\"\nreceive_buffer = \"{buffer} B\"\n\
+             [apps.sink]\ntype = \"bulk-sink\"\non = [\"node-{to}\"]\nport = 5001\n\
+             [apps.bulk]\ntype = \"bulk-sender\"\non = [\"node-{from}\"]\n\
+             to = \"node-{to}:5001\"\ntotal = \"{BYTES} B\"\nstart = \"200 s\"\n"
+        );
+        let text = text(file, &vec![(ROUTER, &[] as &[&str]); nodes]) + &keys;
+        let text = text.replace("[thread]", &format!("[thread]\ntcp = \"{tcp}\""));
+        let share = 100.0 * (1.0 - loss);
+        let medium = format!("[medium]\nsuccess_ratio_tx = \"{share} %\"");
+        let text = text.replace("[medium]", &medium);
+        let mut world = build(&text, self.seed);
+        world.run_until(Instant::from_millis(600_000));
+        let report = world.report();
+        let failed = world.failed_firmware().iter().map(|it| &it.text);
+        if let Some(problem) = report.oracle.violations.iter().chain(failed).next() {
+            return Err(problem.clone());
+        }
+        let bulk = report.flows.iter().find(|it| it.name == "bulk");
+        match bulk.map_or(0, |it| it.delivered_bytes) {
+            BYTES => Ok(bulk.map_or(0.0, |it| it.goodput_kbps)),
+            bytes => Err(format!("stopped after {bytes} bytes")),
+        }
+    }
+}
+
+/// Both TCPs transfer in both directions over two hops.
+fn both_tcps(file: &Path) {
+    for is_upwards in [true, false] {
+        for tcp in ["tcplp", "redpoll"] {
+            let transfer = Transfer {
+                tcp,
+                hops: 2,
+                is_upwards,
+                buffer: 1_848,
+                loss: 0.0,
+                seed: 1,
+            };
+            println!("{tcp}: {:.1} kb/s", transfer.run(file).unwrap());
+        }
+    }
+}
+
+/// Prints the goodput of both TCPs under the same conditions. Redpoll's transfers all succeed.
+/// Without `REDPOLL_THREAD_LONG` this is one transfer of each.
+fn goodput(file: &Path) {
+    let is_long = std::env::var_os("REDPOLL_THREAD_LONG").is_some();
+    let (buffers, most): (&[u32], _) = match is_long {
+        true => (&[1_848, 2_309, 3_695], 4),
+        false => (&[2_309], 1),
+    };
+    let seeds = 1..=if is_long { 3 } else { 1 };
+    println!("loss, buffers, hops: kb/s of TCPlp and Redpoll, one value for each seed");
+    for loss in [0.0, 0.1] {
+        for buffer in buffers.iter().copied() {
+            for hops in 1..=most {
+                let [tcplp, redpoll] = ["tcplp", "redpoll"].map(|tcp| {
+                    let run = |seed| {
+                        let transfer = Transfer {
+                            tcp,
+                            hops,
+                            is_upwards: true,
+                            buffer,
+                            loss,
+                            seed,
+                        };
+                        transfer.run(file)
+                    };
+                    seeds.clone().map(run).collect::<Vec<_>>()
+                });
+                assert!(redpoll.iter().all(Result::is_ok), "{redpoll:?}");
+                let show = |all: &[Result<f64, String>]| {
+                    let one = |it: &Result<f64, String>| match it {
+                        Ok(kbps) => format!("{kbps:.1}"),
+                        Err(problem) => format!("({problem})"),
+                    };
+                    all.iter().map(one).collect::<Vec<_>>().join(" ")
+                };
+                println!(
+                    "{loss}, {buffer} B, {hops}: {} | {}",
+                    show(&tcplp),
+                    show(&redpoll)
+                );
+            }
+        }
+    }
 }
 
 /// Thirty-two routers and 64 sleepy children form one partition, and each child sends one

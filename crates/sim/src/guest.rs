@@ -67,6 +67,38 @@ pub enum GuestOrder {
     MeasureEnergy(u32),
     /// Prints text; lines end with a line feed.
     Print(Vec<u8>),
+    /// Reports an event of an app's stream, which is known by the address of the peer and the port
+    /// of the receiver.
+    Stream {
+        event: StreamEvent,
+        peer: [u8; 16],
+        port: u16,
+        bytes: Vec<u8>,
+    },
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum StreamEvent {
+    /// The sender begins, or begins again from the first byte.
+    Opened,
+    /// The sender gave bytes to its TCP.
+    Sent,
+    /// The receiver read bytes.
+    Received,
+    /// The receiver read the end of the stream.
+    Ended,
+    /// The sender's connection failed.
+    Failed,
+}
+
+impl StreamEvent {
+    /// Returns the event with a value of `enum redpoll_stream`.
+    pub fn from_number(number: u8) -> Option<StreamEvent> {
+        use StreamEvent::{Ended, Failed, Opened, Received, Sent};
+        let all = [Opened, Sent, Received, Ended, Failed];
+        all.into_iter().find(|it| *it as u8 == number)
+    }
 }
 
 /// Firmware that runs when it gets an event.

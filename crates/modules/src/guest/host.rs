@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::guest::GuestOrder;
+use redpoll_sim::guest::{GuestOrder, StreamEvent};
 
 use super::interface::{FRAME_MAX, Host, NEVER, NO_CCA, VERSION};
 use super::message::{FAILED, MORE, write_order};
@@ -108,6 +108,7 @@ pub(super) fn table(state: *mut State) -> Host {
         setting_remove,
         print,
         fail,
+        stream,
     }
 }
 
@@ -256,4 +257,25 @@ extern "C" fn fail(this: *mut c_void, reason: *const c_char) {
     // SAFETY: the header requires a text that ends with a zero byte.
     let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy();
     state(this).fail(&reason)
+}
+
+extern "C" fn stream(
+    this: *mut c_void,
+    event: c_int,
+    peer: *const u8,
+    port: u16,
+    content: *const u8,
+    len: usize,
+) {
+    let mut address = [0; 16];
+    address.copy_from_slice(bytes(peer, 16));
+    let Some(event) = u8::try_from(event).ok().and_then(StreamEvent::from_number) else {
+        state(this).fail("it called `stream` with an unknown event");
+    };
+    state(this).order(&GuestOrder::Stream {
+        event,
+        peer: address,
+        port,
+        bytes: bytes(content, len).to_vec(),
+    });
 }

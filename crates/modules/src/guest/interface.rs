@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_int, c_void};
 
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 pub(super) const FRAME_MAX: usize = 125;
 pub(super) const NEVER: u64 = u64::MAX;
 pub(super) const NO_CCA: u8 = 255;
@@ -36,6 +36,7 @@ pub(super) struct Host {
     pub(super) setting_remove: extern "C" fn(*mut c_void, u16, c_int) -> c_int,
     pub(super) print: extern "C" fn(*mut c_void, *const c_char, usize),
     pub(super) fail: extern "C" fn(*mut c_void, *const c_char),
+    pub(super) stream: extern "C" fn(*mut c_void, c_int, *const u8, u16, *const u8, usize),
 }
 
 type Start = unsafe extern "C" fn(*const Host, *const u8) -> *mut c_void;

@@ -3,7 +3,7 @@
 
 use redpoll_base::Instant;
 use redpoll_mac::RxInfo;
-use redpoll_sim::guest::{GuestEvent, GuestOrder, GuestSent};
+use redpoll_sim::guest::{GuestEvent, GuestOrder, GuestSent, StreamEvent};
 
 /// First byte of a part of an answer.
 pub(super) const MORE: u8 = 0;
@@ -122,6 +122,12 @@ pub(super) fn write_order(order: &GuestOrder, to: &mut Vec<u8>) {
         GuestOrder::SourceMatchAll(all) => put(7, &[&[u8::from(*all)]]),
         GuestOrder::MeasureEnergy(us) => put(8, &[&us.to_le_bytes()]),
         GuestOrder::Print(text) => put(9, &[text]),
+        GuestOrder::Stream {
+            event,
+            peer,
+            port,
+            bytes,
+        } => put(10, &[&[*event as u8], peer, &port.to_le_bytes(), bytes]),
     }
 }
 
@@ -176,6 +182,16 @@ fn read_order(kind: u8, content: &[u8]) -> Option<GuestOrder> {
         (7, [all]) => GuestOrder::SourceMatchAll(flag(*all)?),
         (8, us) => GuestOrder::MeasureEnergy(u32::from_le_bytes(us.try_into().ok()?)),
         (9, text) => GuestOrder::Print(text.to_vec()),
+        (10, [event, rest @ ..]) => {
+            let (peer, rest) = rest.split_first_chunk()?;
+            let (port, bytes) = rest.split_first_chunk()?;
+            GuestOrder::Stream {
+                event: StreamEvent::from_number(*event)?,
+                peer: *peer,
+                port: u16::from_le_bytes(*port),
+                bytes: bytes.to_vec(),
+            }
+        }
         _ => return None,
     })
 }
@@ -211,6 +227,12 @@ mod tests {
             GuestOrder::SourceMatchAll(false),
             GuestOrder::MeasureEnergy(5_000),
             GuestOrder::Print(b"text\n".to_vec()),
+            GuestOrder::Stream {
+                event: StreamEvent::Received,
+                peer: [7; 16],
+                port: 80,
+                bytes: vec![1, 2, 3],
+            },
         ];
         let mut bytes = Vec::new();
         orders.iter().for_each(|it| write_order(it, &mut bytes));

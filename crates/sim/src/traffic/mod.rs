@@ -96,6 +96,10 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
     }
     for receives in [true, false] {
         for (index, node) in scenario.places().enumerate() {
+            // The firmware of such a node runs its apps.
+            if node.thread.is_some() {
+                continue;
+            }
             for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
                 if spec.kind.target().is_none() == receives {
                     let app = maker.app(scenario, index, spec);

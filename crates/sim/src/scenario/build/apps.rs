@@ -58,6 +58,7 @@ fn host() -> NodeSpec {
         module: None,
         interface: Interface::default(),
         console: Vec::new(),
+        thread: None,
         line: None,
         position_m: (0.0, 0.0),
         role: Role::Leaf,

@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 
 use crate::scenario::check::{NamedFile, Values};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{ConsoleLine, Interface, NodeSpec, Role};
+use crate::scenario::model::{ConsoleLine, Interface, NodeSpec, Role, ThreadTcp};
 use crate::scenario::units;
 
 const LONGEST: Duration = Duration::from_secs(1_000 * 24 * 3_600);
@@ -53,6 +53,10 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         NamedFile::BuiltIn(name) => name.into(),
     });
     node.interface = Interface::Redpoll;
+    node.thread = Some(match values.text("thread.tcp").as_str() {
+        "tcplp" => ThreadTcp::Tcplp,
+        _ => ThreadTcp::Redpoll,
+    });
     let mode = match (node.role, node.sleepy) {
         (Role::Router, false) => "rdn",
         (Role::Leaf, false) => "rn",
@@ -87,7 +91,12 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         let poll = values.duration("thread.poll_period").as_millis();
         lines.push(format!("pollperiod {poll}"));
     }
-    lines.extend(["ifconfig up", "thread start"].map(str::to_owned));
+    let address = std::net::Ipv6Addr::from(node.thread_address());
+    lines.extend([
+        "ifconfig up".to_owned(),
+        format!("ipaddr add {address}"),
+        "thread start".to_owned(),
+    ]);
     let at = Duration::ZERO;
     node.console = lines
         .into_iter()

@@ -2,7 +2,9 @@
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{Interface, ModuleParams, NodeSpec, Role, Scenario};
+use crate::scenario::model::{
+    AppKind, AppSpec, Interface, ModuleParams, NodeSpec, Role, Scenario, TargetHost,
+};
 
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     let patience = values.duration("modules.patience");
@@ -48,9 +50,16 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     let modules = scenario.nodes.iter().filter(|node| node.module.is_some());
     for node in modules {
         let path = |key: &str| format!("nodes.{}.{key}", node.name);
-        if let Some(app) = node.apps.first() {
+        if let Some(app) = node.apps.iter().find(|app| !runs(scenario, node, app)) {
+            let (kind, allowed) = match node.thread {
+                None => ("module", ""),
+                Some(_) => (
+                    "openthread",
+                    ", or bulk-sender and bulk-sink between nodes of the kind openthread",
+                ),
+            };
             let problem = format!(
-                "got module, but the app {} runs on it; allowed: apps on nodes of the kind redpoll",
+                "got {kind}, but the app {} runs on it; allowed: apps on nodes of the kind redpoll{allowed}",
                 app.name
             );
             return Err(values.error(&path("kind"), problem));
@@ -60,6 +69,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
             return Err(values.error(&path("role"), problem));
         }
     }
+    check_senders(values, scenario)?;
     let restarts = |node: &NodeSpec| {
         let is_it = |spec: &crate::fault::Spec| match spec.rule {
             crate::fault::Rule::NodeRestart { node: at } => scenario
@@ -76,5 +86,42 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
             let problem = "got module, but a fault restarts it; allowed: node-restart of nodes of the kind redpoll";
             Err(values.error(&format!("nodes.{}.kind", node.name), problem))
         }
+    }
+}
+
+/// Refuses apps on other nodes that send to a node of OpenThread, which is in another network.
+fn check_senders(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    for node in scenario.places().filter(|node| node.thread.is_none()) {
+        for app in &node.apps {
+            let Some(TargetHost::Node(far)) = app.kind.target().map(|to| to.host) else {
+                continue;
+            };
+            let Some(far) = scenario.nodes.get(far).filter(|it| it.thread.is_some()) else {
+                continue;
+            };
+            let table = app.name.split('/').next().unwrap_or(&app.name);
+            let problem = format!(
+                "got {}, a node of the kind openthread, but the app runs on {}, which is not in \
+                 its network; allowed: nodes of one kind",
+                far.name, node.name
+            );
+            return Err(values.error(&format!("apps.{table}.to"), problem));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether the firmware of a node can run the app.
+fn runs(scenario: &Scenario, node: &NodeSpec, app: &AppSpec) -> bool {
+    match &app.kind {
+        AppKind::BulkSink { .. } => node.thread.is_some(),
+        AppKind::BulkSender { to, resumes, .. } => {
+            let far = match to.host {
+                TargetHost::Node(far) => scenario.nodes.get(far),
+                TargetHost::Outside => None,
+            };
+            node.thread.is_some() && !resumes && far.is_some_and(|it| it.thread.is_some())
+        }
+        _ => false,
     }
 }

@@ -177,6 +177,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
             _ => Interface::Cooja,
         },
         console: Vec::new(),
+        thread: None,
         module,
         line: match values.has(&key("line")) {
             true => Some(values.text(&key("line"))),

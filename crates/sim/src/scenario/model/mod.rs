@@ -28,7 +28,7 @@ pub use network::{
     BorderParams, CacheParams, ExternalParams, ModuleParams, MulticastParams, SerialParams,
     SpareParams, TaimParams,
 };
-pub use nodes::{CONNECTIONS_MAX, ConsoleLine, EUI64_PREFIX, Interface, NodeSpec, Role};
+pub use nodes::{CONNECTIONS_MAX, ConsoleLine, EUI64_PREFIX, Interface, NodeSpec, Role, ThreadTcp};
 pub use transport::{
     CongestionSpec, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, TcpParams,
     TransportSpec,

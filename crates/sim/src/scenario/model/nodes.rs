@@ -50,6 +50,25 @@ pub enum Interface {
     Redpoll,
 }
 
+/// TCP of the apps on nodes of OpenThread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ThreadTcp {
+    /// Redpoll's, over OpenThread's IPv6.
+    Redpoll,
+    /// OpenThread's own.
+    Tcplp,
+}
+
+impl ThreadTcp {
+    /// Returns its name in scenarios.
+    pub fn word(self) -> &'static str {
+        match self {
+            ThreadTcp::Redpoll => "redpoll",
+            ThreadTcp::Tcplp => "tcplp",
+        }
+    }
+}
+
 /// Line of a node's console.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ConsoleLine {
@@ -73,6 +92,8 @@ pub struct NodeSpec {
     /// Firmware file of another stack, if it has one.
     pub module: Option<PathBuf>,
     pub interface: Interface,
+    /// TCP of the apps, if it is a node of OpenThread.
+    pub thread: Option<ThreadTcp>,
     /// Lines that the firmware's console gets.
     pub console: Vec<ConsoleLine>,
     /// Address of the byte stream to the node, if the node runs outside the simulator.
@@ -89,4 +110,15 @@ pub struct NodeSpec {
     /// Number of additional connections, for host ports that are forwarded through the node.
     pub forwards: u16,
     pub apps: Vec<AppSpec>,
+}
+
+impl NodeSpec {
+    /// Mesh-local address of the node, if it is a node of OpenThread: fd72:6564:7468:: and its
+    /// short address.
+    pub fn thread_address(&self) -> [u8; 16] {
+        let mut address = [0; 16];
+        address[..6].copy_from_slice(&[0xfd, 0x72, 0x65, 0x64, 0x74, 0x68]);
+        address[14..].copy_from_slice(&self.short.to_be_bytes());
+        address
+    }
 }

@@ -20,6 +20,17 @@ fn refuses(cases: &[(&str, &str)]) {
 /// Additions to a small scenario, each with part of its error message.
 const VALUES: &[(&str, &str)] = &[
     (
+        "[thread]\nmodule = \"x.so\"\n[nodes.node-2]\nkind = \"openthread\"\n\
+         [apps.e]\ntype = \"echo\"\non = [\"node-2\"]",
+        "nodes.node-2.kind: got openthread, but the app e runs on it; allowed: apps on nodes of the kind redpoll, or bulk-sender",
+    ),
+    (
+        "[thread]\nmodule = \"x.so\"\n[nodes.node-2]\nkind = \"openthread\"\n\
+         [apps.s]\ntype = \"bulk-sink\"\non = [\"node-2\"]\nport = 9\n\
+         [apps.b]\ntype = \"bulk-sender\"\non = [\"node-1\"]\nto = \"node-2:9\"",
+        "apps.b.to: got node-2, a node of the kind openthread, but the app runs on node-1",
+    ),
+    (
         "[nodes.node-2]\nkind = \"external\"",
         "nodes.node-2.line: is missing; allowed: ",
     ),

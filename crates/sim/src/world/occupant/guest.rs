@@ -6,6 +6,7 @@ use redpoll_wire::ieee802154::{Address, FrameHeader, timing};
 
 use super::Resident;
 use super::foreign::{PrintedLine, next_line};
+use super::streams;
 use crate::air::AirResult;
 use crate::foreign::ForeignSpec;
 use crate::guest::{GuestEvent, GuestLoader, GuestNode, GuestOrder, GuestSent};
@@ -115,6 +116,7 @@ impl Guest {
         })?;
         let starts = Instant::ZERO + begins;
         let mut console = spec.console.clone();
+        console.extend(streams::lines(scenario, seat.index, &mut rng));
         console.sort_by_key(|line| line.at);
         seat.start_work(RadioWork::Sleep, &[]);
         seat.wake_at_global(starts);
@@ -202,6 +204,12 @@ impl Guest {
                     self.work = Work::MeasuresUntil(ends);
                 }
             }
+            GuestOrder::Stream {
+                event,
+                peer,
+                port,
+                bytes,
+            } => streams::observe(seat, event, (peer, port), &bytes),
             GuestOrder::Print(text) => {
                 self.text.extend_from_slice(&text);
                 let (at, node) = (seat.env.now, seat.index);

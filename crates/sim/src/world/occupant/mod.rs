@@ -5,6 +5,7 @@ mod external;
 mod foreign;
 mod guest;
 mod native;
+mod streams;
 
 pub use attacker::AttackerCounters;
 pub use foreign::PrintedLine;

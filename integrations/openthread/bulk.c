@@ -1,0 +1,172 @@
+/* Bulk transfers for the measurements: a sender and a sink over one of two TCPs. The simulator gets
+ * each byte that the application writes and reads, and compares them.
+ *
+ *     stack redpoll|tcplp OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER
+ *     bulk serve PORT
+ *     bulk send ADDRESS PORT BYTES RETRY_MS */
+#include <stdlib.h>
+#include <string.h>
+
+#include <openthread/cli.h>
+
+#include "node.h"
+
+#define CHUNK 512
+
+static const struct tcp *tcp;
+static uint16_t served_port;
+
+/* The outgoing transfer. */
+static struct {
+    otIp6Address peer;
+    uint16_t port;
+    uint64_t total, offset;
+    uint64_t retry_us, retry_at;
+    enum { IDLE, OPEN, CLOSING, WAITING } state;
+} out = {.retry_at = REDPOLL_NEVER};
+
+static void report(enum redpoll_stream event, const otIp6Address *peer, uint16_t port,
+                   const uint8_t *bytes, size_t len)
+{
+    host->stream(host->self, event, peer->mFields.m8, port, bytes, len);
+}
+
+static uint8_t byte_at(uint64_t offset)
+{
+    return 0x40 | (uint8_t)((offset * 0x9e3779b97f4a7c15u) >> 58);
+}
+
+static void fail(const char *reason)
+{
+    report(REDPOLL_STREAM_FAILED, &out.peer, out.port, NULL, 0);
+    print_line("bulk: %s", reason);
+    out.state = WAITING;
+    out.retry_at = host->now_us(host->self) + out.retry_us;
+}
+
+static void open(void)
+{
+    out.offset = 0;
+    out.retry_at = REDPOLL_NEVER;
+    out.state = OPEN;
+    report(REDPOLL_STREAM_OPENED, &out.peer, out.port, NULL, 0);
+    if (tcp->connect(&out.peer, out.port) < 0)
+        fail("the connection could not be opened");
+}
+
+void bulk_on_room(void)
+{
+    while (out.state == OPEN && out.offset < out.total) {
+        uint8_t chunk[CHUNK];
+        uint64_t left = out.total - out.offset;
+        size_t len = left < CHUNK ? (size_t)left : CHUNK;
+        for (size_t i = 0; i < len; i++)
+            chunk[i] = byte_at(out.offset + i);
+        size_t sent = tcp->send(chunk, len);
+        if (sent == 0)
+            return;
+        report(REDPOLL_STREAM_SENT, &out.peer, out.port, chunk, sent);
+        out.offset += sent;
+    }
+    if (out.state == OPEN) {
+        out.state = CLOSING;
+        tcp->close();
+    }
+}
+
+void bulk_on_lost(const char *reason)
+{
+    if (out.state == OPEN || out.state == CLOSING)
+        fail(reason);
+}
+
+void bulk_on_closed(void)
+{
+    if (out.state == OPEN)
+        fail("the peer closed the connection early");
+    else if (out.state == CLOSING)
+        out.state = IDLE;
+}
+
+void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len)
+{
+    report(REDPOLL_STREAM_RECEIVED, peer, served_port, bytes, len);
+}
+
+void bulk_on_end(const otIp6Address *peer)
+{
+    report(REDPOLL_STREAM_ENDED, peer, served_port, NULL, 0);
+}
+
+void bulk_serve(void)
+{
+    if (out.retry_at <= host->now_us(host->self))
+        open();
+}
+
+uint64_t bulk_due(void)
+{
+    return out.retry_at;
+}
+
+/* Reads a number up to `max`. */
+static bool number(const char *text, uint64_t max, uint64_t *to)
+{
+    char *end;
+    *to = strtoull(text, &end, 10);
+    return end != text && *end == 0 && *to <= max;
+}
+
+static otError select_tcp(void *context, uint8_t count, char *args[])
+{
+    uint64_t mss, send, receive;
+    struct settings settings;
+    (void)context;
+    if (count != 5 || otIp6AddressFromString(args[1], &settings.own) != OT_ERROR_NONE ||
+        !number(args[2], 1220, &mss) || !number(args[3], BUFFER_MAX, &send) ||
+        !number(args[4], BUFFER_MAX, &receive))
+        return OT_ERROR_INVALID_ARGS;
+    if (tcp != NULL)
+        return OT_ERROR_ALREADY;
+    settings.mss = (uint16_t)mss;
+    settings.send_buffer = (uint16_t)send;
+    settings.receive_buffer = (uint16_t)receive;
+    const struct tcp *all[] = {&redpoll_tcp, &tcplp_tcp};
+    for (size_t i = 0; i < 2; i++)
+        if (strcmp(args[0], all[i]->name) == 0) {
+            if (all[i]->begin(&settings) < 0)
+                return OT_ERROR_FAILED;
+            tcp = all[i];
+            return OT_ERROR_NONE;
+        }
+    return OT_ERROR_INVALID_ARGS;
+}
+
+static otError bulk(void *context, uint8_t count, char *args[])
+{
+    uint64_t port, bytes, retry_ms;
+    (void)context;
+    if (tcp == NULL)
+        return OT_ERROR_INVALID_STATE;
+    if (count == 2 && strcmp(args[0], "serve") == 0 && number(args[1], 65535, &port)) {
+        served_port = (uint16_t)port;
+        return tcp->serve(served_port) < 0 ? OT_ERROR_FAILED : OT_ERROR_NONE;
+    }
+    if (count != 5 || strcmp(args[0], "send") != 0 || !number(args[2], 65535, &port) ||
+        !number(args[3], UINT64_MAX, &bytes) || !number(args[4], UINT32_MAX, &retry_ms) ||
+        otIp6AddressFromString(args[1], &out.peer) != OT_ERROR_NONE)
+        return OT_ERROR_INVALID_ARGS;
+    if (out.state != IDLE)
+        return OT_ERROR_BUSY;
+    out.port = (uint16_t)port;
+    out.total = bytes;
+    out.retry_us = retry_ms * 1000;
+    open();
+    return OT_ERROR_NONE;
+}
+
+void bulk_init(void)
+{
+    static const otCliCommand commands[] = {{"bulk", bulk}, {"stack", select_tcp}};
+    otCliSetUserCommands(commands, 2, NULL);
+}

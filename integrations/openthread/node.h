@@ -1,0 +1,72 @@
+/* The parts of a simulated node: the platform layer (platform.c), the application (bulk.c), and the
+ * two TCPs under it (over_redpoll.c, over_tcplp.c). */
+#ifndef REDPOLL_OPENTHREAD_NODE_H
+#define REDPOLL_OPENTHREAD_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <openthread/instance.h>
+#include <openthread/ip6.h>
+
+#include "redpoll_module.h"
+
+/* Incoming connections of a node at the same time. */
+#define INCOMING 4
+/* Largest buffer of a connection, for each direction. */
+#define BUFFER_MAX 16384
+
+extern const struct redpoll_host *host;
+extern otInstance *instance;
+
+/* Prints a line to the log of the run. */
+void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- TCP under the application ---- */
+
+struct settings {
+    otIp6Address own; /* Address of the node's interface. */
+    uint16_t mss; /* Payload of a full segment; TCPlp has its own. */
+    uint16_t send_buffer;
+    uint16_t receive_buffer; /* Largest window. */
+};
+
+struct tcp {
+    const char *name;
+    /* Called once, before the other functions, which return 0 or a negative number. */
+    int (*begin)(const struct settings *settings);
+    int (*serve)(uint16_t port);
+    /* Opens the node's one outgoing connection. */
+    int (*connect)(const otIp6Address *peer, uint16_t port);
+    /* Returns the number of accepted bytes, 0 if the send buffer is full. */
+    size_t (*send)(const uint8_t *bytes, size_t len);
+    /* Closes the outgoing connection after the accepted bytes. */
+    void (*close)(void);
+};
+
+extern const struct tcp redpoll_tcp, tcplp_tcp;
+
+/* Sends and receives what is due over Redpoll's TCP. Returns whether anything happened. */
+bool redpoll_serve(void);
+/* Returns the time at which redpoll_serve is due next, or REDPOLL_NEVER. */
+uint64_t redpoll_due(void);
+
+/* ---- Application ---- */
+
+void bulk_init(void);
+/* The outgoing connection is open or has room again. */
+void bulk_on_room(void);
+/* The outgoing connection failed. */
+void bulk_on_lost(const char *reason);
+/* The peer has closed the outgoing connection after all bytes. */
+void bulk_on_closed(void);
+/* Bytes of an incoming connection from a peer. */
+void bulk_on_bytes(const otIp6Address *peer, const uint8_t *bytes, size_t len);
+/* The peer has ended its stream. */
+void bulk_on_end(const otIp6Address *peer);
+/* Connects again if it is time. */
+void bulk_serve(void);
+uint64_t bulk_due(void);
+
+#endif

@@ -1,0 +1,215 @@
+/* Redpoll's TCP over OpenThread's IPv6, in the same image as OpenThread's own TCP. */
+#include <stdlib.h>
+#include <string.h>
+
+#include <openthread/ip6.h>
+#include <openthread/message.h>
+
+#include "node.h"
+#include "redpoll.h"
+#include "../../crates/capi/adapters/openthread_ip6.h"
+
+#define NEXT_HEADER 6
+#define TCP 6
+#define ICMPV6 58
+#define HEADER_LEN 40
+/* Types below this one are errors (RFC 4443 §2.1). */
+#define ICMPV6_ECHO 128
+
+static struct rp_ot_ip6 ip6;
+static int client = -1, listener = -1, incoming[INCOMING];
+static otIp6Address peers[INCOMING];
+static enum { CLOSED, CONNECTING, CONNECTED } state;
+
+static uint64_t now(void *context)
+{
+    (void)context;
+    return host->now_us(host->self);
+}
+
+/* Passes TCP and errors of ICMPv6. OpenThread answers all other packets. */
+static void receive(otMessage *message, void *context)
+{
+    uint8_t header[HEADER_LEN + 1];
+    bool is_whole = otMessageRead(message, 0, header, sizeof header) == sizeof header;
+    bool is_error = header[NEXT_HEADER] == ICMPV6 && header[HEADER_LEN] < ICMPV6_ECHO;
+    if (is_whole && (header[NEXT_HEADER] == TCP || is_error))
+        rp_ot_ip6_receive(message, context);
+    else
+        otMessageFree(message);
+}
+
+/* OpenThread calls this function of TCPlp for a segment without a connection, which would reset
+ * Redpoll's connections; the linker leads the call here (`--wrap`). */
+void __real_tcp_dropwithreset(void *ip6_header, void *tcp_header, void *connection, otInstance *it,
+                              int len, int reason);
+void __wrap_tcp_dropwithreset(void *ip6_header, void *tcp_header, void *connection, otInstance *it,
+                              int len, int reason);
+void __wrap_tcp_dropwithreset(void *ip6_header, void *tcp_header, void *connection, otInstance *it,
+                              int len, int reason)
+{
+    if (ip6.node == NULL)
+        __real_tcp_dropwithreset(ip6_header, tcp_header, connection, it, len, reason);
+}
+
+static int begin(const struct settings *settings)
+{
+    struct rp_ip_config config;
+    size_t len;
+    rp_ip_config_init(&config);
+    memcpy(config.address, settings->own.mFields.m8, sizeof config.address);
+    host->random(host->self, config.entropy, sizeof config.entropy);
+    config.mss = settings->mss;
+    config.send_buffer = settings->send_buffer;
+    config.receive_buffer = settings->receive_buffer;
+    config.connections = INCOMING + 1;
+    config.sockets = INCOMING + 2;
+    if (RP_ABI_CHECK() < 0 || rp_sizeof_ip(&config, &len) < 0)
+        return -1;
+    /* malloc aligns to more than eight bytes. */
+    uint8_t *memory = malloc(len);
+    if (memory == NULL || rp_ip_init(memory, len, &config, &ip6.node) < 0)
+        return -1;
+    for (int i = 0; i < INCOMING; i++)
+        incoming[i] = -1;
+    ip6.instance = instance;
+    ip6.now = now;
+    rp_ot_ip6_begin(&ip6);
+    otIp6SetReceiveCallback(instance, receive, &ip6);
+    return 0;
+}
+
+static int serve(uint16_t port)
+{
+    listener = rp_socket(ip6.node, now(NULL), RP_SOCK_STREAM);
+    if (listener < 0 || rp_bind(ip6.node, now(NULL), listener, port) < 0)
+        return -1;
+    return rp_listen(ip6.node, now(NULL), listener, INCOMING);
+}
+
+static void drop_client(void)
+{
+    rp_close(ip6.node, now(NULL), client);
+    client = -1;
+    state = CLOSED;
+}
+
+static int connect(const otIp6Address *peer, uint16_t port)
+{
+    struct rp_endpoint to = {.port = port};
+    memcpy(to.address, peer->mFields.m8, sizeof to.address);
+    client = rp_socket(ip6.node, now(NULL), RP_SOCK_STREAM);
+    if (client < 0)
+        return -1;
+    if (rp_connect(ip6.node, now(NULL), client, &to) != RP_EINPROGRESS) {
+        drop_client();
+        return -1;
+    }
+    state = CONNECTING;
+    return 0;
+}
+
+static size_t send(const uint8_t *bytes, size_t len)
+{
+    int sent = state == CONNECTED ? rp_send(ip6.node, now(NULL), client, bytes, len) : 0;
+    return sent > 0 ? (size_t)sent : 0;
+}
+
+static void close(void)
+{
+    rp_shutdown(ip6.node, now(NULL), client, RP_SHUT_WR);
+}
+
+/* Looks after the outgoing connection. */
+static void serve_client(void)
+{
+    uint8_t ignored[64];
+    struct rp_pollfd poll = {.fd = client, .events = RP_POLLOUT | RP_POLLIN};
+    if (client < 0 || rp_poll(ip6.node, now(NULL), &poll, 1) <= 0)
+        return;
+    int error = 0;
+    rp_getsockopt(ip6.node, now(NULL), client, RP_SOL_SOCKET, RP_SO_ERROR, &error);
+    if (error != 0) {
+        drop_client();
+        bulk_on_lost(rp_strerror(-error));
+        return;
+    }
+    if (state == CONNECTING && (poll.revents & RP_POLLOUT))
+        state = CONNECTED;
+    if (state != CONNECTED)
+        return;
+    bulk_on_room();
+    int len = rp_recv(ip6.node, now(NULL), client, ignored, sizeof ignored, 0);
+    if (len == 0) {
+        drop_client();
+        bulk_on_closed();
+    } else if (len < 0 && len != RP_EAGAIN) {
+        drop_client();
+        bulk_on_lost(rp_strerror(len));
+    }
+}
+
+static bool accept_one(void)
+{
+    struct rp_endpoint peer;
+    for (int i = 0; i < INCOMING; i++) {
+        if (incoming[i] >= 0)
+            continue;
+        int fd = rp_accept(ip6.node, now(NULL), listener, &peer);
+        if (fd < 0)
+            return false;
+        incoming[i] = fd;
+        memcpy(peers[i].mFields.m8, peer.address, sizeof peer.address);
+        return true;
+    }
+    return false;
+}
+
+/* Reads all bytes of an incoming connection. Returns whether there were any, or its end. */
+static bool read_all(int i)
+{
+    uint8_t bytes[1024];
+    bool is_any = false;
+    while (incoming[i] >= 0) {
+        int len = rp_recv(ip6.node, now(NULL), incoming[i], bytes, sizeof bytes, 0);
+        if (len == RP_EAGAIN)
+            return is_any;
+        is_any = true;
+        if (len > 0) {
+            bulk_on_bytes(&peers[i], bytes, (size_t)len);
+            continue;
+        }
+        if (len == 0)
+            bulk_on_end(&peers[i]);
+        rp_close(ip6.node, now(NULL), incoming[i]);
+        incoming[i] = -1;
+    }
+    return is_any;
+}
+
+bool redpoll_serve(void)
+{
+    bool is_any = false;
+    if (ip6.node == NULL)
+        return false;
+    rp_ot_ip6_serve(&ip6);
+    while (rp_poll_event(ip6.node) > 0) {
+        is_any = true;
+    }
+    serve_client();
+    while (listener >= 0 && accept_one()) {
+        is_any = true;
+    }
+    for (int i = 0; i < INCOMING; i++)
+        is_any |= read_all(i);
+    rp_ot_ip6_serve(&ip6);
+    return is_any;
+}
+
+uint64_t redpoll_due(void)
+{
+    uint64_t at;
+    return ip6.node != NULL && rp_poll_at(ip6.node, &at) == 1 ? at : REDPOLL_NEVER;
+}
+
+const struct tcp redpoll_tcp = {"redpoll", begin, serve, connect, send, close};
