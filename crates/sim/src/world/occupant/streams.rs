@@ -55,7 +55,7 @@ fn line(scenario: &Scenario, app: &AppSpec) -> Option<String> {
     }
 }
 
-/// Passes an event to the oracle. Ignores streams that are no app of the scenario.
+/// Passes an event to the oracle. Ignores streams that belong to none of the scenario's apps.
 pub(super) fn observe(
     seat: &mut Seat<'_>,
     event: StreamEvent,
