@@ -1,19 +1,19 @@
 /*
- * TCP of Redpoll's over OpenThread's own IPv6 (openthread/ip6.h): OpenThread has radio, mesh and
- * IPv6, in a build with OPENTHREAD_CONFIG_TCP_ENABLE=0. Include it in one file, behind
- * OpenThread's headers ip6.h and message.h; sockets are rp_socket and its kin, or those of
- * openthread_tcp.h.
+ * Redpoll's TCP over OpenThread's own IPv6 (openthread/ip6.h): OpenThread has radio, mesh and
+ * IPv6, in a build with OPENTHREAD_CONFIG_TCP_ENABLE=0. Include this header in one file, after
+ * OpenThread's headers ip6.h and message.h. The sockets are those of redpoll.h (rp_socket) or
+ * those of openthread_tcp.h.
  *
- *   rp_ot_ip6_begin   once, when the node is there: takes OpenThread's packets
- *   rp_ot_ip6_serve   in the main loop beside otTaskletsProcess: after packets, after calls of
- *                     sockets, and when rp_poll_at's time has come
+ *   rp_ot_ip6_begin   call it once, after creating the node: receives OpenThread's packets
+ *   rp_ot_ip6_serve   call it in the main loop next to otTaskletsProcess: after packets, after
+ *                     calls of sockets, and at the time of rp_poll_at
  *
  *   otIp6SetReceiveCallback                      rp_ip_input
  *   otIp6NewMessage, otMessageAppend, otIp6Send  rp_ip_output
  *
- * The node is made by rp_ip_init with an address that OpenThread has: otThreadGetMeshLocalEid,
- * or one that a border router has it make. OpenThread answers echo requests itself
- * (otIcmp6SetEchoMode), and keeps its control traffic (otIp6SetReceiveFilterEnabled).
+ * Create the node by rp_ip_init with an address of OpenThread: otThreadGetMeshLocalEid, or one
+ * with a prefix of a border router. OpenThread answers echo requests (otIcmp6SetEchoMode), and
+ * does not pass its control traffic to the node (otIp6SetReceiveFilterEnabled).
  */
 #ifndef RP_OPENTHREAD_IP6_H
 #define RP_OPENTHREAD_IP6_H
@@ -30,14 +30,14 @@ struct rp_ot_ip6 {
     uint8_t packet[1280];
 };
 
-/* OpenThread's callback: the message is ours. */
+/* Callback of OpenThread; frees the message. */
 static void rp_ot_ip6_receive(otMessage *message, void *context)
 {
     struct rp_ot_ip6 *ip6 = context;
     uint16_t len = otMessageGetLength(message);
     if (len <= sizeof ip6->packet && otMessageRead(message, 0, ip6->packet, len) == len) {
-        /* What is not for this node's address is refused; for want of room it is lost, and
-         * sent again. */
+        /* The node refuses packets for other addresses. A packet without room is lost, and TCP
+         * retransmits it. */
         (void)rp_ip_input(ip6->node, ip6->now(ip6->context), ip6->packet, len);
     }
     otMessageFree(message);
@@ -48,12 +48,12 @@ static void rp_ot_ip6_begin(struct rp_ot_ip6 *ip6)
     otIp6SetReceiveCallback(ip6->instance, rp_ot_ip6_receive, ip6);
 }
 
-/* Everything that the node has to send, as far as OpenThread has buffers. */
+/* Sends the packets of the node, as long as OpenThread has buffers. */
 static void rp_ot_ip6_serve(struct rp_ot_ip6 *ip6)
 {
     (void)rp_on_timeout(ip6->node, ip6->now(ip6->context));
     for (;;) {
-        /* First, so that no segment is made for which there is no place. */
+        /* Before the packet, so that the node makes no segment without a buffer. */
         otMessage *message = otIp6NewMessage(ip6->instance, NULL);
         if (message == NULL) {
             return;
@@ -65,7 +65,7 @@ static void rp_ot_ip6_serve(struct rp_ot_ip6 *ip6)
             return;
         }
         if (otMessageAppend(message, ip6->packet, (uint16_t)len) != OT_ERROR_NONE) {
-            otMessageFree(message); /* lost, and TCP sends it again */
+            otMessageFree(message); /* the packet is lost, and TCP retransmits it */
             return;
         }
         (void)otIp6Send(ip6->instance, message);

@@ -1,20 +1,21 @@
 /*
- * OpenThread's TCP (openthread/tcp.h) on Redpoll, for an application that was written for it:
+ * OpenThread's TCP interface (openthread/tcp.h) on Redpoll, for applications that use it:
  * otTcpEndpointInitialize, otTcpConnect, otTcpSendByReference, otTcpReceiveByReference,
- * otTcpCommitReceive, otTcpSendEndOfStream, otTcpAbort, otTcpEndpointDeinitialize. Include it
- * in one file, behind OpenThread's header, of a build with OPENTHREAD_CONFIG_TCP_ENABLE=0.
+ * otTcpCommitReceive, otTcpSendEndOfStream, otTcpAbort, otTcpEndpointDeinitialize. Include this
+ * header in one file, after OpenThread's header, in a build with OPENTHREAD_CONFIG_TCP_ENABLE=0.
  *
- *   otTcpConnect             rp_socket, rp_connect; otTcpEstablished when RP_POLLOUT comes
- *   otTcpSendByReference     rp_send copies: otTcpSendDone comes as soon as all of a buffer
- *                            has been taken, and not when it was acknowledged
+ *   otTcpConnect             rp_socket, rp_connect; otTcpEstablished follows RP_POLLOUT
+ *   otTcpSendByReference     rp_send copies: otTcpSendDone follows when rp_send has accepted the
+ *                            whole buffer, and not when the peer has acknowledged it
  *   otTcpReceiveByReference  rp_recv into the endpoint's receive buffer, of which one link
- *                            shows what has come; otTcpCommitReceive moves the rest up
- *   otTcpSendEndOfStream     rp_shutdown, once everything has been taken
- *   otTcpDisconnected        when both ends have said all, or the connection has failed
+ *                            contains the received bytes; otTcpCommitReceive moves the remaining
+ *                            bytes to its beginning
+ *   otTcpSendEndOfStream     rp_shutdown, when rp_send has accepted all bytes
+ *   otTcpDisconnected        follows when both directions have ended, or the connection failed
  *
- * Set rp_ot once. rp_ot_process makes the callbacks: call it after rp_poll_event has said
- * something, and from otTaskletsProcess's place in the loop. Listeners are not here: a server
- * uses rp_listen and rp_accept.
+ * Set rp_ot once. rp_ot_process makes the callbacks: call it after rp_poll_event has returned an
+ * event, and in the main loop where otTaskletsProcess would be. Listeners are not supported: a
+ * server uses rp_listen and rp_accept.
  */
 #ifndef RP_OPENTHREAD_TCP_H
 #define RP_OPENTHREAD_TCP_H
@@ -32,12 +33,12 @@ struct rp_ot {
 
 static struct rp_ot rp_ot;
 
-/* What is kept in an endpoint, in the place of TCPlp's control block. */
+/* State of an endpoint, stored in the place of TCPlp's control block. */
 struct rp_ot_state {
     int fd;
-    otLinkedBuffer *first, *last; /* what is to be sent */
-    size_t taken;                 /* of the first */
-    size_t filled;                /* of the receive buffer */
+    otLinkedBuffer *first, *last; /* buffers to send */
+    size_t taken;                 /* bytes of the first buffer that rp_send has accepted */
+    size_t filled;                /* bytes in the receive buffer */
     uint8_t connects, ends, has_end, is_over;
 };
 
@@ -194,7 +195,7 @@ static void rp_ot_send(otTcpEndpoint *endpoint)
         int taken = rp_send(rp_ot.node, rp_ot_now(), state->fd, buffer->mData + state->taken,
                             buffer->mLength - state->taken);
         if (taken < 0) {
-            return; /* no room yet, or what rp_recv tells of */
+            return; /* no room yet, or an error that rp_recv also returns */
         }
         state->taken += (size_t)taken;
         if (state->taken < buffer->mLength) {
@@ -241,7 +242,7 @@ static void rp_ot_receive(otTcpEndpoint *endpoint)
     }
 }
 
-/* Moves what can be moved, and tells of it. */
+/* Moves bytes in both directions, and makes the callbacks. */
 static void rp_ot_process(void)
 {
     for (otTcpEndpoint *endpoint = rp_ot.endpoints; endpoint; endpoint = endpoint->mNext) {

@@ -1,26 +1,26 @@
 /*
- * TCP of Redpoll's over RIOT's own IPv6 (net/gnrc.h): in the place of gnrc_tcp, with whatever
- * radio or link GNRC has. Include it in one file; riot_sock_tcp.h is what applications call.
+ * Redpoll's TCP over RIOT's own IPv6 (net/gnrc.h), instead of gnrc_tcp, over any link of GNRC.
+ * Include this header in one file. Applications call riot_sock_tcp.h.
  * In RIOT: USEMODULE += gnrc_ipv6_default gnrc_nettype_tcp, and not gnrc_tcp.
  *
- * The thread that owns the node registers for TCP's packets, as gnrc_tcp's does:
+ * The thread that owns the node registers for TCP packets, as the thread of gnrc_tcp does:
  *
  *   gnrc_netreg_entry_t entry = GNRC_NETREG_ENTRY_INIT_PID(GNRC_NETREG_DEMUX_CTX_ALL, getpid());
  *   gnrc_netreg_register(GNRC_NETTYPE_TCP, &entry);
  *
- * and calls, under the lock of the waiter where other threads use the node,
+ * and calls the following functions, under the lock of the waiter if other threads use the node:
  *
  *   rp_gnrc_receive   for GNRC_NETAPI_MSG_TYPE_RCV, with msg.content.ptr
- *   rp_gnrc_serve     after that, after every call of a socket (the waiter's unlock can send
- *                     this thread a message), and when rp_poll_at's time has come
+ *   rp_gnrc_serve     after rp_gnrc_receive, after every call of a socket (the waiter's unlock
+ *                     can send this thread a message), and at the time of rp_poll_at
  *
- *   GNRC_NETTYPE_TCP        rp_ip_input: header and segment put together; of extension headers
- *                           GNRC has seen to already
+ *   GNRC_NETTYPE_TCP        rp_ip_input, with header and segment joined; GNRC has processed the
+ *                           extension headers
  *   gnrc_netapi_dispatch_send(GNRC_NETTYPE_IPV6)   rp_ip_output
  *
- * The node is made by rp_ip_init with an address of the interface's
- * (gnrc_netif_ipv6_addrs_get). What ICMPv6 says of a connection stays in GNRC: a peer that
- * cannot be reached is known by TCP's own timeouts.
+ * Create the node by rp_ip_init with an address of the interface (gnrc_netif_ipv6_addrs_get).
+ * GNRC does not pass ICMPv6 errors on, so a connection to an unreachable peer ends only by TCP's
+ * own timeouts.
  */
 #ifndef RP_RIOT_GNRC_H
 #define RP_RIOT_GNRC_H
@@ -29,8 +29,8 @@
 
 #include "redpoll.h"
 
-#define RP_GNRC_HEADER 40 /* IPv6's, in bytes */
-#define RP_GNRC_TCP 6     /* TCP's number there */
+#define RP_GNRC_HEADER 40 /* length of the IPv6 header in bytes */
+#define RP_GNRC_TCP 6     /* next-header number of TCP */
 
 struct rp_gnrc {
     rp_node *node;
@@ -38,7 +38,7 @@ struct rp_gnrc {
     uint8_t packet[1280];
 };
 
-/* Everything that the node has to send goes to GNRC, which queues it. */
+/* Passes the packets of the node to GNRC, which queues them. */
 static void rp_gnrc_serve(struct rp_gnrc *gnrc)
 {
     int len;
@@ -50,7 +50,7 @@ static void rp_gnrc_serve(struct rp_gnrc *gnrc)
         gnrc_pktsnip_t *body = gnrc_pktbuf_add(NULL, gnrc->packet + RP_GNRC_HEADER,
                                                (size_t)len - RP_GNRC_HEADER, type);
         if (body == NULL) {
-            return; /* lost, and TCP sends it again */
+            return; /* the packet is lost, and TCP retransmits it */
         }
         gnrc_pktsnip_t *ip = gnrc_pktbuf_add(body, gnrc->packet, RP_GNRC_HEADER,
                                              GNRC_NETTYPE_IPV6);
@@ -64,7 +64,7 @@ static void rp_gnrc_serve(struct rp_gnrc *gnrc)
     }
 }
 
-/* A packet of TCP's, which is released: 0 or an RP_E*. */
+/* Passes a TCP packet to the node, and releases it. Returns 0 or an RP_E*. */
 static int rp_gnrc_receive(struct rp_gnrc *gnrc, gnrc_pktsnip_t *pkt)
 {
     gnrc_pktsnip_t *ip = gnrc_pktsnip_search_type(pkt, GNRC_NETTYPE_IPV6);

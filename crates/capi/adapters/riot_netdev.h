@@ -1,21 +1,21 @@
 /*
- * A node of Redpoll on a radio of RIOT's (net/netdev.h, IEEE 802.15.4). Include it in one
+ * A node of Redpoll on a radio of RIOT (net/netdev.h, IEEE 802.15.4). Include this header in one
  * file. The thread that owns the device calls
  *
- *   rp_netdev_start   once, when the device is there and before its init: takes its events
- *   rp_netdev_serve   when it begins, and after everything else
- *   rp_netdev_isr     for NETDEV_EVENT_ISR: the device's own isr, and what came of it
- *   rp_netdev_time    when rp_netdev_serve's time has come
+ *   rp_netdev_start   once, before the init of the device: receives the device's events
+ *   rp_netdev_serve   at the start, and after each other call
+ *   rp_netdev_isr     after NETDEV_EVENT_ISR: calls the device's isr, which makes the events
+ *   rp_netdev_time    at the time that rp_netdev_serve returned
  *
- *   RP_WORK_LOAD             kept here: a netdev takes a frame when it sends it
+ *   RP_WORK_LOAD             copies the frame, because a netdev receives it with the send call
  *   RP_WORK_TRANSMIT         driver->set(NETOPT_CSMA), driver->send
  *   RP_WORK_LISTEN, _SLEEP   driver->set(NETOPT_STATE): idle, sleep (RP_WORK_DOZE: standby)
  *   NETDEV_EVENT_RX_COMPLETE rp_input_frame
  *   NETDEV_EVENT_TX_*        rp_radio_done
  *
- * Radios that repeat frames and do CSMA-CA by themselves want RP_RADIO_AUTO_ACK |
- * RP_RADIO_CSMA | RP_RADIO_RETRIES in rp_config.radio; NETOPT_RETRANS 0 and NETOPT_CSMA off
- * leave both to Redpoll, which is better (docs/porting.md).
+ * Radios that repeat frames and perform CSMA-CA need RP_RADIO_AUTO_ACK | RP_RADIO_CSMA |
+ * RP_RADIO_RETRIES in rp_config.radio. With NETOPT_RETRANS 0 and NETOPT_CSMA off, Redpoll
+ * performs both, which is better (docs/porting.md).
  */
 #ifndef RP_RIOT_NETDEV_H
 #define RP_RIOT_NETDEV_H
@@ -28,7 +28,7 @@ struct rp_netdev {
     netdev_t *dev;
     rp_node *node;
     uint64_t (*now)(void);
-    void (*wake)(void); /* from an interrupt: has the thread call rp_netdev_isr */
+    void (*wake)(void); /* called in an interrupt: makes the thread call rp_netdev_isr */
     uint8_t loaded[125];
     size_t loaded_len;
     int wants_ack;
@@ -50,7 +50,7 @@ static void rp_netdev_frame(struct rp_netdev *radio)
     uint8_t frame[127];
     int len = dev->driver->recv(dev, NULL, 0, NULL);
     if (len < 0 || len > (int)sizeof frame) {
-        (void)dev->driver->recv(dev, NULL, sizeof frame, NULL); /* drops it */
+        (void)dev->driver->recv(dev, NULL, sizeof frame, NULL); /* drops the frame */
         return;
     }
     len = dev->driver->recv(dev, frame, (size_t)len, &info);
@@ -99,8 +99,8 @@ static void rp_netdev_rest(struct rp_netdev *radio, netopt_state_t state)
     (void)radio->dev->driver->set(radio->dev, NETOPT_STATE, &state, sizeof state);
 }
 
-/* Gives the radio what the node wants done. 1 and when the thread has to call rp_netdev_time,
- * or 0. */
+/* Gives the radio the node's works. Returns 1, and the time at which the thread has to call
+ * rp_netdev_time, or 0. */
 static int rp_netdev_serve(struct rp_netdev *radio, uint64_t *at_us)
 {
     struct rp_work work;
@@ -134,7 +134,7 @@ static int rp_netdev_serve(struct rp_netdev *radio, uint64_t *at_us)
             rp_netdev_rest(radio, NETOPT_STATE_SLEEP);
             break;
         default:
-            break; /* no source match: no RP_RADIO_SOURCE_MATCH */
+            break; /* RP_WORK_SOURCE_MATCH needs RP_RADIO_SOURCE_MATCH */
         }
     }
     return rp_poll_at(radio->node, at_us);

@@ -1,19 +1,20 @@
 /*
- * RIOT's sock_tcp (net/sock/tcp.h) on Redpoll. Include it in one file, after RIOT's header;
- * the types that RIOT has a stack define in sock_types.h are here.
+ * RIOT's sock_tcp (net/sock/tcp.h) on Redpoll. Include this header in one file, after RIOT's
+ * header. It contains the types that each stack of RIOT defines in sock_types.h.
  *
  *   sock_tcp_connect        rp_socket, rp_bind, rp_wait_connect
  *   sock_tcp_listen         rp_socket, rp_bind, rp_listen
  *   sock_tcp_accept         rp_wait_poll, rp_accept
  *   sock_tcp_read, _write   rp_wait_poll, rp_recv; rp_wait_send
- *   sock_tcp_disconnect     rp_close: what is unsent still goes out
+ *   sock_tcp_disconnect     rp_close, after which unsent bytes are still sent
  *   sock_tcp_get_local, _get_remote   rp_getsockname, rp_getpeername
  *
  * Set rp_riot_waiter once, before the first call. In RIOT its hooks are
- *   now      ztimer_now(ZTIMER_USEC), made 64 bits wide
+ *   now      ztimer_now(ZTIMER_USEC), extended to 64 bits
  *   wait     cond_wait or thread_flags_wait_any with a timeout, until the thread that drives the
- *            node (riot_netdev.h) says that something has happened
- *   lock     mutex_lock, and unlock mutex_unlock
+ *            node (riot_netdev.h) reports an event
+ *   lock     mutex_lock
+ *   unlock   mutex_unlock
  */
 #ifndef RP_RIOT_SOCK_TCP_H
 #define RP_RIOT_SOCK_TCP_H
@@ -32,7 +33,7 @@ struct sock_tcp {
 
 struct sock_tcp_queue {
     int fd;
-    sock_tcp_t *socks; /* those that connections are handed out in */
+    sock_tcp_t *socks; /* places for accepted connections */
     unsigned len;
 };
 #endif
@@ -44,7 +45,7 @@ static uint64_t rp_riot_now(void)
     return rp_riot_waiter->now(rp_riot_waiter->context);
 }
 
-/* A call that answers at once, under the lock. */
+/* Makes a call that does not wait, under the lock. */
 #define RP_RIOT(result, call)                                                              \
     do {                                                                                   \
         if (rp_riot_waiter->lock) {                                                        \
@@ -66,7 +67,7 @@ static int rp_riot_endpoint(const sock_tcp_ep_t *from, struct rp_endpoint *to)
     return 0;
 }
 
-/* Waits until there is something, or for timeout microseconds. */
+/* Waits for one of events, for at most timeout microseconds. */
 static int rp_riot_wait(int fd, int16_t events, uint32_t timeout)
 {
     struct rp_pollfd one = {.fd = fd, .events = events};
@@ -83,7 +84,7 @@ int sock_tcp_connect(sock_tcp_t *sock, const sock_tcp_ep_t *remote, uint16_t loc
 {
     struct rp_endpoint to;
     int code = rp_riot_endpoint(remote, &to);
-    (void)flags; /* the port may be taken again at once in any case */
+    (void)flags; /* a port can always be used again at once */
     if (code < 0) {
         return code;
     }

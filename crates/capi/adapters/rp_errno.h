@@ -1,5 +1,5 @@
-/* What a system calls Redpoll's errors: the numbers of RP_E* are Linux's, those of errno.h are
- * the C library's. */
+/* Converts Redpoll's errors to those of a system: RP_E* have Linux's numbers, and errno.h has those
+ * of the C library. */
 #ifndef RP_ERRNO_H
 #define RP_ERRNO_H
 
@@ -7,7 +7,7 @@
 
 #include "redpoll.h"
 
-/* A count or descriptor as it is; an RP_E* as the negative number of errno.h. */
+/* Returns a count or descriptor unchanged, and an RP_E* as the negative number of errno.h. */
 static inline int rp_errno(int code)
 {
     switch (code) {

@@ -1,17 +1,20 @@
 /*
  * Zephyr's sockets (zephyr/net/socket.h) on Redpoll: zsock_socket, _connect, _bind, _listen,
- * _accept, _send, _recv, _shutdown, _close, _poll. Include it in one file of an application
- * that is built without CONFIG_NET_SOCKETS; with it they become an offloaded interface
- * (NET_SOCKET_OFFLOAD_REGISTER, with these as the entries of its socket_op_vtable).
+ * _accept, _send, _recv, _shutdown, _close, _poll. Include this header in one file of an
+ * application that is built without CONFIG_NET_SOCKETS. With CONFIG_NET_SOCKETS, the functions
+ * become an offloaded interface (NET_SOCKET_OFFLOAD_REGISTER, with the functions in its
+ * socket_op_vtable).
  *
- *   zsock_connect, _accept, _send, _recv   rp_wait_*: they wait unless the descriptor has
- *                                          ZSOCK_O_NONBLOCK, or the call ZSOCK_MSG_DONTWAIT
- *   the others                             at once, under the lock of the waiter
+ *   zsock_connect, _accept, _send, _recv   rp_wait_*, which wait unless the descriptor has
+ *                                          ZSOCK_O_NONBLOCK or the call has ZSOCK_MSG_DONTWAIT
+ *   all others                             do not wait; they lock the waiter's lock
  *
  * Set rp_zephyr_waiter once. In Zephyr its hooks are
  *   now      k_ticks_to_us_floor64(k_uptime_ticks())
- *   wait     k_sem_take with K_TIMEOUT_ABS_US(until_us); whoever drives the node gives it
- *   lock     k_mutex_lock, and unlock k_mutex_unlock
+ *   wait     k_sem_take with K_TIMEOUT_ABS_US(until_us); the thread that drives the node gives
+ *            the semaphore
+ *   lock     k_mutex_lock
+ *   unlock   k_mutex_unlock
  */
 #ifndef RP_ZEPHYR_SOCKETS_H
 #define RP_ZEPHYR_SOCKETS_H
@@ -20,7 +23,7 @@
 
 #include "rp_errno.h"
 
-/* Descriptors that do not wait. */
+/* Number of descriptors that may have ZSOCK_O_NONBLOCK. */
 #define RP_ZEPHYR_FDS 32
 
 static const struct rp_waiter *rp_zephyr_waiter;
@@ -34,7 +37,7 @@ static uint64_t rp_zephyr_begin(void)
     return rp_zephyr_waiter->now(rp_zephyr_waiter->context);
 }
 
-/* Ends a call: its result, or -1 and errno. */
+/* Ends a call, and returns its result, or -1 with errno. */
 static int rp_zephyr_end(int code)
 {
     if (rp_zephyr_waiter->unlock) {
@@ -47,7 +50,7 @@ static int rp_zephyr_end(int code)
     return code;
 }
 
-/* The same of a call that has no lock any more. */
+/* Returns the result of a call, or -1 with errno, for a call without the lock. */
 static int rp_zephyr_result(int code)
 {
     if (code < 0) {
@@ -174,7 +177,7 @@ int zsock_close(int fd)
     return rp_zephyr_end(rp_close(rp_zephyr_waiter->node, now, fd));
 }
 
-/* F_SETFL alone; of the flags O_NONBLOCK. */
+/* Supports only F_SETFL with the flag O_NONBLOCK. */
 int zsock_fcntl(int fd, int command, int flags)
 {
     if (command != ZVFS_F_SETFL || fd < 0 || fd >= RP_ZEPHYR_FDS) {
@@ -185,7 +188,7 @@ int zsock_fcntl(int fd, int command, int flags)
     return 0;
 }
 
-/* The numbers of the events are those of Redpoll; the structures are not of the same size. */
+/* Events have the same numbers as Redpoll's, but the structures differ in size. */
 int zsock_poll(struct zsock_pollfd *fds, int nfds, int timeout)
 {
     struct rp_pollfd all[RP_ZEPHYR_FDS];

@@ -1,7 +1,7 @@
 /*
- * The air between two nodes, in memory and in virtual time: what a radio driver has to do,
- * without a radio. Each radio acknowledges by itself (RP_RADIO_AUTO_ACK). A frame takes 32 us
- * a byte. One frame in LOSS is lost.
+ * The air between two nodes, in memory and in virtual time: the tasks of a radio driver, without
+ * a radio. Each radio sends acknowledgements (RP_RADIO_AUTO_ACK). A frame takes 32 us per byte.
+ * One frame in LOSS is lost.
  */
 #ifndef AIR_H
 #define AIR_H
@@ -20,7 +20,7 @@ struct radio {
     void *memory;
     uint8_t loaded[125];
     size_t loaded_len;
-    uint64_t done_at; /* of the work under way; UINT64_MAX: none */
+    uint64_t done_at; /* end of the present work; UINT64_MAX: none */
     uint8_t result;
 };
 
@@ -39,7 +39,7 @@ static void must(int code, const char *what)
     }
 }
 
-/* Node `index` of short address index + 1, whose packets go to the other one. */
+/* Adds node `index`, with short address index + 1 and a default route to the other node. */
 static void air_add(struct air *air, int index, uint8_t role)
 {
     struct radio *radio = &air->radio[index];
@@ -50,7 +50,7 @@ static void air_add(struct air *air, int index, uint8_t role)
     memcpy(config.prefix, prefix, sizeof prefix);
     config.short_address = (uint16_t)(index + 1);
     config.parent = (uint16_t)(2 - index);
-    /* A device takes these from its generator of random numbers. */
+    /* A device takes these bytes from its random number generator. */
     memset(config.entropy, 0x5a + index, sizeof config.entropy);
     must(rp_sizeof_node(&config, &len), "rp_sizeof_node");
     radio->memory = malloc(len);
@@ -65,7 +65,7 @@ static int air_loses(struct air *air)
     return (air->dice >> 8) % LOSS == 0;
 }
 
-/* The loaded frame leaves, and arrives or not. */
+/* Sends the loaded frame, which may be lost. */
 static uint8_t air_carry(struct air *air, int from)
 {
     struct radio *radio = &air->radio[from];
@@ -80,7 +80,7 @@ static uint8_t air_carry(struct air *air, int from)
     return wants_ack ? RP_RESULT_ACKED : RP_RESULT_SENT;
 }
 
-/* Gives the radios their works. */
+/* Starts the works of the radios. */
 static void air_serve(struct air *air)
 {
     for (int index = 0; index < NODES; index++) {
@@ -98,18 +98,18 @@ static void air_serve(struct air *air)
                 radio->result = RP_RESULT_LOADED;
                 break;
             case RP_WORK_TRANSMIT:
-                /* Preamble, length, FCS, turnaround and acknowledgement. */
+                /* Includes preamble, length, FCS, turnaround and acknowledgement. */
                 radio->done_at = air->now + 32 * (radio->loaded_len + 8) + 544;
                 radio->result = 0;
                 break;
             default:
-                break; /* a radio that is always on */
+                break; /* this radio is always on */
             }
         }
     }
 }
 
-/* Lets time pass to the next thing that happens, at most to `until`. */
+/* Advances the time to the next event, at most to `until`. */
 static int air_step(struct air *air, uint64_t until)
 {
     uint64_t next = until;
@@ -125,7 +125,7 @@ static int air_step(struct air *air, uint64_t until)
         }
     }
     if (next == UINT64_MAX) {
-        return RP_ETIMEDOUT; /* nothing will ever happen */
+        return RP_ETIMEDOUT; /* no event will follow */
     }
     if (next > air->now) {
         air->now = next;

@@ -1,7 +1,7 @@
 /*
- * The echo service (RFC 862), one connection at a time, by calls that answer at once: the same
- * in waiting.c, over a radio in memory, on this computer or a microcontroller, and in
- * tun_echo.c, over a TUN interface.
+ * The echo service (RFC 862), one connection at a time, by calls that do not wait. waiting.c uses
+ * it over a radio in memory, on this computer or a microcontroller, and tun_echo.c uses it over a
+ * TUN interface.
  */
 #ifndef ECHO_H
 #define ECHO_H
@@ -10,11 +10,11 @@
 
 struct echo {
     int listener, in;
-    uint8_t bytes[256]; /* what came and has not been sent back */
+    uint8_t bytes[256]; /* received bytes that have not been sent back */
     int len, sent;
 };
 
-/* 0, or a negative RP_E*. */
+/* Starts the service. Returns 0, or a negative RP_E*. */
 static int echo_begin(struct echo *echo, rp_node *node, uint64_t now_us, uint16_t port)
 {
     int code;
@@ -35,7 +35,7 @@ static void echo_end(struct echo *echo, rp_node *node, uint64_t now_us)
     echo->len = echo->sent = 0;
 }
 
-/* Whenever something may have come, or there may be room again. */
+/* Serves the connection. Call it whenever bytes may have arrived, or there may be room again. */
 static void echo_serve(struct echo *echo, rp_node *node, uint64_t now_us)
 {
     if (echo->in < 0) {

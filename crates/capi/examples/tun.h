@@ -1,6 +1,6 @@
 /*
- * A TUN interface of Linux's for the examples that have a node behind one: opened, and waited
- * for with the node's timer.
+ * A TUN interface of Linux, for the examples with a node behind such an interface: opens it, and
+ * waits for its packets and the node's timer.
  */
 #ifndef TUN_H
 #define TUN_H
@@ -23,7 +23,7 @@
 static void must(int code, const char *what)
 {
     if (code < 0) {
-        /* -1 is an error of the system. */
+        /* The code of a system's error is -1. */
         fprintf(stderr, "%s: %s\n", what, code == -1 ? strerror(errno) : rp_strerror(code));
         exit(1);
     }
@@ -43,7 +43,7 @@ static void entropy(uint8_t *out, size_t len)
     }
 }
 
-/* The descriptor of an interface that is made if there is none of that name. */
+/* Returns the descriptor of an interface, which is created if it does not exist. */
 static int tun_open(const char *name)
 {
     struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
@@ -54,7 +54,7 @@ static int tun_open(const char *name)
     return fd;
 }
 
-/* Waits for a packet, until the node wants to be called: the packet's length, or 0. */
+/* Waits for a packet or the node's timer; returns the length of the packet, or 0. */
 static size_t tun_wait(int tun, rp_node *node, uint8_t *packet, size_t len)
 {
     struct pollfd one = {.fd = tun, .events = POLLIN};

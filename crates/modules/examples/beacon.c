@@ -18,7 +18,7 @@ struct node {
     uint64_t next_us;
 };
 
-/* Also counted in a global, to show that nodes share no state. */
+/* Frames that this node has sent: a global, to show that nodes share no state. */
 static unsigned sent_by_this_node;
 
 static void print(struct node *node, const char *word, unsigned value)

@@ -1,16 +1,16 @@
-/* lwIP's options: its own defaults but for what the bench's rules fix, and for
- * the parts that are not measured. */
+/* lwIP's options: its defaults, except for values that the bench's rules fix, and
+ * for the parts that are not measured. */
 #ifndef PEERS_LWIPOPTS_H
 #define PEERS_LWIPOPTS_H
 
-/* The bench calls the stack from one thread, and its timers by hand. */
+/* The bench calls the stack and its timers from one thread. */
 #define NO_SYS                1
 #define SYS_LIGHTWEIGHT_PROT  0
 #define LWIP_TIMERS           0
 #define LWIP_NETCONN          0
 #define LWIP_SOCKET           0
 
-/* Only TCP over IPv6, to a link that needs no neighbours. */
+/* Only TCP over IPv6 is used, on a link without neighbour discovery. */
 #define LWIP_IPV4             0
 #define LWIP_IPV6             1
 #define LWIP_IPV6_MLD         0
@@ -28,7 +28,7 @@
 #define MEMP_MEM_MALLOC       1
 #define MEM_ALIGNMENT         8
 
-/* The rules: 462 B a segment, 1848 B of buffer in each direction. */
+/* The rules fix segments of 462 B, and buffers of 1848 B in each direction. */
 #define TCP_MSS               462
 #define TCP_WND               1848
 #define TCP_SND_BUF           1848

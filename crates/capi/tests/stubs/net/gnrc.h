@@ -1,4 +1,4 @@
-/* As much of RIOT's net/gnrc.h as the adapter needs. */
+/* The part of RIOT's net/gnrc.h that the adapter needs. */
 #ifndef STUB_GNRC_H
 #define STUB_GNRC_H
 

@@ -1,5 +1,5 @@
-/* As much of RIOT's net/netdev.h, net/netdev/ieee802154.h, iolist.h and net/netopt.h (2024.10)
- * as the adapter needs. */
+/* The parts of RIOT's net/netdev.h, net/netdev/ieee802154.h, iolist.h and net/netopt.h (2024.10)
+ * that the adapter needs. */
 #ifndef STUB_NETDEV_H
 #define STUB_NETDEV_H
 

@@ -1,4 +1,4 @@
-/* As much of OpenThread's openthread/ip6.h and message.h as the adapter needs. */
+/* The parts of OpenThread's openthread/ip6.h and message.h that the adapter needs. */
 #ifndef STUB_OPENTHREAD_IP6_H
 #define STUB_OPENTHREAD_IP6_H
 

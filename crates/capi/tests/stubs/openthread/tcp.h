@@ -1,4 +1,4 @@
-/* As much of OpenThread's openthread/tcp.h, ip6.h and error.h as the adapter needs. */
+/* The parts of OpenThread's openthread/tcp.h, ip6.h and error.h that the adapter needs. */
 #ifndef STUB_OPENTHREAD_TCP_H
 #define STUB_OPENTHREAD_TCP_H
 

@@ -1,4 +1,4 @@
-/* As much of RIOT's net/sock/tcp.h (2024.10) as the adapter needs. */
+/* The part of RIOT's net/sock/tcp.h (2024.10) that the adapter needs. */
 #ifndef STUB_SOCK_TCP_H
 #define STUB_SOCK_TCP_H
 

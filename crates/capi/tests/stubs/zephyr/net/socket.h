@@ -1,5 +1,5 @@
-/* As much of Zephyr's zephyr/net/socket.h (4.0) as the adapter needs; addresses are the
- * host's. */
+/* The part of Zephyr's zephyr/net/socket.h (4.0) that the adapter needs; addresses have the host's
+ * types. */
 #ifndef STUB_ZEPHYR_SOCKET_H
 #define STUB_ZEPHYR_SOCKET_H
 
