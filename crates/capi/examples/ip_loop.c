@@ -113,7 +113,7 @@ static void step(void)
             next = ends[index].way[ends[index].first].at;
         }
     }
-    must(next == UINT64_MAX ? RP_ETIMEDOUT : 0, "nothing will ever happen");
+    must(next == UINT64_MAX ? RP_ETIMEDOUT : 0, "no event is pending");
     now = next > now ? next : now;
     for (int index = 0; index < 2; index++) {
         must(rp_on_timeout(ends[index].node, now), "rp_on_timeout");

@@ -1,4 +1,4 @@
-/* lwIP's view of the compiler: everything is standard. */
+/* Compiler settings for lwIP: all are standard. */
 #ifndef PEERS_LWIP_CC_H
 #define PEERS_LWIP_CC_H
 
