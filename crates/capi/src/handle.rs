@@ -175,7 +175,7 @@ impl RpNode {
         }
     }
 
-    /// Ends the node: further calls with its pointer fail.
+    /// Ends the node: later calls with its pointer fail.
     pub(crate) fn end(&mut self) {
         self.alive = 0;
     }

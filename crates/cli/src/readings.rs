@@ -42,8 +42,8 @@ struct Tls {
     answer: usize,
 }
 
-/// With a pre-shared key that both ends have configured or obtained from an earlier connection (RFC
-/// 8446 §2.2); both kinds take the same flights. The key has 32 bytes and the name `sensor`.
+/// With a pre-shared key, configured or obtained from an earlier connection (RFC 8446 §2.2); both
+/// kinds take the same flights. The key has 32 bytes and the name `sensor`.
 const PSK: Tls = Tls {
     hello: 218,
     answer: 257,

@@ -18,7 +18,7 @@ pub(crate) const ECHO: u16 = 252;
 const WINDOW: Duration = Duration::from_secs(64);
 /// Time for which a peer counts as verified after its last request.
 const TRUST: Duration = Duration::from_secs(3_600);
-/// Maximum number of remembered peers. A further peer replaces that with the oldest request.
+/// Maximum number of remembered peers. One more peer replaces the peer with the oldest request.
 const PEERS: usize = 16;
 
 #[derive(Debug)]

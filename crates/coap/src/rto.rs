@@ -7,7 +7,7 @@ use crate::cocoa::Cocoa;
 use crate::config::{RtoPolicy, Transmission};
 use crate::message::Peer;
 
-/// Maximum number of peers with an estimate. A further peer replaces the least recently used one.
+/// Maximum number of peers with an estimate. One more peer replaces the least recently used one.
 const MAX_PEERS: usize = 16;
 
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use redpoll_base::{Duration, Instant};
 
 use crate::message::{MessageId, Peer};
 
-/// Maximum number of bytes of answers stored for duplicates; further answers replace the oldest.
+/// Maximum number of bytes of answers stored for duplicates; more answers replace the oldest.
 const ANSWER_BYTES: usize = 16 << 10;
 
 #[derive(Debug)]

@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(2);
 /// Bytes that a peer must accept in a second, see [`GRACE`].
 const LEAST_PACE: u64 = 300;
-/// Size of the send buffer of [`Storage`](crate::Storage), in bytes: the session hands over further
-/// bytes once the peer has acknowledged all but these.
+/// Size of the send buffer of [`Storage`](crate::Storage), in bytes: the greatest number of bytes
+/// that the session has handed over without an acknowledgment.
 const SEND_BUFFER: u32 = 1_848;
 
 pub(crate) enum Service {

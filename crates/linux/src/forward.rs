@@ -156,11 +156,11 @@ pub struct Forwarder<C> {
 }
 
 impl<C> Forwarder<C> {
-    /// Maximum number of stored events; further events replace the oldest.
+    /// Maximum number of stored events; more events replace the oldest.
     const MAX_EVENTS: usize = 64;
 
-    /// Maximum number of connections at the same time, including those that wait for a node;
-    /// further ones wait in the kernel's backlog. A browser opens six connections to each host.
+    /// Maximum number of connections at the same time, including those that wait for a node; more
+    /// connections wait in the kernel's backlog. A browser opens six connections to each host.
     pub const MAX_PAIRS: usize = 16;
 
     /// Maximum number of handshakes in progress with one node. Further ones wait until it answers.

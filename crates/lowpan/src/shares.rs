@@ -7,7 +7,7 @@
 
 use redpoll_base::{Addr, divide, least};
 
-/// Greatest number of known conversations; a further one replaces that with the fewest bytes.
+/// Greatest number of known conversations; one more replaces the one with the fewest bytes.
 const LEN: usize = 8;
 
 /// Bytes after which all counts are halved: 50 datagrams of three frames. Counts therefore cover

@@ -233,7 +233,7 @@ fn the_bound_by_hand() {
     let ideal = each(0, false, Ifs::Minimum);
     assert!((ideal - 3_696.0 / 31.388).abs() < 1e-9);
     assert!((ideal - 117.8).abs() < 0.05, "{ideal}");
-    // With the whole space before each frame, and without it.
+    // The first bound has a whole interframe space before each frame, the second one has none.
     let sequential = each(0, false, Ifs::Sequential);
     assert!((sequential - 3_696.0 / 34.688).abs() < 1e-9);
     assert!((sequential - 106.5).abs() < 0.1, "{sequential}");

@@ -77,7 +77,7 @@ fn the_report_counts_recovered_fragments() {
         sender.repeated > 10 * unhurt.repeated,
         "{sender:?} {unhurt:?}"
     );
-    // Three hops of five frames, and of an acknowledgment.
+    // A round trip has three hops of five frames and three hops of an acknowledgment.
     let (mean, longest) = (unhurt.round_trip_ms, unhurt.longest_round_trip_ms);
     assert!((30.0..1_000.0).contains(&mean.unwrap()), "{unhurt:?}");
     assert!(longest >= mean, "{unhurt:?}");

@@ -576,7 +576,7 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
 /// for a limited time.
 #[test]
 fn a_peer_that_keeps_answering_holds_a_released_slot_for_a_limited_time() {
-    // In FIN-WAIT-2, and with unacknowledged data of the node.
+    // First the peer acknowledges data and FIN, and then neither.
     for taken in [8, 0] {
         let limit_s = 180;
         let mut lone = Lone::border(|_| {});

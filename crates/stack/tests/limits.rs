@@ -1,4 +1,4 @@
-//! Tables longer than a handle can name: the further entries are not used, and nothing overflows.
+//! Tables longer than a handle can name: the remaining entries are not used, and nothing overflows.
 
 use crate::common;
 

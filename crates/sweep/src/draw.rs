@@ -19,7 +19,7 @@ pub struct Range {
 enum Scale {
     #[default]
     Linear,
-    /// Uniform in the logarithm: as many from 1 to 10 as from 10 to 100.
+    /// Uniform in the logarithm: values from 1 to 10 are as frequent as those from 10 to 100.
     Log,
 }
 

@@ -346,7 +346,7 @@ mod tests {
                 assert_eq!(expired(&mut table, at), Some(Timer::Retransmission));
             }
         }
-        // The same after any idle time.
+        // The same holds after any idle time.
         for steps in [1u64, 249, 250, 498, 499, 500, 501, 999, 1_000, 1_001] {
             let mut table = TimerTable::new(Instant::ZERO);
             table.start(Timer::User, 10);

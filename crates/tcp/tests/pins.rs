@@ -194,7 +194,7 @@ impl Rig {
         }
     }
 
-    /// Runs without further events: the rest must arrive.
+    /// Runs without new events: all remaining data must arrive.
     fn finish(mut self, label: &str) {
         for _ in 0..400 {
             if !self.step(false) {

@@ -19,7 +19,7 @@ struct Request {
     ask: Ask,
 }
 
-/// A request: those of [`redpoll_web::message::Ask`], and others.
+/// A request of [`redpoll_web::message::Ask`], or one that only this engine knows.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Ask {

@@ -9,7 +9,7 @@ use redpoll_sim::{
     Sinr, UnitDisk,
 };
 
-/// Maximum number of rows of a table; further rows are only counted.
+/// Maximum number of rows of a table; more rows are only counted.
 const ROWS: usize = 40;
 const NODES: usize = 20;
 /// Flows without delivery that are listed.

@@ -15,7 +15,7 @@ use super::scene::scene;
 const SIMULATED_S: u64 = 60;
 /// Least processor time of all runs of a point together; short runs are repeated with other seeds.
 const LEAST: RealDuration = RealDuration::from_millis(300);
-/// Processor time after which no further run of a point begins, set-up included.
+/// Processor time after which no new run of a point begins, set-up included.
 const MOST: RealDuration = RealDuration::from_secs(3);
 const RUNS: u64 = 100;
 

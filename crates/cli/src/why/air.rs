@@ -6,7 +6,7 @@ use redpoll_dissect::Keys;
 use redpoll_dissect::mac::{self, Mac};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 
-/// Maximum number of senders with a transfer in progress. A further sender closes the transfer of
+/// Maximum number of senders with a transfer in progress. One more sender closes the transfer of
 /// the sender that was silent for longest.
 const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
@@ -48,7 +48,7 @@ pub struct Transfer {
     pub attempts: u32,
     /// Whether the frame was acknowledged, or requested no acknowledgement.
     pub arrived: bool,
-    /// Whether these are further attempts at an arrived frame whose acknowledgement was lost.
+    /// Whether the frame has arrived before, and is repeated for lack of an acknowledgement.
     pub repeats: bool,
     /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,

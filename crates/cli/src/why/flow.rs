@@ -9,10 +9,10 @@ use super::half::Half;
 use super::segment::End;
 use super::tally::{Event, Tally};
 
-/// Maximum number of connections that are followed at the same time. For a further connection, the
+/// Maximum number of connections that are followed at the same time. For one more connection, the
 /// one that was silent for longest counts as ended.
 const OPEN_MAX: usize = 1_024;
-/// Maximum number of flows; connections between further pairs of ends are only counted.
+/// Maximum number of flows; connections between more pairs of ends are only counted.
 const FLOWS_MAX: usize = 1_024;
 
 /// The packets between a client and a port of a server, in one or several connections.

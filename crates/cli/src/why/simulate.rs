@@ -36,9 +36,9 @@ pub struct Comparison {
     pub remedied: Simulated,
 }
 
-/// Simulates a flow with the cause and with its remedy: a line of as many hops, one bulk transfer,
-/// with the captured segments, window, losses and retries. `None` for values that the capture does
-/// not contain. The error states why it cannot be simulated.
+/// Simulates a flow with the cause and with its remedy: a line of the same length in hops, one bulk
+/// transfer, with the captured segments, window, losses and retries. `None` for values that the
+/// capture does not contain. The error states why it cannot be simulated.
 pub fn compare(flow: &Flow, finding: &Finding) -> Result<Comparison, String> {
     let half = match finding.side {
         Some(side) => &flow.halves[side],

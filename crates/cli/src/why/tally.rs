@@ -11,7 +11,7 @@ pub struct Event {
     /// The frames to look at, earlier first.
     pub frames: [Place; 2],
     pub cost_us: u64,
-    /// A further value in microseconds, whose meaning depends on the cause.
+    /// Another value in microseconds, whose meaning depends on the cause.
     pub detail_us: u64,
 }
 

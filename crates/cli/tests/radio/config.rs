@@ -187,7 +187,7 @@ fn settings_are_checked_without_starting() {
         (code(&output), stdout(&output)),
         (0, format!("{config}: no errors\n"))
     );
-    // Each fault: the text, further options, and the words of the only line.
+    // Each fault: the text, more options, and the words of the only line.
     let faults: [(&str, &[&str], &str); 7] = [
         (
             "chanel = 20\n",

@@ -29,7 +29,7 @@ pub struct Taken {
     pub is_whole: bool,
 }
 
-/// Receives up to four bodies at a time: a further body replaces the one that has been silent for
+/// Receives up to four bodies at a time: one more body replaces the body that has been silent for
 /// longest. The application gets each block when it arrives.
 #[derive(Debug)]
 pub struct QuickReceiver {

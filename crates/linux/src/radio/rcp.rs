@@ -31,7 +31,7 @@ const PATIENCE: u8 = 3;
 const NOTICES: u32 = 4;
 /// Bytes that wait for the line at most. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
-/// Maximum number of reports of trouble in [`REPORT_WINDOW`]; further reports are only counted.
+/// Maximum number of reports of trouble in [`REPORT_WINDOW`]; more reports are only counted.
 const REPORTS: u32 = 8;
 const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
 const PROTOCOL: u32 = 4;

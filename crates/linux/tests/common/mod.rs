@@ -19,7 +19,7 @@ pub struct Case {
     name: String,
     /// Program of the host that the test requires.
     program: Option<&'static str>,
-    /// Returns a further reason for which the case cannot run.
+    /// Returns another reason for which the case cannot run.
     unless: fn() -> Option<String>,
     run: Box<dyn FnOnce() + Send>,
 }

@@ -30,8 +30,8 @@ pub struct RecoveryConfig {
     pub datagram_retries: u8,
     /// UseECN: whether a datagram leaves fragment by fragment after congestion. Default true.
     pub use_ecn: bool,
-    /// Lifetime of the record of a complete datagram, for further acknowledgments to its sender.
-    /// The RFC suggests about a round trip; it has to exceed the sender's timeouts. Default 2 s.
+    /// Lifetime of the record of a complete datagram, for later acknowledgments to its sender. The
+    /// RFC suggests about a round trip; it has to exceed the sender's timeouts. Default 2 s.
     pub linger: Duration,
 }
 

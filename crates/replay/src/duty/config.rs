@@ -50,7 +50,7 @@ pub struct LayerConfig {
     /// they are exact.
     pub coarse_tick: bool,
     /// Neighbours for which datagrams may wait at the same time; 0 for no limit. The layer above
-    /// this MAC counts them, and drops datagrams for further neighbours.
+    /// this MAC counts them, and drops datagrams for more neighbours.
     pub neighbour_queues: u8,
 }
 

@@ -313,7 +313,7 @@ mod tests {
         let all = bursts(spec, 1, Instant::from_millis(3 * 86_400_000));
         let hour = |at: Instant| at.as_micros() / 3_600_000_000 % 24;
         assert!(all.iter().all(|(from, _)| (9..18).contains(&hour(*from))));
-        // Three days of nine hours, 30 % of each.
+        // The interferer is on the air for 30 % of three days of nine hours.
         let share = seconds(&all) / (3.0 * 9.0 * 3_600.0);
         assert!((share - 0.3).abs() < 0.01, "{share}");
     }

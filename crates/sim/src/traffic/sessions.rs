@@ -19,11 +19,11 @@ pub(super) struct Sessions<S> {
     open: Vec<S>,
     /// Completed handshakes without a free slot, at the last check.
     turned_away: u32,
-    /// Time until which further clients without a slot are expected.
+    /// Time until which more clients without a slot are expected.
     wanted_until: Option<Instant>,
 }
 
-/// Time for which further clients are expected after a client without a slot.
+/// Time for which more clients are expected after a client without a slot.
 const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {
@@ -140,7 +140,7 @@ impl<S: Session> Sessions<S> {
         self.open.len() >= self.connections || self.is_full(cx)
     }
 
-    /// Returns whether no further connection can be accepted. A connection that only waits for late
+    /// Returns whether no more connections can be accepted. A connection that only waits for late
     /// segments, or only has to send its reset, makes room automatically.
     fn is_full(&self, cx: &Context<'_>) -> bool {
         cx.node.live() >= self.connections

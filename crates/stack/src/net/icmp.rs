@@ -11,7 +11,7 @@ use crate::counters::DropReason;
 /// The minimum link MTU (RFC 8200 §5). An error quotes no more of a packet than fits into it
 /// (RFC 4443 §2.4(c)).
 const MIN_MTU: usize = 1280;
-/// Bytes of ICMPv6 type, code, checksum and the four further bytes of each error.
+/// Bytes of ICMPv6 type, code, checksum and the next four bytes of each error.
 const ERROR_HEADER: usize = 8;
 /// The type of a redirect (RFC 4861 §4.5).
 const REDIRECT: u8 = 137;

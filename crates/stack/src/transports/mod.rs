@@ -123,7 +123,7 @@ pub struct Ask {
 pub enum Reach<H> {
     /// Yes, by this next hop.
     Here(H),
-    /// Only over the other side, or not now.
+    /// Not now, or only over the other side.
     Elsewhere,
     /// No: there is no route.
     Nowhere,

@@ -455,7 +455,7 @@ impl Scoreboard {
         (index.wrapping_add(1), at)
     }
 
-    /// Returns whether a further stretch requires that neighbours are joined.
+    /// Returns whether one more stretch requires that neighbours are joined.
     pub(crate) fn is_full(&self) -> bool {
         let [.., last] = &self.list;
         !last.is_nothing()

@@ -10,7 +10,7 @@ use crate::traffic::Context;
 
 /// Time after which the node is asked for room again.
 const NO_ROOM: Duration = Duration::from_millis(5);
-/// Maximum number of waiting datagrams; further ones are dropped.
+/// Maximum number of waiting datagrams; more datagrams are dropped.
 const WAITING: usize = 64;
 
 #[derive(Default)]

@@ -47,7 +47,7 @@ pub(crate) enum Passage {
     On,
     /// The neighbour that has sent it, whose route is wrong.
     Back,
-    /// The parent: the packet was returned, and is returned further.
+    /// The parent: the packet was returned to this node, which returns it to its parent.
     Up(Address),
 }
 

@@ -83,8 +83,8 @@ impl RplNeighbour {
     /// Updates the ETX after a frame that took `attempts` attempts.
     pub(super) fn on_frame(&mut self, now: Instant, attempts: u8, ok: bool) {
         self.measured_s = seconds(now);
-        // Attempts are independent. A frame that was given up would have taken as many further
-        // attempts as any other frame is expected to take.
+        // Attempts are independent. A frame that was given up would therefore have needed the
+        // expected attempts of a new frame in addition.
         let sample = u16::from(attempts.max(1)).saturating_mul(ETX);
         let sample = match ok {
             true => sample.min(SAMPLE_MAX),
