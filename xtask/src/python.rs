@@ -1,5 +1,5 @@
 //! Redpoll in Python: the extension is built and its tests run, in the environment that
-//! `scripts/setup.sh test` makes. Where that is missing it is left out by name.
+//! `scripts/setup.sh test` makes. If that environment is missing, the check is skipped and named.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -416,7 +416,8 @@ fn addresses_of_others_are_not_registered() {
 }
 
 /// A forged report has no lasting effect at a border router or a router on the path, because its
-/// sender acknowledges no frame. It costs few frames, takes no room, and is not passed on.
+/// sender acknowledges no frame. It costs few frames, takes no room, and is not reported to other
+/// nodes.
 #[test]
 fn a_forged_registration_report_leaves_no_route() {
     for border in [true, false] {

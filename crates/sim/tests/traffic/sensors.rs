@@ -88,7 +88,7 @@ fn batches_wait_until_they_are_full() {
             (figures.delivered, figures.under_way),
             (80, figures.made - 80)
         );
-        // The first of a batch waits for 19 others.
+        // The first reading of a batch waits for the 19 others.
         assert!(figures.latency_ms.max.unwrap() >= 38_000.0, "{figures:?}");
     }
     let figures = readings(

@@ -12,7 +12,8 @@ const MOST: u32 = 700;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ending {
-    /// This role (0 opened, 1 accepted) closes when it has received everything, then the other.
+    /// This role (0 opened, 1 accepted) closes when it has received everything; then the other role
+    /// closes.
     First(usize),
     /// Each role closes when it has sent everything.
     Both,
