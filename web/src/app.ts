@@ -3,11 +3,13 @@
 import { Actions } from "./actions";
 import type { Connection } from "./connection";
 import { fill, h, icon, ICONS, setText } from "./dom";
+import { Glance, Switch } from "./glance";
 import { help, type Key, listen } from "./keyboard";
 import { MeshMap } from "./map/map";
 import { Packets } from "./packets";
 import { Panels } from "./panels";
 import { Playhead } from "./playhead";
+import { RADIO } from "./protocol";
 import { Selection } from "./selection";
 import { Store } from "./store";
 import { Theme } from "./theme";
@@ -36,6 +38,8 @@ export class App {
   private transport: Transport;
   private timeline: Timeline;
   private actions: Actions;
+  private glance: Glance;
+  private switch = new Switch(() => this.kill());
   private scenario = h("b", { class: "scenario" }, "…");
   private mode = h("span", { class: "pill" });
   private status = h("span", { class: "status", role: "status" });
@@ -65,6 +69,7 @@ export class App {
     this.packets = new Packets(this.store, this.playhead, this.selection, this.connection);
     this.panels = new Panels(this.store, this.playhead, this.selection, this.theme, this.actions);
     this.transport = new Transport(this.store, this.playhead, this.connection, (text) => say(text, true));
+    this.glance = new Glance(this.store, this.connection, () => this.transport.toggle());
     this.timeline = new Timeline(this.store, this.playhead, this.theme, (t) => this.transport.seek(t));
     this.interfere.addEventListener("click", () => this.place());
   }
@@ -76,7 +81,7 @@ export class App {
     keys.push({ keys: ["?"], word: "this page", act: () => dialog.showModal() });
     const tool = (title: string, path: string, act: () => void) =>
       h("button", { class: "tool", title, "aria-label": title, onclick: act }, icon(path));
-    this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.others));
+    this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.switch.element, this.others), this.glance.begin);
     this.root.append(
       h(
         "header",
@@ -90,7 +95,7 @@ export class App {
         tool("Keys and symbols (?)", ICONS.help, () => dialog.showModal()),
       ),
       this.banner,
-      h("main", { class: "main" }, h("div", { class: "left" }, this.map.element, this.timeline.element, this.packets.element), this.panels.element),
+      h("main", { class: "main" }, h("div", { class: "left" }, this.map.element, this.glance.element, this.timeline.element, this.packets.element), this.panels.element),
       this.toasts,
       dialog,
     );
@@ -152,6 +157,7 @@ export class App {
     this.panels.reset();
     this.packets.reset();
     this.transport.reset();
+    this.glance.reset();
   }
 
   private draw(): void {
@@ -167,6 +173,7 @@ export class App {
     if (now - this.changedAt > SETTLES_MS) return;
     this.map.draw();
     this.transport.draw();
+    this.glance.draw();
     if (now - this.listsAt >= LISTS_MS) {
       this.listsAt = now;
       this.panels.update();
@@ -193,6 +200,9 @@ export class App {
     setText(this.status, parts.join(" · "));
     this.interfere.hidden = !this.connection.mayCommand || store.hello?.mode === "view";
     this.interfere.classList.toggle("on", this.map.placing);
+    const { node } = this.selection;
+    const may = node !== null && !this.interfere.hidden;
+    this.switch.update(may ? (store.nodes[node]?.name ?? null) : null, may && store.now.radio[node] === RADIO.off);
   }
 
   /** Returns the age of the shown moment of a mesh in real time, in milliseconds. */
@@ -235,6 +245,12 @@ export class App {
   private nextNode(): void {
     const count = this.store.nodes.length;
     if (count > 0) this.selection.set({ node: ((this.selection.node ?? -1) + 1) % count });
+  }
+
+  /** Selects a node by its name. */
+  select(name: string | null): void {
+    const node = this.store.nodes.findIndex((it) => it.name === name);
+    if (node >= 0) this.selection.set({ node });
   }
 
   private clear(): void {

@@ -25,6 +25,11 @@ export class Ring<T> {
     }
   }
 
+  /** Takes the last item out. */
+  pop(): void {
+    if (this.length > 0) this.items.pop();
+  }
+
   at(index: number): T | undefined {
     return index < 0 ? undefined : this.items[this.first + index];
   }

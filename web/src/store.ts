@@ -225,7 +225,10 @@ export class Store {
   private end(t: number, row: EndRow): void {
     const [id, byOpener, state, cwnd, ssthresh, rto, rtt, acked, received, unacked] = row;
     const flow = this.flows.get(id);
-    flow?.ends[byOpener ? 0 : 1].push({
+    const samples = flow?.ends[byOpener ? 0 : 1];
+    // A viewer that comes late gets the present state, and then the kept changes before it.
+    while ((samples?.last()?.t ?? t) > t) samples?.pop();
+    samples?.push({
       t, state, cwnd, ssthresh, rto, rtt, acked, received, unacked, byRto: row[10],
       byOther: row[11],
     });

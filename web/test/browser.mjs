@@ -125,6 +125,25 @@ await test("the required scenarios run, and a moment ahead is reached", async ()
   }
 });
 
+await test("the tutorial's router is killed: RPL finds another path, and TCP goes on", async () => {
+  const page = await open("?scenario=office&set=routing=rpl&set=duration=300+s&node=node-4&embed", { viewport: { width: 750, height: 540 } });
+  await isThere(page, 15);
+  check(!(await page.locator(".side").isVisible()) && !(await page.locator(".packets").isVisible()), "only the map");
+  await page.locator(".begin").click();
+  await ask(page, { clock: { speed: 10 } });
+  // By index: leaf-12, node-7, node-4.
+  await until(page, "the path over node-4", () => redpoll.store.now.parent[11] === 6 && redpoll.store.now.parent[6] === 3 && [...redpoll.store.flows.values()][0]?.bytes[0] > 5_000);
+  await page.locator(".switch").click();
+  await until(page, "node-4 is off", () => redpoll.store.now.radio[3] === 0);
+  const before = await page.evaluate(() => [...redpoll.store.flows.values()][0].bytes[0]);
+  await until(page, "another path", () => redpoll.store.now.parent[6] === 4);
+  await until(page, "data", (before) => [...redpoll.store.flows.values()][0].bytes[0] > before + 20_000, before);
+  await shot(page, "wasm-embedded");
+  const wide = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]);
+  check(wide[0] <= 750 && wide[1] <= 540, `no scrolling: ${wide}`);
+  check(page.errors.length === 0, page.errors.join("; "));
+});
+
 /** Runs a text in the dialog as a visitor does. Returns the message, which is empty if it runs. */
 async function paste(page, text) {
   await page.getByRole("button", { name: "Edit" }).click();

@@ -250,6 +250,59 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await shot(page, "gone");
 });
 
+await test("a viewer that comes late gets complete histories", async () => {
+  const { url, stop } = await start("run", "line-3", "--web", "127.0.0.1:0", "--paused");
+  const first = await open(url);
+  await until(first, "the mesh is there", () => window.redpoll?.store.nodes.length === 4);
+  await first.keyboard.press("Space");
+  await until(first, "four seconds", () => redpoll.store.t > 4_000_000);
+  await first.keyboard.press("Space");
+  await until(first, "the run stands still", () => redpoll.store.clock.paused);
+  const late = await open(url);
+  await until(late, "the same moment", (t) => window.redpoll?.store.t >= t, await state(first, () => redpoll.store.t));
+  const histories = (page) =>
+    state(page, () => [...redpoll.store.flows.values()].map((flow) => flow.ends.map((ring) => Array.from({ length: ring.length }, (_, place) => ring.at(place).t))));
+  const [known, got] = [await histories(first), await histories(late)];
+  check(known.length === 1 && known[0][0].length > 20, `a history: ${known[0]?.[0]?.length}`);
+  for (const [side, times] of got[0].entries()) {
+    check(times.every((t, place) => place === 0 || t > times[place - 1]), "times go up");
+    check(times[0] === known[0][side][0], `from the start: ${times[0]}, not ${known[0][side][0]}`);
+  }
+  await stop();
+});
+
+await test("a page that is opened after the end shows the run from its start", async () => {
+  const { url, stop, child } = await start("run", "line-3", "--duration", "8 s", "--web", "127.0.0.1:0");
+  await new Promise((resolve) => child.stdout.on("data", (text) => /The page stays/.test(text) && resolve()));
+  const page = await open(url);
+  await until(page, "frames of the start", () => window.redpoll?.store.frames.length > 20 && redpoll.store.frames.at(0).start < 1_000_000);
+  check(await state(page, () => redpoll.store.t < 7_000_000), "it runs");
+  await until(page, "the end", () => redpoll.store.clock.ended);
+  check(await state(page, () => redpoll.store.frames.at(0).start < 1_000_000), "it has not begun again");
+  await stop();
+});
+
+await test("nothing scrolls sideways; a first glance has a sentence, a legend and a button", async () => {
+  const { url, stop } = await start("run", "office", "--web", "127.0.0.1:0", "--paused");
+  for (const width of [390, 768, 1440]) {
+    for (const colorScheme of ["light", "dark"]) {
+      const page = await open(url, { viewport: { width, height: 844 }, colorScheme });
+      await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 15 && redpoll.map.drawn > 3);
+      await until(page, "a sentence", () => document.querySelector(".sentence").textContent.includes("1 border router, 10 routers, 4 leaves"));
+      await until(page, "a button", () => document.querySelector(".begin")?.offsetWidth > 0);
+      check((await page.locator(".legend li").count()) >= 8, "a legend");
+      const wide = await state(page, () => document.documentElement.scrollWidth);
+      check(wide <= width, `the page is ${wide} px wide at ${width} px`);
+      await shot(page, `glance-${width}-${colorScheme}`);
+      await page.close();
+    }
+  }
+  const page = await open(url);
+  await page.locator(".begin").click();
+  await until(page, "the run goes on, and the button is gone", () => window.redpoll.store.t > 100_000 && document.querySelector(".begin").hidden);
+  await stop();
+});
+
 await test("the air time by message type is shown, also that of an earlier moment", async () => {
   const { url, stop } = await start("run", "office", "--set", "routing=rpl", "--web", "127.0.0.1:0", "--paused");
   const page = await open(url);

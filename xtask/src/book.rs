@@ -3,7 +3,8 @@
 //! The links between the documents (`links`) and the form of decision records (`decisions`) are
 //! always checked. If mdBook is installed, the book is built, and the links of its pages are
 //! checked, too (`rendered`). Links from the book to files outside `docs/` are changed to the
-//! repository on the web (`preprocess`). The pictures show real runs (`pictures`).
+//! repository on the web, and the simulator takes the place of its markers if `make wasm` has built it
+//! (`preprocess`). The pictures show real runs (`pictures`).
 
 mod decisions;
 mod links;
@@ -42,8 +43,17 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         "MDBOOK_PREPROCESSOR__REPOSITORY__COMMAND",
         format!("'{}' book --preprocess", this.display()),
     );
+    // The output of `make wasm`, if it is there.
+    let simulator = workspace.root.join("target/browser");
+    let has_simulator = simulator.join("redpoll.wasm").is_file();
+    if has_simulator {
+        build.env(preprocess::SIMULATOR, "yes");
+    }
     workspace::run(&mut build)?;
     let book = workspace.root.join("target/book");
+    if has_simulator {
+        copy(&simulator, &book.join(preprocess::FOLDER))?;
+    }
     let pages = rendered::check(&book)?;
     println!("book: {pages} pages in target/book/index.html");
     if has_search(&book) {
@@ -54,6 +64,25 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
                 .into(),
         ))
     }
+}
+
+/// Copies the files of a folder.
+fn copy(from: &Path, to: &Path) -> Outcome {
+    let copied = || {
+        std::fs::create_dir_all(to)?;
+        for entry in std::fs::read_dir(from)? {
+            let entry = entry?;
+            std::fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+        Ok(())
+    };
+    copied().map_err(|e: std::io::Error| {
+        Failure::new(format!(
+            "book: cannot copy {} to {}: {e}",
+            from.display(),
+            to.display()
+        ))
+    })
 }
 
 /// Returns whether mdBook has written the search index.

@@ -1,7 +1,8 @@
 // The page with the simulator in the browser.
 //
 // Its address may say what to show: `?scenario=line-3` names a built-in scenario, `&set=KEY=VALUE`
-// overrides a key, `&play` begins at once, and `&embed` leaves room for the map only.
+// overrides a key, `&play` begins at once, `&node=NAME` selects a node, and `&embed` leaves room for
+// the map only.
 
 import "uplot/dist/uPlot.min.css";
 import "../style.css";
@@ -22,5 +23,5 @@ const app = new App(document.getElementById("app")!, connection);
 const picker = new Picker(connection, first, (text) => app.say(text, true));
 document.documentElement.classList.toggle("embed", isEmbedded);
 app.start(picker.element);
-void picker.start();
+void picker.start().then(() => app.select(asked.get("node")));
 Object.assign(window, { simulator: connection });

@@ -77,7 +77,7 @@ export class Plot {
     const { palette } = this.theme;
     this.keys.replaceChildren(
       ...this.spec.lines.map((line) =>
-        key(line.points ? "●" : line.dash ? (line.dash[0]! < 3 ? "┈" : "┄") : "━", line.label, palette.series[line.color]),
+        key(line.points ? "●" : sample(line), line.label, palette.series[line.color]),
       ),
       ...(this.spec.legend ?? []).map(({ word, mark, color }) => key(mark, word, color(this.theme))),
     );
@@ -130,7 +130,20 @@ export class Plot {
   }
 }
 
-function key(mark: string, word: string, color: string): HTMLElement {
+/** A piece of the line. Fonts lack some characters for dashed lines. */
+function sample(line: Line): SVGSVGElement {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "0 0 18 4");
+  svg.setAttribute("aria-hidden", "true");
+  svg.classList.add("line-sample");
+  const shape = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  shape.setAttribute("d", "M0 2h18");
+  if (line.dash) shape.setAttribute("stroke-dasharray", line.dash.join(" "));
+  svg.append(shape);
+  return svg;
+}
+
+function key(mark: string | SVGSVGElement, word: string, color: string): HTMLElement {
   return h("span", { class: "key" }, h("i", { style: `color:${color}` }, mark), word);
 }
 

@@ -10,6 +10,11 @@ use serde_json::Value;
 use super::links::{beside, is_elsewhere, links};
 use crate::report::{Failure, Outcome};
 
+/// Variable that is set if the book contains the simulator.
+pub(super) const SIMULATOR: &str = "REDPOLL_BOOK_SIMULATOR";
+/// Folder of the simulator in the book.
+pub(super) const FOLDER: &str = "simulator";
+
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
 /// Reads a book from standard input and writes it to standard output, in mdBook's format.
@@ -24,24 +29,51 @@ pub fn run() -> Outcome {
         .get(1)
         .cloned()
         .ok_or_else(|| wrong(&"it has no chapters"))?;
-    walk(&mut book);
+    walk(&mut book, std::env::var_os(SIMULATOR).is_some());
     println!("{book}");
     Ok(())
 }
 
+/// Returns the chapter with the simulator in place of each line `<!-- simulator: QUERY | TITLE -->`.
+/// Without the simulator in the book, the line remains a comment.
+fn framed(content: &str, path: &str, simulator: bool) -> String {
+    if !simulator {
+        return content.to_owned();
+    }
+    let up = "../".repeat(Path::new(path).components().count() - 1);
+    let mut out = String::new();
+    for line in content.split_inclusive('\n') {
+        let marker = line.trim_end().strip_prefix("<!-- simulator: ");
+        let parts = marker.and_then(|rest| rest.strip_suffix(" -->")?.split_once(" | "));
+        match parts {
+            Some((query, title)) => {
+                out += &format!(
+                    "<iframe src=\"{up}{FOLDER}/index.html?{}\" title=\"{title}\" loading=\"lazy\" \
+                     style=\"width:100%;height:540px;border:1px solid #8888;border-radius:8px\"></iframe>\n",
+                    query.replace('&', "&amp;"),
+                );
+            }
+            None => out += line,
+        }
+    }
+    out
+}
+
 /// Changes the links of the chapters in a value, and of the chapters in these.
-fn walk(value: &mut Value) {
+fn walk(value: &mut Value, simulator: bool) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(walk),
+        Value::Array(items) => items.iter_mut().for_each(|item| walk(item, simulator)),
         Value::Object(fields) => {
             let path = fields
                 .get("path")
                 .and_then(Value::as_str)
                 .map(str::to_owned);
             if let (Some(path), Some(Value::String(content))) = (path, fields.get_mut("content")) {
-                *content = mended(content, &path);
+                *content = framed(&mended(content, &path), &path, simulator);
             }
-            fields.values_mut().for_each(walk);
+            fields
+                .values_mut()
+                .for_each(|value| walk(value, simulator));
         }
         _ => {}
     }
@@ -68,6 +100,17 @@ fn mended(content: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_simulator_takes_the_place_of_its_marker() {
+        let text = "a\n<!-- simulator: scenario=office&embed | A mesh -->\nb\n";
+        assert_eq!(framed(text, "README.md", false), text);
+        let there = framed(text, "book/first-mesh.md", true);
+        let source = "src=\"../simulator/index.html?scenario=office&amp;embed\" title=\"A mesh\"";
+        assert!(there.starts_with("a\n<iframe ") && there.ends_with("</iframe>\nb\n"));
+        assert!(there.contains(source), "{there}");
+        assert!(framed(text, "README.md", true).contains("src=\"simulator/"));
+    }
 
     #[test]
     fn links_out_of_docs_lead_to_the_repository() {

@@ -34,6 +34,7 @@ pub(super) struct Show {
     file: String,
     anchor: Anchor,
     step: Duration,
+    was_watched: bool,
 }
 
 /// The number of a signal that has ended a run, and the error of a capture.
@@ -59,6 +60,7 @@ impl Show {
             file: args.scenario.file.clone(),
             anchor: Anchor::default(),
             step: Duration::from_millis(10),
+            was_watched: false,
         })
     }
 
@@ -118,6 +120,7 @@ impl Show {
                 step_to_frame(world, end);
                 self.desk.publish_now(world);
             }
+            _ if self.comes_late(world, end) => self.go_to(world, Instant::ZERO)?,
             _ => {}
         }
         let is_over = world.now() >= end;
@@ -147,6 +150,15 @@ impl Show {
             self.desk.wait(TURN.saturating_sub(took));
         }
         Ok(())
+    }
+
+    /// Returns whether the first browser has connected after the end of a run that no browser has
+    /// changed. This browser sees the run from its start.
+    fn comes_late(&mut self, world: &World, end: Instant) -> bool {
+        let is_watched = self.desk.is_watched();
+        let is_first = is_watched && !std::mem::replace(&mut self.was_watched, is_watched);
+        let is_over = world.now() >= end;
+        is_first && is_over && self.desk.clock().restartable && self.desk.commands() == 0
     }
 
     /// Moves the run to `to` as fast as possible, from its present state or from its beginning.

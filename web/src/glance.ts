@@ -1,0 +1,111 @@
+// What a first visitor needs: a sentence about the scenario, the meaning of colours and shapes on
+// the map, and a large button that starts the run.
+
+import type { Connection } from "./connection";
+import { fill, h, icon, ICONS, setText } from "./dom";
+import type { NodeInfo } from "./protocol";
+import type { Store } from "./store";
+
+/** Nodes with the same part in the traffic up to which the sentence has their names. */
+const NAMED = 2;
+/** Below this width the legend is closed at first, because it would push the map away. */
+const WIDE_PX = 900;
+/** Parts in the traffic, by application. Other applications answer, and need no words. */
+const PARTS: Record<string, string> = {
+  "bulk-sender": "as fast as TCP allows",
+  sensor: "readings",
+  "mqtt-sensor": "readings by MQTT",
+  "image-source": "a firmware image",
+};
+
+/** Classes and words of the legend, in the order of their importance. */
+const SYMBOLS: [sample: string, words: string][] = [
+  ["data", "TCP"],
+  ["datagram", "UDP"],
+  ["control", "routing and others"],
+  ["ack", "link acknowledgement"],
+  ["lost", "lost frame"],
+  ["border", "border router"],
+  ["router", "router"],
+  ["leaf", "leaf; z: asleep"],
+];
+
+export class Glance {
+  readonly element: HTMLElement;
+  /** Starts a run that waits at its beginning. It is on the map. */
+  readonly begin: HTMLElement;
+  private sentence = h("p", { class: "sentence" });
+
+  constructor(
+    private store: Store,
+    private connection: Connection,
+    play: () => void,
+  ) {
+    this.begin = h("button", { class: "begin", hidden: true, onclick: play }, icon(ICONS.play), "Press play");
+    const symbols = SYMBOLS.map(([sample, words]) => h("li", {}, h("i", { class: `sample ${sample}`, "aria-hidden": "true" }), words));
+    const legend = h("details", { class: "legend", open: innerWidth > WIDE_PX }, h("summary", {}, "Legend"), h("ul", {}, ...symbols));
+    this.element = h("section", { class: "glance", "aria-label": "About this mesh" }, this.sentence, legend);
+  }
+
+  /** Another run has begun. */
+  reset(): void {
+    setText(this.sentence, sentence(this.store));
+  }
+
+  draw(): void {
+    const { clock, t } = this.store;
+    const waits = clock.settable && clock.paused && !clock.ended && t === 0 && this.connection.mayCommand;
+    this.begin.hidden = !waits;
+  }
+}
+
+/** Describes the mesh and its traffic. */
+function sentence(store: Store): string {
+  const { hello, nodes } = store;
+  if (!hello) return "";
+  const count = (role: string) => nodes.filter((node) => node.role === role).length;
+  const sleepy = nodes.filter((node) => node.sleepy).length;
+  const parts = [
+    some(count("border"), "border router", "border routers"),
+    some(count("router"), "router", "routers"),
+    some(count("leaf"), "leaf", "leaves") + (sleepy > 0 ? ` (${sleepy} of them asleep most of the time)` : ""),
+  ].filter((part) => part !== "");
+  const kind = { up: "This mesh runs in real time with this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
+  return `${kind}: ${parts.join(", ")}.${traffic(nodes)}`;
+}
+
+function some(count: number, one: string, many: string): string {
+  return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
+}
+
+/** Names the nodes that begin to send. */
+function traffic(nodes: NodeInfo[]): string {
+  const senders = new Map<string, string[]>();
+  for (const node of nodes) {
+    for (const app of new Set(node.apps)) {
+      const part = PARTS[app];
+      if (part) senders.set(part, [...(senders.get(part) ?? []), node.name]);
+    }
+  }
+  const parts = [...senders].map(([part, names]) => {
+    if (names.length > NAMED) return `${names.length} nodes send ${part}`;
+    return `${names.join(" and ")} ${names.length === 1 ? "sends" : "send"} ${part}`;
+  });
+  return parts.length > 0 ? ` ${parts.join(", ")}.` : "";
+}
+
+/** The action on the selected node, for a page without the panel. */
+export class Switch {
+  readonly element: HTMLElement;
+
+  constructor(toggle: () => void) {
+    this.element = h("button", { class: "tool wide switch", hidden: true, onclick: toggle });
+  }
+
+  update(name: string | null, isOff: boolean): void {
+    this.element.hidden = name === null;
+    this.element.classList.toggle("danger", !isOff);
+    const text = name === null ? "" : `Switch ${name} ${isOff ? "on" : "off"} (K)`;
+    if (this.element.textContent !== text) fill(this.element, text);
+  }
+}
