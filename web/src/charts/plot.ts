@@ -58,6 +58,7 @@ export class Plot {
     this.data = data;
     this.range = [from, Math.max(to, from + 0.001)];
     if (!this.plot) this.rebuild();
+    this.listKeys();
     this.plot?.batch(() => {
       this.plot?.setData(data, false);
       this.plot?.setScale("x", { min: this.range[0], max: this.range[1] });
@@ -68,6 +69,15 @@ export class Plot {
     if (this.body.clientWidth === 0) return;
     if (!this.plot) this.rebuild();
     else this.plot.setSize({ width: this.body.clientWidth, height: this.spec.height });
+  }
+
+  /** A line without values, such as a threshold before the first loss, has no entry in the legend. */
+  private listKeys(): void {
+    for (const index of this.spec.lines.keys()) {
+      const entry = this.keys.children[index];
+      const values = this.data[index + 1] ?? [];
+      if (entry instanceof HTMLElement) entry.hidden = values.every((value) => value === null);
+    }
   }
 
   private rebuild(): void {
