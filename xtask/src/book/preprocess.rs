@@ -71,9 +71,7 @@ fn walk(value: &mut Value, simulator: bool) {
             if let (Some(path), Some(Value::String(content))) = (path, fields.get_mut("content")) {
                 *content = framed(&mended(content, &path), &path, simulator);
             }
-            fields
-                .values_mut()
-                .for_each(|value| walk(value, simulator));
+            fields.values_mut().for_each(|value| walk(value, simulator));
         }
         _ => {}
     }
