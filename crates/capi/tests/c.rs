@@ -166,7 +166,7 @@ fn names_do_not_clash() {
     let mut ours = false;
     let mut count = 0;
     for line in String::from_utf8_lossy(&output.stdout).lines() {
-        // The name of an object file, or address, kind and name.
+        // A line has the name of an object file, or address, kind and name of a symbol.
         if let Some(object) = line.strip_suffix(':') {
             ours = object.starts_with("redpoll");
             continue;

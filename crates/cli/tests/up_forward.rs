@@ -143,8 +143,8 @@ fn six_connections_at_once_are_all_served() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Handshakes with a node that is off stay open for minutes; forwards to others have room, also
-/// when all begin in one moment.
+/// Handshakes with a node that is off stay open for minutes; forwards to other nodes have room,
+/// even if all begin at the same moment.
 #[test]
 fn eight_unanswered_handshakes_leave_room_for_a_ninth() {
     let off = ["faults.off.type=node-off", "faults.off.node=leaf-12"];

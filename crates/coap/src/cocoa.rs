@@ -169,8 +169,7 @@ mod tests {
         Cocoa::new(contiki, ms(2_000), at(0))
     }
 
-    /// A strong sample of 200 ms: E = 200 + 4 * 100 = 600, half and half with
-    /// the 2 s of the beginning.
+    /// A strong sample of 200 ms: E = 200 + 4 * 100 = 600; its mean with 2 s counts.
     #[test]
     fn strong_samples_weigh_half() {
         for contiki in [false, true] {
@@ -180,7 +179,8 @@ mod tests {
         }
     }
 
-    /// A weak sample of 4 s: E = 4 + 1 * 2 = 6 s. The draft takes a quarter of it, Contiki three.
+    /// A weak sample of 4 s: E = 4 + 1 * 2 = 6 s. E weighs a quarter in the draft, and three
+    /// quarters in Contiki.
     #[test]
     fn weak_samples_weigh_differently_in_the_two_readings() {
         for (contiki, rto) in [(false, 3_000), (true, 5_000)] {

@@ -88,8 +88,8 @@ fn of_sixteen_messages_two_are_confirmable_in_the_drafts_reading_alone() {
     }
 }
 
-/// Rule 3: at 2 s, before a round-trip time is known, one message every 2 s; after answers arrived
-/// within 100 ms, faster.
+/// Rule 3: one message per timeout. The timeout is 2 s before a round-trip time is known, and less
+/// after answers arrived within 100 ms.
 #[test]
 fn the_rate_is_one_in_a_timeout() {
     let mut pair = pair(RtoPolicy::CocoaDraft);

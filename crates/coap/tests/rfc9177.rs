@@ -251,7 +251,7 @@ fn malformed_and_inconsistent_datagrams_are_refused() {
         );
         receiver.poll_datagram().map(|(_, answer)| code(&answer))
     };
-    // A block that is too short, a block after the end, or a wrong last block.
+    // The receiver refuses short blocks, blocks after the end, and wrong last blocks.
     for (num, len) in [(0, SIZE - 1), (3, 8), (2, SIZE), (2, 7), (1, 0)] {
         let datagram = sender.message(num, &vec![1; len]);
         assert!(refused(&mut receiver, &datagram).is_some_and(|code| code.starts_with("4.0")));

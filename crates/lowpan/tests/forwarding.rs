@@ -279,7 +279,7 @@ fn forwarded_datagrams_take_turns_with_own_ones() {
     assert_eq!(order, format!("{datagram}o{datagram}o"));
 }
 
-/// §5: "separated with an inter-frame gap"; others may use it.
+/// §5: "separated with an inter-frame gap"; frames of other datagrams may use the gap.
 #[test]
 fn fragments_leave_a_gap_for_others() {
     let config = LowpanConfig::default().with(|it| it.fragment_gap = Duration::from_millis(10));

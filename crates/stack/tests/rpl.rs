@@ -353,7 +353,7 @@ fn with_information(down: bool, sender_rank: u16, rank_error: bool, dst: u16) ->
     packets::packet(address(9), address(dst), 0, 64, &upper)
 }
 
-/// RFC 6550 §11.2.2.2: the first contradiction is marked in the packet, the second drops it.
+/// RFC 6550 §11.2.2.2: a packet is marked at its first contradiction, and dropped at its second.
 #[test]
 fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     let mut lone = joined();

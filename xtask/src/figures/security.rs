@@ -86,7 +86,7 @@ const SECURED: &[&str] = &[
     "security.key=000102030405060708090a0b0c0d0e0f",
 ];
 
-/// The same frames, and buffers of three of the shorter segments that are left.
+/// The same protection, and buffers of three segments, which it makes shorter.
 const FITTED: &[&str] = &[
     "--set",
     "security.level=enc-mic-32",

@@ -66,8 +66,8 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
-/// Slots that datagrams with only their first fragment leave to others, and the time for which such
-/// a datagram may hold one of these: some frame times.
+/// Slots that datagrams with only their first fragment should leave free. If they do not, one that
+/// has been silent for [`CROWDED`], some frame times, may be evicted.
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 

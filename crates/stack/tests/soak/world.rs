@@ -18,7 +18,7 @@ const DELAY: Duration = Duration::from_millis(20);
 const AT_ONCE: usize = 2;
 /// After this number of sessions, everything must end and be free.
 const REST: u64 = 500;
-/// The longest time until everything is free: the last retries, and keepalive.
+/// The longest time until everything is free: the last retries and keepalive probes take time.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
 /// Ends of a node that may fail because the other end's slot served another connection, in
