@@ -180,7 +180,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(2, false, 2, 10, 3)), "4.08");
     // The earlier blocks are dropped together with it.
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 4)), "4.08");
-    // A body from its beginning, and then twice from the beginning.
+    // An upload that begins again replaces its first attempt.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 5)), "2.31");
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 6)), "2.31");
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 7)), "2.04");

@@ -261,7 +261,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     );
     assert_eq!(node.free_slots(), 1);
 
-    // Steady progress ends at the limit.
+    // A datagram with steady progress also ends at the limit.
     let long = frames_of(&packet(ip(6), 1, 1200), 2);
     for (i, frame) in (0..4).zip(&long) {
         assert_eq!(node.input(ms(20_000 + i * 2_900), A, B, frame), Ok(None));

@@ -112,7 +112,7 @@ fn frames_are_heard_while_waiting_to_send() {
     heard(&mut b, "during the load");
     b.done(RadioResult::Loaded);
     while b.mac.poll_at().is_none() {
-        // A backoff of zero; the next one will be longer.
+        // This backoff is zero; the next one will be longer.
         assert_eq!(b.poll(), TRANSMIT);
         b.done(RadioResult::ChannelBusy);
     }

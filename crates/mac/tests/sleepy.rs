@@ -140,7 +140,7 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!(b.poll(), LOAD);
     b.done(LOADED);
     while b.mac.poll_at().is_none() {
-        // A backoff of zero.
+        // The backoff is zero.
         assert_eq!(b.poll(), TRANSMIT);
         b.done(RadioResult::ChannelBusy);
     }

@@ -478,7 +478,7 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
                 "{leaf:?}"
             );
             assert_eq!(leaf.parent_changes, 1, "{what}");
-            // The routers, and the leaf.
+            // The root's targets are the routers and the leaf.
             let targets = world.node(0).map(|node| node.rpl_targets(world.now()));
             assert!(targets >= Some(3), "{targets:?}, {what}");
         }

@@ -226,7 +226,7 @@ fn forged_no_paths_and_daos_are_not_believed() {
         packets.iter().any(|(to, _)| *to == Address::Short(CHILD)),
         "{packets:?}"
     );
-    // A genuine one counts.
+    // A genuine DAO counts.
     dao(&mut lone, CHILD, 2, &[(CHILD, 251, 0)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
     // RFC 6550 §6.4.3: the route ends immediately.

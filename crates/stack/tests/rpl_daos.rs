@@ -320,7 +320,7 @@ fn the_parents_dtsn_triggers_daos() {
         let dtsns = all.iter().filter(|it| it.0 == 1).map(|it| it.2[5]);
         said_by_it.extend(dtsns);
     }
-    // Once when it joined, and once for the trigger.
+    // The node has increased its DTSN when it joined, and again for the trigger.
     assert_eq!(said_by_it.last(), Some(&VERSION.next().next().0));
 }
 

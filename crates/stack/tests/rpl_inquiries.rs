@@ -57,7 +57,7 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     lone.run_for(Duration::from_millis(100));
     let hop = lone.frames.first().map(|(hop, _)| *hop);
     lone.frames.clear();
-    // Errors for the host.
+    // Discards the errors for the host.
     lone.host_packets();
     match hop {
         Some(Address::Short(hop)) => Some(hop),

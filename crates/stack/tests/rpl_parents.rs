@@ -238,7 +238,7 @@ fn an_overloaded_neighbour_is_avoided() {
         assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
         let state = bytes(&[RplOption::NodeState { overloaded: true }]);
         let options = [dio_options(ROUTER), state].concat();
-        // Its link proves to be as good.
+        // The link to neighbour 5 proves to be as good.
         for _ in 0..10 {
             dio(&mut lone, 5, VERSION, 280);
             lone.run_for(Duration::from_secs(60));
@@ -266,7 +266,7 @@ fn a_neighbour_better_by_the_threshold_becomes_the_parent() {
         };
         let mut lone = lone_by(rules, RplRole::Router, |config| config.dao_ack = false);
         dio(&mut lone, ROUTER, VERSION, 384);
-        // A DAO measures the link to it: one transmission.
+        // A DAO measures the link to the parent: one transmission.
         lone.run_for(Duration::from_secs(3));
         dio(&mut lone, 5, VERSION, rank);
         // It must acknowledge a frame first.

@@ -201,7 +201,7 @@ fn without_rate_reduction_no_new_data_leaves_before_half_has_arrived() {
             t.wait(30);
             sent.extend(starts(&mut t));
         }
-        // The first block releases the eleventh by limited transmit (RFC 3042).
+        // The first SACK block releases the eleventh segment by limited transmit (RFC 3042).
         assert_eq!(sent, leave, "{recovery:?}");
     }
 }

@@ -75,7 +75,7 @@ impl World {
         self.ours += out + 1;
         let fin = self.stamped(Record::new().seq(1).len(back as usize).flags(FIN));
         if bits >> 17 & 1 == 0 {
-            // Both ends close at the same time: through CLOSING.
+            // Both ends close at the same time, and pass through CLOSING.
             self.t.send(fin.ack(before));
             self.theirs += back + 1;
             assert_eq!(self.t.conn.state(), State::Closing);

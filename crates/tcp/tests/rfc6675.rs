@@ -59,7 +59,7 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
 fn holes_come_before_new_data() {
     let (mut t, una, end) = grown(800);
     t.wait(100);
-    // Lost: the first and the fourth.
+    // The first and the fourth segment are lost.
     let blocks = [(una + 400, end), (una + 100, una + 300)];
     send!(t, seq 1, ack una, win 60_000, sack blocks);
     let sent = starts(&mut t);

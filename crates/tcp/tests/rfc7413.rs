@@ -114,7 +114,7 @@ mod client {
                 assert_eq!(next[0].payload().len(), 474 - 12);
             }
         }
-        // The link accepts less.
+        // The link accepts fewer bytes than a segment has.
         let mut t = client(COOKIE, None, &[b'x'; 3000]);
         t.max_len = 200;
         expect_syn(&mut t, Some(COOKIE), 140);

@@ -215,7 +215,7 @@ proptest! {
             left.extend(sent(&mut cache, now));
             for packet in left {
                 if !places.contains_key(&bare(&packet)) {
-                    // An acknowledgment of the cache's own.
+                    // The cache has made this acknowledgment.
                     prop_assert_eq!(packet.len(), 72);
                     continue;
                 }

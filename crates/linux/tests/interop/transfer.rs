@@ -172,7 +172,7 @@ pub fn run(prefix: u16, direction: Direction, loss: u32, seed: u64) {
     };
     let mut peer = Peer::new(conn, direction);
     bench.run(PATIENCE, |now, node| peer.step(now, node));
-    // The last acknowledgments and the end of the streams.
+    // Waits for the last acknowledgments and the end of the streams.
     bench.run(PATIENCE, |_, _| kernel.is_finished().then_some(()));
     join(kernel);
     let link = [bench.mesh.to_node.counters, bench.mesh.to_host.counters];

@@ -104,7 +104,7 @@ fn losses_between_border_router_and_host_are_the_transports_to_mend() {
             );
         }
         if ["coap", "cocoa"].contains(&transport) {
-            // A tenth of the requests and a tenth of the answers.
+            // A tenth of the requests and a tenth of the answers are lost.
             let repeated = flow.retransmissions.rto;
             assert!((80..200).contains(&repeated), "{transport}: {repeated}");
         }
