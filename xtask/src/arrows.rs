@@ -43,6 +43,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
     ("experiments", &["sim"]),
     ("results", &["experiments"]),
     ("sweep", &["results"]),
+    ("chaos", &["sim"]),
     ("studies", &["experiments"]),
     ("linux", &["border"]),
     // `peers` is used only with the feature `bench`, and `modules` only with the feature `modules`;
@@ -50,7 +51,7 @@ const ARROWS: [(&str, &[&str]); 39] = [
     (
         "cli",
         &[
-            "sim", "studies", "results", "sweep", "linux", "wire", "web", "dissect", "taim",
+            "sim", "studies", "results", "sweep", "chaos", "linux", "wire", "web", "dissect", "taim",
             "peers", "modules",
         ],
     ),

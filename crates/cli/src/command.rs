@@ -4,6 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::args::{CompletionsArgs, ManArgs, RunArgs, ShowArgs, StudyArgs, SweepArgs, ViewArgs};
 use crate::bench::BenchArgs;
+use crate::chaos::ChaosArgs;
 use crate::compare::CompareArgs;
 use crate::diff::DiffArgs;
 use crate::dissect::DissectArgs;
@@ -41,6 +42,7 @@ pub enum Command {
     Why(WhyArgs),
     Bench(BenchArgs),
     Drill(DrillArgs),
+    Chaos(ChaosArgs),
     Study(StudyArgs),
     Sweep(SweepArgs),
     Tune(TuneArgs),

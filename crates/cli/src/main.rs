@@ -5,6 +5,7 @@
 mod args;
 mod bench;
 mod bench_taim;
+mod chaos;
 mod command;
 mod compare;
 mod diff;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Bench(args) if args.bench == "readings" => readings::run(args.json.as_deref()),
         Command::Bench(args) if args.bench == scale::NAME => scale::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Chaos(args) => chaos::run(&args),
         Command::Drill(args) => drill::run(&args),
         Command::Study(args) => study::run(&args),
         Command::Sweep(args) => sweep::run(&args),

@@ -33,6 +33,10 @@ pub(super) struct Flow {
     pub(super) lost_connections: u64,
     /// Whether the sending application reports its bytes.
     is_given: bool,
+    /// Whether a connection exists; otherwise bytes in transit are lost.
+    is_open: bool,
+    /// Connections that began.
+    begun: u64,
     datagrams: Datagrams,
     readings: Option<Readings>,
     requests: Requests,
@@ -116,6 +120,8 @@ impl Flow {
             given: 0,
             lost_connections: 0,
             is_given: false,
+            is_open: false,
+            begun: 0,
             datagrams: Datagrams::default(),
             readings: None,
             requests: Requests::default(),
@@ -236,8 +242,21 @@ impl Flow {
             readings.restart();
         }
         self.given = 0;
+        self.is_open = true;
+        self.begun += 1;
         self.sender.renew();
         self.receiver.renew();
+    }
+
+    /// Records that the sender has no connection until the next [`restart`](Self::restart).
+    pub(super) fn pause(&mut self) {
+        self.is_open = false;
+    }
+
+    /// Returns the progress of the stream, which changes with every arrival and every failure;
+    /// `None` if no byte is in transit.
+    pub(super) fn progress(&self) -> Option<(u64, u64)> {
+        (self.is_open && !self.on_the_way.is_empty()).then_some((self.matched, self.begun))
     }
 
     pub(super) fn datagram_sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {

@@ -135,6 +135,16 @@ impl Oracle {
         self.flow_mut(id).restart();
     }
 
+    /// Records that the sender has no connection, and will open another one later.
+    pub fn paused(&mut self, id: FlowId) {
+        self.flow_mut(id).pause();
+    }
+
+    /// Returns for each flow the progress of its stream, or `None` if no byte is in transit.
+    pub(crate) fn progress(&self) -> impl Iterator<Item = Option<(u64, u64)>> {
+        self.flows.iter().map(Flow::progress)
+    }
+
     /// Records that an established connection failed, which is not a violation.
     pub fn connection_lost(&mut self, id: FlowId) {
         self.flow_mut(id).lost_connections += 1;

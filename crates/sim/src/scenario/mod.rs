@@ -31,8 +31,9 @@ pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec,
     ConsoleLine, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, Interface, Mss,
-    NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec, SensorTransport, SerialParams,
-    SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
+    NodeKey, NodeSpec, OracleParams, QuickSpec, Role, Scenario, SensorSpec, SensorTransport,
+    SerialParams, SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
+    global_address,
 };
 pub use reference::reference;
 pub use units::time;

@@ -209,7 +209,10 @@ impl Outgoing {
         self.pause(cx);
     }
 
-    fn pause(&mut self, cx: &Context<'_>) {
+    fn pause(&mut self, cx: &mut Context<'_>) {
+        if let Some(flow) = self.flow {
+            cx.oracle.paused(flow);
+        }
         let doubled = self.retry.times(1 << self.in_vain.min(20));
         let pause = doubled.min(PAUSE_CEILING).max(self.retry);
         self.in_vain = self.in_vain.saturating_add(1);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use redpoll_base::{Duration, Instant};
 
 use super::crossing::Crossing;
+use super::demands::Demands;
 use super::environment::{Environment, Seat, Timing};
 use super::occupant::{External, Foreign, Guest, LOOK, Native, Occupant, Place, Presence};
 use super::{Event, Plan, World};
@@ -135,11 +136,15 @@ impl Builder<'_> {
             crossing: Crossing::new(scenario, seed, &mut self.options.secrets),
             plan: plan(scenario, &routes),
             transfers: traffic::Transfers::default(),
+            demands: Demands::of(scenario),
             has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
             events: 0,
             wall: std::time::Duration::ZERO,
             controllers,
         };
+        if let Some(at) = world.demands.first_check() {
+            world.env.queue.schedule(at, Event::Check);
+        }
         world.await_externals()?;
         for index in 0..world.places.len() {
             world.serve(index);

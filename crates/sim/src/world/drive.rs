@@ -28,6 +28,7 @@ impl World {
                 let (crossing, mut mesh) = self.crossing();
                 crossing.on_serial(&mut mesh, to);
             }
+            Event::Check => self.on_check(),
         }
         self.drain();
         while self.admit_next() {

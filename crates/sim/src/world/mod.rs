@@ -11,6 +11,7 @@
 mod build;
 mod command;
 mod crossing;
+mod demands;
 mod drive;
 mod environment;
 mod figures;
@@ -43,6 +44,7 @@ use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
 use crate::traffic::{App, Transfers};
 use crossing::Crossing;
+use demands::Demands;
 use environment::Environment;
 use occupant::{Attacker, Occupant, Place};
 
@@ -66,6 +68,8 @@ enum Event {
     Serial {
         to: Side,
     },
+    /// The scenario's demands are checked.
+    Check,
 }
 
 impl From<air::Event> for Event {
@@ -84,6 +88,7 @@ pub struct World {
     crossing: Crossing,
     plan: Plan,
     transfers: Transfers,
+    demands: Demands,
     has_lines: bool,
     events: u64,
     wall: std::time::Duration,

@@ -10,6 +10,7 @@ mod medium;
 mod modules;
 mod multicast;
 mod nodes;
+mod oracle;
 mod routing;
 mod security;
 mod taim;
@@ -74,6 +75,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         links,
         interferers: interferers::interferers(values)?,
         faults: Vec::new(),
+        oracle: oracle::params(values)?,
         files: files::on_disk(values),
     };
     check_slots(values, &scenario)?;

@@ -7,6 +7,7 @@ mod link;
 mod mesh;
 mod network;
 mod nodes;
+mod oracle;
 mod transport;
 
 pub(super) use kinds::CONGESTION;
@@ -22,6 +23,7 @@ const TABLES: &[&[Key]] = &[
     network::KEYS,
     nodes::KEYS,
     faults::KEYS,
+    oracle::KEYS,
 ];
 
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {

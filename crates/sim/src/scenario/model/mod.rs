@@ -4,6 +4,7 @@ mod apps;
 mod link;
 mod network;
 mod nodes;
+mod oracle;
 mod transport;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ pub use network::{
     SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, ConsoleLine, EUI64_PREFIX, Interface, NodeSpec, Role, ThreadTcp};
+pub use oracle::OracleParams;
 pub use transport::{
     CongestionSpec, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, TcpParams,
     TransportSpec,
@@ -78,6 +80,8 @@ pub struct Scenario {
     pub clock_drift_ppm: f64,
     pub interferers: Vec<medium::Interferer>,
     pub faults: Vec<fault::Spec>,
+    /// Demands on the run.
+    pub oracle: OracleParams,
     /// Files on disk that the scenario was read from, its own first.
     pub files: Vec<PathBuf>,
 }

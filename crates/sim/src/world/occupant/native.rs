@@ -1,7 +1,7 @@
 //! A node with Redpoll's stack, and the applications that run on it.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::Streams;
+use redpoll_stack::{Streams, Transport};
 
 use super::Resident;
 use crate::air::AirResult;
@@ -58,6 +58,13 @@ impl Native {
     pub(in crate::world) fn stop_apps(&mut self, seat: &mut Seat<'_>) {
         self.apps.clear();
         let now = seat.local_now();
+        if self.node.streams().is_there() {
+            for watch in self.watches.drain(..) {
+                self.node.close(now, watch.conn);
+                self.node.release(now, watch.conn);
+            }
+            return;
+        }
         let open = self.node.tcp_connections();
         let open: Vec<_> = open.map(|(conn, _)| conn).collect();
         for conn in open {

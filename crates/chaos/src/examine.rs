@@ -1,0 +1,132 @@
+//! Runs a scenario and returns what failed.
+
+use std::cell::RefCell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::{Scenario, World};
+use serde::Serialize;
+
+use crate::kind::Kind;
+
+/// Simulated time between two calls of the caller's check.
+const STEP: Duration = Duration::from_secs(1);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    Passed {
+        events: u64,
+    },
+    Failed(Failure),
+    /// The caller ended the run.
+    Stopped,
+}
+
+/// The first violation of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Failure {
+    pub kind: Kind,
+    /// The cause in a line.
+    pub line: String,
+}
+
+/// What ends a run early.
+pub struct Limits<'a> {
+    /// Is called after each simulated second, and returns whether to continue.
+    pub go_on: &'a dyn Fn() -> bool,
+}
+
+/// Runs the scenario `text` with the seed of its file.
+pub fn examine(text: &str, limits: &Limits<'_>) -> Verdict {
+    examine_with(text, limits, |_| {})
+}
+
+/// Runs the scenario like [`examine`]; `prepare` may change the world before the run.
+pub fn examine_with(
+    text: &str,
+    limits: &Limits<'_>,
+    prepare: impl FnOnce(&mut World),
+) -> Verdict {
+    note_panics();
+    let scenario = match Scenario::parse("chaos", text, &[]) {
+        Ok(scenario) => scenario,
+        Err(error) => return failed(error.to_string(), &[]),
+    };
+    let names = names(&scenario);
+    PANIC.take();
+    CATCHES.set(true);
+    let ran = panic::catch_unwind(AssertUnwindSafe(|| run(&scenario, limits, prepare)));
+    CATCHES.set(false);
+    match ran {
+        Ok(Ok(verdict)) => match verdict {
+            Some(line) => failed(line, &names),
+            None => Verdict::Stopped,
+        },
+        Ok(Err(events)) => Verdict::Passed { events },
+        Err(_) => {
+            let line = PANIC.take();
+            failed(line.unwrap_or_else(|| "a panic without a message".to_owned()), &names)
+        }
+    }
+}
+
+fn failed(line: String, names: &[String]) -> Verdict {
+    let kind = Kind::of(&line, names);
+    Verdict::Failed(Failure { kind, line })
+}
+
+/// Returns the first violation, `None` if the caller ended the run, or as an error the number of
+/// events of a run without violations.
+fn run(
+    scenario: &Scenario,
+    limits: &Limits<'_>,
+    prepare: impl FnOnce(&mut World),
+) -> Result<Option<String>, u64> {
+    let mut world = match World::new(scenario, scenario.seed) {
+        Ok(world) => world,
+        Err(error) => return Ok(Some(error.to_string())),
+    };
+    prepare(&mut world);
+    let end = Instant::ZERO + scenario.duration;
+    while world.now() < end && world.stall().is_none() && world.oracle().is_satisfied() {
+        if !(limits.go_on)() {
+            return Ok(None);
+        }
+        world.run_until(end.min(world.now() + STEP));
+    }
+    let report = world.report();
+    match report.oracle.violations.into_iter().next() {
+        Some(line) => Ok(Some(line)),
+        None => Err(report.events),
+    }
+}
+
+fn names(scenario: &Scenario) -> Vec<String> {
+    let nodes = scenario.places().map(|place| place.name.clone());
+    let apps = scenario.places().flat_map(|place| place.apps.iter());
+    nodes.chain(apps.map(|app| app.name.clone())).collect()
+}
+
+thread_local! {
+    static CATCHES: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+    static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Lets panics within [`examine`] be noted instead of printed.
+fn note_panics() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let usual = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !CATCHES.get() {
+                return usual(info);
+            }
+            let message = info.payload_as_str().unwrap_or("without a message");
+            let place = info.location().map_or_else(String::new, |it| {
+                format!(" at {} line {}", it.file(), it.line())
+            });
+            PANIC.set(Some(format!("panic{place}: {message}")));
+        }));
+    });
+}

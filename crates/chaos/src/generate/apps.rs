@@ -1,0 +1,106 @@
+//! Draws the apps.
+
+use super::{CALM_BEFORE, Draft, bytes, millis, seconds};
+use crate::draw::Draw;
+
+const HOST: &str = "host";
+
+/// Ports of the servers, which differ for each app.
+const FIRST_PORT: u64 = 5_001;
+
+impl Draft {
+    pub(super) fn apps(&mut self, draw: &mut Draw) {
+        for number in 0..draw.between(1, 4) {
+            let server = self.place(draw);
+            let mut client = self.place(draw);
+            while client == server {
+                client = self.place(draw);
+            }
+            self.pair(draw, number, &server, &client);
+            for node in &mut self.nodes {
+                node.has_app |= node.name == server || node.name == client;
+            }
+        }
+    }
+
+    /// Draws a node or the host.
+    fn place(&self, draw: &mut Draw) -> String {
+        match draw.one_in(5) {
+            true => HOST.to_owned(),
+            false => self.any_node(draw),
+        }
+    }
+
+    /// Adds a server and its client.
+    fn pair(&mut self, draw: &mut Draw, number: u64, server: &str, client: &str) {
+        let port = FIRST_PORT + number;
+        let (from, to) = (format!("apps.c{number}"), format!("apps.s{number}"));
+        let kind = draw.index(8);
+        let (asks, serves) = match kind {
+            0..4 => ("bulk-sender", "bulk-sink"),
+            4 => ("http-client", "http-server"),
+            5 => ("coap-client", "coap-server"),
+            _ => ("sensor", "bulk-sink"),
+        };
+        self.set(&format!("{from}.type"), asks);
+        self.set(&format!("{from}.on"), client);
+        self.set(&format!("{from}.to"), format!("{server}:{port}"));
+        self.set(
+            &format!("{from}.start"),
+            millis(draw.between(0, 1_000 * CALM_BEFORE)),
+        );
+        match kind {
+            0..4 => {
+                self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
+                if !draw.one_in(4) {
+                    self.set(&format!("{from}.total"), bytes(draw.between(1, 60_000)));
+                }
+            }
+            4 | 5 => {
+                self.set(
+                    &format!("{from}.interval"),
+                    seconds(draw.between(2, 60)),
+                );
+                self.maybe(draw, 2, &format!("{from}.count"), |draw| {
+                    draw.between(1, 50) as i64
+                });
+                self.set(&format!("{to}.file"), bytes(draw.between(0, 5_000)));
+            }
+            _ => self.sensor(draw, &from, &to),
+        }
+        let to_type = format!("{to}.type");
+        if !self.has(&to_type) {
+            self.set(&to_type, serves);
+        }
+        self.set(&format!("{to}.on"), server);
+        self.set(&format!("{to}.port"), port as i64);
+    }
+
+    fn sensor(&mut self, draw: &mut Draw, from: &str, to: &str) {
+        let transport = *draw.pick(&["tcp", "tcp", "coap", "cocoa", "unreliable"]);
+        self.set(&format!("{from}.transport"), transport);
+        self.set(
+            &format!("{from}.interval"),
+            millis(draw.between(500, 20_000)),
+        );
+        self.maybe(draw, 2, &format!("{from}.batch"), |draw| {
+            draw.between(1, 32) as i64
+        });
+        if transport != "tcp" {
+            self.set(&format!("{to}.type"), "coap-server");
+        }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let mut steps = path.split('.');
+        let mut table = &self.document;
+        let last = steps.next_back().unwrap_or_default();
+        for step in steps {
+            match table.get(step) {
+                Some(toml::Value::Table(below)) => table = below,
+                _ => return false,
+            }
+        }
+        table.contains_key(last)
+    }
+}

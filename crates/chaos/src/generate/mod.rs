@@ -1,0 +1,176 @@
+//! Draws a scenario from a seed, as the text of its file.
+//!
+//! The run has three parts. In the storm, apps start and faults come and go. In the calm, every
+//! fault has ended, and every stream must progress. In the rest, the apps have ended, and every
+//! pool must become empty.
+
+mod apps;
+mod faults;
+mod mesh;
+mod options;
+
+use redpoll_sim::{Scenario, ScenarioError};
+use toml::{Table, Value};
+
+use crate::draw::Draw;
+
+/// Draws of one seed, of which the first valid one is the seed's scenario. A few options exclude
+/// each other; almost every first draw is valid.
+const DRAWS: usize = 20;
+
+/// The time in which apps start, before the first fault, in seconds.
+const CALM_BEFORE: u64 = 20;
+/// Time between the last fault and the end of the apps, in seconds.
+const CALM: u64 = 400;
+/// Longest time without progress of a stream in the calm, in seconds: several of the longest
+/// retransmission timeouts, and the repair of routes.
+const PATIENCE: u64 = 300;
+/// Time between the end of the apps and the end of the run, in seconds: more than the longest life
+/// of a connection without a peer.
+const REST: u64 = 900;
+/// Largest number of events in a simulated second.
+const EVENTS: i64 = 300_000;
+
+/// No draw of a seed was a valid scenario.
+#[derive(Debug, thiserror::Error)]
+#[error("seed {seed}: no draw of {DRAWS} is a valid scenario; the last one: {last}")]
+pub struct Invalid {
+    pub seed: u64,
+    pub last: ScenarioError,
+}
+
+/// Returns the scenario of `seed` as TOML. The same seed gives the same text.
+pub fn generate(seed: u64) -> Result<String, Invalid> {
+    let mut draw = Draw::new(seed);
+    let mut last = None;
+    for _ in 0..DRAWS {
+        let text = Draft::draw(&mut draw, seed).text();
+        match Scenario::parse("chaos", &text, &[]) {
+            Ok(_) => return Ok(text),
+            Err(error) => last = Some(error),
+        }
+    }
+    Err(match last {
+        Some(last) => Invalid { seed, last },
+        None => unreachable!("there is at least one draw"),
+    })
+}
+
+/// A scenario while it is drawn.
+struct Draft {
+    document: Table,
+    nodes: Vec<Node>,
+    is_rpl: bool,
+    /// Whether apps may run on the host.
+    storm_s: u64,
+}
+
+struct Node {
+    name: String,
+    role: &'static str,
+    has_app: bool,
+}
+
+impl Draft {
+    fn draw(draw: &mut Draw, seed: u64) -> Draft {
+        let mut draft = Draft {
+            document: Table::new(),
+            nodes: Vec::new(),
+            is_rpl: draw.one_in(2),
+            storm_s: draw.between(30, 240),
+        };
+        let calm = CALM_BEFORE + draft.storm_s;
+        draft.set("duration", seconds(calm + CALM + REST));
+        draft.set("seed", (seed & i64::MAX as u64) as i64);
+        draft.set("routing", if draft.is_rpl { "rpl" } else { "fixed" });
+        draft.mesh(draw);
+        draft.options(draw);
+        draft.apps(draw);
+        draft.faults(draw);
+        draft.set("oracle.apps_end", seconds(calm + CALM));
+        draft.set("oracle.patience", seconds(PATIENCE));
+        draft.set("oracle.events", EVENTS);
+        draft
+    }
+
+    /// Sets the key at a dotted path.
+    fn set(&mut self, path: &str, value: impl Into<Value>) {
+        let mut table = &mut self.document;
+        let mut steps = path.split('.').peekable();
+        while let Some(step) = steps.next() {
+            if steps.peek().is_none() {
+                table.insert(step.to_owned(), value.into());
+                return;
+            }
+            let below = table
+                .entry(step)
+                .or_insert_with(|| Value::Table(Table::new()));
+            match below {
+                Value::Table(below) => table = below,
+                _ => return,
+            }
+        }
+    }
+
+    /// Sets `path` with a chance of one in `times`.
+    fn maybe<V: Into<Value>>(
+        &mut self,
+        draw: &mut Draw,
+        times: u32,
+        path: &str,
+        value: impl FnOnce(&mut Draw) -> V,
+    ) {
+        if draw.one_in(times) {
+            let value = value(draw);
+            self.set(path, value);
+        }
+    }
+
+    fn text(&self) -> String {
+        self.document.to_string()
+    }
+
+    fn any_node(&self, draw: &mut Draw) -> String {
+        draw.pick(&self.nodes).name.clone()
+    }
+}
+
+fn seconds(seconds: u64) -> String {
+    format!("{seconds} s")
+}
+
+fn millis(millis: u64) -> String {
+    format!("{millis} ms")
+}
+
+fn bytes(bytes: u64) -> String {
+    format!("{bytes} B")
+}
+
+fn percent(percent: u64) -> String {
+    format!("{percent} %")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_text() {
+        for seed in [1, 2, u64::MAX] {
+            assert_eq!(generate(seed).unwrap(), generate(seed).unwrap());
+        }
+        assert_ne!(generate(1).unwrap(), generate(2).unwrap());
+    }
+
+    #[test]
+    fn almost_every_first_draw_is_valid() {
+        let mut refused = Vec::new();
+        for seed in 0..300 {
+            let text = Draft::draw(&mut Draw::new(seed), seed).text();
+            refused.extend(Scenario::parse("chaos", &text, &[]).err());
+            generate(seed).unwrap();
+        }
+        assert!(refused.len() <= 15, "{}: {refused:#?}", refused.len());
+    }
+}
