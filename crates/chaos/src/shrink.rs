@@ -131,12 +131,13 @@ fn table<'a>(document: &'a Table, name: &str) -> &'a Table {
 
 fn remove(document: &mut Table, path: &[String]) -> Option<Value> {
     let (last, above) = path.split_last()?;
-    let mut table = document;
+    let mut table = &mut *document;
     for step in above {
         table = table.get_mut(step)?.as_table_mut()?;
     }
     let removed = table.remove(last)?;
-    if table.is_empty() && !above.is_empty() && !above.starts_with(&["nodes".to_owned()]) {
+    let is_empty = table.is_empty();
+    if is_empty && !above.is_empty() && !above.starts_with(&["nodes".to_owned()]) {
         remove(document, above);
     }
     Some(removed)

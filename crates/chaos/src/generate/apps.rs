@@ -90,17 +90,4 @@ impl Draft {
             self.set(&format!("{to}.type"), "coap-server");
         }
     }
-
-    fn has(&self, path: &str) -> bool {
-        let mut steps = path.split('.');
-        let mut table = &self.document;
-        let last = steps.next_back().unwrap_or_default();
-        for step in steps {
-            match table.get(step) {
-                Some(toml::Value::Table(below)) => table = below,
-                _ => return false,
-            }
-        }
-        table.contains_key(last)
-    }
 }

@@ -7,7 +7,7 @@ use crate::draw::Draw;
 
 impl Draft {
     pub(super) fn mesh(&mut self, draw: &mut Draw) {
-        let count = match draw.below_few() {
+        let count = match draw.index(6) {
             0 => draw.between(7, 14),
             _ => draw.between(2, 6),
         } as usize;
@@ -26,14 +26,15 @@ impl Draft {
                 _ => format!("n{}", index + 1),
             };
             self.set(&format!("nodes.{name}.role"), role);
-            if role == "leaf" && sleeps && !draw.one_in(3) {
+            let is_sleepy = role == "leaf" && sleeps && !draw.one_in(3);
+            if is_sleepy {
                 self.set(&format!("nodes.{name}.sleepy"), true);
             }
-            let has_app = false;
             self.nodes.push(Node {
                 name,
                 role,
-                has_app,
+                is_sleepy,
+                has_app: false,
             });
         }
         match draw.one_in(4) {
@@ -88,11 +89,5 @@ impl Draft {
                 *draw.pick(&["rayleigh", "rician", "lognormal"])
             });
         }
-    }
-}
-
-impl Draw {
-    fn below_few(&mut self) -> usize {
-        self.index(6)
     }
 }

@@ -61,13 +61,14 @@ struct Draft {
     document: Table,
     nodes: Vec<Node>,
     is_rpl: bool,
-    /// Whether apps may run on the host.
+    /// Time in which faults come and go, in seconds.
     storm_s: u64,
 }
 
 struct Node {
     name: String,
     role: &'static str,
+    is_sleepy: bool,
     has_app: bool,
 }
 
@@ -124,6 +125,19 @@ impl Draft {
             let value = value(draw);
             self.set(path, value);
         }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let mut steps = path.split('.');
+        let mut table = &self.document;
+        let last = steps.next_back().unwrap_or_default();
+        for step in steps {
+            match table.get(step) {
+                Some(Value::Table(below)) => table = below,
+                _ => return false,
+            }
+        }
+        table.contains_key(last)
     }
 
     fn text(&self) -> String {

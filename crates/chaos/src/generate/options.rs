@@ -21,10 +21,13 @@ impl Draft {
     }
 
     fn mac(&mut self, draw: &mut Draw) {
-        self.maybe(draw, 5, "mac.access", |draw| {
-            *draw.pick(&["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"])
-        });
-        self.maybe(draw, 4, "mac.addresses", |_| "extended");
+        let sleeps = self.nodes.iter().any(|node| node.is_sleepy);
+        if !sleeps {
+            self.maybe(draw, 5, "mac.access", |draw| {
+                *draw.pick(&["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"])
+            });
+            self.maybe(draw, 4, "mac.addresses", |_| "extended");
+        }
         self.maybe(draw, 3, "mac.max_frame_retries", |draw| {
             draw.between(0, 12) as i64
         });
@@ -41,7 +44,7 @@ impl Draft {
         });
         self.maybe(draw, 5, "mac.deaf_backoff", |_| true);
         self.maybe(draw, 6, "mac.be_by_queue", |_| true);
-        if draw.one_in(4) {
+        if draw.one_in(4) && !self.has("mac.access") {
             let level = *draw.pick(&["mic-32", "mic-64", "mic-128", "enc-mic-32", "enc-mic-128"]);
             self.set("security.level", level);
             self.set("security.key", "000102030405060708090a0b0c0d0e0f");
@@ -193,8 +196,10 @@ impl Draft {
             millis(draw.between(0, 200))
         });
         self.maybe(draw, 4, "border.queue", |draw| draw.between(0, 20) as i64);
-        self.maybe(draw, 6, "medium.success_ratio_rx", |draw| {
-            percent(draw.between(70, 99))
-        });
+        if !self.has("medium.model") {
+            self.maybe(draw, 6, "medium.success_ratio_rx", |draw| {
+                percent(draw.between(70, 99))
+            });
+        }
     }
 }

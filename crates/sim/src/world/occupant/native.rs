@@ -1,7 +1,8 @@
 //! A node with Redpoll's stack, and the applications that run on it.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{Streams, Transport};
+use redpoll_rivals::Rival;
+use redpoll_stack::Streams;
 
 use super::Resident;
 use crate::air::AirResult;
@@ -58,7 +59,7 @@ impl Native {
     pub(in crate::world) fn stop_apps(&mut self, seat: &mut Seat<'_>) {
         self.apps.clear();
         let now = seat.local_now();
-        if self.node.streams().is_there() {
+        if !matches!(self.node.streams(), Rival::None(_)) {
             for watch in self.watches.drain(..) {
                 self.node.close(now, watch.conn);
                 self.node.release(now, watch.conn);
