@@ -51,8 +51,8 @@ const ARROWS: [(&str, &[&str]); 39] = [
     (
         "cli",
         &[
-            "sim", "studies", "results", "sweep", "chaos", "linux", "wire", "web", "dissect", "taim",
-            "peers", "modules",
+            "sim", "studies", "results", "sweep", "chaos", "linux", "wire", "web", "dissect",
+            "taim", "peers", "modules",
         ],
     ),
     ("page", &[]),

@@ -16,7 +16,7 @@ fn main() -> ExitCode {
         first_seed,
         seeds: Some(count),
         threads: std::thread::available_parallelism().map_or(1, usize::from),
-        shrink_runs: if words.len() > 3 { 150 } else { 0 },
+        shrink_runs: if words.len() > 3 { 500 } else { 0 },
     };
     // Without a folder, the first finding is enough.
     let found = campaign(&plan, &mut |now| words.len() > 3 || now.findings == 0);

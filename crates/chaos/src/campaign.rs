@@ -198,9 +198,12 @@ fn found(
         is_last,
     });
     if is_new && shared.shrink_runs > 0 {
-        let small = shrink(&finding.text, &finding.failure, shared.shrink_runs, &|text| {
-            examine(text, limits)
-        });
+        let small = shrink(
+            &finding.text,
+            &finding.failure,
+            shared.shrink_runs,
+            &|text| examine(text, limits),
+        );
         finding.failure = small.failure;
         finding.text = small.text;
         let is_last = true;

@@ -43,11 +43,7 @@ pub fn examine(text: &str, limits: &Limits<'_>) -> Verdict {
 }
 
 /// Runs the scenario like [`examine`]; `prepare` may change the world before the run.
-pub fn examine_with(
-    text: &str,
-    limits: &Limits<'_>,
-    prepare: impl FnOnce(&mut World),
-) -> Verdict {
+pub fn examine_with(text: &str, limits: &Limits<'_>, prepare: impl FnOnce(&mut World)) -> Verdict {
     note_panics();
     let scenario = match Scenario::parse("chaos", text, &[]) {
         Ok(scenario) => scenario,
@@ -66,7 +62,10 @@ pub fn examine_with(
         Ok(Err(events)) => Verdict::Passed { events },
         Err(_) => {
             let line = PANIC.take();
-            failed(line.unwrap_or_else(|| "a panic without a message".to_owned()), &names)
+            failed(
+                line.unwrap_or_else(|| "a panic without a message".to_owned()),
+                &names,
+            )
         }
     }
 }

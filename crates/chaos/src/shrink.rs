@@ -146,10 +146,7 @@ fn remove(document: &mut Table, path: &[String]) -> Option<Value> {
 fn links(document: &Table) -> Vec<String> {
     let links = table(document, "topology").get("links");
     let links = links.and_then(Value::as_array).into_iter().flatten();
-    links
-        .filter_map(Value::as_str)
-        .map(str::to_owned)
-        .collect()
+    links.filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 fn keep_links(document: &mut Table, is_kept: impl Fn(&str) -> bool) -> bool {
@@ -171,7 +168,9 @@ fn forget_node(document: &mut Table, node: &str) {
         ends
     };
     let all = links(document);
-    let around = all.iter().filter(|link| ends(link).iter().any(|end| end == node));
+    let around = all
+        .iter()
+        .filter(|link| ends(link).iter().any(|end| end == node));
     let around: Vec<String> = around
         .flat_map(|link| ends(link))
         .filter(|end| end != node)
@@ -181,7 +180,11 @@ fn forget_node(document: &mut Table, node: &str) {
         && let Some(topology) = document.get_mut("topology").and_then(Value::as_table_mut)
         && let Some(links) = topology.get_mut("links").and_then(Value::as_array_mut)
     {
-        links.extend(others.iter().map(|other| format!("{first} <-> {other}").into()));
+        links.extend(
+            others
+                .iter()
+                .map(|other| format!("{first} <-> {other}").into()),
+        );
     }
     for part in ["apps", "faults"] {
         if let Some(entries) = document.get_mut(part).and_then(Value::as_table_mut) {
@@ -193,9 +196,9 @@ fn forget_node(document: &mut Table, node: &str) {
 /// Returns whether an app or a fault names `node`.
 fn names(entry: &Value, node: &str) -> bool {
     let keys = ["on", "to", "node", "sender", "receiver"];
-    keys.iter().filter_map(|key| entry.get(key)?.as_str()).any(|text| {
-        text == node || text.split_once(':').is_some_and(|(name, _)| name == node)
-    })
+    keys.iter()
+        .filter_map(|key| entry.get(key)?.as_str())
+        .any(|text| text == node || text.split_once(':').is_some_and(|(name, _)| name == node))
 }
 
 /// Removes the apps that send to the removed server.
@@ -261,7 +264,9 @@ mod tests {
             kind: Kind::of("something else", &[]),
             line: "something else".to_owned(),
         };
-        let same = shrink(&text, &failure(), 1_000, &|_| Verdict::Failed(other.clone()));
+        let same = shrink(&text, &failure(), 1_000, &|_| {
+            Verdict::Failed(other.clone())
+        });
         assert_eq!(same.text, text);
         assert!(same.runs > 10);
     }

@@ -197,7 +197,8 @@ fn show(
     if is_standard(path) {
         return print(&json).map_err(|error| cannot_write("standard output", &error));
     }
-    std::fs::write(path, json).map_err(|error| cannot_write(&path.display().to_string(), &error))?;
+    std::fs::write(path, json)
+        .map_err(|error| cannot_write(&path.display().to_string(), &error))?;
     print(&text).map_err(|error| cannot_write("standard output", &error))
 }
 

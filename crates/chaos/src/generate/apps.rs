@@ -52,15 +52,15 @@ impl Draft {
         match kind {
             0..4 => {
                 self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
-                if !draw.one_in(4) {
-                    self.set(&format!("{from}.total"), bytes(draw.between(1, 60_000)));
-                }
+                // An endless transfer may starve others without a defect.
+                let total = match draw.one_in(4) {
+                    true => draw.between(1, 500),
+                    false => draw.between(500, 60_000),
+                };
+                self.set(&format!("{from}.total"), bytes(total));
             }
             4 | 5 => {
-                self.set(
-                    &format!("{from}.interval"),
-                    seconds(draw.between(2, 60)),
-                );
+                self.set(&format!("{from}.interval"), seconds(draw.between(2, 60)));
                 self.maybe(draw, 2, &format!("{from}.count"), |draw| {
                     draw.between(1, 50) as i64
                 });

@@ -67,7 +67,12 @@ impl Draft {
     /// Restarts a node. Without RPL only leaves can restart.
     fn restart(&mut self, draw: &mut Draw, name: &str) {
         let able = |node: &&super::Node| !node.has_app && (self.is_rpl || node.role == "leaf");
-        let able: Vec<String> = self.nodes.iter().filter(able).map(|it| it.name.clone()).collect();
+        let able: Vec<String> = self
+            .nodes
+            .iter()
+            .filter(able)
+            .map(|it| it.name.clone())
+            .collect();
         if able.is_empty() {
             return self.off(draw, name);
         }

@@ -45,8 +45,7 @@ impl Draft {
 
     fn links(&mut self, draw: &mut Draw, parents: &[usize]) {
         let count = self.nodes.len();
-        let mut pairs: Vec<(usize, usize)> =
-            parents.iter().copied().zip(1..).collect();
+        let mut pairs: Vec<(usize, usize)> = parents.iter().copied().zip(1..).collect();
         for _ in 0..draw.index(count) {
             let (a, b) = (draw.index(count), draw.index(count));
             if a != b && !pairs.contains(&(a, b)) && !pairs.contains(&(b, a)) {

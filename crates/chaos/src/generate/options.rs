@@ -117,9 +117,7 @@ impl Draft {
         ] {
             self.maybe(draw, 5, flag, |_| !usual);
         }
-        self.maybe(draw, 3, "tcp.connections", |draw| {
-            draw.between(1, 4) as i64
-        });
+        self.maybe(draw, 3, "tcp.connections", |draw| draw.between(1, 4) as i64);
         self.maybe(draw, 3, "tcp.delayed_ack", |draw| {
             millis(draw.between(0, 500))
         });
@@ -174,9 +172,7 @@ impl Draft {
         self.maybe(draw, 4, "rpl.probe_interval", |draw| {
             seconds(draw.between(5, 120))
         });
-        self.maybe(draw, 4, "rpl.neighbours", |draw| {
-            draw.between(2, 12) as i64
-        });
+        self.maybe(draw, 4, "rpl.neighbours", |draw| draw.between(2, 12) as i64);
         self.maybe(draw, 5, "rpl.load_aware", |_| true);
     }
 

@@ -253,10 +253,14 @@ impl Flow {
         self.is_open = false;
     }
 
-    /// Returns the progress of the stream, which changes with every arrival and every failure;
-    /// `None` if no byte is in transit.
+    /// Returns the progress of the flow, which changes with every arrival, answer and failure;
+    /// `None` if no byte is in transit and no request is open. A stream whose receiver reports
+    /// nothing counts only by its requests.
     pub(super) fn progress(&self) -> Option<(u64, u64)> {
-        (self.is_open && !self.on_the_way.is_empty()).then_some((self.matched, self.begun))
+        let is_reported = self.receiver.total().segments() > 0;
+        let has_bytes = self.is_open && is_reported && !self.on_the_way.is_empty();
+        let ended = self.requests.ended();
+        (has_bytes || self.requests.are_open()).then_some((self.delivered + ended, self.begun))
     }
 
     pub(super) fn datagram_sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {

@@ -41,6 +41,15 @@ impl Requests {
         self.failed += 1;
     }
 
+    /// Returns the number of requests that were answered or have failed.
+    pub(super) fn ended(&self) -> u64 {
+        self.answered + self.failed
+    }
+
+    pub(super) fn are_open(&self) -> bool {
+        self.made > self.ended()
+    }
+
     pub(super) fn figures(&self) -> Option<RequestFigures> {
         let latency_ms = LatencyMs::of(&self.latency, self.longest);
         (self.made > 0).then_some(RequestFigures {
