@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -94,6 +94,11 @@ dissect-check: ## Compare our decoder with tshark's, field by field, over more t
 radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them with RPL
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
+
+chaos: ## Run random scenarios with random faults, with overflow checks (CHAOS="--minutes 60" sets its options)
+	@scripts/setup.sh build
+	@mkdir -p target/chaos
+	@. scripts/env.sh && exec cargo run --profile chaos --quiet --package redpoll -- chaos --out target/chaos $(CHAOS)
 
 drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" prints the rows as JSON)
 	@scripts/setup.sh build

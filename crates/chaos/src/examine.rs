@@ -121,7 +121,9 @@ fn note_panics() {
             if !CATCHES.get() {
                 return usual(info);
             }
-            let message = info.payload_as_str().unwrap_or("without a message");
+            let text = info.payload().downcast_ref::<&str>().copied();
+            let owned = info.payload().downcast_ref::<String>().map(String::as_str);
+            let message = text.or(owned).unwrap_or("without a message");
             let place = info.location().map_or_else(String::new, |it| {
                 format!(" at {} line {}", it.file(), it.line())
             });

@@ -231,9 +231,10 @@ mod tests {
         shrink(text, &failure(), 10_000, &|text| {
             let document = text.parse::<Table>().unwrap();
             let is_valid = redpoll_sim::Scenario::parse("chaos", text, &[]).is_ok();
-            match is_valid && needs(&document) {
-                true => Verdict::Failed(failure()),
-                false => Verdict::Passed { events: 0 },
+            if is_valid && needs(&document) {
+                Verdict::Failed(failure())
+            } else {
+                Verdict::Passed { events: 0 }
             }
         })
     }

@@ -168,9 +168,10 @@ fn head(finding: &Finding) -> String {
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |it: char| it.is_alphanumeric() || "/._-".contains(it);
-    match text.chars().all(is_plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', r"'\''")),
+    if text.chars().all(is_plain) {
+        text
+    } else {
+        format!("'{}'", text.replace('\'', r"'\''"))
     }
 }
 
@@ -214,13 +215,15 @@ fn text(campaign: &Campaign, shown: &[Shown<'_>], took: WallDuration) -> String 
     let mut kinds: Vec<_> = shown.iter().map(|it| &it.finding.failure.kind).collect();
     kinds.sort();
     kinds.dedup();
-    let checks = match cfg!(debug_assertions) {
-        true => "on",
-        false => "off (make chaos builds the program with them)",
+    let checks = if cfg!(debug_assertions) {
+        "on"
+    } else {
+        "off (make chaos builds the program with them)"
     };
-    let ended = match campaign.is_stopped {
-        true => ", ended early",
-        false => "",
+    let ended = if campaign.is_stopped {
+        ", ended early"
+    } else {
+        ""
     };
     lines.push(format!(
         "{} runs in {:.0} s{ended}: {} failures of {} kinds; {} events; overflow checks {checks}",

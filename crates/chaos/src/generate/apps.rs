@@ -25,9 +25,10 @@ impl Draft {
 
     /// Draws a node or the host.
     fn place(&self, draw: &mut Draw) -> String {
-        match draw.one_in(5) {
-            true => HOST.to_owned(),
-            false => self.any_node(draw),
+        if draw.one_in(5) {
+            HOST.to_owned()
+        } else {
+            self.any_node(draw)
         }
     }
 
@@ -53,9 +54,10 @@ impl Draft {
             0..4 => {
                 self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
                 // An endless transfer may starve others without a defect.
-                let total = match draw.one_in(4) {
-                    true => draw.between(1, 500),
-                    false => draw.between(500, 60_000),
+                let total = if draw.one_in(4) {
+                    draw.between(1, 500)
+                } else {
+                    draw.between(500, 60_000)
                 };
                 self.set(&format!("{from}.total"), bytes(total));
             }

@@ -25,10 +25,7 @@ impl Draft {
     fn window(&mut self, draw: &mut Draw, name: &str) -> (u64, u64) {
         let end_ms = 1_000 * (CALM_BEFORE + self.storm_s);
         let from = draw.between(1_000 * CALM_BEFORE, end_ms - 1_000);
-        let longest = match draw.one_in(2) {
-            true => 5_000,
-            false => end_ms,
-        };
+        let longest = if draw.one_in(2) { 5_000 } else { end_ms };
         let until = draw.between(from + 100, end_ms.min(from + longest));
         self.set(&format!("{name}.from"), millis(from));
         self.set(&format!("{name}.until"), millis(until));

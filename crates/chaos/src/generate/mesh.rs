@@ -37,9 +37,10 @@ impl Draft {
                 has_app: false,
             });
         }
-        match draw.one_in(4) {
-            true => self.positions(draw, &parents),
-            false => self.links(draw, &parents),
+        if draw.one_in(4) {
+            self.positions(draw, &parents)
+        } else {
+            self.links(draw, &parents)
         }
     }
 
@@ -55,9 +56,10 @@ impl Draft {
         let loses = draw.one_in(2);
         let links = pairs.iter().map(|(a, b)| {
             let ends = format!("{} <-> {}", self.nodes[*a].name, self.nodes[*b].name);
-            match loses && draw.one_in(2) {
-                true => format!("{ends}, {}", percent(draw.between(60, 99))),
-                false => ends,
+            if loses && draw.one_in(2) {
+                format!("{ends}, {}", percent(draw.between(60, 99)))
+            } else {
+                ends
             }
         });
         let links: Vec<Value> = links.map(Value::from).collect();

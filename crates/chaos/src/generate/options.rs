@@ -95,9 +95,12 @@ impl Draft {
     }
 
     fn tcp(&mut self, draw: &mut Draw) {
-        self.maybe(draw, 2, "tcp.mss", |draw| match draw.one_in(2) {
-            true => format!("{} frames", draw.between(1, 6)),
-            false => bytes(draw.between(32, 900)),
+        self.maybe(draw, 2, "tcp.mss", |draw| {
+            if draw.one_in(2) {
+                format!("{} frames", draw.between(1, 6))
+            } else {
+                bytes(draw.between(32, 900))
+            }
         });
         for buffer in ["tcp.send_buffer", "tcp.receive_buffer"] {
             self.maybe(draw, 2, buffer, |draw| bytes(draw.between(64, 4_096)));
