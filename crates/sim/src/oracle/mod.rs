@@ -136,7 +136,7 @@ impl Oracle {
     }
 
     /// Records that the sender has no connection, and will open another one later.
-    pub fn paused(&mut self, id: FlowId) {
+    pub(crate) fn paused(&mut self, id: FlowId) {
         self.flow_mut(id).pause();
     }
 

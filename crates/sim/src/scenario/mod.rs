@@ -28,12 +28,12 @@ use std::path::Path;
 
 pub use builtin::BUILT_IN;
 pub use error::ScenarioError;
+pub(crate) use model::OracleParams;
 pub use model::{
     AppKind, AppSpec, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec,
     ConsoleLine, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, Interface, Mss,
-    NodeKey, NodeSpec, OracleParams, QuickSpec, Role, Scenario, SensorSpec, SensorTransport,
-    SerialParams, SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
-    global_address,
+    NodeKey, NodeSpec, QuickSpec, Role, Scenario, SensorSpec, SensorTransport, SerialParams,
+    SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use units::time;

@@ -30,7 +30,7 @@ pub use network::{
     SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, ConsoleLine, EUI64_PREFIX, Interface, NodeSpec, Role, ThreadTcp};
-pub use oracle::OracleParams;
+pub(crate) use oracle::OracleParams;
 pub use transport::{
     CongestionSpec, HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, TcpParams,
     TransportSpec,
@@ -81,7 +81,7 @@ pub struct Scenario {
     pub interferers: Vec<medium::Interferer>,
     pub faults: Vec<fault::Spec>,
     /// Demands on the run.
-    pub oracle: OracleParams,
+    pub(crate) oracle: OracleParams,
     /// Files on disk that the scenario was read from, its own first.
     pub files: Vec<PathBuf>,
 }

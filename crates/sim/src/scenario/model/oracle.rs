@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 
 /// Demands on a run; `None` demands nothing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct OracleParams {
+pub(crate) struct OracleParams {
     /// Time at which all apps end. Afterwards every pool of every node must become empty.
     pub apps_end: Option<Duration>,
     /// Longest time without progress of a stream, after the last fault.
