@@ -63,7 +63,7 @@ enum Message {
     Found { finding: Finding, is_last: bool },
 }
 
-/// What a thread is doing, for the watch of hanging runs.
+/// The present run of a thread, for the watch of hanging runs.
 #[derive(Default)]
 struct Pulse {
     seed: AtomicU64,

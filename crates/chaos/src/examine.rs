@@ -31,7 +31,7 @@ pub struct Failure {
     pub line: String,
 }
 
-/// What ends a run early.
+/// The conditions that end a run early.
 pub struct Limits<'a> {
     /// Is called after each simulated second, and returns whether to continue.
     pub go_on: &'a dyn Fn() -> bool,

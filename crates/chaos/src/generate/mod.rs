@@ -14,7 +14,7 @@ use toml::{Table, Value};
 
 use crate::draw::Draw;
 
-/// Draws of one seed, of which the first valid one is the seed's scenario. A few options exclude
+/// Largest number of draws of one seed. The first valid draw is the seed's scenario. A few options exclude
 /// each other; almost every first draw is valid.
 const DRAWS: usize = 20;
 

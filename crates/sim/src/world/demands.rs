@@ -157,7 +157,7 @@ impl World {
         }
     }
 
-    /// Notes the use of all pools, of which the least counts.
+    /// Notes the use of all pools. The least use counts.
     fn note_pools(&mut self) {
         let now = self.env.now;
         let mut least = std::mem::take(&mut self.demands.least);

@@ -1,4 +1,4 @@
-//! What the oracle demands of a run, in addition to what it always checks.
+//! Demands of the oracle on a run, in addition to its constant checks.
 
 use redpoll_base::Duration;
 
