@@ -36,6 +36,7 @@ pub fn check(folder: &Path) -> Result<usize, Failure> {
             if is_elsewhere(target) || target.starts_with("data:") {
                 continue;
             }
+            let file = file.split('?').next().unwrap_or_default();
             let to = match file {
                 "" => Some(path.clone()),
                 _ => beside(path, file),
