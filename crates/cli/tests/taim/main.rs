@@ -8,6 +8,8 @@ mod daemon;
 mod dist;
 mod given_up;
 mod net;
+#[path = "../support/processor.rs"]
+mod processor;
 #[path = "../support/rights.rs"]
 mod rights;
 mod rules;
@@ -22,10 +24,11 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use common::Case;
-use daemon::{Daemon, figure, processor_seconds};
+use daemon::{Daemon, figure};
 use given_up::{no_users, shapes_as_another_user, shapes_as_root};
 use net::{Flood, IP6TABLES, MESH, Network, Pour, ip6tables};
 use nix::sys::signal::Signal;
+use processor::processor_seconds;
 use sudden::{
     ctrl_c_sets_free, ctrl_z_sets_free, killed_under_load, killed_with_thousands, stopped,
     supervised,

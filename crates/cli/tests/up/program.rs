@@ -1,5 +1,8 @@
 //! The program, started by a test and ended with it.
 
+#[path = "../support/processor.rs"]
+mod processor;
+
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -8,6 +11,12 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use processor::processor_seconds;
+
+/// Time after which a program that has not ended is stuck, even on a busy machine.
+const STUCK: Duration = Duration::from_secs(60);
+/// Processor time in seconds that a program may spend on its end.
+const ENDING: f64 = 10.0;
 
 pub struct Program {
     child: Child,
@@ -95,14 +104,20 @@ impl Program {
     /// Sends a signal and waits for the program's end; `code` is `None` for an end by the signal.
     pub fn end(mut self, signal: Signal, code: Option<i32>) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        let before = processor_seconds(self.child.id());
         kill(pid, signal).expect("it still runs");
-        let deadline = Instant::now() + Duration::from_secs(10);
+        let deadline = Instant::now() + STUCK;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 assert_eq!(status.code(), code, "{}", self.errors());
                 return;
             }
             assert!(Instant::now() < deadline, "it does not end");
+            let spent = processor_seconds(self.child.id()) - before;
+            assert!(
+                spent < ENDING,
+                "it computes instead of ending: {spent:.1} s"
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -120,7 +135,7 @@ impl Program {
 
     /// Waits for the program's end and returns its exit code and its messages on standard error.
     pub fn fails(mut self) -> (i32, String) {
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + STUCK;
         let status = loop {
             match self.child.try_wait().unwrap() {
                 Some(status) => break status,
