@@ -13,7 +13,7 @@ use crate::lowpan::expand::{Expanded, Whole, expand, is_datagram};
 use crate::lowpan::reassembly::{Complete, Reassembly};
 use crate::lowpan::{Body, Lowpan};
 use crate::mac::{Kind, Mac};
-use crate::upper::Verdict;
+use crate::upper::{self, Verdict};
 
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
@@ -95,6 +95,11 @@ impl Dissector {
         }
     }
 
+    /// Returns contexts and keys, with those that the frames have revealed.
+    pub fn reading(&self) -> &Reading {
+        &self.reading
+    }
+
     pub fn record(&mut self, record: &Record) -> Frame {
         let at_us = record.at_us.unwrap_or(0);
         match record.content() {
@@ -169,7 +174,36 @@ impl Dissector {
             let is_cut = captured.missing > 0;
             let (src, dst) = (mac.src, mac.dst);
             self.lowpan(mac.payload, src, dst, at_us, is_cut, frame);
+            self.mle(src, dst, frame);
         }
+    }
+
+    /// Decrypts a secured MLE message of a Thread network, and learns from it.
+    fn mle(&mut self, src: Address, dst: Address, frame: &mut Frame) {
+        let Reading { contexts, keys } = &mut self.reading;
+        let (Some(thread), Some(packet), Address::Extended(src)) =
+            (keys.thread(), &frame.packet, src)
+        else {
+            return;
+        };
+        if !frame.layers.last().is_some_and(|layer| layer.name == "mle") || packet.is_part {
+            return;
+        }
+        let Some(header) = packet.ips.last().map(|ip| ip.header) else {
+            return;
+        };
+        // The message follows the UDP header of eight bytes.
+        let payload = packet.body().get(8..).unwrap_or_default();
+        let Some(opened) = thread.open_mle((header.src, header.dst), src, payload) else {
+            return;
+        };
+        let dst = match dst {
+            Address::Extended(dst) => Some(dst),
+            _ => None,
+        };
+        thread.learn(&opened, (src, dst), contexts);
+        frame.layers.pop();
+        frame.layers.push(upper::mle::opened(&opened.plain));
     }
 
     fn lowpan(

@@ -4,6 +4,7 @@ use redpoll_mac::security::{CcmStar, SoftwareAes};
 use redpoll_wire::ieee802154::Address;
 
 use crate::mac::Mac;
+use crate::thread::Thread;
 
 /// The key of a network, and the EUI-64s of its short addresses.
 #[derive(Clone, Default)]
@@ -11,6 +12,7 @@ pub struct Keys {
     key: Option<[u8; 16]>,
     names: Vec<(u16, [u8; 8])>,
     prefix: [u8; 6],
+    thread: Option<Thread>,
 }
 
 impl std::fmt::Debug for Keys {
@@ -25,16 +27,31 @@ impl Keys {
     /// Returns a key, with the EUI-64s of short addresses. Other short addresses have an EUI-64
     /// that begins with `prefix`.
     pub fn new(key: Option<[u8; 16]>, names: Vec<(u16, [u8; 8])>, prefix: [u8; 6]) -> Keys {
-        Keys { key, names, prefix }
+        Keys {
+            key,
+            names,
+            prefix,
+            thread: None,
+        }
+    }
+
+    /// Adds the network key of a Thread network.
+    pub fn with_thread(mut self, network_key: [u8; 16]) -> Keys {
+        self.thread = Some(Thread::new(network_key));
+        self
+    }
+
+    /// Returns the Thread network whose key is known.
+    pub fn thread(&mut self) -> Option<&mut Thread> {
+        self.thread.as_mut()
     }
 
     pub fn is_given(&self) -> bool {
-        self.key.is_some()
+        self.key.is_some() || self.thread.is_some()
     }
 
     /// Returns the plain payload of a secured frame, if the key opens it.
     pub fn open(&self, mpdu: &[u8], mac: &Mac<'_>) -> Option<Vec<u8>> {
-        let key = self.key.as_ref()?;
         let aux = mac.aux.filter(|aux| aux.level() != 0)?;
         let eui64 = self.eui64(mac.src)?;
         let mut nonce = [0; 13];
@@ -49,11 +66,17 @@ impl Keys {
             false => body_end,
         };
         let open = mpdu.get(..message_at)?;
-        let mut message = mpdu.get(message_at..body_end)?.to_vec();
-        let is_authentic = SoftwareAes.open(key, &nonce, open, &mut message, mac.mic);
-        if !is_authentic || mac.mic.is_empty() {
+        let message = mpdu.get(message_at..body_end)?;
+        if mac.mic.is_empty() {
             return None;
         }
+        let thread = self.thread.iter();
+        let thread = thread.flat_map(|it| it.mac_keys(aux.index.unwrap_or(0)));
+        let mut message = self.key.into_iter().chain(thread).find_map(|key| {
+            let mut message = message.to_vec();
+            let is_authentic = SoftwareAes.open(&key, &nonce, open, &mut message, mac.mic);
+            is_authentic.then_some(message)
+        })?;
         let mut plain = mpdu.get(mac.header_len..message_at)?.to_vec();
         plain.append(&mut message);
         Some(plain)
@@ -64,7 +87,8 @@ impl Keys {
             Address::Extended(eui64) => Some(eui64),
             Address::Short(short) => {
                 let named = self.names.iter().find(|(it, _)| *it == short);
-                named.map(|(_, eui64)| *eui64).or_else(|| {
+                let learned = || self.thread.as_ref().and_then(|it| it.name(short));
+                named.map(|(_, eui64)| *eui64).or_else(learned).or_else(|| {
                     let bytes = self.prefix.into_iter().chain(short.to_be_bytes());
                     bytes.collect::<Vec<u8>>().try_into().ok()
                 })

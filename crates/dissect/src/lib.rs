@@ -3,6 +3,7 @@
 //! - [`capture`]: file formats and link types, from a file to frames;
 //! - [`dissector`]: from a frame to its layers, with the following modules;
 //! - [`mac`]: headers of IEEE 802.15.4; [`keys`]: opening secured frames;
+//! - [`thread`]: the keys of Thread networks;
 //! - [`lowpan`]: 6LoWPAN headers, header compression, fragments;
 //! - [`ip`]: IPv6, tunnels, source routes; [`upper`]: the layers above;
 //! - [`layer`]: fields with their names.
@@ -17,6 +18,7 @@ pub mod keys;
 pub mod layer;
 pub mod lowpan;
 pub mod mac;
+pub mod thread;
 pub mod upper;
 
 pub use dissector::{Dissector, Frame, Reading};

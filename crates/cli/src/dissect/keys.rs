@@ -14,7 +14,7 @@ use redpoll_sim::EUI64_PREFIX;
 pub struct KeyArgs {
     /// Decrypt secured frames with this key: 32 hexadecimal digits, or @FILE for a file with
     /// these digits. @FILE hides the key from other users of this computer
-    #[arg(long, value_name = "KEY", value_parser = KeyParser)]
+    #[arg(long, value_name = "KEY", value_parser = KeyParser("--key"))]
     key: Option<Key>,
 
     /// EUI-64 of a short address, such as 0x0002=0272700000000002. For other short addresses, the
@@ -22,6 +22,12 @@ pub struct KeyArgs {
     /// repeated
     #[arg(long = "eui64", value_name = "SHORT=EUI64", value_parser = name, requires = "key")]
     names: Vec<(u16, [u8; 8])>,
+
+    /// Decrypt the frames and MLE messages of a Thread network with this network key: 32 hexadecimal
+    /// digits, or @FILE. The keys of each key sequence are derived from it; short addresses and
+    /// 6LoWPAN contexts are learned from MLE messages
+    #[arg(long, value_name = "KEY", value_parser = KeyParser("--thread-key"))]
+    thread_key: Option<Key>,
 }
 
 /// A key, which is not printed.
@@ -38,7 +44,11 @@ impl KeyArgs {
     /// Returns the keys. A short address without a name gets the EUI-64 of a scenario's node.
     pub fn keys(&self) -> Keys {
         let key = self.key.as_ref().map(|Key(key)| *key);
-        Keys::new(key, self.names.clone(), EUI64_PREFIX)
+        let keys = Keys::new(key, self.names.clone(), EUI64_PREFIX);
+        match &self.thread_key {
+            Some(Key(network_key)) => keys.with_thread(*network_key),
+            None => keys,
+        }
     }
 }
 
@@ -56,7 +66,7 @@ fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
 /// Reads keys. Unlike clap's own messages, its message does not repeat the argument, which
 /// may be a key with one wrong digit.
 #[derive(Clone)]
-struct KeyParser;
+struct KeyParser(&'static str);
 
 impl TypedValueParser for KeyParser {
     type Value = Key;
@@ -68,7 +78,7 @@ impl TypedValueParser for KeyParser {
         value: &OsStr,
     ) -> Result<Key, clap::Error> {
         key(value.to_str().unwrap_or_default()).map_err(|problem| {
-            let problem = format!("invalid value for '--key <KEY>': {problem}\n");
+            let problem = format!("invalid value for '{} <KEY>': {problem}\n", self.0);
             clap::Error::raw(ErrorKind::ValueValidation, problem).with_cmd(command)
         })
     }

@@ -103,6 +103,10 @@ impl Air {
         }
     }
 
+    pub fn set_keys(&mut self, keys: Keys) {
+        self.keys = keys;
+    }
+
     /// Handles the next frame, without its check sequence; puts completed transfers into `done`.
     pub fn input(&mut self, number: u64, start_us: u64, mpdu: &[u8], done: &mut Vec<Transfer>) {
         let air_us = timing::air_time_us(mpdu.len() + FCS_LEN);

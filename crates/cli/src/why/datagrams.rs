@@ -185,6 +185,10 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
+    pub fn set_contexts(&mut self, contexts: Contexts) {
+        self.contexts = contexts;
+    }
+
     pub fn new(contexts: Contexts) -> Datagrams {
         Datagrams {
             contexts,

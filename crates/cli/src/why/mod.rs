@@ -14,9 +14,8 @@ mod tell;
 
 use std::process::ExitCode;
 
-use redpoll_dissect::Keys;
 use redpoll_dissect::capture::{Captured, Content, Ended};
-use redpoll_wire::sixlowpan::Contexts;
+use redpoll_dissect::{Dissector, Reading};
 
 use crate::dissect::{Notes, Opened, opened};
 use crate::output::fail;
@@ -51,6 +50,8 @@ pub struct Seen {
 
 struct Reader {
     air: Air,
+    /// Reads MLE messages of a Thread network, which reveal addresses and contexts.
+    learner: Option<Dissector>,
     datagrams: Datagrams,
     flows: Flows,
     transfers: Vec<Transfer>,
@@ -62,9 +63,13 @@ struct Reader {
 }
 
 impl Reader {
-    fn new(contexts: Contexts, keys: Keys) -> Reader {
+    fn new(reading: Reading) -> Reader {
+        let mut keys = reading.keys.clone();
+        let is_thread = keys.thread().is_some();
+        let contexts = reading.contexts.clone();
         Reader {
             air: Air::with(keys),
+            learner: is_thread.then(|| Dissector::new(reading)),
             datagrams: Datagrams::new(contexts),
             flows: Flows::default(),
             transfers: Vec::new(),
@@ -83,6 +88,14 @@ impl Reader {
             self.broken += 1;
             return;
         };
+        if let Some(learner) = &mut self.learner {
+            let frame = learner.mpdu(mpdu, at_us);
+            if frame.layers.last().is_some_and(|it| it.name == "mle") {
+                let reading = learner.reading();
+                self.air.set_keys(reading.keys.clone());
+                self.datagrams.set_contexts(reading.contexts.clone());
+            }
+        }
         self.air.input(number, at_us, mpdu, &mut self.transfers);
         self.pass();
     }
@@ -158,7 +171,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
     };
     let network = &args.network;
     let mut notes = Notes::of(network.mesh.prefix);
-    let mut reader = Reader::new(network.contexts(), network.keys.keys());
+    let mut reader = Reader::new(network.reading());
     let mut cut_off = None;
     loop {
         let record = match capture.next_record() {

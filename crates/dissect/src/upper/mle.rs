@@ -1,6 +1,7 @@
-//! Mesh link establishment (draft-ietf-6lo-mesh-link-establishment), the unencrypted messages.
+//! Mesh link establishment (draft-ietf-6lo-mesh-link-establishment), with the TLVs of Thread.
 
 use crate::layer::{Bytes, Layer, hex};
+use crate::thread::mle_tlv;
 
 /// The security suite of messages without security at this layer.
 const NO_SECURITY: u8 = 255;
@@ -16,14 +17,28 @@ pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
         layer.say(format!("secured, payload encrypted ({} B)", input.0.len()));
         return Some(layer);
     }
+    message(input, is_part, &mut layer);
+    Some(layer)
+}
+
+/// Returns the layer of a decrypted message.
+pub(crate) fn opened(plain: &[u8]) -> Layer {
+    let mut layer = Layer::new("mle");
+    layer.title = "MLE".to_owned();
+    layer.number("mle.sec_suite", 0u8);
+    message(Bytes(plain), false, &mut layer);
+    layer
+}
+
+fn message(mut input: Bytes<'_>, is_part: bool, layer: &mut Layer) {
     let Some(command) = input.u8() else {
         layer.say("malformed: no command");
-        return Some(layer);
+        return;
     };
     layer.number("mle.cmd", command);
     layer.say(command_name(command));
     while !input.0.is_empty() {
-        let Some((kind, content)) = tlv(&mut input) else {
+        let Some((kind, content)) = mle_tlv(&mut input) else {
             if !is_part {
                 layer.say("malformed TLV");
             }
@@ -31,9 +46,8 @@ pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
         };
         layer.number("mle.tlv.type", kind);
         layer.number("mle.tlv.len", content.len() as u64);
-        add(kind, content, &mut layer);
+        add(kind, content, layer);
     }
-    Some(layer)
 }
 
 fn command_name(command: u8) -> String {
@@ -63,16 +77,6 @@ fn command_name(command: u8) -> String {
     }
 }
 
-fn tlv<'a>(input: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
-    let kind = input.u8()?;
-    // A length of 255 announces two bytes of length, as in Thread.
-    let len = match input.u8()? {
-        255 => usize::from(input.u16()?),
-        len => usize::from(len),
-    };
-    Some((kind, input.take(len)?))
-}
-
 fn add(kind: u8, content: &[u8], layer: &mut Layer) {
     match (kind, content) {
         (0, _) => {
@@ -97,6 +101,20 @@ fn add(kind: u8, content: &[u8], layer: &mut Layer) {
         }
         (8, &[a, b, c, d, ..]) => {
             layer.number("mle.tlv.mle_frm_cntr", u32::from_be_bytes([a, b, c, d]));
+        }
+        (10, &[high, low]) => {
+            let address = u16::from_be_bytes([high, low]);
+            layer.hex("mle.tlv.addr16", address, 4);
+            layer.say(format!("address 0x{address:04x}"));
+        }
+        (11, &[a, b, c, d, weighting, version, stable, router]) => {
+            let partition = u32::from_be_bytes([a, b, c, d]);
+            layer.hex("mle.tlv.leader_data.partition_id", partition, 8);
+            layer.number("mle.tlv.leader_data.weighting", weighting);
+            layer.number("mle.tlv.leader_data.data_version", version);
+            layer.number("mle.tlv.leader_data.stable_data_version", stable);
+            layer.number("mle.tlv.leader_data.router_id", router);
+            layer.say(format!("partition {partition:08x} leader {router}"));
         }
         (16, &[margin, ..]) => layer.number("mle.tlv.link_margin", margin),
         (17, &[status, ..]) => layer.number("mle.tlv.status", status),

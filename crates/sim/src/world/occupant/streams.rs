@@ -8,8 +8,9 @@ use crate::oracle::FlowId;
 use crate::scenario::{AppKind, AppSpec, ConsoleLine, Mss, NodeSpec, Scenario, TargetHost};
 use crate::world::environment::Seat;
 
-/// Payload of a full segment of TCPlp: five frames (`MSS_6LOWPAN`) without the timestamps option.
-const TCPLP_MSS: u16 = 462;
+/// Payload and options of a full segment of TCPlp: five frames (`MSS_6LOWPAN`). With the timestamps
+/// option, both TCPs send 462 bytes of payload.
+const TCPLP_MSS: u16 = 474;
 
 /// Returns the lines that start the apps of node `index`, if it is a node of OpenThread.
 pub(super) fn lines(scenario: &Scenario, index: usize, rng: &mut Rng) -> Vec<ConsoleLine> {
