@@ -186,7 +186,8 @@ impl Dissector {
         else {
             return;
         };
-        if !frame.layers.last().is_some_and(|layer| layer.name == "mle") || packet.is_part {
+        let is_mle = frame.layers.last().is_some_and(|it| it.name == "mle");
+        if packet.is_part || !is_mle {
             return;
         }
         let Some(header) = packet.ips.last().map(|ip| ip.header) else {
