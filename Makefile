@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos drill drill-test drill-grid heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos drill drill-test drill-grid why-test heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -111,6 +111,10 @@ drill-test: ## Test with every attack, and with 3 to 6 seeds, that honest flows 
 drill-grid: ## Run the attacks on RPL in a grid of 1,000 nodes, 1 seed
 	@scripts/setup.sh build
 	@. scripts/env.sh && export REDPOLL_GRID=$${REDPOLL_GRID:-40x25} && cargo test --release --package redpoll-sim --lib -- --nocapture drill::grid
+
+why-test: ## Test redpoll why and redpoll dissect with captures of 256 MiB
+	@scripts/setup.sh build
+	@. scripts/env.sh && REDPOLL_WHY_LONG=1 cargo test --package redpoll --test why -- --nocapture large::
 
 heal: ## Measure how RPL repairs a mesh of 30 nodes after a router fails or its border router restarts, 20 seeds
 	@scripts/setup.sh build
