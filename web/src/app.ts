@@ -38,6 +38,8 @@ export class App {
   private transport: Transport;
   private timeline: Timeline;
   private actions: Actions;
+  /** The moment in seconds that the page's address asks for; `null` after it was shown. */
+  private moment = new URLSearchParams(location.search).get("t");
   private glance: Glance;
   private switch = new Switch(() => this.kill());
   private scenario = h("b", { class: "scenario" }, "…");
@@ -109,6 +111,7 @@ export class App {
     this.connection.onMessage = (message) => {
       changed();
       this.store.take(message);
+      if (message.type === "clock") this.goToMoment();
       if (message.type === "changes") {
         this.playhead.hear(message.t);
         if (message.wall_ms !== undefined) this.wall = message.wall_ms - message.t / 1_000;
@@ -245,6 +248,13 @@ export class App {
   private nextNode(): void {
     const count = this.store.nodes.length;
     if (count > 0) this.selection.set({ node: ((this.selection.node ?? -1) + 1) % count });
+  }
+
+  /** Shows the moment of the page's address, once. */
+  private goToMoment(): void {
+    const s = Number(this.moment ?? NaN);
+    this.moment = null;
+    if (s > 0) this.transport.seek(s * 1e6);
   }
 
   /** Selects a node by its name. */

@@ -144,6 +144,13 @@ await test("the tutorial's router is killed: RPL finds another path, and TCP goe
   check(page.errors.length === 0, page.errors.join("; "));
 });
 
+await test("an address leads to a moment of a run", async () => {
+  const page = await open("?scenario=line-3&t=12.5");
+  await until(page, "the moment", () => window.redpoll?.store.t === 12_500_000);
+  check(await page.evaluate(() => redpoll.store.clock.paused), "the run stands still there");
+  check(page.errors.length === 0, page.errors.join("; "));
+});
+
 /** Runs a text in the dialog as a visitor does. Returns the message, which is empty if it runs. */
 async function paste(page, text) {
   await page.getByRole("button", { name: "Edit" }).click();

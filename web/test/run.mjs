@@ -402,6 +402,8 @@ if (!short) {
     await until(page, "later frames", () => redpoll.store.t > 40_000_000 && redpoll.store.frames.length > 50);
     await shot(page, "recording");
     check(page.errors.length === 0, page.errors.join("; "));
+    const moment = await open(url.replace("/#", "/?t=30#"));
+    await until(moment, "the moment of the address", () => window.redpoll?.store.t >= 29_000_000 && redpoll.store.since > 20_000_000);
     await stop();
   });
 
