@@ -480,3 +480,36 @@ fn renewals_wait_after_a_rejected_dao() {
     lone.run_for(Duration::from_secs(60));
     assert!(!said(&mut lone, 2).is_empty(), "they are sent later");
 }
+
+/// Targets that did not fit into a DAO wait after its acknowledgement, longer if that took longer.
+/// Otherwise routers with many targets keep a crowded channel crowded (ADR 62).
+#[test]
+fn the_other_targets_wait_after_an_acknowledgement() {
+    let mut lone = lone_with(RplRole::Router, |config| {
+        config.dao_ack = true;
+        config.dao_targets = 1;
+    });
+    dio(&mut lone, ROOT, VERSION, 128);
+    daos_acknowledged(&mut lone, 50);
+    let targets: Vec<_> = (CHILD..CHILD + 4).map(|it| (it, 240, 30)).collect();
+    dao(&mut lone, CHILD, 1, &targets);
+    let next = |lone: &mut Lone| {
+        let before = lone.node.rpl_counters().daos_sent;
+        let began = lone.now;
+        while lone.node.rpl_counters().daos_sent == before {
+            lone.run_for(Duration::from_millis(5));
+        }
+        lone.now.since(began).as_millis()
+    };
+    next(&mut lone);
+    for _ in 0..3 {
+        let sent = lone.now;
+        let (_, body) = said(&mut lone, 2).pop().expect("a DAO");
+        let took_ms = lone.now.since(sent).as_millis();
+        assert!(took_ms > 100, "{took_ms}");
+        dao_ack(&mut lone, ROOT, body[3], status::ACCEPTED);
+        let waited_ms = next(&mut lone);
+        let range = took_ms * 3 / 2..took_ms * 9 / 2 + 50;
+        assert!(range.contains(&waited_ms), "{waited_ms} after {took_ms}");
+    }
+}

@@ -19,6 +19,11 @@ use crate::rules::RplRules;
 const NO_PATH_DELAYS: u64 = 2;
 /// How often the timeout of a repeated DAO doubles at most: from 5 s to 320 s.
 const TIMEOUT_DOUBLINGS: u8 = 6;
+/// The mean pause from an acknowledgement to the next DAO with targets that did not fit into the
+/// acknowledged one, as a multiple of the time that the acknowledgement took. Routers near the root
+/// of a large mesh advertise thousands of targets at once. Without a pause, all of them contend for
+/// the same air.
+const REST: u64 = 3;
 /// Pause after which a node tries a parent again that has rejected a DAO.
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -139,6 +144,13 @@ impl Daos {
         self.own = Advertisement::Due;
         self.repeats = false;
     }
+}
+
+/// Returns the time of the next DAO after an acknowledgement. `sent_at`: the time at which the
+/// acknowledged DAO left, if it had no room for all targets; otherwise the time of the next DAO.
+fn rested<P: Profile>(cx: &mut Context<'_, P>, sent_at: Option<Instant>) -> Option<Instant> {
+    let pause = times(cx.now - sent_at?, REST);
+    sent_at.max(Some(cx.now + jittered(pause, &mut cx.shared.rng)))
 }
 
 impl<P: Profile> Downward<P> {
@@ -305,7 +317,7 @@ impl<P: Profile> Downward<P> {
         let now = cx.now;
         count(&mut cx.shared.counters.daos_sent);
         self.daos.due = left.due.then_some(now);
-        self.daos.renewal_due = self.daos.renewal_due.filter(|_| left.renewals);
+        self.daos.renewal_due = left.renewals.then_some(now);
         if has_own {
             self.daos.is_known = true;
             self.daos.refresh_at = match cx.shared.rules.dao_interval() {
@@ -382,6 +394,10 @@ impl<P: Profile> Downward<P> {
             self.daos.due = Some(again);
             self.daos.renewal_due = self.daos.renewal_due.map(|at| at.max(again));
             return true;
+        }
+        if STORES {
+            self.daos.due = rested(cx, self.daos.due);
+            self.daos.renewal_due = rested(cx, self.daos.renewal_due);
         }
         self.daos.repeats = false;
         self.on_acknowledged(cx);
