@@ -179,7 +179,7 @@ impl Run {
     }
 
     fn publish(&mut self, figures: bool) {
-        if !self.world.is_live() {
+        if self.jump.is_some() {
             return;
         }
         let (changes, sample) = (self.world.live_changes(), self.world.live_sample());
