@@ -40,6 +40,12 @@ pub enum Rule {
         to: Option<usize>,
         probability: f64,
     },
+    /// One byte of data frames is changed, and the check sequence does not reveal it.
+    CorruptFrames {
+        from: Option<usize>,
+        to: Option<usize>,
+        probability: f64,
+    },
     /// A node's radio is off: it neither receives nor sends. Its processor keeps running.
     NodeOff { node: usize },
     /// A node is off, and restarts afterwards with only the state in flash. It runs no applications
@@ -67,6 +73,11 @@ pub enum Treatment {
     Drop,
     Lose,
     Duplicate,
+    /// Changes the bits `flip` of one byte. The byte's place is `at`, counted in a circle.
+    Corrupt {
+        at: u32,
+        flip: u8,
+    },
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -180,6 +191,19 @@ impl Faults {
                 {
                     Treatment::Duplicate
                 }
+                Rule::CorruptFrames {
+                    from,
+                    to,
+                    probability,
+                } if is_between(&frame, *from, *to)
+                    && !frame.is_ack
+                    && chance(rng, *probability) =>
+                {
+                    Treatment::Corrupt {
+                        at: rng.next_u32(),
+                        flip: 1 << rng.below(8),
+                    }
+                }
                 _ => Treatment::Pass,
             };
             if treatment != Treatment::Pass {
@@ -217,7 +241,10 @@ impl Faults {
 fn is_about_frames(spec: &Spec) -> bool {
     matches!(
         spec.rule,
-        Rule::DropFrames { .. } | Rule::LoseFrames { .. } | Rule::DuplicateFrames { .. }
+        Rule::DropFrames { .. }
+            | Rule::LoseFrames { .. }
+            | Rule::DuplicateFrames { .. }
+            | Rule::CorruptFrames { .. }
     )
 }
 
@@ -296,6 +323,25 @@ mod tests {
             faults.on_frame(Instant::from_millis(25), frame(1, 2, true)),
             Treatment::Pass
         );
+    }
+
+    #[test]
+    fn data_frames_are_corrupted_in_one_bit() {
+        let mut faults = faults(Rule::CorruptFrames {
+            from: None,
+            to: Some(2),
+            probability: 1.0,
+        });
+        let now = Instant::from_millis(15);
+        for _ in 0..100 {
+            let treatment = faults.on_frame(now, frame(1, 2, false));
+            let Treatment::Corrupt { flip, .. } = treatment else {
+                panic!("{treatment:?}");
+            };
+            assert_eq!(flip.count_ones(), 1);
+        }
+        assert_eq!(faults.on_frame(now, frame(1, 2, true)), Treatment::Pass);
+        assert_eq!(faults.on_frame(now, frame(1, 3, false)), Treatment::Pass);
     }
 
     #[test]

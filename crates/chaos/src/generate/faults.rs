@@ -7,7 +7,7 @@ impl Draft {
     pub(super) fn faults(&mut self, draw: &mut Draw) {
         for number in 0..draw.between(0, 6) {
             let name = format!("faults.f{number}");
-            match draw.index(9) {
+            match draw.index(10) {
                 0 => self.link(draw, &name, "drop-frames"),
                 1 => self.link(draw, &name, "lose-frames"),
                 2 => self.link(draw, &name, "duplicate-frames"),
@@ -15,7 +15,8 @@ impl Draft {
                 4 => self.share(draw, &name, "duplicate-packets", 100),
                 5 => self.off(draw, &name),
                 6 => self.restart(draw, &name),
-                7 => self.flaps(draw, &name),
+                7 => self.link(draw, &name, "corrupt-frames"),
+                8 => self.flaps(draw, &name),
                 _ => self.interferer(draw, number),
             }
         }

@@ -1,7 +1,7 @@
 //! Reception: the handling of frames that end.
 
 use redpoll_base::Instant;
-use redpoll_mac::{RadioResult, RxInfo};
+use redpoll_mac::{FrameBuf, RadioResult, RxInfo};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 use super::flight::Flight;
@@ -148,8 +148,12 @@ impl Air {
         let frame_pending = flight.label.is_data_request
             && (station.matches_all
                 || source(&flight.frame).is_some_and(|it| station.source_match.contains(&it)));
+        let mut frame = flight.frame.clone();
+        if let Treatment::Corrupt { at, flip } = treatment {
+            corrupt(&mut frame, at, flip);
+        }
         let received = Received {
-            frame: flight.frame.clone(),
+            frame,
             info: RxInfo {
                 rssi_dbm,
                 lqi: lqi(rssi_dbm),
@@ -229,6 +233,18 @@ impl Air {
         };
         self.faults.on_frame(now, facts)
     }
+}
+
+/// Changes one byte after the frame control and sequence number, which the radio has used.
+fn corrupt(frame: &mut FrameBuf, at: u32, flip: u8) {
+    const FIRST: usize = 3;
+    let mut bytes = frame.to_vec();
+    let rest = bytes.get_mut(FIRST..).unwrap_or_default();
+    if let Some(place) = (at as usize).checked_rem(rest.len()) {
+        rest[place] ^= flip;
+    }
+    // The length is the same, so the bytes fit.
+    let _ = frame.copy_from(&bytes);
 }
 
 fn source(frame: &[u8]) -> Option<Address> {

@@ -440,7 +440,8 @@ fn check(scenario: &Scenario) -> Result<(), BuildError> {
         let named = match spec.rule {
             Rule::DropFrames { from, to, .. }
             | Rule::LoseFrames { from, to, .. }
-            | Rule::DuplicateFrames { from, to, .. } => [from, to],
+            | Rule::DuplicateFrames { from, to, .. }
+            | Rule::CorruptFrames { from, to, .. } => [from, to],
             Rule::NodeOff { node } | Rule::NodeRestart { node } => [Some(node), None],
             Rule::DropPackets { .. } | Rule::DuplicatePackets { .. } => [None, None],
         };

@@ -89,6 +89,11 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
             to: node("receiver")?,
             probability,
         },
+        "corrupt-frames" => Rule::CorruptFrames {
+            from: node("sender")?,
+            to: node("receiver")?,
+            probability,
+        },
         "drop-packets" => Rule::DropPackets { probability },
         "duplicate-packets" => Rule::DuplicatePackets { probability },
         "node-restart" => Rule::NodeRestart {

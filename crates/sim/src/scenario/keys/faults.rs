@@ -31,8 +31,8 @@ pub(super) const KEYS: &[Key] = &[
     key("interferers.*.session_share", SHARE, Default("25 %"), None,
         "Share of the time between `from` and `until` for which the interferer is active, if `session` is not `always`."),
 
-    key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "drop-packets", "duplicate-packets", "node-off", "node-restart"]), Required, None,
-        "Kind of fault. Faults of frames concern the air; faults of packets concern the path between border router and host. `lose-frames` loses data frames after the radio has acknowledged them, so no link retry repairs the loss. `node-off` switches a node's radio off. `node-restart` restarts the whole node: it loses its state except for its flash, and finds its route again by RPL; a leaf without RPL gets its fixed routes again."),
+    key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "corrupt-frames", "drop-packets", "duplicate-packets", "node-off", "node-restart"]), Required, None,
+        "Kind of fault. Faults of frames concern the air; faults of packets concern the path between border router and host. `lose-frames` loses data frames after the radio has acknowledged them, so no link retry repairs the loss. `corrupt-frames` changes a bit of data frames after their check sequence was verified. `node-off` switches a node's radio off. `node-restart` restarts the whole node: it loses its state except for its flash, and finds its route again by RPL; a leaf without RPL gets its fixed routes again."),
     key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "Start of the fault."),
     key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), None,

@@ -174,13 +174,22 @@ pub(super) const COAP: Only = Some((
 pub(super) const SENSOR: Only = Some(("type", &["sensor"]));
 pub(super) const SENSORS: Only = Some(("type", &["sensor", "mqtt-sensor"]));
 pub(super) const MQTT: Only = Some(("type", &["mqtt-sensor"]));
-pub(super) const FRAMES: Only = Some(("type", &["drop-frames", "lose-frames", "duplicate-frames"]));
+pub(super) const FRAMES: Only = Some((
+    "type",
+    &[
+        "drop-frames",
+        "lose-frames",
+        "duplicate-frames",
+        "corrupt-frames",
+    ],
+));
 pub(super) const LOSSES: Only = Some((
     "type",
     &[
         "drop-frames",
         "lose-frames",
         "duplicate-frames",
+        "corrupt-frames",
         "drop-packets",
         "duplicate-packets",
     ],

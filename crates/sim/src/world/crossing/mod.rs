@@ -341,7 +341,7 @@ impl Crossing {
 fn copies(env: &mut Environment) -> usize {
     match env.air.faults_mut().on_packet(env.now) {
         Treatment::Drop | Treatment::Lose => 0,
-        Treatment::Pass => 1,
+        Treatment::Pass | Treatment::Corrupt { .. } => 1,
         Treatment::Duplicate => 2,
     }
 }
