@@ -333,7 +333,7 @@ def check():
         assert abs(found - wanted) <= 1e-7 * abs(wanted), f"{what}: {found}, wanted {wanted}"
         done += 1
 
-    # Random conflict graphs. A ring of five is the smallest whose bound no clique explains.
+    # Random conflict graphs. A ring of five is the smallest whose bound exceeds that of every clique.
     rng = random.Random(1)
     ring = [(a, (a + 1) % 5) for a in range(5)]
     graphs = [(5, set(ring), [7] * 5)]

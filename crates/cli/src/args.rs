@@ -1,4 +1,4 @@
-//! Arguments that several commands share, and those of commands without a file of their own.
+//! Arguments that several commands share, and those of commands that have no separate file.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -44,8 +44,8 @@ pub struct ManArgs {
 
 /// Simulate a scenario in virtual time, as fast as possible, and print the result.
 ///
-/// Exit code: 0 on success; 1 when the oracle found a byte or a frame unaccounted for, or a file
-/// could not be written; 2 when the scenario cannot be used; 130 after Ctrl-C (the result up to
+/// Exit code: 0 on success; 1 when the oracle found a violation, or a file could not be
+/// written; 2 when the scenario cannot be used; 130 after Ctrl-C (the result up to
 /// then is printed).
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {

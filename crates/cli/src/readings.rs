@@ -84,12 +84,12 @@ const WAYS: [Way; 9] = [
     way("TLS, kept", Between::Kept, Some(PSK)),
     way("TLS, frozen", Between::Frozen, Some(PSK)),
     way(
-        "new TLS connection, resumed or with a pre-shared key",
+        "new TLS connection with a pre-shared key or a resumed session",
         Between::Closed,
         Some(PSK),
     ),
     way(
-        "new TLS connection, resumed or with a pre-shared key, Fast Open",
+        "new TLS connection with a pre-shared key or a resumed session, Fast Open",
         Between::Fast,
         Some(PSK),
     ),

@@ -38,7 +38,7 @@ fn a_kept_connection_makes_readings_cheaper() {
             "frozen",
             "new connection by Fast Open",
             "new connection",
-            "new TLS connection, resumed or with a pre-shared key",
+            "new TLS connection with a pre-shared key or a resumed session",
             "new TLS connection with a server certificate",
         ];
         for pair in dearer.windows(2) {

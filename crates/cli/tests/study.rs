@@ -161,7 +161,9 @@ fn a_damaged_row_ends_with_2_and_advice() {
     fs::write(&file, bytes).unwrap();
     let line = complaint(&study(&folder.0, &args));
     assert!(
-        line.ends_with("the checksum of seed 1 is wrong); name another file or remove this one\n"),
+        line.ends_with(
+            "the checksum of the run with seed 1 is wrong); name another file or remove this one\n"
+        ),
         "{line}"
     );
 }

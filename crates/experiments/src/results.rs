@@ -277,7 +277,9 @@ impl Results {
         };
         let StoredText { seed, cpu_s, .. } = raw;
         if raw.checksum != self.checksum(key, seed, &raw.text) {
-            return Err(damaged(format!("the checksum of seed {seed} is wrong")));
+            return Err(damaged(format!(
+                "the checksum of the run with seed {seed} is wrong"
+            )));
         }
         let run = serde_json::from_str(&raw.text)
             .map_err(|error| damaged(format!("seed {seed}: {error}")))?;

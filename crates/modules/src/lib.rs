@@ -9,7 +9,7 @@
 //! - `node.rs`: the simulator's [`redpoll_sim::foreign::ForeignNode`];
 //! - `random.rs`: libc's `rand`, with a state for each node;
 //! - `watch.rs`: firmware that never waits;
-//! - `guest/`: firmware with the interface of `redpoll_module.h`, each node in a process of its own.
+//! - `guest/`: firmware with the interface of `redpoll_module.h`, each node in a separate process.
 //!
 //! A module of Contiki-NG is foreign code in this process: it can do whatever the process can, and
 //! if it crashes, the program crashes. This crate is therefore separate, and the program contains it

@@ -63,21 +63,30 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     let mut dsn = || bench.dsn();
     let others = [
         (
-            "this station, without a request for an acknowledgment",
+            "a frame to this station, without a request for an acknowledgment",
             frames::to_short(dsn(), IDENTITY.short, false, 9),
         ),
-        ("another station", frames::to_short(dsn(), NOBODY, true, 9)),
         (
-            "another PAN",
+            "a frame to another station",
+            frames::to_short(dsn(), NOBODY, true, 9),
+        ),
+        (
+            "a frame to another PAN",
             frames::in_pan(0x1234, dsn(), IDENTITY.short, true, 9),
         ),
-        ("every station", frames::to_short(dsn(), 0xffff, true, 9)),
-        ("no station (an acknowledgment)", vec![0x02, 0x00, dsn()]),
+        (
+            "a frame to every station",
+            frames::to_short(dsn(), 0xffff, true, 9),
+        ),
+        (
+            "an acknowledgment frame, which has no address",
+            vec![0x02, 0x00, dsn()],
+        ),
     ];
-    for (to, frame) in others {
+    for (sent, frame) in others {
         let said = bench.say(&frame)?;
         said.is_unanswered()
-            .map_err(|seen| format!("after a frame to {to}: {seen}"))?;
+            .map_err(|seen| format!("after {sent}: {seen}"))?;
     }
     passed()
 }

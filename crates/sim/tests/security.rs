@@ -159,7 +159,7 @@ fn inconsistent_security_keys_are_refused() {
                 ("security.key", KEY),
                 ("mac.access", "x-mac"),
             ],
-            "cannot be protected",
+            "mac.access is \"x-mac\", for which link security is not implemented",
         ),
     ] {
         let owned: Vec<_> = (overrides.iter())

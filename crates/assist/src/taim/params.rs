@@ -91,7 +91,7 @@ impl Default for Lead {
 /// A flow competes while it always has a packet under way. The network counts as a bottleneck if
 /// the mean round-trip time of these flows is at least half of `delaytime`, and if they send at
 /// most twice as many packets as `delaytime` lets leave. Both are measured while no packet waits:
-/// at the beginning, and then for 2 s of each 32 s.
+/// at the beginning, and then for 2 s in every 32 s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
     /// Least number of competing flows: 2.

@@ -1,6 +1,6 @@
 //! `redpoll bench scale`: the cost of the simulator from 10 to 10,000 nodes.
 //!
-//! Each point is measured in a process of its own, so that its memory is its own, and a point that
+//! Each point is measured in a separate process, so that its memory is its own, and a point that
 //! takes too long can be ended. [ADR 53](../../../docs/adr/0053-cost-of-the-simulator-by-size.md).
 
 mod page;

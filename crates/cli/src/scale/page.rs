@@ -19,10 +19,14 @@ const LARGE: u64 = 10_000;
 /// A measured quantity: key of the rows, title, and factor to the unit of the title.
 const QUANTITIES: [(&str, &str, f64); 5] = [
     ("ns_per_event", "cost of an event (ns)", 1.0),
-    ("events_per_s", "events per second", 1.0),
+    ("events_per_s", "events per second of processor time", 1.0),
     ("bytes_per_node", "memory of a node (KiB)", 1.0 / 1_024.0),
     ("setup_s", "set-up (s)", 1.0),
-    ("simulated_s_per_s", "simulated seconds per second", 1.0),
+    (
+        "simulated_s_per_s",
+        "simulated seconds per second of processor time",
+        1.0,
+    ),
 ];
 
 /// Rows of one kind of mesh, by number of nodes.

@@ -58,7 +58,9 @@ pub(super) fn up(
     let mut scenario = load(args)?;
     reserve_forwards(args, &mut scenario);
     let Some(border) = scenario.border_router() else {
-        return Err(unusable("the scenario has no border router"));
+        return Err(unusable(
+            "--radio needs a border router: add role = \"border\" to the [nodes.NAME] table of one node",
+        ));
     };
     check(args, &scenario)?;
     let (counter, store) = rights.files(|| state(args))?;

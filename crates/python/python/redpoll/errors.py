@@ -45,4 +45,4 @@ class StudyError(Error):
 
 
 class OracleWarning(UserWarning):
-    """The oracle found bytes or frames unaccounted for in some runs of a sweep."""
+    """The oracle found a violation in some runs of a sweep."""

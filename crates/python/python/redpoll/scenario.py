@@ -182,7 +182,7 @@ class Result:
 
     @property
     def ok(self) -> bool:
-        """Whether every byte and frame is accounted for."""
+        """True if the oracle found no violation."""
         return bool(self.report["oracle"]["ok"])
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -60,13 +60,13 @@ class Sweep:
 
     @property
     def objections(self) -> int:
-        """Number of runs in which the oracle found a byte or a frame unaccounted for. In `flows`,
-        their `oracle_ok` is false."""
+        """Number of runs in which the oracle found a violation. In `flows`, their `oracle_ok` is
+        false."""
         return self._objections
 
     @property
     def ok(self) -> bool:
-        """Whether the oracle found no fault in any run."""
+        """True if the oracle found no violation in any run."""
         return self._objections == 0
 
     @property

@@ -262,7 +262,7 @@ pub const ATTACKS: [Attack; 39] = [
         "replays",
         5,
         &Target::ALL,
-        "frames that were received before, replayed",
+        "replays of frames that the attacker heard",
     ),
     from_air(
         AttackKind::AirEchoFlood,
@@ -284,7 +284,7 @@ pub const ATTACKS: [Attack; 39] = [
         "sealed-replays",
         5,
         &Target::ALL,
-        "frames that were received before, replayed, in a mesh with link security",
+        "replays of frames that the attacker heard, in a mesh with link security",
     ),
     from_air(
         AttackKind::SealedEchoFlood,

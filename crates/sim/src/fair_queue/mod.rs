@@ -276,7 +276,7 @@ mod tests {
         for ms in 0..30 {
             let now = Instant::from_millis(10 * ms);
             let Some(Packet(left)) = queue.poll(now) else {
-                panic!("one each 10 ms")
+                panic!("one packet every 10 ms")
             };
             assert!(queue.poll(now).is_none(), "and no more");
             let at = usize::from(left[8]) - 1;

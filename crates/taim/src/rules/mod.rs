@@ -9,7 +9,7 @@
 //!
 //! A packet that leaves an NFQUEUE skips the rest of its table, so our rules are in the table
 //! `mangle` behind its other rules, and the firewall in `filter` still decides. With nft they are
-//! in a table of their own with the priority of `mangle`.
+//! in a separate table with the priority of `mangle`.
 
 mod change;
 mod check;
@@ -44,7 +44,7 @@ pub enum RulesCommand {
 /// Add the firewall rules that send the TCP packets of an interface to the queue.
 ///
 /// Adds one rule for each direction, with nft or ip6tables as this system uses, in the table
-/// mangle (with nft: in a table of its own with the priority of mangle), so that the firewall
+/// mangle (with nft: in a separate table with the priority of mangle), so that the firewall
 /// still decides about every packet. The rules let all packets pass while no program reads the
 /// queue. All rules are added at once or none is. Rules that exist already are kept. The rules
 /// last until the computer restarts; a service can run this command before the daemon.

@@ -196,7 +196,7 @@ fn command(payload: &[u8]) -> String {
         Some(1) => "association request".to_owned(),
         Some(2) => "association response".to_owned(),
         Some(3) => "disassociation".to_owned(),
-        Some(4) => "data request: requests waiting packets".to_owned(),
+        Some(4) => "data request: asks the parent for waiting frames".to_owned(),
         Some(7) => "beacon request".to_owned(),
         Some(other) => format!("command {other}"),
         None => "no command identifier".to_owned(),

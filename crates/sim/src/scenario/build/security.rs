@@ -6,7 +6,7 @@ use super::super::check::Values;
 use super::super::error::ScenarioError;
 use super::super::model::{NodeKey, Scenario, SecurityParams};
 
-/// Returns the security of all nodes without a setting of their own; `None` means unsecured frames.
+/// Returns the security of all nodes that have no separate setting; `None` means unsecured frames.
 pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, ScenarioError> {
     let Some(level) = level(values) else {
         return Ok(None);
@@ -21,8 +21,9 @@ pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, Scen
     }
     if values.text("mac.access") != "csma" {
         let problem = format!(
-            "got {}, but strobes and probes of this mac.access cannot be protected; allowed: none, or mac.access = \"csma\"",
-            values.text("security.level")
+            "got {}, but mac.access is \"{}\", for which link security is not implemented; allowed: none, or mac.access = \"csma\"",
+            values.text("security.level"),
+            values.text("mac.access")
         );
         return Err(values.error("security.level", problem));
     }

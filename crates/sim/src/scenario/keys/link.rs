@@ -65,7 +65,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.link_acks", Bool, Default("false"), NULLRDC,
         "Frames request link acknowledgements, and an unacknowledged frame is repeated; by default, Contiki's frames request none."),
     key("mac.contiki_csma", Bool, Default("true"), CYCLED,
-        "Retransmit frames by Contiki's CSMA layer, whose unit of time is the wake-up cycle; otherwise by the backoffs and link retries that the other keys of `mac` set."),
+        "Contiki's CSMA layer retransmits frames; its unit of time is the wake-up cycle. With `false`, the MAC retransmits them by the backoffs and link retries that the other keys of `mac` set."),
     key("mac.transmissions", Count { min: 1, max: 255 }, Default("5"), CYCLED,
         "With Contiki's CSMA layer: number of unacknowledged transmissions after which a frame is dropped. Attempts on a busy channel do not count, and have no limit."),
     key("mac.coarse_tick", Bool, Default("true"), CYCLED,

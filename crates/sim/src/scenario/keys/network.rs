@@ -204,7 +204,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("fair_queue.spacing", time(0.0, 60.0 * US_PER_S), Default("50 ms"), None,
         "Shaper: time between two packets that leave."),
-    key("fair_queue.longest_spacing", time(0.0, 60.0 * US_PER_S), Optional("none: the time is constant"), None,
+    key("fair_queue.longest_spacing", time(0.0, 60.0 * US_PER_S), Optional("none: the time between two packets is always `spacing`"), None,
         "Makes the shaper find its rate: each second it adds a sixteenth to the time between two packets, at most up to this time, while fewer than 90 % of the active flows have a packet in the queue. Otherwise it subtracts a sixteenth, at most down to `spacing`. A flow is active if it sent a packet of at least 128 bytes in the last 10 s; with one active flow the time falls to `spacing`."),
     key("fair_queue.quantum", size(1.0, 65_535.0), Default("1280 B"), None,
         "Bytes that a queue sends per turn. The default is the minimum MTU of IPv6; RFC 8290 §5.2.4 uses the size of an Ethernet frame."),

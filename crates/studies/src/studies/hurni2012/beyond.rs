@@ -28,10 +28,10 @@ pub fn beyond() -> Figure {
         .x_label("hops")
         .about(
             "Payload that arrives within ten minutes over each of Contiki 2.5's MACs: uIP with all \
-             techniques, and Redpoll's TCP without and with the cache. Redpoll's TCP has its \
-             default settings, except that its segments have one frame over NullMAC and X-MAC, \
-             which never retransmit a frame, and 48 bytes over ContikiMAC, which loses its phases \
-             with long frames. Radio time is the sum over the sender, the receiver and the routers \
+             techniques, and Redpoll's TCP (series `beyond`) without and with the cache. Redpoll's \
+             TCP has its default settings, except that its segments have one frame over NullMAC \
+             and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, which loses \
+             its phases with long frames. Radio time is the sum over the sender, the receiver and the routers \
              between them.",
         )
         .aside();

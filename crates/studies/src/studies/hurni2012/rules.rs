@@ -46,12 +46,12 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, with this cache / without a cache, minimum over 2 to 6 hops",
+                "segments, with the series' cache / without a cache, minimum over 2 to 6 hops",
                 &without,
                 "over-none",
             ),
             (
-                "segments, with this cache / with cctrl",
+                "segments, with the series' cache / with cctrl, ratio of the means over 2 to 6 hops",
                 &paper,
                 "over-cctrl",
             ),
@@ -92,7 +92,11 @@ fn of_ours(figure: &mut Figure, mac: Mac) {
         figure
             .made_of_all(
                 At::new(name, "verdict"),
-                Metric::new("bytes received, with this cache / without a cache", ""),
+                Metric::new(
+                    "bytes received, with the series' cache / without a cache, ratio of the \
+                     means over 2 to 6 hops",
+                    "",
+                ),
                 &beside(&with, &without, &HOPS),
                 ratio_of_means,
             )

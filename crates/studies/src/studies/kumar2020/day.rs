@@ -125,9 +125,9 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
 
 /// Why the losses differ from the paper's.
 const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
-    assumptions; other rows have the losses in working hours with these interferers, with 1.5 \
-    times as many sessions, with sessions six times as long, and with interferers at other \
-    positions";
+    assumptions. The rows `working hours` show the reliability in working hours: with the same \
+    interferers, with 1.5 times as many sessions, with sessions six times as long, and with the \
+    interferers 9 m further east";
 
 /// A name, and changes of interferers that replace those of the calibrated row.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);

@@ -248,7 +248,7 @@ pub fn figure_4b() -> Figure {
     figure
         .known(At::new(SERIES, "radio"), GOODPUT, bound::radio_kbps())
         .paper(125.0)
-        .note("in the paper the radio almost halves the rate");
+        .note("in the paper, the radio halves the rate");
     figure
         .known(
             At::new(SERIES, "unused space"),

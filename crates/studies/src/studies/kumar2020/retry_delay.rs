@@ -264,7 +264,7 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
         ("interferers.west.session", "10 s"),
         ("interferers.west.session_share", "15 %"),
     ];
-    const BY_TIME: &[(&str, &str)] = &[("tcp.rack", "true")];
+    const WITH_RACK: &[(&str, &str)] = &[("tcp.rack", "true")];
     let variants = [
         (
             "timeouts, 0.5 % of frames lost",
@@ -277,9 +277,9 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
             INTERFERER,
         ),
         (
-            "timeouts, losses detected by time",
-            "losses detected by time: number of timeouts at d = 40 ms minus that at d = 0",
-            BY_TIME,
+            "timeouts, with RACK",
+            "with RACK (RFC 8985): number of timeouts at d = 40 ms minus that at d = 0",
+            WITH_RACK,
         ),
     ];
     let of = |(series, what, changes): (&str, &'static str, &[(&str, &str)])| {
@@ -330,7 +330,7 @@ pub fn figure_6b() -> Figure {
              paper's timeouts have another source, which it does not name. Neither random losses \
              nor an interferer explain them: with either, timeouts remain at d = 40 ms, but there \
              are more at d = 0. \
-             If losses are detected by time, there are few timeouts at either d",
+             With RACK (RFC 8985), there are few timeouts at either d",
             &others,
         );
     figure

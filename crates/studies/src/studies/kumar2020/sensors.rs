@@ -356,14 +356,14 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("cpu-tcp-over-coap");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP at 0 % loss",
+            "radio duty cycle, TCP / CoAP, at 0 % loss",
             of.tcp.radio.at(0),
             of.coap.radio.at(0),
         )
         .judged("radio-tcp-over-coap-0");
     figure
         .ratio(
-            "radio duty cycle, TCP / CoAP at 9 % loss",
+            "radio duty cycle, TCP / CoAP, at 9 % loss",
             of.tcp.radio.at(9),
             of.coap.radio.at(9),
         )
@@ -376,7 +376,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     .judged("radio-ideal-over-coap");
     figure
         .ratio(
-            "retransmissions, TCP / CoAP at 21 % loss",
+            "retransmissions, TCP / CoAP, at 21 % loss",
             of.again[0].at(21),
             of.again[1].at(21),
         )
@@ -393,7 +393,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
-            "Redpoll's node: radio duty cycle, TCP / CoAP at 0 % loss",
+            "Redpoll's node: radio duty cycle, TCP / CoAP, at 0 % loss",
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )
