@@ -89,10 +89,7 @@ fn head(page: &mut String, report: &Report, version: &str) {
     }
     let violations = value["oracle"]["violations"].as_array();
     match violations.filter(|it| !it.is_empty()) {
-        None => page.push_str(
-            "<p class=\"yes\">The oracle found no fault: every byte and every frame is accounted \
-             for.</p>\n",
-        ),
+        None => page.push_str("<p class=\"yes\">The oracle found no violation.</p>\n"),
         Some(violations) => {
             page.push_str("<p class=\"no\">The oracle found:</p><ul>");
             for violation in violations {

@@ -10,8 +10,9 @@ impl<P: Profile> Node<P> {
     /// before the node sends anything, because security shortens the payload of a frame.
     ///
     /// Nothing is sent until a frame counter has been stored. Call [`Security::poll_counter`] and
-    /// [`Security::on_counter_stored`] after each call into the node, as for events. Security does not
-    /// protect the strobes and probes of a duty-cycled MAC, so nodes with such a MAC cannot use it.
+    /// [`Security::on_counter_stored`] after each call into the node, as for events. Security does
+    /// not protect the strobes and probes of a duty-cycled MAC, so nodes with such a MAC cannot use
+    /// it.
     pub fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<P::Memory>) {
         self.link.secure(config, memory);
     }

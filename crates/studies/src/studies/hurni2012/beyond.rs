@@ -31,8 +31,8 @@ pub fn beyond() -> Figure {
              techniques, and Redpoll's TCP (series `beyond`) without and with the cache. Redpoll's \
              TCP has its default settings, except that its segments have one frame over NullMAC \
              and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, which loses \
-             its phases with long frames. Radio time is the sum over the sender, the receiver and the routers \
-             between them.",
+             its phases with long frames. Radio time is the sum over the sender, the \
+             receiver and the routers between them.",
         )
         .aside();
     let hops = [2, 3, 4, 5, 6];

@@ -20,8 +20,9 @@ pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
         .about(
-            "60 packets per minute and node, with Redpoll's TCP at the nodes and Linux's rules at \
-             the server; the rows of UDP and BLIP's TCP are those of figure 5b.",
+            "60 packets per minute and node, with Redpoll's TCP (series `beyond`) at the nodes \
+             and Linux's rules at the server; the rows of UDP and BLIP's TCP are those of figure \
+             5b.",
         )
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];

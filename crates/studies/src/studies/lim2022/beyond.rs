@@ -25,9 +25,10 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")
         .about(
-            "Figure 2c at 8 Hz, with Redpoll's TCP in addition to the paper's two. The segments of \
-             Redpoll's TCP have the default size, so a segment can hold several readings of 48 \
-             bytes. Radio time is that of all nodes except the border router.",
+            "Figure 2c at 8 Hz, with Redpoll's TCP (series `beyond`) in addition to the paper's \
+             two. The segments of Redpoll's TCP have the default size, so a segment can hold \
+             several readings of 48 bytes. Radio time is that of all nodes except the border \
+             router.",
         )
         .aside();
     let load = LOADS[2];
@@ -45,7 +46,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "goodput at 50 m, Redpoll's TCP / this TCP",
+            "goodput at 50 m, Redpoll's TCP / the series' TCP",
             &[ours.0.at(50), theirs.0.at(50)],
             |all| all[0] / all[1],
         )
@@ -54,7 +55,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "Jain's index at 50 m, Redpoll's TCP minus this TCP",
+            "Jain's index at 50 m, Redpoll's TCP minus the series' TCP",
             &[ours.1.at(50), theirs.1.at(50)],
             |all| all[0] - all[1],
         )
@@ -63,7 +64,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "radio time per byte at 50 m, Redpoll's TCP / this TCP",
+            "radio time per byte at 50 m, Redpoll's TCP / the series' TCP",
             &[ours.2.at(50), theirs.2.at(50)],
             |all| all[0] / all[1],
         )

@@ -35,8 +35,8 @@ fn longer(case: Case) -> Case {
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
         .about(
-            "The nodes of figure 4 with Redpoll's TCP, without and with random early detection \
-             and ECN in relays, each without and with TAiM.",
+            "The nodes of figure 4 with Redpoll's TCP (series `beyond`), without and with random \
+             early detection and ECN in relays, each without and with TAiM.",
         )
         .aside();
     let metrics: [(Metric, Read); 5] = [
