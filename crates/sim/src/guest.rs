@@ -92,12 +92,14 @@ pub enum StreamEvent {
     Failed,
 }
 
-impl StreamEvent {
+impl TryFrom<u8> for StreamEvent {
+    type Error = ();
+
     /// Returns the event with a value of `enum redpoll_stream`.
-    pub fn from_number(number: u8) -> Option<StreamEvent> {
+    fn try_from(number: u8) -> Result<StreamEvent, ()> {
         use StreamEvent::{Ended, Failed, Opened, Received, Sent};
         let all = [Opened, Sent, Received, Ended, Failed];
-        all.into_iter().find(|it| *it as u8 == number)
+        all.into_iter().find(|it| *it as u8 == number).ok_or(())
     }
 }
 

@@ -269,7 +269,10 @@ extern "C" fn stream(
 ) {
     let mut address = [0; 16];
     address.copy_from_slice(bytes(peer, 16));
-    let Some(event) = u8::try_from(event).ok().and_then(StreamEvent::from_number) else {
+    let Some(event) = u8::try_from(event)
+        .ok()
+        .and_then(|it| StreamEvent::try_from(it).ok())
+    else {
         state(this).fail("it called `stream` with an unknown event");
     };
     state(this).order(&GuestOrder::Stream {

@@ -186,7 +186,7 @@ fn read_order(kind: u8, content: &[u8]) -> Option<GuestOrder> {
             let (peer, rest) = rest.split_first_chunk()?;
             let (port, bytes) = rest.split_first_chunk()?;
             GuestOrder::Stream {
-                event: StreamEvent::from_number(*event)?,
+                event: StreamEvent::try_from(*event).ok()?,
                 peer: *peer,
                 port: u16::from_le_bytes(*port),
                 bytes: bytes.to_vec(),

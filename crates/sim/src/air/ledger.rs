@@ -36,8 +36,17 @@ impl std::fmt::Display for Outcome {
     }
 }
 
+impl TryFrom<usize> for Outcome {
+    type Error = ();
+
+    /// Returns the outcome with this number, from 0.
+    fn try_from(number: usize) -> Result<Outcome, ()> {
+        Outcome::ALL.get(number).copied().ok_or(())
+    }
+}
+
 impl Outcome {
-    pub const ALL: [Outcome; 12] = [
+    pub(crate) const ALL: [Outcome; 12] = [
         Outcome::Delivered,
         Outcome::Collision,
         Outcome::OutOfRange,

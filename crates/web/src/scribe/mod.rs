@@ -260,7 +260,7 @@ fn row(frame: &Frame, opened: Option<&Opened<'_>>, is_again: bool) -> FrameRow {
 }
 
 fn outcomes() -> Vec<String> {
-    let all = Outcome::ALL.iter();
+    let all = (0_usize..).map_while(|number| Outcome::try_from(number).ok());
     all.map(|outcome| outcome.to_string().replace('_', " "))
         .collect()
 }
