@@ -81,7 +81,7 @@ pub(super) const KEYS: &[Key] = &[
         "Time for which a link keeps its gain."),
     key("medium.noise_floor", dbm(-140.0, 0.0), Default("-100 dBm"), SINR,
         "Power of the noise in the channel."),
-    key("medium.noise_trace", Text, Optional("noise is constant"), SINR,
+    key("medium.noise_trace", Text, Optional("none: the noise is constant"), SINR,
         "Measured noise: text, plain or compressed with gzip, with one sample in dBm on each line and one line per millisecond. A sample counts while it exceeds the noise floor. The path is resolved as for `topology.file`."),
     key("medium.noise_model", Choice(&["replay", "cpm"]), Default("replay"), SINR,
         "Use of `medium.noise_trace`: `replay`, each node replays the trace from a random place; `cpm`, each node draws its noise from a model learned from the trace (closest-pattern matching)."),
