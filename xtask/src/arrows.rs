@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 39] = [
+const ARROWS: [(&str, &[&str]); 40] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
