@@ -61,6 +61,7 @@ pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
+pub(crate) use node::config::PARENTS_MAX;
 pub use node::config::{NodeConfig, NodeMemory, SleepyConfig};
 pub use node::storage::{
     BorderStorage, Connections, Datagrams, LeafStorage, Listeners, NodeStorage, Packets,

@@ -5,8 +5,7 @@
 use redpoll_wire::ieee802154::Address;
 
 use super::Quality;
-use crate::SleepyConfig;
-use crate::node::config::PARENTS_MAX;
+use crate::{PARENTS_MAX, SleepyConfig};
 
 #[derive(Debug)]
 pub(super) struct Leaf {
