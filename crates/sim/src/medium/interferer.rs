@@ -44,6 +44,9 @@ pub enum Lengths {
 /// Greatest length of a heavy tail, as a multiple of the mean.
 const LONGEST: f64 = 1_000.0;
 const DAY: Duration = Duration::from_secs(86_400);
+/// An interferer is silent for the rest of the run after this number of sessions, or of days
+/// without a session, in which no burst began: the gaps can be longer than every session.
+const SEARCHED: usize = 100_000;
 
 impl Lengths {
     /// Draws a length in microseconds with this mean, at least one.
@@ -159,22 +162,28 @@ impl BurstSequence {
     }
 
     /// Returns the end of a gap after `now`, or after the beginning of a later session.
+    /// [`Instant::FAR_FUTURE`] if none of the next [`SEARCHED`] sessions has a burst.
     fn next_burst(&mut self, now: Instant) -> Instant {
         let gap_us = self.burst_us() * (1.0 - self.spec.busy) / self.spec.busy;
         let mut from = now;
-        loop {
+        for _ in 0..SEARCHED {
             let at = from + self.length(gap_us);
             if at < self.active_until {
                 return at;
             }
             (from, self.active_until) = self.session_after(now.max(self.active_until));
+            if from == Instant::FAR_FUTURE {
+                break;
+            }
         }
+        Instant::FAR_FUTURE
     }
 
-    /// Returns the next session that begins at `at` or later.
+    /// Returns the next session that begins at `at` or later. Both times are
+    /// [`Instant::FAR_FUTURE`] if no session begins within [`SEARCHED`] days.
     fn session_after(&mut self, at: Instant) -> (Instant, Instant) {
         let mut at = at;
-        loop {
+        for _ in 0..SEARCHED {
             let (opens, closes) = self.hours_after(at);
             let Some(mean) = self.spec.session else {
                 return (opens.max(at), closes);
@@ -195,6 +204,7 @@ impl BurstSequence {
             }
             at = closes;
         }
+        (Instant::FAR_FUTURE, Instant::FAR_FUTURE)
     }
 
     /// Returns the hours of activity that are not over at `at`.
@@ -351,6 +361,44 @@ mod tests {
             },
         ] {
             assert_eq!(BurstSequence::new(spec, Rng::new(1)).first(), None);
+        }
+    }
+
+    /// Gaps that are longer than every session, sessions that hardly ever begin, and an interferer
+    /// that is added during a run and is never busy: the search for the next burst ends.
+    #[test]
+    fn an_interferer_whose_bursts_fit_into_no_session_is_silent() {
+        let second = |s: u64| Duration::from_secs(s);
+        let short = Interferer {
+            burst: Duration::from_millis(293),
+            busy: 0.05,
+            hours: (second(174), second(175)),
+            ..wifi()
+        };
+        let rare = Interferer {
+            session: Some(second(1)),
+            session_share: 1e-15,
+            ..short.clone()
+        };
+        let brief = Interferer {
+            session: Some(Duration::from_micros(1)),
+            session_share: 0.5,
+            ..wifi()
+        };
+        let idle = Interferer {
+            busy: 0.0,
+            ..wifi()
+        };
+        for lengths in [Lengths::Constant, Lengths::Pareto { shape: 2.5 }] {
+            for spec in [&short, &rare, &brief, &idle] {
+                let spec = Interferer {
+                    lengths,
+                    ..spec.clone()
+                };
+                let mut course = BurstSequence::new(spec.clone(), Rng::new(1));
+                let at = course.first_after(Instant::from_millis(1_000));
+                assert_eq!(at, Instant::FAR_FUTURE, "{spec:?}");
+            }
         }
     }
 
