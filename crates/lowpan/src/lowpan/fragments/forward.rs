@@ -11,7 +11,7 @@ impl<M: Memory> Lowpan<M> {
     /// forward fragments.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         const {
-            assert!(M::ROUTES, "a leaf forwards no fragments: StaticMemory");
+            assert!(M::ROUTES, "leaves forward no fragments: use StaticMemory");
         }
         self.forwarding.begin(memory, self.reassembly.timeout());
     }

@@ -160,9 +160,9 @@ pub fn figure_9() -> Figure {
             })
             .judged(id)
             .cause(
-                "Trickle is reset by packets whose direction contradicts the ranks, and by routes \
-                 that lead to no node (RFC 6550 §11.2), and full queues cause both; TinyRPL resets \
-                 Trickle only for packets that contradict the ranks, which is rare",
+                "Redpoll resets Trickle if the direction of a packet contradicts the ranks, or if \
+                 a route leads to no node (RFC 6550 §11.2). Full queues cause both. TinyRPL resets \
+                 Trickle only for packets that contradict the ranks, which are rare",
                 &resets,
             );
     }

@@ -17,9 +17,9 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")
         .about(
-            "60 packets a minute over five hops: the scenes without TinyOS's values (original), \
-             with one of these values, and with all of them. One more row has a serial line whose \
-             mote takes 5 ms per packet, a value without a source.",
+            "60 packets per minute and node, in the building with five hops. The rows have none of \
+             TinyOS's values (original), one of them, or all. In one more row, the mote on the \
+             serial line takes 5 ms per packet; this value is an assumption.",
         )
         .aside();
     for traffic in Traffic::ALL {

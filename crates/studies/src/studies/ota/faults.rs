@@ -87,8 +87,8 @@ pub fn awake() -> Figure {
         "faults-awake",
         "A leaf that is awake: a parent lost, a reboot, 30 s without a link",
         "A tenth of all frames is lost. Routes are found by RPL, and one of two routers near the \
-         leaf is its parent. After a reboot the leaf has the part that is in its flash, in pages \
-         of 256 bytes.",
+         leaf is its parent. After a reboot, the leaf still has the pages of 256 bytes that \
+         it had written to flash; an incomplete page is lost.",
         &rpl(scenes::awake()).set("duration", "1200 s"),
     )
 }
@@ -98,8 +98,8 @@ pub fn sleepy() -> Figure {
         "faults-sleepy",
         "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
         "A tenth of all frames is lost. The leaf registers with one of two routers, and with the \
-         other one if the first does not answer. After a reboot the leaf has the part that is in \
-         its flash, in pages of 256 bytes.",
+         other one if the first does not answer. After a reboot, the leaf still has the pages of \
+         256 bytes that it had written to flash; an incomplete page is lost.",
         &scenes::sleepy().set("duration", "1200 s"),
     )
 }
