@@ -117,8 +117,8 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
         )
         .paper(0.665)
         .note(
-            "as in §8.2.2: segments in full frames of 7.2 ms, including retransmissions of \
-             retransmissions",
+            "as in §8.2.2: every frame is full and takes 7.2 ms, and a lost segment is \
+             retransmitted until it arrives",
         );
     [single, batch]
 }
