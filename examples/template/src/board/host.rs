@@ -9,6 +9,7 @@ use embedded_io_async::{Read, Write};
 use redpoll_sim::{Ether, RadioConfig};
 use redpoll_socket::stack::LeafStorage;
 use redpoll_socket::stack::base::Instant;
+use redpoll_socket::stack::mac::Radio;
 use redpoll_socket::stack::transport::Endpoint;
 
 use crate::node::{self, LEAF, Net, PARENT, Place, Random};
@@ -19,7 +20,7 @@ thread_local! {
 }
 
 fn now() -> Instant {
-    ETHER.with(Ether::now)
+    ETHER.with(|ether| ether.radio(0).now())
 }
 
 /// Runs `app` until the neighbour has its answer, and ends the program.
