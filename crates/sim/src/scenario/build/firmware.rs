@@ -91,12 +91,13 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         let poll = values.duration("thread.poll_period").as_millis();
         lines.push(format!("pollperiod {poll}"));
     }
-    let address = std::net::Ipv6Addr::from(node.thread_address());
-    lines.extend([
-        "ifconfig up".to_owned(),
-        format!("ipaddr add {address}"),
-        "thread start".to_owned(),
-    ]);
+    lines.push("ifconfig up".to_owned());
+    // A sleepy child does not register this address at its parent, but would send from it.
+    if !node.sleepy {
+        let address = std::net::Ipv6Addr::from(node.thread_address());
+        lines.push(format!("ipaddr add {address}"));
+    }
+    lines.push("thread start".to_owned());
     let at = Duration::ZERO;
     node.console = lines
         .into_iter()
