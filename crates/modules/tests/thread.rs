@@ -18,9 +18,10 @@ fn main() -> ExitCode {
     let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
     let is_there = module.as_ref().is_some_and(|it| it.is_file());
     let file = module.unwrap_or_default();
-    let tests: [(&str, Test); 8] = [
+    let tests: [(&str, Test); 9] = [
         ("a_line_has_a_leader_routers_and_children", line),
         ("a_sleepy_child_polls_for_its_packets", sleepy),
+        ("an_end_device_gets_answers", end_device),
         ("runs_are_repeatable", repeatable),
         ("a_crash_leaves_a_partition_that_works", crash),
         ("both_tcps_transfer_streams_over_hops", both_tcps),
@@ -111,6 +112,17 @@ fn line(file: &Path) {
     let answers = after(&lines, 0, 310);
     let answers = answers.iter().filter_map(|it| round_trip_ms(it));
     assert_eq!(answers.count(), 3, "{:?}", after(&lines, 0, 300));
+}
+
+/// An end device that is awake sends from an address that its parent knows.
+fn end_device(file: &Path) {
+    let ping = format!("300 s: ping {LEADER} 64 5 10");
+    let nodes: [(&str, &[&str]); 2] = [(ROUTER, &[]), (END_DEVICE, &["299 s: state", &ping])];
+    let lines = run(&mut world(file, &nodes, 1), 360);
+    let told = after(&lines, 1, 299);
+    assert_eq!(told[0], "child", "{told:?}");
+    let answers = told.iter().filter_map(|it| round_trip_ms(it));
+    assert_eq!(answers.count(), 5, "{told:?}");
 }
 
 /// The answer waits at the parent for the child's next data request.

@@ -1,4 +1,4 @@
-//! Draws the faults, all of which end with the storm.
+//! Draws the faults. Each ends before the time from which the scenario has no fault.
 
 use super::{CALM_BEFORE, Draft, millis, percent};
 use crate::draw::Draw;

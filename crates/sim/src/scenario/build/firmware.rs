@@ -92,8 +92,8 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         lines.push(format!("pollperiod {poll}"));
     }
     lines.push("ifconfig up".to_owned());
-    // A sleepy child does not register this address at its parent, but would send from it.
-    if !node.sleepy {
+    // End devices do not register this address at their parents, but would send from it.
+    if node.role == Role::Router {
         let address = std::net::Ipv6Addr::from(node.thread_address());
         lines.push(format!("ipaddr add {address}"));
     }

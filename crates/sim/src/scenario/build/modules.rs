@@ -55,7 +55,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
                 None => ("module", ""),
                 Some(_) => (
                     "openthread",
-                    ", or bulk-sender and bulk-sink between nodes of the kind openthread",
+                    ", or bulk-sender and bulk-sink between routers of the kind openthread",
                 ),
             };
             let problem = format!(
@@ -113,14 +113,15 @@ fn check_senders(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scenari
 
 /// Returns whether the firmware of a node can run the app.
 fn runs(scenario: &Scenario, node: &NodeSpec, app: &AppSpec) -> bool {
+    let is_router = |it: &NodeSpec| it.thread.is_some() && it.role == Role::Router;
     match &app.kind {
-        AppKind::BulkSink { .. } => node.thread.is_some(),
+        AppKind::BulkSink { .. } => is_router(node),
         AppKind::BulkSender { to, resumes, .. } => {
             let far = match to.host {
                 TargetHost::Node(far) => scenario.nodes.get(far),
                 TargetHost::Outside => None,
             };
-            node.thread.is_some() && !resumes && far.is_some_and(|it| it.thread.is_some())
+            is_router(node) && !resumes && far.is_some_and(is_router)
         }
         _ => false,
     }
