@@ -70,7 +70,7 @@ fn copy_bytes(from: &[u8], to: &mut [u8]) {
 mod tests {
     use super::{copy, copy_halves, move_within};
 
-    /// Tests the function for small processors.
+    /// Tests the variant for small processors (`copy_halves`) at every alignment and length.
     #[test]
     fn halves_are_copied_wherever_they_begin() {
         let from: [u8; 80] = core::array::from_fn(|i| i as u8 + 1);

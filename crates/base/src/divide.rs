@@ -2,8 +2,8 @@
 
 /// Returns `n` divided by `by`, rounded down; 0 if `by` is 0. The library's routine for processors
 /// without division is fast and takes half a kilobyte. This one takes a tenth of that, and more
-/// time for larger quotients. It is also for constant divisors, because without a long product the
-/// compiler calls the library for these, too.
+/// time for larger quotients. Use it for constant divisors, too: on a processor without a 64-bit
+/// product, the compiler divides by them with the library's routine.
 #[inline(never)]
 pub const fn divide(n: u32, by: u32) -> u32 {
     if by == 0 {

@@ -4,9 +4,9 @@
 #[cfg(any(feature = "log", feature = "defmt"))]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Level {
-    /// Changes the node's place in the network, such as a new parent.
+    /// A change of the node's place in the network, such as a new parent.
     Info,
-    /// Concerns one connection or packet.
+    /// An event of one connection or packet.
     Debug,
 }
 

@@ -7,8 +7,8 @@
 /// Returns the hash of `words`, at most 63 of them.
 pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
     let [mut a, mut b, mut c, mut d] = [k0, k1, k0 ^ 0x6c79_6765, k1 ^ 0x7465_6462];
-    // The word with the length, in bytes and in its top byte, follows the words. The finalisation
-    // follows this word. One loop processes all three, to save flash.
+    // A word whose top byte is the length in bytes follows the words, and then comes the
+    // finalisation. One loop processes all three, to save flash.
     let len = (words.len() as u32) << 26;
     let mut words = words.iter();
     let mut is_over = false;

@@ -67,8 +67,8 @@ impl Duration {
         Duration(ms.saturating_mul(1_000))
     }
 
-    /// Returns a span of `ms` milliseconds, computed with two short products: a 64-bit product is a
-    /// library call on processors that multiply to 32 bits. It does not overflow.
+    /// Returns a span of `ms` milliseconds, computed with two 32-bit products: a 64-bit product is
+    /// a library call on some processors. It does not overflow.
     #[inline(never)]
     pub const fn from_millis_u32(ms: u32) -> Self {
         let low = (ms & 0xffff).wrapping_mul(1_000);
@@ -95,8 +95,8 @@ impl Duration {
     /// [`Instant::millis_wrapping`].
     pub const fn millis_wrapping(self) -> u32 {
         // A thousand is 8 times 125. The remainder by 125 comes from the remainders of the powers
-        // of 2^16. Without it, the number is divisible by 125, and that division is a product with
-        // the inverse.
+        // of 2^16. The number minus this remainder is divisible by 125, and that division is a
+        // product with the inverse.
         const INVERSE_OF_125: u32 = 0x26e9_78d5;
         let eighths = self.0 >> 3;
         let (low, high) = (eighths as u32, (eighths >> 32) as u32);
@@ -104,7 +104,7 @@ impl Duration {
             .wrapping_add((low >> 16).wrapping_mul(36))
             .wrapping_add((high & 0xffff).wrapping_mul(46))
             .wrapping_add((high >> 16).wrapping_mul(31));
-        // First below 2^23, then below 2^17, so that the product fits.
+        // The sum is below 2^23, and after this step below 2^17, so that the next product fits.
         let sum = (sum & 0xffff).wrapping_add((sum >> 16).wrapping_mul(36));
         let quotient = sum.wrapping_mul(16_778) >> 21;
         let mut remainder = sum.wrapping_sub(quotient.wrapping_mul(125));

@@ -47,7 +47,8 @@ pub trait Algorithms: Clone + 'static {
         true
     }
 
-    /// Whether the first acknowledgments after a timeout may show that it was spurious (RFC 5682).
+    /// Returns whether the first acknowledgments after a timeout may show that it was spurious (RFC
+    /// 5682).
     fn doubts_timeouts(&self) -> bool {
         true
     }

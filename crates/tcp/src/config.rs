@@ -48,7 +48,8 @@ pub struct Config<A = Standard> {
     /// Retransmissions of a segment before the connection fails (R2 of RFC 9293 §3.8.3), and the
     /// limit of unanswered window probes. Default 12.
     pub max_retries: u8,
-    /// Retransmissions of a SYN before the attempt fails. Default 7: 3 minutes (MUST-23).
+    /// Retransmissions of a SYN before the attempt fails. Default 7, which takes 3 minutes
+    /// (MUST-23).
     pub syn_retries: u8,
     /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
     pub keepalive: Option<Keepalive>,

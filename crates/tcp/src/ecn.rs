@@ -47,8 +47,8 @@ impl EcnState {
     }
 
     /// Disables ECN after two of our SYNs were lost, because a middlebox may have dropped them for
-    /// their flags (RFC 3168 §6.1.1.1). One loss does not suffice: radio links lose packets more
-    /// often than such middleboxes exist. In managed queues, a connection without ECN gets less
+    /// their flags (RFC 3168 §6.1.1.1). One loss does not suffice, because a loss on a radio link
+    /// is more likely than such a middlebox. In managed queues, a connection without ECN gets less
     /// than its share.
     pub(crate) fn on_syns_lost(&mut self) {
         self.enabled = false;

@@ -12,7 +12,7 @@
 //!
 //! The engine makes a segment only when the link has room for it.
 //! [`poll_segment`](Connection::poll_segment) returns its header and pins its bytes. The link
-//! [reads](Connection::read) them piece by piece while it sends, and reports the end with
+//! [reads](Connection::read) them piece by piece while it sends, and reports the outcome with
 //! [`on_segment_sent`](Connection::on_segment_sent) or
 //! [`on_segment_lost`](Connection::on_segment_lost). The retransmission timer starts at that
 //! report, and the engine does not retransmit bytes that are still with the link.

@@ -104,7 +104,7 @@ impl Reconnect {
         self.due
     }
 
-    /// Returns once whether to connect now.
+    /// Returns whether to connect now; `true` once per attempt.
     pub fn take_due(&mut self, now: Instant) -> bool {
         self.due.take_if(|wake| wake.at <= now).is_some()
     }

@@ -13,7 +13,8 @@ enum Doubt {
     /// SRTT comes from the handshake, whose segments fit in one frame each. Segments with data take
     /// several frames.
     Handshake,
-    /// A timeout was spurious. (The cause that timestamps reveal is mostly a lost acknowledgment.)
+    /// A timeout was spurious. (If timestamps reveal it, its cause is mostly a lost
+    /// acknowledgment.)
     Timeout,
 }
 

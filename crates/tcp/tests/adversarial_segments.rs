@@ -337,8 +337,8 @@ fn duplicates_beyond_the_flight_send_nothing() {
     }
 }
 
-/// A peer acknowledges data before they arrive. It gets no more in flight than its window, and its
-/// own data are incomplete.
+/// A peer acknowledges data before they arrive. The sender keeps within the peer's window, and the
+/// peer misses data.
 #[test]
 fn an_optimistic_peer_gets_no_more_than_its_window() {
     let mut t = Host::established_with(&plain(), MSS, 500, 4096, 4096);
@@ -359,7 +359,7 @@ fn an_optimistic_peer_gets_no_more_than_its_window() {
 // ---- blind attacks ----
 
 /// A segment of an attacker that does not know the sequence numbers is accepted with a probability
-/// of window / 2^32; with data, of the product of two such factors.
+/// of window / 2^32. With data, the probability is the product of two such factors.
 #[test]
 fn blind_segments_over_the_whole_space_have_no_effect() {
     let mut t = established();

@@ -11,7 +11,7 @@ pub struct Other {
     frto: bool,
     new_start: bool,
     rto_margin_ms: u32,
-    /// Segments of the initial window; 0 for that of RFC 5681.
+    /// Segments of the initial window; 0 selects the window of RFC 5681.
     segments: u32,
 }
 
@@ -97,7 +97,7 @@ fn starts(t: &mut Host<Other>) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// RFC 8985 §6.2 compared with RFC 6675 §4: two segments beyond a gap.
+/// Two segments beyond a gap indicate a loss by RFC 8985 §6.2, and do not by RFC 6675 §4.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_rack_two_segments_beyond_a_gap_wait_for_the_timer() {

@@ -429,7 +429,7 @@ fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
     }
 }
 
-/// The challenge ACK of RFC 5961 §5.2 applies again after a segment of the peer.
+/// After a segment of the peer, a challenge ACK (RFC 5961 §5.2) answers an invalid ACK again.
 #[test]
 fn after_a_received_segment_an_invalid_ack_is_challenged() {
     let config = Config::default();

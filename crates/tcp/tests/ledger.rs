@@ -171,7 +171,8 @@ fn a_reset_may_carry_data() {
     assert_eq!(t.events(), [Event::Failed(Error::Reset)]);
 }
 
-/// RFC 9293 §3.6.1, SHLD-4: with timestamps a later one suffices, whatever the sequence number.
+/// RFC 9293 §3.6.1, SHLD-4: with timestamps, a later timestamp suffices, whatever the sequence
+/// number.
 #[test]
 fn time_wait_yields_by_timestamp() {
     let mut t = Host::connect(&Config::default(), 64, 64);
@@ -274,7 +275,8 @@ fn old_data_may_go_beyond_a_shrunken_window() {
     recv!(t, at 1000, seq 1, ack 1, len 100);
 }
 
-/// RFC 9293 §3.8.6.3, MUST-40, and RFC 5681 §4.2: never half a second, whatever the configuration.
+/// RFC 9293 §3.8.6.3, MUST-40, and RFC 5681 §4.2: an ACK waits for less than half a second,
+/// whatever the configuration.
 #[test]
 fn an_acknowledgment_never_waits_for_half_a_second() {
     let config = Config {
@@ -288,7 +290,8 @@ fn an_acknowledgment_never_waits_for_half_a_second() {
     recv!(t, at 479, seq 1, ack 2);
 }
 
-/// RFC 9293 §3.10.7.4, fifth, SYN-RECEIVED, and eighth: a FIN on the final ACK is accepted.
+/// RFC 9293 §3.10.7.4, fifth step (SYN-RECEIVED) and eighth step: a FIN on the final ACK is
+/// accepted.
 #[test]
 fn the_final_ack_may_carry_a_fin() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
@@ -457,7 +460,7 @@ fn crossing_syns_negotiate_timestamps() {
     }
 }
 
-/// RFC 7323 §3.2: an echo without ACK is meaningless; that of a SYN is not measured.
+/// RFC 7323 §3.2: an echo without ACK is meaningless; the echo in a SYN is not measured.
 #[test]
 fn the_echo_of_a_segment_without_ack_is_ignored() {
     let mut t = Host::connect(&Config::default(), 64, 64);

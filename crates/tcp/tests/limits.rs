@@ -23,7 +23,8 @@ fn orphan(t: &mut Host) {
     t.conn.orphan(now, limit);
 }
 
-/// Makes the peer send by `word` each second, until the connection is closed.
+/// Calls `word`, which makes the peer send, each second until the connection is closed or
+/// `limit_ms` has passed. Returns the duration in milliseconds.
 fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u64 {
     let start = t.ms();
     while !t.conn.is_closed() && t.ms() - start <= limit_ms {

@@ -315,8 +315,8 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
     assert!(t.conn.poll_segment(now, 1240).is_none());
 }
 
-/// A link that gives up: a retransmission at once, then with the backoff of the timer, and finally
-/// the connection fails.
+/// After the link gives up a segment, the connection retransmits it at once, then with the timer's
+/// backoff, and finally fails.
 #[test]
 fn a_failing_link_is_retried_at_once_then_by_timer_then_given_up() {
     let config = Config {

@@ -134,8 +134,8 @@ impl World {
         self.t.send(record);
         self.told = self.acked;
         self.before = self.t.conn.info().in_flight;
-        // RFC 5681 §3.1, RFC 3465 §2.3: at most two segments per ACK, except to the threshold when
-        // a recovery ends, or back when it was spurious.
+        // RFC 5681 §3.1, RFC 3465 §2.3: cwnd grows by at most two segments per ACK, or to the
+        // threshold when a recovery ends, or to its previous value when the recovery was spurious.
         let most = (cwnd + 2 * MSS as u32).max(self.t.conn.info().ssthresh);
         let is_undone = self.t.conn.stats().undone_reductions > undone;
         assert!(self.t.conn.info().cwnd <= most || is_undone, "{cwnd}");

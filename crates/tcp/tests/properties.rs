@@ -48,8 +48,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         1..4000usize,
     )
         .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| {
-            // A reader that pauses reads about a hundred bytes at a time, and has room for at least
-            // these. With single bytes the transfer would take more than a day, as expected.
+            // If the reader pauses, it reads at least 500 bytes at a time and its buffer has at
+            // least this size. With single bytes, the transfer would take more than a day.
             let least = if pause == 0 { 1 } else { 500 };
             Plan {
                 send,

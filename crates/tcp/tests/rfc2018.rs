@@ -17,7 +17,7 @@ fn with_sack() -> Host {
     Host::established_by(&plain(), answer, 100)
 }
 
-/// RFC 2018 §2: offered in every SYN, and in the answer only if the peer offered it.
+/// RFC 2018 §2: SACK is offered in every SYN, and in the answer only if the peer offered it.
 #[test]
 fn sack_permitted_is_negotiated() {
     let mut t = Host::connect(&plain(), 64, 64);

@@ -13,7 +13,8 @@ use redpoll_wire::tcp::Flags;
 const RTT: u64 = 100;
 const MSS: usize = 100;
 
-/// Events of data segments and acknowledgments, by number.
+/// A case: the options in use, and what happens to which data segments and acknowledgments, by
+/// number.
 #[derive(Clone, Default)]
 struct Case {
     sack: bool,

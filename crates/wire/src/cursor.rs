@@ -53,9 +53,7 @@ impl<'a> Cursor<'a> {
 
     /// Writes `bytes`.
     ///
-    /// # Errors
-    /// [`NoRoom`] when they do not all fit; none is written then. The same
-    /// holds for the other `put` methods.
+    /// # Errors [`NoRoom`] when not all bytes fit; then none is written. The same holds for the other `put` methods.
     #[inline(never)] // size
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let places = self.reserve(bytes.len())?;

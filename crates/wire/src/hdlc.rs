@@ -21,7 +21,7 @@ pub trait Check: Copy + Eq {
     const START: Self;
     /// Sum of a message with its check sequence.
     const GOOD: Self;
-    /// Array of the check sequence.
+    /// The check sequence as an array of bytes.
     type Bytes: IntoIterator<Item = u8>;
 
     /// Adds a byte.
@@ -261,7 +261,7 @@ mod tests {
             let longest = [7; ROOM].split_at(ROOM - C::LEN).0.to_vec();
             let mut bytes = framed::<C>(&[&longest[..], &[7]].concat());
             bytes.extend(framed::<C>(&longest));
-            // A line that never ends a frame.
+            // Bytes without a flag never end a frame.
             bytes.extend([7; 100_000]);
             bytes.extend(framed::<C>(&longest));
             let messages = std::vec![longest; 2];
@@ -275,7 +275,8 @@ mod tests {
         fn test<C: Check>() {
             let good = framed::<C>(b"~good");
             let open = &good[..good.len() - 1];
-            // An escape byte at a frame's end, alone in one, and twice before an escaped byte.
+            // Three damaged frames: one ends with an escape byte, one consists of an escape byte,
+            // and in one two escape bytes precede an escaped byte.
             let mut bytes = [open, &[ESCAPE, FLAG], &[ESCAPE, FLAG]].concat();
             bytes.extend([&[FLAG, ESCAPE][..], &good[1..]].concat());
             assert_eq!(deframed::<C>(&bytes), (std::vec![], 3));

@@ -8,8 +8,8 @@ const ESC: u8 = 0xdb;
 const ESC_END: u8 = 0xdc;
 const ESC_ESC: u8 = 0xdd;
 
-/// Returns the encoded bytes of a packet. They also begin with an END, which ends a packet of line
-/// noise before (RFC 1055, "Protocol").
+/// Returns the encoded bytes of a packet. They also begin with an END, which ends a preceding
+/// packet of line noise (RFC 1055, "Protocol").
 pub fn encode(packet: &[u8]) -> impl Iterator<Item = u8> {
     let body = packet.iter().flat_map(|byte| {
         let (first, second) = match *byte {

@@ -21,7 +21,7 @@ use std::process::Command;
 const PAN: u16 = 0x7270;
 const SRC: Address = Address::Short(0x11);
 const DST: Address = Address::Extended([0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0xc7]);
-/// A port for which Wireshark has no dissector, which would reject the test's payloads.
+/// A port without a dissector in Wireshark: a dissector would reject the test's payloads.
 const PORT: u16 = 40_123;
 const HOST: Addr = Addr([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 

@@ -91,7 +91,7 @@ use crate::ahead::window;
 ///     }
 /// }
 ///
-/// // What `Connection::connect` and `accept` make of this has the controller.
+/// // A connection that `connect` or `accept` makes with this configuration has the controller.
 /// let config = Config::default().with_algorithms(WithGentle);
 ///
 /// let mut cc = config.algorithms.congestion(1_000);

@@ -31,8 +31,8 @@ impl NewReno {
     }
 
     /// Returns the whole segments in cwnd, in bytes: the most that one round trip can acknowledge.
-    /// A rest of half a segment, left by halving, must not delay growth. At 2.5 segments, growth
-    /// would be a quarter slower than in other flows.
+    /// A rest of half a segment, left by halving, must not delay growth. With a window of 2.5
+    /// segments, growth would be a quarter slower than in other flows.
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {

@@ -1,5 +1,5 @@
 //! Freezing: a connection is stored in bytes before a deep sleep or a reboot and restored
-//! afterwards, without notice of the peer.
+//! afterwards; the peer does not notice this.
 
 use redpoll_base::{Addr, Bytes, Duration, Instant};
 

@@ -10,7 +10,7 @@ use crate::state::Synchronized;
 use crate::timers::Timer;
 use crate::{Algorithms, Keepalive, UserTimeout};
 
-/// Milliseconds between the user timeout and the first keep-alive probe, at least.
+/// Minimum time from the user timeout to the first keep-alive probe, in milliseconds.
 const KEEPALIVE_LATER: u32 = 1_000;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {

@@ -121,7 +121,7 @@ impl Episode {
         self.beyond > AT_RECOVER
     }
 
-    /// Returns whether all data of the recovery lie before `end`, and other data do, too.
+    /// Returns whether all data of the recovery, and also later data, lie before `end`.
     pub(crate) fn is_beyond(&self, end: Ahead) -> bool {
         end >= self.beyond
     }
@@ -131,7 +131,8 @@ impl Episode {
         self.frto.on_ack(ack)
     }
 
-    /// Sets a new start time, from which the loss of a retransmission counts again.
+    /// Sets the start time to `now`: the loss of a retransmission made from now on causes another
+    /// reduction.
     pub(crate) fn begin_again(&mut self, now: Tick) {
         self.began = now;
     }

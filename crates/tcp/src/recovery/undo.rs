@@ -21,9 +21,10 @@ pub(crate) struct Undo {
     retransmit_ts: Option<Steps>,
 }
 
-/// A timestamp in steps of 32 ms (of 16 ms, made odd). The order of two timestamps is correct if
-/// they are at most nine minutes apart. After a longer silence an error is harmless, because an
-/// undo then allows no more than a restart after idle time does (RFC 5681 §4.1).
+/// A timestamp divided by 16, with the lowest bit set so that it is not zero: steps of 32 ms. The
+/// order of two timestamps is correct if they are at most nine minutes apart. After a longer
+/// silence an error is harmless, because an undo then allows no more than a restart after idle time
+/// does (RFC 5681 §4.1).
 #[derive(Clone, Copy, Debug)]
 struct Steps(NonZero<u16>);
 

@@ -123,8 +123,8 @@ impl SendWindow {
     /// Adopts the window of an acceptable segment that acknowledges SND.UNA, if it is the newest.
     /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =<
     /// SEG.ACK)`, the last part of which always holds. A segment beyond a gap counts as one at
-    /// RCV.NXT. Otherwise, one with a forged number would make all windows of a peer look old that
-    /// sends no more data.
+    /// RCV.NXT. Otherwise, if a peer sends no more data, one segment with a forged number would
+    /// make all its later windows look old.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
         if self.wl1.last_up_to(rcv_nxt) <= seq {

@@ -142,7 +142,7 @@ pub enum Message<'a> {
     },
     /// A host requests router advertisements (RFC 4861 §4.1).
     RouterSolicitation {
-        /// May have the host's link-layer address.
+        /// Options, for example the host's link-layer address.
         options: Options<'a>,
     },
     /// A router announces itself (RFC 4861 §4.2).
@@ -155,8 +155,8 @@ pub enum Message<'a> {
     DuplicateAddressRequest(DuplicateAddress),
     /// The answer to a duplicate address request.
     DuplicateAddressConfirmation(DuplicateAddress),
-    /// Any other message. Unknown errors go to the upper layer, others are
-    /// dropped (RFC 4443 §2.4 a, b).
+    /// Any other message. A receiver passes unknown errors to the upper layer and drops other
+    /// unknown messages (RFC 4443 §2.4 a, b).
     Unknown {
         /// The type; below 128 it is an error.
         message_type: u8,
@@ -218,7 +218,8 @@ impl<'a> Message<'a> {
         let code = input.u8()?;
         input.u16()?;
         let body = input.rest();
-        // A DIS may have only two bytes more (RFC 6550 §6.2.1), too few for the `word` of the others.
+        // A DIS may end two bytes after the checksum (RFC 6550 §6.2.1), before the end of the
+        // `word` that all other messages have.
         if message_type == message_type::RPL {
             return Ok(Message::Unknown {
                 message_type,
@@ -294,8 +295,8 @@ impl<'a> Message<'a> {
         out.patch_u16(start.saturating_add(CHECKSUM_AT), sum)
     }
 
-    /// Writes the message with a checksum of zero; the caller appends the options. Code for other
-    /// kinds of messages is not linked if the kind is known.
+    /// Writes the message with a checksum of zero; the caller appends the options. If the compiler
+    /// knows the kind of the message, the code for other kinds is not linked.
     ///
     /// # Errors
     /// [`NoRoom`] when `out` is too short.

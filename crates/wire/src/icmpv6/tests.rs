@@ -16,7 +16,7 @@ fn header(hop_limit: u8, payload_len: usize) -> Ipv6Header {
     }
 }
 
-/// Emits `message` and gives it to `look`, as bytes and with its header.
+/// Emits `message`, and calls `look` with its IPv6 header and its bytes.
 fn emitted<R>(message: &Message<'_>, look: impl FnOnce(&Ipv6Header, &mut [u8]) -> R) -> R {
     let mut buffer = [0; 1400];
     let mut out = Cursor::new(&mut buffer);
@@ -34,8 +34,8 @@ fn an_echo_request_byte_by_byte() {
         data: b"ping",
     };
     emitted(&message, |ip, bytes| {
-        // fe80::ff:fe00:1 + fe80::ff:fe00:2 + 12 + 58 = 3fb47 -> fb4a;
-        // 8000 + 1234 + 1 + 7069 + 6e67 + fb4a = 26c4f -> 6c51; ~6c51 = 93ae.
+        // Checksum: fe80::ff:fe00:1 + fe80::ff:fe00:2 + 12 + 58 = 3fb47 -> fb4a; 8000 + 1234 + 1 +
+        // 7069 + 6e67 + fb4a = 26c4f -> 6c51; ~6c51 = 93ae.
         assert_eq!(
             bytes,
             [
@@ -132,7 +132,8 @@ fn a_known_option_with_an_impossible_length_is_unknown() {
     );
 }
 
-/// RFC 8505 figure 1: R and T are the lowest two bits, the number follows them.
+/// RFC 8505 figure 1: R and T are the lowest two bits of the flags, and the transaction ID follows
+/// the flags.
 #[test]
 fn a_registration_byte_by_byte() {
     let eui64 = [1, 2, 3, 4, 5, 6, 7, 8];
@@ -154,7 +155,7 @@ fn a_registration_byte_by_byte() {
         let option = NdOption::AddressRegistration(expected);
         option.emit(&mut out).unwrap();
         assert_eq!(out.written(), bytes);
-        // Reserved bits, and the octet of another protocol, are ignored.
+        // Reserved bits are ignored, and so is the octet for another protocol (Opaque).
         bytes[3] = 0xff;
         bytes[4] |= 0xfc;
         let options = Options::parse(&bytes).unwrap();
@@ -201,7 +202,7 @@ fn the_seeds_of_the_fuzzer_are_registrations() {
 }
 
 /// RFC 8505 §4.2: the code states whether there is a transaction ID, and the length of the owner's
-/// identifier; its first half is ignored.
+/// identifier; the first half of the code is ignored.
 #[test]
 fn a_duplicate_address_message_byte_by_byte() {
     let mut bytes = [0; 32];

@@ -18,7 +18,7 @@ pub enum Address {
     Extended([u8; 8]),
 }
 
-/// Nodes compare addresses most often. Inlined, as derived comparisons are, these would take 3 KB.
+/// A derived comparison is inlined wherever addresses are compared, which would take 3 KB.
 impl PartialEq for Address {
     #[inline(never)]
     fn eq(&self, other: &Address) -> bool {

@@ -5,8 +5,9 @@
 //! (2015) is read where it has neither information elements nor a suppressed
 //! sequence number. Section numbers are those of IEEE Std 802.15.4-2015.
 //!
-//! Not here: security processing (the flag is shown; the payload starts with the auxiliary header,
-//! which is read by itself), the contents of beacons and of commands other than the data request.
+//! Not implemented here: security processing (a secured payload starts with the auxiliary header,
+//! which has its own parser), and the contents of beacons and of commands other than the data
+//! request.
 
 mod address;
 mod auxiliary;

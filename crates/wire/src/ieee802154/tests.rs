@@ -68,7 +68,7 @@ fn no_bytes_are_emitted_if_not_all_fit() {
 
 #[test]
 fn simple_frames_of_the_2015_version_are_read() {
-    // Both extended, PAN compression 0: only the receiver's PAN.
+    // Both extended, PAN compression 0: the frame has only the receiver's PAN ID.
     let mut bytes = std::vec![0x01, 0xec, 5, 0x34, 0x12];
     bytes.extend([0x11; 8]);
     bytes.extend([0x22; 8]);
@@ -78,7 +78,7 @@ fn simple_frames_of_the_2015_version_are_read() {
     assert_eq!(header.dst_pan, Some(0x1234));
     assert_eq!(header.src, Address::Extended([0x22; 8]));
     assert_eq!(payload, [0x99]);
-    // Both extended, PAN compression 1: none.
+    // Both extended, PAN compression 1: the frame has no PAN ID.
     bytes[0] |= 0x40;
     bytes.drain(3..5);
     let (header, payload) = FrameHeader::parse(&bytes).unwrap();
@@ -137,6 +137,6 @@ fn timings_of_full_frames_and_acknowledgements() {
     use timing::*;
     assert_eq!(air_time_us(MAX_PSDU), 4_256);
     assert_eq!(air_time_us(ACK_PSDU), 352);
-    // 54 symbols = 20 of backoff + 12 of turnaround + 10 of preamble + 12.
+    // 54 symbols = 20 of backoff + 12 of turnaround + 10 of SHR + 12 for the six octets after it.
     assert_eq!(ACK_WAIT_US, 54 * SYMBOL_US);
 }

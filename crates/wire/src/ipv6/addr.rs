@@ -99,8 +99,8 @@ pub const fn from_prefix_and_short(prefix: &Addr, short: u16) -> Addr {
     from_prefix_and_iid(prefix, iid_from_short(short))
 }
 
-/// Returns the link-layer address from the interface identifier of `addr`, if this module formed
-/// it: short if it has that form, otherwise an EUI-64.
+/// Returns the link-layer address from which this module forms the interface identifier of `addr`:
+/// a short address if the identifier has that form, otherwise an EUI-64.
 pub const fn link_address(addr: &Addr) -> ieee802154::Address {
     match iid(addr) {
         [0, 0, 0, 0xff, 0xfe, 0, high, low] => {

@@ -141,7 +141,7 @@ impl Ipv6Header {
 /// `payload`, the bytes after the fixed header.
 ///
 /// It skips hop-by-hop, routing and destination-option headers, and fragment headers of
-/// unfragmented packets (RFC 6946 §2.1). It stops, with the header's own number, at a real
+/// unfragmented packets (RFC 6946 §2.1). It stops, and returns the header's own number, at a real
 /// fragment, at a hop-by-hop header that is not the first (RFC 8200 §4.1) and at an unknown header.
 ///
 /// # Errors

@@ -52,8 +52,8 @@ impl MplOption {
     }
 
     /// Returns the option in the hop-by-hop header of `packet`, which begins with the IPv6 header,
-    /// and its place in the packet. `None` without one, or if it is malformed or of another
-    /// version (§6.1: V).
+    /// and its place in the packet. Returns `None` if there is no option, or if it is malformed or
+    /// of another version (§6.1: V).
     pub fn find(packet: &[u8]) -> Option<(MplOption, Range<usize>)> {
         let end = hop_by_hop_len(packet).checked_add(Ipv6Header::LEN)?;
         let mut at = Ipv6Header::LEN.checked_add(2)?;

@@ -20,7 +20,7 @@ fn packet() -> [u8; 44] {
 
 #[test]
 fn the_first_word_is_version_class_and_flow() {
-    // Class 0x2e << 2 | 2 = 0xba.
+    // Traffic class: 0x2e << 2 | 2 = 0xba.
     assert_eq!(packet()[..8], [0x6b, 0xaa, 0xbc, 0xde, 0, 4, 17, 2]);
 }
 
@@ -71,7 +71,8 @@ fn only_ecn_capable_packets_are_marked() {
 
 #[test]
 fn extension_headers_are_passed_over() {
-    // Hop-by-hop of 16 bytes, routing of 8, whole "fragment", then TCP.
+    // Hop-by-hop header of 16 bytes, routing header of 8, fragment header of an unfragmented
+    // packet, TCP.
     let mut payload = [0; 40];
     payload[..2].copy_from_slice(&[next_header::ROUTING, 1]);
     payload[16..18].copy_from_slice(&[next_header::FRAGMENT, 0]);

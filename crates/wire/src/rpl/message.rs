@@ -10,7 +10,7 @@ use crate::{Cursor, Error, NoRoom};
 pub enum Message<'a> {
     /// A DODAG Information Solicitation (§6.2).
     Dis {
-        /// May restrict the DODAGs that answer.
+        /// Options, which may restrict the DODAGs that answer.
         options: Options<'a>,
     },
     /// A DODAG Information Object (§6.3).
@@ -40,7 +40,7 @@ pub struct Dio<'a> {
     pub dtsn: Sequence,
     /// The root's address.
     pub dodag: Addr,
-    /// Configuration, prefix, metrics.
+    /// Options: configuration, prefix, metrics.
     pub options: Options<'a>,
 }
 

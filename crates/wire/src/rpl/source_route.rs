@@ -1,6 +1,7 @@
 //! The source routing header (RFC 6554): a root writes it, and each hop processes it.
 //!
-//! The writer elides the common beginning with the destination; the parser accepts all valid forms.
+//! The writer elides the leading bytes that an address shares with the destination; the parser
+//! accepts all valid forms.
 
 use redpoll_base::{Addr, divide};
 
@@ -168,7 +169,8 @@ fn destination(packet: &[u8]) -> Option<Addr> {
     Some(Addr(*bytes))
 }
 
-/// Returns whether two addresses of this node have another node's between them (RFC 6554 §4.2).
+/// Returns whether an address of another node lies between two addresses of this node (RFC 6554
+/// §4.2).
 fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) -> bool {
     let (mut been_here, mut left) = (false, false);
     for address in addresses {

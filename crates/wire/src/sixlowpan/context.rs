@@ -25,7 +25,7 @@ impl Context {
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
         let joined = addr::from_prefix_and_iid(&self.prefix, iid);
         match self.len {
-            // The bits of the prefix after these are zero.
+            // The prefix has no bits after the first 64, so `joined` is complete.
             0..=64 => joined,
             len => addr::overlay(&self.prefix, len, &joined),
         }
@@ -56,8 +56,8 @@ impl Contexts {
         contexts
     }
 
-    /// Sets context `cid` to the first `len` bits of `prefix`, for both directions. Returns false
-    /// without a change when `cid` is over 15 or `len` over 128.
+    /// Sets context `cid` to the first `len` bits of `prefix`, for compression and decompression.
+    /// Returns false without a change when `cid` is over 15 or `len` over 128.
     pub fn set(&mut self, cid: u8, prefix: Addr, len: u8) -> bool {
         self.insert(cid, prefix, len, true)
     }

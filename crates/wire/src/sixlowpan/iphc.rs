@@ -2,7 +2,8 @@
 //!
 //! [`compress`] is lossless: traffic class, flow label and hop limit arrive as they were sent. The
 //! payload length is always elided and computed from the datagram's size. UDP headers are
-//! compressed, and extension headers are sent in-line; both are understood in compressed form.
+//! compressed, and extension headers are sent in-line. The decompressor accepts both in compressed
+//! form.
 //!
 //! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a router can mark a packet
 //! that it has already compressed.
@@ -34,8 +35,9 @@ mod bits {
     pub const DAC: u16 = 1 << 2;
 }
 
-/// The longest that [`compress`] writes: encoding, traffic class and flow label, hop limit, two
-/// addresses in-line, and a compressed UDP header, which is longer than a next-header number.
+/// The maximum length in bytes that [`compress`] writes: encoding, traffic class and flow label,
+/// hop limit, two addresses in-line, and a compressed UDP header, which is longer than a
+/// next-header number.
 pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 
 /// The part of a packet after the IPv6 header.
@@ -69,7 +71,7 @@ pub struct Decompressed {
 ///
 /// `link_src` and `link_dst` are the addresses of the frame that carries the packet over this hop.
 /// A UDP header whose length field does not span the IPv6 payload stays uncompressed, since
-/// compression would change it; so does one that `ip` does not announce.
+/// compression would change it. A UDP header that `ip` does not announce stays uncompressed, too.
 ///
 /// # Errors
 /// [`NoRoom`] when `out` is too short; it may then hold part of the header.
@@ -181,7 +183,7 @@ pub fn decompress_of(
 }
 
 enum Whole {
-    /// The datagram is complete.
+    /// Unknown in advance: the input holds the whole datagram.
     Here,
     /// Length of the uncompressed form in bytes.
     Expanded(usize),

@@ -1,7 +1,7 @@
 //! 6LoWPAN: IPv6 over IEEE 802.15.4 (RFC 4944), with header compression (RFC 6282).
 //!
-//! Not here: mesh addressing and broadcast headers (RFC 4944 §5.2, §11.1;
-//! Redpoll routes above 6LoWPAN), and the older HC1 compression.
+//! Not implemented: mesh addressing and broadcast headers (RFC 4944 §5.2, §11.1; Redpoll routes
+//! above 6LoWPAN), and the older HC1 compression.
 
 mod address;
 mod context;

@@ -123,7 +123,7 @@ fn expand_extension(
         out.put_u8(next_of(inline_next, input)?)?;
         return Ok(out.put(&rest)?);
     }
-    // RFC 6282 §4.2: in octets after the length field, not in units of eight.
+    // RFC 6282 §4.2: the length counts the octets after its field, not units of eight.
     let content = input.take(usize::from(input.peek()?).saturating_add(1))?;
     let (_, content) = content.split_first().ok_or(Error::Truncated)?;
     let len = content.len().saturating_add(2);

@@ -11,7 +11,7 @@ use crate::{Cursor, Error, NoRoom};
 
 const FRAGMENT: u8 = 0b1110_1000;
 const ACK: u8 = 0b1110_1010;
-/// The bit that says in either header that there was congestion.
+/// The congestion bit of both headers.
 const ECN: u8 = 1;
 const ACK_REQUEST: u16 = 1 << 15;
 const SEQUENCE_SHIFT: u32 = 10;
@@ -121,9 +121,7 @@ impl Fragment {
 
     /// Parses the header; returns it and the bytes of the fragment.
     ///
-    /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] when fewer
-    /// or more bytes follow than the header says, or none without an abort.
+    /// # Errors [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] when fewer or more bytes follow than the header says, or none although the fragment does not abort.
     pub fn parse(bytes: &[u8]) -> Result<(Fragment, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let dispatch = input.u8()?;
@@ -166,7 +164,7 @@ impl Fragment {
 pub struct Ack {
     /// Fragments met congestion.
     pub ecn: bool,
-    /// The number that its recipient gave the datagram.
+    /// The number that the recipient of the acknowledgment gave the datagram.
     pub tag: u8,
     /// The fragments that have arrived.
     pub bitmap: Bitmap,

@@ -38,7 +38,8 @@ impl PartialOrd for SeqNum {
         }
     }
 
-    // These comparisons work without `Option`, because nearly every caller needs one of them.
+    // These comparisons replace the default ones, which are slower because they construct an
+    // `Option`.
 
     fn lt(&self, other: &SeqNum) -> bool {
         other > self

@@ -6,7 +6,7 @@ const DST: Addr = Addr([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2]);
 #[test]
 fn a_datagram_byte_by_byte() {
     let header = UdpHeader::for_payload(&SRC, 5683, &DST, 5684, b"hi").unwrap();
-    // fe80 + 1 + fe80 + 2 = 1fd03; + length 10 + 17 + ports 1633 + 1634
+    // Checksum: fe80 + 1 + fe80 + 2 = 1fd03; + length 10 + 17 + ports 1633 + 1634
     // + length 10 + "hi" 6869 -> 291f8 -> 91fa; ~91fa = 6e05.
     assert_eq!(
         header.to_bytes(),

@@ -30,7 +30,7 @@ pub struct RouterAdvertisement<'a> {
     pub reachable_time_ms: u32,
     /// Time between solicitations, in milliseconds; 0: unspecified.
     pub retrans_timer_ms: u32,
-    /// Prefixes, contexts, MTU, the border router.
+    /// Options: prefixes, contexts, the MTU, the border router.
     pub options: Options<'a>,
 }
 
@@ -70,7 +70,7 @@ impl<'a> RouterAdvertisement<'a> {
 pub struct NeighborSolicitation<'a> {
     /// The requested address, not multicast.
     pub target: Addr,
-    /// The sender's link-layer address, a registration.
+    /// Options: the sender's link-layer address, or a registration.
     pub options: Options<'a>,
 }
 
@@ -175,8 +175,8 @@ impl DuplicateAddress {
     /// `input`.
     pub(super) fn read(code: u8, word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
         let [status, tid, high, low] = word.to_be_bytes();
-        // RFC 8505 §4.2: the prefix is ignored; the suffix is the owner's length in
-        // units of eight bytes.
+        // RFC 8505 §4.2: the first half of the code (prefix) is ignored; the second half (suffix)
+        // is the owner's length in units of eight bytes.
         let tid = match code & CODE_SUFFIX {
             0 => None,
             CODE_WITH_TID => Some(Tid(tid)),

@@ -148,8 +148,9 @@ impl<'a> NdOption<'a> {
         })
     }
 
-    /// Writes the option. Code for other kinds of options is not linked if the kind is known. An
-    /// absent link-layer address writes nothing; zeros fill up an unknown option's body.
+    /// Writes the option. If the compiler knows the kind of the option, the code for other kinds is
+    /// not linked. For an absent link-layer address it writes nothing. It pads an unknown option's
+    /// body with zeros.
     ///
     /// # Errors
     /// [`NoRoom`], also for an unknown option of more than 2038 bytes.
@@ -240,7 +241,7 @@ impl PrefixInformation {
 }
 
 impl AddressRegistration {
-    /// An owner of another length makes another option (RFC 8505 §4.1).
+    /// Returns `None` if the owner's length is not eight bytes (RFC 8505 §4.1).
     fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if units(body) != 2 {

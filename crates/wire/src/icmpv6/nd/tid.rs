@@ -22,8 +22,8 @@ impl Tid {
 
     /// Returns the ID to use after this one was found stale. In the straight part it advances by
     /// the window, the greatest distance that it can be behind. In the circular part it returns to
-    /// the start, which is newer than nearly all values of the circle. The third attempt is not
-    /// stale.
+    /// the start, which is newer than nearly all values of the circle. After at most two calls the
+    /// ID is not stale.
     pub const fn skip(self) -> Tid {
         match self.0 < LINE {
             true => Tid::FIRST,
@@ -104,7 +104,7 @@ mod tests {
             (120, 9, None),
             (250, 240, Some(Greater)),
             (255, 130, None),
-            // The straight part is not a circle.
+            // The straight part does not wrap.
             (255, 128, None),
         ] {
             assert_eq!(Tid(a).compare(Tid(b)), expected, "{a} and {b}");

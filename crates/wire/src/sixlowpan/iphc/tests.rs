@@ -68,7 +68,7 @@ fn a_packet_over_several_hops_costs_two_bytes_an_address() {
         &contexts,
         &[0x7a, 0x66, 6, 0, 1, 0, 2],
     );
-    // The first hop elides the source, the last the destination.
+    // The first hop elides the source, and the last hop elides the destination.
     check(&tcp(node(0x11), node(2)), &contexts, &[0x7a, 0x76, 6, 0, 2]);
     check(&tcp(node(1), node(0x12)), &contexts, &[0x7a, 0x67, 6, 0, 1]);
     check(&tcp(node(0x11), node(0x12)), &contexts, &[0x7a, 0x77, 6]);
@@ -79,7 +79,7 @@ fn other_identifiers_cost_eight_bytes_and_other_prefixes_sixteen() {
     let contexts = Contexts::with_prefix(PREFIX);
     let host = Addr([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
     let far = from_prefix_and_iid(&PREFIX, [1, 2, 3, 4, 5, 6, 7, 8]);
-    // SAM 00 stateless; SAC 0 | M 0, DAC 1, DAM 01.
+    // Source: SAC 0, SAM 00. Destination: M 0, DAC 1, DAM 01.
     let mut expected = [0x7a, 0x05, 6].to_vec();
     expected.extend(host.0);
     expected.extend([1, 2, 3, 4, 5, 6, 7, 8]);
@@ -193,7 +193,7 @@ fn a_context_of_a_whole_address_elides_it_anywhere() {
     contexts.set(1, host, 128);
     // CID byte 0x01: source context 0, destination context 1.
     check(&tcp(node(0x11), host), &contexts, &[0x7a, 0xf7, 0x01, 6]);
-    // A context being withdrawn is understood, but not used.
+    // A context that is being withdrawn is used for decompression only.
     let (old, _) = squeeze(&tcp(node(0x11), host), Upper::Other, &contexts);
     contexts.insert(1, host, 128, false);
     let (new, _) = squeeze(&tcp(node(0x11), host), Upper::Other, &contexts);
@@ -225,7 +225,7 @@ fn udp_is_compressed_and_its_lengths_come_back() {
     let (datagram, data) = UdpHeader::parse(rest).unwrap();
     assert_eq!((header, datagram), (ip, udp));
     assert!(datagram.verify(&src, &dst, data));
-    // The datagram is that of a first fragment, whose header states the size.
+    // The bytes are those of a first fragment, whose header states the size of the datagram.
     let packet = expand(&bytes[..10], &contexts, Some(60)).unwrap();
     assert_eq!(packet[4..6], [0, 20]);
     assert_eq!(packet[44..46], [0, 20]);
