@@ -64,7 +64,7 @@ impl Assemblies {
         block: Block,
         payload: &[u8],
     ) -> Progress {
-        // RFC 7959 §2.5: after EXCHANGE_LIFETIME clients must not count on it.
+        // RFC 7959 §2.5: after EXCHANGE_LIFETIME, clients must not rely on stored blocks.
         let lifetime = self.lifetime;
         self.under_way
             .retain(|assembly| assembly.touched + lifetime > now);

@@ -42,7 +42,7 @@ pub(crate) struct Cocoa {
     contiki: bool,
     strong: Estimator,
     weak: Estimator,
-    /// Without a sample the estimate is blind.
+    /// Whether no sample has been taken yet; the draft calls such an estimate blind.
     is_blind: bool,
     rto: Duration,
     updated: Instant,

@@ -23,13 +23,13 @@ pub enum RtoPolicy {
 /// Transmission parameters (RFC 7252 §4.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmission {
-    /// ACK_TIMEOUT; 2 s. The policies of CoCoA begin with it.
+    /// ACK_TIMEOUT. Default 2 s. The policies of CoCoA begin with it.
     pub ack_timeout: Duration,
-    /// ACK_RANDOM_FACTOR in percent, at least 100; 150.
+    /// ACK_RANDOM_FACTOR in percent, at least 100. Default 150.
     pub ack_random_percent: u32,
-    /// MAX_RETRANSMIT, at most 10; 4.
+    /// MAX_RETRANSMIT, at most 10. Default 4.
     pub max_retransmit: u8,
-    /// NSTART: maximum number of outstanding interactions with one peer; 1.
+    /// NSTART: maximum number of outstanding interactions with one peer. Default 1.
     pub nstart: usize,
 }
 
@@ -117,7 +117,7 @@ pub struct Config {
     /// separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
     /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
-    /// within this time; 5 s.
+    /// within this time. Default 5 s.
     pub leisure: Duration,
     /// Time for which a client waits for a response after its request was acknowledged or without
     /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.

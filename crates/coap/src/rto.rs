@@ -90,7 +90,8 @@ impl Estimators {
         known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
     }
 
-    /// The time from which a non-confirmable message to `peer` may be sent; `None`: any time.
+    /// Returns the time from which a non-confirmable message to `peer` may be sent; `None`: any
+    /// time.
     pub(crate) fn not_before(&self, peer: Peer) -> Option<Instant> {
         self.unconfirmed(peer)?.unconfirmed.not_before()
     }

@@ -47,10 +47,10 @@ pub struct LowpanConfig {
     pub segment_pending: bool,
     /// Gap after a fragment before the next fragment of its datagram, in which other frames may
     /// leave: the inter-frame gap of RFC 8930 §5, for datagrams that relays forward by fragments.
-    /// Only while this node also forwards in this way. Default 0.
+    /// It applies only while this node also forwards by fragments. Default 0.
     pub fragment_gap: Duration,
-    /// Collision avoidance: the pause before the next datagram, per frame of a datagram that its
-    /// addressee forwards; zero for none. Default none; OpenThread waits 8 ms after each frame.
+    /// Collision avoidance: after a datagram that its addressee forwards, the pause before the next
+    /// one, per frame of the first. Default zero: no pause; OpenThread waits 8 ms after each frame.
     /// Without effect in memory without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a

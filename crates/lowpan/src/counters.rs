@@ -62,7 +62,7 @@ pub struct LowpanCounters {
 
     /// Datagrams that a sleepy node did not request in time.
     pub expired: u32,
-    /// Datagrams for a sleepy node for which too many already waited.
+    /// Datagrams dropped because too many others already waited for their sleepy node.
     pub indirect_full: u32,
     /// Datagrams that random early detection dropped because they do not support marks.
     pub red: u32,

@@ -12,10 +12,11 @@ pub const TRANSPORT_HEADER_MAX: usize = 68;
 /// A datagram of the node's own transport: its headers, and payload that is read on demand.
 #[derive(Clone, Debug)]
 pub struct PulledDatagram {
-    /// The IPv6 header. Its `payload_len` is ignored: the lengths below count.
+    /// The IPv6 header. Its `payload_len` is ignored; `header_len` and `payload_len` below are used
+    /// instead.
     pub ip: Ipv6Header,
-    /// The transport header with its checksum, after any extension headers; the first `header_len`
-    /// bytes count.
+    /// The transport header with its checksum, after any extension headers; only the first
+    /// `header_len` bytes are used.
     pub header: [u8; TRANSPORT_HEADER_MAX],
     /// Bytes of the headers, limited to the room for them.
     pub header_len: u8,

@@ -32,7 +32,7 @@ const FRAME: usize = 116;
 /// the method open).
 pub(crate) const SLACK: usize = 3;
 
-/// The timer may fire late without harm.
+/// Acceptable delay of the timer.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 
 /// The next hop of a datagram's fragments.
@@ -80,7 +80,8 @@ pub struct FragmentBuffer {
     next_hop: Address,
     tag: u16,
     place: Place,
-    /// Whether other fragments of its datagram do not depend on it (RFC 8931).
+    /// Whether the fragment is recoverable (RFC 8931): its loss does not affect the others of its
+    /// datagram.
     recoverable: bool,
     dead: bool,
     repeats: Option<Note>,
@@ -396,7 +397,7 @@ impl<M: Memory> Forwarding<M> {
 
     // --- sent fragments ---
 
-    /// Returns which part of its datagram the next fragment to leave is; `None` without one.
+    /// Returns the place that the next fragment to send has in its datagram; `None` if none waits.
     pub(crate) fn waiting(&self) -> Option<Place> {
         let mut waiting = (0..self.len).filter_map(|i| self.get(i));
         let next = waiting.find(|fragment| !fragment.dead);

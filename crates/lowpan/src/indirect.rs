@@ -123,8 +123,8 @@ impl IndirectQueue {
         });
     }
 
-    /// Handles the failure of the frame after this progress of the datagram in `id`: its child does
-    /// not listen. Returns `false` after too many failures.
+    /// Handles the failure of a frame of the datagram in `id`, which had made this progress: its
+    /// child does not listen. Returns `false` after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -167,7 +167,7 @@ impl IndirectQueue {
         })
     }
 
-    /// Returns a datagram that was not requested in time; `except` is in service.
+    /// Returns a datagram that was not requested in time, other than `except`, which is in service.
     pub(crate) fn expired<M: Memory>(
         &self,
         now: Instant,

@@ -109,7 +109,7 @@ pub struct Lowpan<M: Memory> {
     next_tag: u16,
 
     segment_event: Option<LowpanEvent>,
-    /// Slots whose end has not been reported yet.
+    /// Number of slots whose datagram has ended and whose event was not polled yet.
     ended: u8,
     datagram_event: Option<LowpanEvent>,
     counters: LowpanCounters,

@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn between_the_thresholds_by_the_average() {
-        // A fifth and three fifths of the difference: of a tenth.
+        // The averages are a fifth and three fifths of the way between the thresholds: 2 % and 6 %,
+        // of 10 %.
         let low = strikes_in_10_000(after(1, 90));
         assert!((170..240).contains(&low), "{low}");
         let high = strikes_in_10_000(after(2, 90));
@@ -230,7 +231,8 @@ mod tests {
     #[test]
     fn marks_go_to_those_with_more_than_their_share() {
         let (greedy, modest) = marks(&mut after(1, 90));
-        // Three quarters instead of a half: twice a third.
+        // The share is three quarters instead of a half. So a third is excess, and twice that is
+        // marked.
         assert!((600..740).contains(&greedy), "{greedy}");
         assert_eq!(modest, 0);
         assert_eq!(marks(&mut after(0, 90)), (0, 0), "the queue is short");

@@ -48,7 +48,7 @@ fn carry(link: Link, frames: Vec<(usize, Vec<u8>)>, rng: &mut Rng) -> Vec<(usize
         if rng.below(100) < link.loss {
             continue;
         }
-        // Copies of whole packets are the MAC's to recognise.
+        // Only fragments are copied, because the MAC recognises copies of unfragmented packets.
         if rng.below(100) < link.duplication && Header::parse(&frame.1).is_ok() {
             arrivals.push((place(i, rng), frame.clone()));
         }

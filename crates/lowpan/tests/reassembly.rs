@@ -83,7 +83,7 @@ fn copies_within_a_datagram_are_ignored_in_any_order() {
     }
 }
 
-/// RFC 4944 §5.3: identified by source, destination, size and tag.
+/// RFC 4944 §5.3: source, destination, size and tag identify a datagram.
 #[test]
 fn datagrams_are_distinguished_by_tag_and_addresses() {
     let mut node = node(4);

@@ -29,7 +29,8 @@ fn a_datagram_leaves_in_recoverable_fragments() {
         covered += header.size;
     }
     assert_eq!(first.offset, covered);
-    // IPHC has seven bytes: two of encoding, the next header, and 16 bits of each address.
+    // The compressed header has seven bytes: two of encoding, the next header, and 16 bits of each
+    // address.
     assert!(usize::from(covered) < packet.len() - 30);
 }
 

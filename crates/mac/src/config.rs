@@ -46,8 +46,9 @@ pub struct MacConfig {
     /// Default 4: the five attempts per poll of Kumar et al. 2020's published configuration;
     /// OpenThread has no retries.
     pub indirect_retries: u8,
-    /// `d` for those frames. It is smaller, because the other node keeps its receiver on meanwhile
-    /// (Kumar et al. 2020 §8.2.3). Default 5 ms; the paper gives no number.
+    /// [`Self::link_retry_delay`] for the frames of [`Self::indirect_retries`]. It is smaller,
+    /// because the other node keeps its receiver on meanwhile (Kumar et al. 2020 §8.2.3). Default 5
+    /// ms; the paper gives no number.
     pub indirect_retry_delay: Duration,
     /// Whether the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips that
     /// perform CSMA-CA: *deaf listening* (Kumar et al. 2020 §4.2). Default false. A node that

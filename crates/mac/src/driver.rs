@@ -32,7 +32,7 @@ impl From<&MacConfig> for RadioIdentity {
 /// An event of a radio, or of its clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioEvent {
-    /// The requested time has come.
+    /// The requested time was reached.
     Time,
     /// An intact frame has arrived: [`Radio::frame`].
     Frame(RxInfo),

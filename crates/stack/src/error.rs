@@ -18,7 +18,7 @@ pub enum Error {
     TooLong,
     /// No data can be sent or received now; try again after the next event.
     WouldBlock,
-    /// The connection is not open for this call, or no longer.
+    /// The connection is not open yet, or no longer open, in the direction of this call.
     NotConnected,
     /// The connection failed.
     Failed(redpoll_tcp::Error),

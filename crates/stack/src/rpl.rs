@@ -46,7 +46,7 @@ impl<P: Profile> Node<P> {
     /// Begins a new version of the DODAG, in which every node chooses its parent again (global
     /// repair, RFC 6550 §3.2.2). Returns `false` if this node is not a root, or has just started
     /// and still listens for the present version. A new version costs every node DIOs and a DAO,
-    /// and there are no downward routes until the DAOs have come. Do not call this every minute.
+    /// and there are no downward routes until the DAOs have arrived. Do not call this every minute.
     pub fn begin_rpl_version(&mut self, now: Instant) -> bool {
         self.net.routing.begin_version(now)
     }

@@ -391,7 +391,7 @@ fn sockets_refuse_destinations_without_a_source_address_or_route() {
     }
     let group = to(addr::LINK_LOCAL_ALL_NODES);
     assert_eq!(lone.node.tcp_connect(now, group), Err(Error::NoRoute));
-    // To a group on the link, from the link-local address (RFC 6724).
+    // The source of a datagram to a group on the link is the link-local address (RFC 6724).
     assert_eq!(lone.node.udp_send(now, socket, group, b"x"), Ok(()));
     let sent = lone.link_packets();
     assert_eq!(sent[0].0, Address::BROADCAST);
@@ -444,7 +444,8 @@ fn duplicate_address_detection_is_answered() {
             "RFC 4861: with the target's link-layer address"
         );
     }
-    // RFC 4861 §7.1.1: not to another group or to the node alone, and without its own address.
+    // RFC 4861 §7.1.1: no answer if the destination is another group or the node alone, or the
+    // sender names its link-layer address, or the target is not an address of the node.
     for (dst, target, options) in [
         (address(1), address(1), &[][..]),
         (addr::LINK_LOCAL_ALL_NODES, address(1), &[]),
@@ -503,7 +504,7 @@ fn the_subnet_router_anycast_address_is_answered() {
         );
         assert_eq!(lone.dropped(DropReason::BadDestination), 1);
     }
-    // A host does not.
+    // A host does not answer.
     let mut lone = Lone::border(|config| config.forwards = false);
     lone.link_sends(5, &echo_request(address(5), anycast));
     lone.assert_silent("it is no router");

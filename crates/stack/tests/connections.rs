@@ -218,7 +218,7 @@ fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     assert!(lone.node.tcp_listen(80).is_ok());
 }
 
-/// RFC 6056 §3.2: ports without a listener, each only once.
+/// RFC 6056 §3.2: the node chooses ports without a listener, and each of them once.
 #[test]
 fn ephemeral_ports_are_apart() {
     let mut lone = Lone::border(|_| {});

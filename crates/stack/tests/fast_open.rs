@@ -63,7 +63,7 @@ fn the_second_connection_begins_with_data() {
     }
 }
 
-/// RFC 7413 §4.2: off unless the application asks.
+/// RFC 7413 §4.2: Fast Open is off unless the application enables it.
 #[test]
 fn by_default_a_listener_takes_no_data_of_a_syn() {
     let mut line = Line::new(2, 1_848);

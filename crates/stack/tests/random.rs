@@ -105,7 +105,7 @@ fn flags() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// Mostly zero, so that connections make progress.
+/// An offset that is mostly zero, so that connections make progress.
 fn shift() -> impl Strategy<Value = i8> {
     prop_oneof![8 => Just(0), 1 => any::<i8>()]
 }

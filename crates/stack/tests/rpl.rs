@@ -327,7 +327,8 @@ fn targets_of_the_previous_version_are_not_advertised() {
     assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }
 
-/// RFC 6550 §9.2.1, kim2015's third correction: each DAO restarts a route's lifetime.
+/// RFC 6550 §9.2.1, and the third correction of Kim et al. 2015: each DAO restarts a route's
+/// lifetime.
 #[test]
 fn a_route_lives_as_long_as_daos_come() {
     let mut lone = joined();

@@ -238,7 +238,7 @@ fn the_root_ignores_daos_for_other_nodes() {
     });
     assert_eq!(lone.node.rpl_counters().implausible, before + 3);
     assert_eq!(reached(&mut lone), Some(CHILD));
-    // In the node's name with a false parent: the root itself, or an address without a router.
+    // DAOs in the node's name with a false parent: the root itself, or an address without a router.
     lone.absent.insert(VICTIM);
     for parent in [1, NOBODY] {
         for _ in 0..3 {
@@ -275,7 +275,8 @@ fn a_forged_version_is_not_followed() {
     assert_eq!(place.1, Some(Address::Short(ROOT)));
 }
 
-/// Nor does a root begin a new version because of such neighbours, if others answer it.
+/// A root begins no new version because of neighbours that acknowledge no frame, if others answer
+/// it.
 #[test]
 fn a_forged_version_makes_the_root_begin_no_new_one() {
     let mut lone = root();

@@ -55,8 +55,8 @@ impl Outgoing {
         }
     }
 
-    /// Returns whether the request is neither confirmable nor has a response, so that it begins no
-    /// exchange.
+    /// Returns whether the request is neither confirmable nor wants a response, so that it begins
+    /// no exchange.
     fn is_alone(&self) -> bool {
         let request = self.transfer.request();
         !request.confirmable && !request.wants_response

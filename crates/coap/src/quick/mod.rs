@@ -22,13 +22,15 @@ pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 pub struct QuickConfig {
     /// Bytes of a block.
     pub block: BlockSize,
-    /// MAX_PAYLOADS, at least 1: messages that are sent without hearing from the server; 10.
+    /// MAX_PAYLOADS, at least 1: messages that are sent without hearing from the server. Default
+    /// 10.
     pub max_payloads: u16,
-    /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server; 2 s.
+    /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server. Default
+    /// 2 s.
     pub non_timeout: Duration,
-    /// ACK_RANDOM_FACTOR in percent, at least 100; 150.
+    /// ACK_RANDOM_FACTOR in percent, at least 100. Default 150.
     pub ack_random_percent: u32,
-    /// NON_MAX_RETRANSMIT, at most 10; 4.
+    /// NON_MAX_RETRANSMIT, at most 10. Default 4.
     pub non_max_retransmit: u8,
 }
 

@@ -133,7 +133,8 @@ impl<M: Memory> Lowpan<M> {
         self.indirect.has(&self.pool, child)
     }
 
-    /// Handles a data request of a sleepy node; it listens, as the acknowledgment announced data.
+    /// Handles a data request of a sleepy node, which listens now because the acknowledgment
+    /// announced data.
     pub fn on_data_request(&mut self, now: Instant, child: Address) {
         self.indirect.wake(now, &mut self.pool, child);
     }

@@ -28,7 +28,7 @@ pub struct RecoveryConfig {
     pub fragment_retries: u8,
     /// MaxDatagramRetries: number of restarts of a datagram. Default 1.
     pub datagram_retries: u8,
-    /// UseECN: whether a datagram leaves fragment by fragment after congestion. Default true.
+    /// UseECN: whether congestion reduces the window of a datagram to one fragment. Default true.
     pub use_ecn: bool,
     /// Lifetime of the record of a complete datagram, for later acknowledgments to its sender. The
     /// RFC suggests about a round trip; it has to exceed the sender's timeouts. Default 2 s.

@@ -156,7 +156,8 @@ impl Arriving {
         self.slot.take()
     }
 
-    /// Returns whether more than the first fragment has arrived, which is easy to forge.
+    /// Returns whether more than the first fragment has arrived. A first fragment alone is easy to
+    /// forge.
     pub(crate) fn has_grown(&self) -> bool {
         self.bitmap != Bitmap::of(0)
     }

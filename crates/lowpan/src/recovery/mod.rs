@@ -116,7 +116,7 @@ pub(crate) struct Recovery<M: Memory> {
     incoming: M::Table<Incoming>,
     paths: M::Table<SwitchedPath>,
     refusals: [Option<(Address, u8)>; REFUSALS],
-    /// Refusals that may leave now, and since when.
+    /// Refusals that may leave now, and the time from which the next one is earned.
     may_refuse: (u8, Instant),
     patience: Patience,
     leaving: Option<(Address, Ack)>,
@@ -426,5 +426,5 @@ impl<M: Memory> Recovery<M> {
     }
 }
 
-/// The other timers may fire late without harm.
+/// Acceptable delay of all timers except those of acknowledgments.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);

@@ -43,7 +43,7 @@ pub(crate) struct Path {
     pub(crate) is_full: bool,
     pub(crate) ack: Option<Ack>,
     progress: Instant,
-    /// Whether more than the first fragment has passed, which is easy to forge.
+    /// Whether more than the first fragment has passed. A first fragment alone is easy to forge.
     has_grown: bool,
     /// Time at which the datagram is given up, or the record deleted after all has passed.
     pub(crate) expires: Instant,

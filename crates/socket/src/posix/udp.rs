@@ -70,8 +70,8 @@ impl<P: Profile> Sockets<'_, P> {
         self.node.leave_group(group).or(Err(Errno::EADDRNOTAVAIL))
     }
 
-    /// Whether the next datagram was sent to a group. Servers answer such requests after a random
-    /// time (RFC 7252 §8.2).
+    /// Returns whether the next datagram was sent to a group. Servers answer such requests after a
+    /// random time (RFC 7252 §8.2).
     ///
     /// # Errors
     /// `EOPNOTSUPP` on another kind of socket, `EBADF`.

@@ -21,7 +21,7 @@ const ASKERS: usize = 8;
 /// How long a request is remembered: a registration is repeated for 31 s.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// Until when a neighbour is registered, according to routing.
+/// The end of a neighbour's registration, as routing reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tenure {
     pub(crate) link: Address,

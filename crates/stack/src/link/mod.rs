@@ -399,7 +399,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         Some(match self.lowpan.poll_event()? {
             LowpanEvent::SegmentSent { handle } => LinkEvent::Sent { handle },
             LowpanEvent::SegmentLost { handle, reason } => LinkEvent::Lost { handle, reason },
-            // `DatagramDropped`.
+            // The only other event is `DatagramDropped`.
             _ => LinkEvent::Dropped,
         })
     }

@@ -83,7 +83,7 @@ pub(crate) struct DataPoll {
     pub(crate) deadline: u32,
     /// When a frame of this node left that may lead to an answer.
     sent: Option<Instant>,
-    /// Since when an answer is expected.
+    /// The time since which an answer is expected.
     waiting: Option<Instant>,
     /// The time until the next poll if this one fetches nothing.
     gap: Duration,

@@ -12,7 +12,7 @@ use redpoll_base::{Duration, Instant};
 /// than three retransmission timeouts of any peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Since when an expected packet has not arrived.
+/// The time since which an expected packet has been missing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence {
     since: Option<Instant>,
@@ -42,9 +42,9 @@ impl Silence {
 /// first timeout of one second.
 const REPETITION: Duration = Duration::from_secs(8);
 
-/// Since when a connection is open that the peer may not know, because the last segment of the
-/// handshake may be lost. The peer then repeats its own segment, and drops the connection if this
-/// node sleeps and does not answer.
+/// The time since which a connection is open of which the peer may not know, because the last
+/// segment of the handshake may be lost. The peer then repeats its own segment, and drops the
+/// connection if this node sleeps and does not answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubt {
     since: Option<Instant>,

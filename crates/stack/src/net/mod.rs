@@ -204,7 +204,7 @@ impl<P: Profile> Net<P> {
     }
 
     /// The next hop of a packet from the neighbour `from`, if its fragments may be forwarded as
-    /// they come (RFC 8930 §5: the first fragment decides). A packet that would be refused is
+    /// they arrive (RFC 8930 §5: the first fragment decides). A packet that would be refused is
     /// reassembled, so that its sender may get an error.
     pub(crate) fn passes_through(
         &self,

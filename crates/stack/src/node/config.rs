@@ -199,7 +199,7 @@ pub struct SleepyConfig {
     /// The number of successive frames and data requests without acknowledgment, each after all its
     /// retries, after which the node changes to the next parent.
     pub parent_failures: u8,
-    /// When it polls.
+    /// The times at which it polls its parent.
     pub poll: PollConfig,
     /// Whether the parent sends all waiting frames after one poll
     /// ([`LowpanConfig::indirect_burst`]). Otherwise the node polls for each frame.

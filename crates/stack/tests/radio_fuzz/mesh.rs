@@ -409,7 +409,7 @@ impl Mesh {
 
     // --- invariants ---
 
-    /// Every received and every sent frame is counted once.
+    /// Checks that every received and every sent frame is counted once.
     pub fn check_counters(&self) {
         for (index, it) in self.nodes.iter().enumerate() {
             let mac = it.node.mac().counters();
@@ -439,8 +439,8 @@ impl Mesh {
         }
     }
 
-    /// The progress: frames accepted, data requests received, broken frames, results of the radio
-    /// without a work, packets delivered.
+    /// Returns the progress: frames accepted, data requests received, broken frames, results of the
+    /// radio without a work, packets delivered.
     pub fn reach(&self) -> [u64; 5] {
         let sum = |count: fn(&TestNode) -> u32| {
             let counts = self.nodes.iter().map(|it| u64::from(count(&it.node)));

@@ -130,7 +130,7 @@ impl End {
             Ending::First(_) => self.ended,
             _ => true,
         };
-        // RFC 9293 §3.10.4: in SYN-SENT it would end the connection.
+        // RFC 9293 §3.10.4: in SYN-SENT a close would end the connection.
         let state = node.tcp_connection(self.conn).map(|conn| conn.state());
         let may_close = may_close && state != Some(State::SynSent);
         if self.sent == plan.bytes[self.role] && may_close && !self.closed {

@@ -3,7 +3,7 @@
 //! creates routes from registrations.
 //!
 //! Addresses are not resolved by multicast: link-local addresses contain the link-layer address
-//! (RFC 6775 §5.6), and hosts register the others.
+//! (RFC 6775 §5.6), and hosts register their other addresses.
 
 mod learned;
 mod solicitor;

@@ -47,7 +47,8 @@ pub(crate) struct Solicitor {
     tid: Tid,
     /// Consecutive registrations without an answer.
     failures: u8,
-    /// A router has reported that another host has the address; the program has not polled it.
+    /// A router has reported that another host has the address, and the program has not polled this
+    /// report.
     is_duplicate: bool,
 }
 

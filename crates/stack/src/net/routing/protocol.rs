@@ -66,7 +66,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
 
     // --- events ---
 
-    /// A message of neighbour discovery that changes routes has come.
+    /// Handles a message of neighbour discovery that changes routes.
     fn on_control(
         &mut self,
         now: Instant,
@@ -80,7 +80,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
 
     fn on_link(&mut self, now: Instant, table: &mut Table<M>, quality: Quality) {}
 
-    /// An ICMPv6 message of a type that the node does not know has come.
+    /// Handles an ICMPv6 message of a type that the node does not know.
     fn on_signal(
         &mut self,
         now: Instant,
@@ -91,7 +91,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Err(DropReason::IcmpIgnored)
     }
 
-    /// A router could not deliver a packet.
+    /// Handles the report of a router that could not deliver a packet.
     fn on_error(
         &mut self,
         now: Instant,
@@ -101,7 +101,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
     ) {
     }
 
-    /// An echo reply of `src` has come. Returns whether the protocol had sent the request.
+    /// Handles an echo reply of `src`. Returns whether the protocol had sent the request.
     fn on_echo_reply(
         &mut self,
         now: Instant,
@@ -112,7 +112,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         false
     }
 
-    /// `turned_away` datagrams in all have found no room at this node.
+    /// Records that this node has dropped `turned_away` datagrams so far for lack of room.
     fn on_load(&mut self, now: Instant, turned_away: u32) {}
 
     // --- time and messages ---
@@ -134,7 +134,8 @@ pub(super) trait Protocol<M: Memory + 'static> {
         None
     }
 
-    /// The message that was polled last has left, or there was no room or no route for it.
+    /// Records whether the message that was polled last has left. Otherwise there was no room or no
+    /// route for it.
     fn on_message_sent(&mut self, has_left: bool) {}
 
     // --- packets ---
@@ -154,13 +155,13 @@ pub(super) trait Protocol<M: Memory + 'static> {
         admitted
     }
 
-    /// Whether a router needs all of a packet to forward it, so that no fragment passes through
-    /// as it comes.
+    /// Whether a router needs all of a packet to forward it, so that fragments are not forwarded as
+    /// they arrive.
     fn needs_whole(&self) -> bool {
         false
     }
 
-    /// A packet for another node is about to be forwarded. Returns the neighbour that it goes to
+    /// Handles a packet that is about to be forwarded. Returns the neighbour to which it goes
     /// instead of the next hop of its route.
     fn pass(
         &mut self,
@@ -171,7 +172,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(None)
     }
 
-    /// A packet to this node goes on to another one, as its headers say.
+    /// Returns the next stop of a packet to this node if its headers send it on to another node.
     fn onward(
         &mut self,
         now: Instant,

@@ -11,9 +11,9 @@
 //! the previous router, does not replace a newer one. The router where the two meet reports "moved"
 //! to the previous router, which removes the routes of the older one.
 //!
-//! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report
-//! counts from a neighbour that a route names or that has acknowledged a frame, an answer from the
-//! next router towards the border router (ADR 38).
+//! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report is
+//! accepted only from a neighbour that a route names or that has acknowledged a frame, and an
+//! answer only from the next router towards the border router (ADR 38).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
@@ -224,7 +224,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         let is_routed = asked.routed || asked.tid.is_none();
         let is_reported = status == status::SUCCESS && is_routed && self.report(address, asked);
         if is_reported && asked.lifetime_min > 0 {
-            // The next router answers first. If a registration ends, its answer has no route.
+            // The host's answer waits for that of the next router. At the end of a registration
+            // there is no such wait, because an answer would have no route.
             return Ok(());
         }
         self.answer(link, target, asked, status);

@@ -54,7 +54,7 @@ pub(super) struct Daos {
     pub(super) written: Written,
 }
 
-/// Whether targets did not fit into a DAO.
+/// Whether there were targets that did not fit into a DAO.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Left {
     /// Targets that are new, changed or gone.
@@ -63,10 +63,10 @@ pub(super) struct Left {
     pub(super) renewals: bool,
 }
 
-/// A message until it has a slot.
+/// The kind of a written message, until the message has a slot.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Written {
-    /// None, or one that is not repeated if it finds no slot.
+    /// No message, or one that is not repeated if it finds no slot.
     #[default]
     Other,
     Dao,
@@ -168,7 +168,7 @@ impl<P: Profile> Downward<P> {
         }
         let storing = upward.is_storing();
         if let (Some(dodag), Some(parent), true) = (upward.dodag(), upward.parent(), storing) {
-            // The parent is above this node now, whatever DAOs have said before.
+            // The parent is above this node now, whatever earlier DAOs claimed.
             cx.table.forget_downward(&parent.within(&dodag.prefix));
         }
         if let Some(former) = former.filter(|_| storing) {
@@ -206,7 +206,7 @@ impl<P: Profile> Downward<P> {
             // All DAOs go to the root, over the same last hops. The root can answer a node whose
             // parent it knows, so nodes near the root begin. Until the root has answered, a node
             // reports changes of its parent at growing intervals, as it repeats DAOs: if no DAO
-            // gets through, links look bad, and nodes change their parents for that.
+            // gets through, links look bad, and nodes change their parents because of that.
             let hops = match with_others {
                 true => u64::from(upward.dag_rank(upward.rank())),
                 false => 1,

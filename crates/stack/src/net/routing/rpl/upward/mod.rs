@@ -297,8 +297,8 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Ends the quiet period when its time has come. Returns whether the node may join again, as
-    /// if it had never been a member (§8.2.2.1).
+    /// Ends the quiet period when its time is over. Returns whether the node may join again, as if
+    /// it had never been a member (§8.2.2.1).
     pub(super) fn run_quiet(&mut self, cx: &mut Context<'_, P>) -> bool {
         if !has_come(&self.quiet_until, cx.now) {
             return false;

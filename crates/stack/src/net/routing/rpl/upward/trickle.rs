@@ -10,16 +10,16 @@ use crate::net::routing::rpl::timing::{earlier, has_come, times};
 pub(super) struct Trickle {
     /// k; 0 is infinity (RFC 6550 §8.3.1).
     redundancy: u8,
-    /// c.
+    /// c: consistent messages in this interval.
     heard: u8,
     /// Imin.
     shortest: Duration,
     /// Imax.
     longest: Duration,
-    /// I; zero while the timer is stopped.
+    /// I: the present interval; zero while the timer is stopped.
     interval: Duration,
     ends: Instant,
-    /// t, until it has passed.
+    /// t: the time of the message in this interval, until it has passed.
     fires: Option<Instant>,
 }
 

@@ -41,7 +41,7 @@ pub(in crate::net::routing::rpl::downward) struct Inquiries {
     asked: Option<Asked>,
     /// The packet that is about to leave is the echo request.
     is_leaving: bool,
-    /// A claim had the last turn.
+    /// Whether the last inquiry was about a claim.
     had_claim: bool,
     /// The target of the table that was asked last.
     last: Addr,
@@ -207,8 +207,8 @@ impl<P: Profile> Downward<P> {
         Some((asked.claim.to, asked.echo))
     }
 
-    /// Records whether a message, perhaps the echo request, has left. It stays without room or
-    /// path.
+    /// Records whether a message, perhaps the echo request, has left. An echo request without room
+    /// or path remains due.
     pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
         let is_inquiry = core::mem::take(&mut self.inquiries.is_leaving);
         if is_inquiry && !has_left {
