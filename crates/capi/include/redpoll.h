@@ -408,8 +408,8 @@ int rp_recvfrom(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len
 int rp_udp_join(rp_node *node, int fd, const uint8_t *group);
 int rp_udp_leave(rp_node *node, int fd, const uint8_t *group);
 
-/* 1 if the next datagram was sent to a group, otherwise 0. A server answers such a request after a
- * random time (RFC 7252, section 8.2). */
+/* Returns 1 if the next datagram was sent to a group, otherwise 0. A server answers such a request
+ * after a random time (RFC 7252 §8.2). */
 int rp_udp_is_for_group(rp_node *node, int fd);
 
 int rp_shutdown(rp_node *node, uint64_t now_us, int fd, int how);
@@ -511,7 +511,7 @@ struct rp_tcp_info {
     uint32_t state;         /* RP_TCP_* */
 };
 
-/* RP_ENOTCONN: the socket never connected, or listens. */
+/* Writes the state of a TCP socket to info. RP_ENOTCONN: the socket never connected, or listens. */
 int rp_tcp_info(rp_node *node, uint64_t now_us, int fd, struct rp_tcp_info *info);
 
 /* --------------------------------------------------------- calls that wait -- */
@@ -537,8 +537,8 @@ struct rp_waiter {
 int rp_wait_connect(const struct rp_waiter *waiter, int fd, const struct rp_endpoint *peer);
 int rp_wait_accept(const struct rp_waiter *waiter, int fd, struct rp_endpoint *peer);
 
-/* Sends all bytes. After an error, returns the number of bytes accepted before the error, or the
- * error if that number is 0. */
+/* rp_wait_send sends all bytes. After an error, it returns the number of bytes accepted before the
+ * error, or the error if that number is 0. */
 int rp_wait_send(const struct rp_waiter *waiter, int fd, const uint8_t *data, size_t len);
 int rp_wait_recv(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len);
 int rp_wait_recvfrom(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len,

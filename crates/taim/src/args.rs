@@ -15,12 +15,12 @@ use redpoll_program::rights::RightsArgs;
 /// Reads forwarded packets from an NFQUEUE, to which firewall rules send them: `redpoll taim
 /// install` adds these rules, `redpoll taim check` checks them, and `redpoll taim uninstall`
 /// removes them. The program delays packets; it never changes or drops them. Packets pass at once
-/// unless several flows compete and the mesh is their bottleneck. It forwards
-/// packets other than TCP over IPv6 at once. If the program does not run or is too slow, the
-/// kernel forwards all packets. Ctrl-C releases all held packets and ends the program. Ctrl-Z
-/// releases them and suspends the program. If the program is killed, the packets it holds are
-/// lost, and TCP retransmits them. SIGHUP makes the program read its configuration file again,
-/// unless it runs on a terminal.
+/// unless several flows compete and the mesh is their bottleneck. Packets other than TCP over IPv6
+/// always pass at once. If the program does not run or is too slow, the kernel forwards all
+/// packets. Ctrl-C releases all held packets and ends the program. Ctrl-Z releases them and
+/// suspends the program. If the program is killed, the packets it holds are lost, and TCP
+/// retransmits them. SIGHUP makes the program read its configuration file again, unless it runs on
+/// a terminal.
 ///
 /// The configuration file has the same names as the options, with - written as _, and times with
 /// their unit, such as: delay = "50 ms". An option overrides the file. See docs/taim-linux.md.

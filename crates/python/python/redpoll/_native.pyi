@@ -84,15 +84,23 @@ class Node:
     """A node, which can be used while a method of its application runs."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the node."""
     @property
-    def now(self) -> float: ...
-    def wake_in(self, seconds: float) -> None: ...
-    def listen(self, port: int, flow: str = "python") -> None: ...
-    def connect(self, to: str, port: int, flow: str = "python") -> int: ...
-    def send(self, conn: int, data: bytes) -> int: ...
-    def recv(self, conn: int, most: int = 65_536) -> bytes | None: ...
-    def close(self, conn: int) -> None: ...
+    def now(self) -> float:
+        """Time in seconds since the start of the run, by the node's clock."""
+    def wake_in(self, seconds: float) -> None:
+        """Calls `on_timer` once after `seconds`; a later call replaces the timer."""
+    def listen(self, port: int, flow: str = "python") -> None:
+        """Accepts connections at a port. Their data are measured as the flow `flow`."""
+    def connect(self, to: str, port: int, flow: str = "python") -> int:
+        """Opens a connection to a node's port and returns its number."""
+    def send(self, conn: int, data: bytes) -> int:
+        """Sends bytes on a connection and returns how many bytes the connection accepted."""
+    def recv(self, conn: int, most: int = 65_536) -> bytes | None:
+        """Receives at most `most` bytes: `b""` if none have arrived, `None` after the last one."""
+    def close(self, conn: int) -> None:
+        """Closes the sending direction of a connection."""
 
 @final
 class CongestionUpdate:

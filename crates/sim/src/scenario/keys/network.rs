@@ -131,7 +131,7 @@ pub(super) const KEYS: &[Key] = &[
         "Time after which a parent removes a silent child of the kind `openthread`."),
 
     key("thread.tcp", Choice(&["redpoll", "tcplp"]), Default("redpoll"), None,
-        "TCP of the apps on nodes of the kind `openthread`: Redpoll's over OpenThread's IPv6, or OpenThread's own, TCPlp. Both are in the same image, and have the buffers `tcp.send_buffer` and `tcp.receive_buffer`. With `tcp.mss` in frames it is 474 bytes, options included, as always in TCPlp: 462 bytes of payload and the timestamps option."),
+        "TCP of the apps on nodes of the kind `openthread`: Redpoll's over OpenThread's IPv6, or OpenThread's own, TCPlp. Both are in the same image, and have the buffers `tcp.send_buffer` and `tcp.receive_buffer`. If `tcp.mss` is given in frames, the MSS is 474 bytes, as always in TCPlp: 462 bytes of payload and the timestamps option."),
 
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix, which 6LoWPAN compresses away inside the mesh."),
