@@ -12,7 +12,7 @@ use redpoll_mac::RxInfo;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Occasion<'a> {
-    /// The requested time has come.
+    /// The requested time was reached.
     Due,
     /// The node's radio begins to receive a frame.
     FrameBegins { info: RxInfo },

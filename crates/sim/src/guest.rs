@@ -16,7 +16,7 @@ pub enum GuestEvent<'a> {
         /// Extended address of the device, in printed order.
         eui64: [u8; 8],
     },
-    /// The requested time has come.
+    /// The requested time was reached.
     Alarm,
     /// The radio received a frame, given without its check sequence.
     Frame { info: RxInfo, frame: &'a [u8] },

@@ -292,7 +292,8 @@ impl Flow {
 }
 
 impl Side {
-    /// Records a sent segment. `counts` states that no other node is known to be able to forge it.
+    /// Records a sent segment. `counts`: the receiver accepts the segment, so it is probably not
+    /// forged.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {

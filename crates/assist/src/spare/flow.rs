@@ -134,7 +134,8 @@ impl FlowSlot {
         }
         let passed = self.ever.saturating_add(self.fin_sent.into());
         if by > passed && by <= self.len.saturating_add(self.fin.into()) {
-            // The peer cannot have sent this data, so it would ignore the segment too.
+            // The acknowledgment covers data that were never forwarded to the node, so the peer
+            // would ignore it, too.
             return;
         }
         let known = by.min(self.len);

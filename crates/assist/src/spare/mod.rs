@@ -27,9 +27,9 @@
 //!   1624).
 //! - A closed window and its probes are forwarded unchanged.
 //!
-//! A connection counts from its SYN, if the mesh end's SYN has only the option of a segment size,
-//! no ECN, and a window of at most that size. All others pass unchanged, and so do packets with
-//! extension headers. There are no timers: a packet leaves only when another has arrived, so a
+//! A connection is handled from its SYN on, if the mesh end's SYN has only the option of a segment
+//! size, no ECN, and a window of at most that size. All others pass unchanged, and so do packets
+//! with extension headers. There are no timers: a packet leaves only when another has arrived, so a
 //! caller cannot miss a wake-up. If all slots are taken, a new connection replaces the one idle for
 //! longest.
 //!

@@ -101,7 +101,7 @@ impl Contest {
             return;
         }
         self.checks = 0;
-        // Whether `us` for each of `count` is at least `delaytime`, or half of it.
+        // Whether the mean, `us` microseconds divided by `count`, is at least half of `delaytime`.
         let is_slow = |us: u64, count: u64| {
             us.saturating_mul(1_000).saturating_mul(FASTER) >= delay_ns.saturating_mul(count)
         };

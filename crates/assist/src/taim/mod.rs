@@ -375,7 +375,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         // A packet does not overtake waiting packets of its flow.
         if waiting == 0 && self.params.policy == Policy::Taim && !self.contest.is_on() {
             count(&mut self.counters.uncontended);
-            // The flow becomes the one that was idle last.
+            // The flow moves to the end of the list of idle flows.
             self.flows.begin_waiting(flow);
             self.flows.end_waiting(flow);
             return Input::Pass(handle);

@@ -147,7 +147,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             self.schedule.order_again(self.flows.slots_mut());
         }
         self.params = params;
-        // The time of the next packet is one of the old `delaytime`.
+        // The time of the next packet was computed with the old `delaytime`.
         self.next_ns = 0;
     }
 }

@@ -66,7 +66,7 @@ fn forged_or_damaged_acknowledgments_release_no_copy() {
         pass(&mut cache, 0, &first);
         let mut answer = ack(seq, number).packet();
         if spoil {
-            // The window, which does not affect the number.
+            // Damages the window field, which does not affect the acknowledgment number.
             answer[55] ^= 1;
         }
         assert_eq!(pass(&mut cache, 80, &answer), Disposition::Forward);

@@ -97,7 +97,7 @@ fn the_flow_with_the_least_throughput_overtakes_earlier_packets() {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Milliseconds go by.
+    /// This number of milliseconds passes.
     Time(u64),
     Poll,
     /// A flow's node or host sends `len` bytes, or an acknowledgment if `len` is 0.
@@ -286,7 +286,8 @@ proptest! {
             let (on_probation, confirmed) = engine.flow_counts();
             prop_assert!((on_probation + confirmed) as usize <= flows);
         }
-        // Left alone, it empties itself by its own clock.
+        // Without further input, the engine releases all waiting packets at the times that it
+        // announces.
         while engine.waiting_packets() > 0 {
             now = engine.poll_at().expect("somebody waits").at.max(now);
             if let Some(packet) = engine.poll(now) {
@@ -332,8 +333,8 @@ fn a_flow_in_the_lead_waits_for_the_others() {
             left[packet.handle] += 1;
         }
         if at < 100 {
-            // Both flows began four segments behind the mean: twice this number, and the segment
-            // that is counted behind.
+            // Each flow may begin four segments behind the mean, and be four segments ahead of it:
+            // 16 segments between the flows, and one more for the segment in progress of each.
             assert!(left[0] <= left[1] + 18, "{left:?}");
         }
     }

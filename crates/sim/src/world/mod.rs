@@ -64,7 +64,7 @@ enum Event {
     Wire,
     /// A packet that waits in TAiM or in a fair queue may leave.
     Shaper,
-    /// A packet has come through the border router's serial line.
+    /// A packet has arrived through the border router's serial line.
     Serial {
         to: Side,
     },

@@ -146,7 +146,8 @@ fn a_batch_includes_readings_created_meanwhile() {
     // One message with a reading is sent each second, and one reading is created every two seconds.
     let slow = "batch = 10\nmessage = \"50 B\"\nspacing = \"1 s\"";
     let figures = readings("unreliable", slow, 400);
-    // 10, then 5, 2 and 1 more: of 18 readings the first waits for 9 others, the last for none.
+    // A batch of 10, and the 5, 2 and 1 readings that are created while the previous ones are sent:
+    // of these 18 readings the first waits for 9 others, the last for none.
     let p50 = figures.latency_ms.p50.unwrap();
     assert!(p50 < 12_000.0, "{figures:?}");
     assert!(figures.latency_ms.max.unwrap() >= 18_000.0, "{figures:?}");

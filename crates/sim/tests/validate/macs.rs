@@ -32,7 +32,7 @@ impl From<Event> for Next {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MacReport {
-    /// The time given to [`Macs::start_at`] has come.
+    /// The time given to [`Macs::start_at`] was reached.
     Start,
     /// The service of a frame has ended.
     Done(TxStatus),

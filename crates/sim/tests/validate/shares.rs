@@ -197,7 +197,7 @@ fn no_flows_together_beat_their_bound() {
         assert!(share < 1.0 && share > 0.3, "{share}");
         bounds.insert((bound * 1e3) as u64);
     }
-    // Two neighbours of the sink that do not hear each other: half of one hop each. 29 flows: the
-    // last hop takes half of the time of the mesh around the sink.
+    // Each of two neighbours of the sink that do not hear each other gets half of the bound of one
+    // hop. With 29 flows, the last hop takes half of the time of the mesh around the sink.
     assert_eq!(bounds, BTreeSet::from([2_189, 60_519]));
 }

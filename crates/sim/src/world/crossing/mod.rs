@@ -48,7 +48,7 @@ pub(super) struct Crossing {
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
-    /// Packets that are not for the simulated host go to `to_host`.
+    /// Whether packets that are not for the simulated host go to `to_host`.
     is_tapped: bool,
     /// Packets that the host did not fetch in time.
     host_overflow: u64,
