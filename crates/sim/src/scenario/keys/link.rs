@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         "Constant part of the delay before the next attempt, in addition to `mac.link_retry_delay`. TinyOS has a constant delay of 100.6 ms and no random part, so two frames that collided at a third node are likely to collide again."),
 
     key("mac.be_by_queue", Bool, Default("false"), None,
-        "For frames of one datagram: increase macMinBE by one for the first frame and decrease it by one for the others. A flow gains 5 % of goodput, at the expense of other nodes in range: a reading that another node sends takes 16.0 ms instead of 13.5 ms. With an ideal radio the reading takes 16.8 ms instead of 14.5 ms, and 3.7 % of these readings are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
+        "For frames of one datagram: increase macMinBE by one for the first frame and decrease it by one for the other frames. A flow gains 5 % of goodput, at the expense of other nodes in range: a reading that another node sends takes 16.0 ms instead of 13.5 ms. With an ideal radio the reading takes 16.8 ms instead of 14.5 ms, and 3.7 % of these readings are lost instead of 2.3 % ([bystander](model/link-options.md#cost-for-other-nodes-in-range))."),
     key("mac.deaf_backoff", Bool, Default("false"), None,
         "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips with automatic backoff."),
 

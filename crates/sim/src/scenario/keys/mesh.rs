@@ -52,7 +52,7 @@ pub(super) const KEYS: &[Key] = &[
     key("medium.carrier_sense_range", length(0.01, 1e5), Default("100 m"), UNIT_DISK,
         "Distance at which a transmission makes the channel busy for a clear channel assessment."),
     key("medium.success_ratio_tx", SHARE, Default("100 %"), UNIT_DISK,
-        "Share of the transmissions that leave the sender's antenna; no node receives the others."),
+        "Share of the transmissions that leave the sender's antenna; no node receives the other transmissions."),
     key("medium.success_ratio_rx", SHARE, Default("100 %"), UNIT_DISK,
         "Share of undisturbed frames received at the edge of the transmission range; it rises to 100 % with the square of the distance."),
     key("medium.tx_power", dbm(-60.0, 30.0), Default("0 dBm"), SINR,
