@@ -14,10 +14,10 @@ const SMALL: [&str; 8] = [
 /// Images that need the large board.
 const LARGE: [&str; 4] = ["mesh", "leaf-mps2", "smoltcp", "tls"];
 
-/// Images that are measured beside `bare`, which moves nothing.
+/// Images that are measured and replace the functions of [`TWICE`]; `bare` does not call them.
 const MEASURED: [&str; 5] = ["tcp", "subset", "pair", "node", "leaf-microbit"];
-/// Functions that the compiler's library has twice: variants for data aligned to 8 equal those
-/// for 4, and aligned clearing is hardly faster than the general one.
+/// Functions that the compiler's library has twice, and their replacements: copying with alignment
+/// 8 equals that with 4, and aligned clearing is hardly faster than the general function.
 const TWICE: [(&str, &str); 3] = [
     ("__aeabi_memcpy8", "__aeabi_memcpy4"),
     ("__aeabi_memclr8", "__aeabi_memclr"),

@@ -167,7 +167,8 @@ fn targets(
         let mut cargo = workspace.cargo();
         cargo.args(["check", "--quiet", "--lib", "--all-features"]);
         cargo.args(["--target", target]);
-        // Its dependencies need atomics, for which a product without them selects an implementation.
+        // The dependencies of `apps` need atomics; a product whose processor lacks them selects a
+        // substitute.
         let lacks = |it: &&Published| target == TARGETS[0] && it.name == "apps";
         let crates = crates.iter().filter(|it| !lacks(it));
         cargo.args(crates.map(|it| format!("--package=redpoll-{}", it.name)));

@@ -343,7 +343,8 @@ fn build(workspace: &Workspace) -> Outcome {
     workspace::run(&mut build)
 }
 
-/// Returns the counted value, its kind, and the range of all.
+/// Formats the value that counts, after its kind (such as mean or worst), and the range of all
+/// values.
 fn measured(figure: &Figure, values: &[f64]) -> String {
     let of = |judged: Judged| short(judged.of(values, &figure.bound));
     format!(

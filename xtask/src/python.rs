@@ -50,9 +50,9 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Builds the extension. If Clippy is there, it is the compiler of this one crate: `cargo clippy`
-/// would check all crates below it in addition, which are compiled here in any case and are judged
-/// in their own workspace.
+/// Builds the extension. If Clippy is installed, it compiles this one crate. `cargo clippy` would
+/// also check all crates below it, which are compiled here in any case and are checked in their own
+/// workspace.
 fn build(workspace: &Workspace, python: &Path) -> Result<(), Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["rustc", "--quiet", "--manifest-path", MANIFEST]);

@@ -144,7 +144,7 @@ fn forged_answers_are_ignored() {
         let bad = answer(question, &[], Some(forged));
         let mut other_id = bad.clone();
         other_id[1] ^= 1;
-        // A letter of the question's name.
+        // Changes a letter of the question's name.
         let mut other_name = bad.clone();
         other_name[13] ^= 1;
         let mut a_question = bad.clone();

@@ -14,7 +14,7 @@ pub struct Shrunk {
 
 /// Tables whose entries are parts that can be removed alone.
 const PARTS: [&str; 4] = ["faults", "interferers", "apps", "nodes"];
-/// Keys without which the scenario is another one.
+/// Keys that are never removed, because the scenario would be another one.
 const KEPT: [&str; 4] = ["duration", "seed", "topology", "oracle"];
 
 /// Shrinks the scenario `text`, whose run has `failure`, with at most `runs` runs. `examine` runs a
@@ -226,7 +226,7 @@ mod tests {
         Failure { kind, line }
     }
 
-    /// Shrinks against a failure that needs only some parts of the scenario.
+    /// Shrinks a scenario that fails as long as `needs` holds for it.
     fn shrunk(text: &str, needs: &dyn Fn(&Table) -> bool) -> Shrunk {
         shrink(text, &failure(), 10_000, &|text| {
             let document = text.parse::<Table>().unwrap();

@@ -294,7 +294,8 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let mut sent = 0;
     while sent < seconds * RATE {
         let now = clock.now();
-        // Packets arrive at their own times; the engine gets them when it can.
+        // Packets arrive at a constant rate; the engine gets those that are due when this thread
+        // runs.
         let due = now.since(begun).as_micros() * RATE / 1_000_000;
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);

@@ -1,4 +1,4 @@
-//! Output to the user: that of every program, and captures.
+//! Output to the user: the functions that all programs share, and captures.
 
 use std::io;
 use std::path::Path;

@@ -30,7 +30,7 @@ const READING: usize = 82;
 const READINGS: u64 = 20;
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
-/// Time between two frames of the leaf from which they count as two wake-ups of its radio.
+/// Least time between two frames of the leaf that count as two wake-ups of its radio.
 const APART: Duration = Duration::from_secs(2);
 /// Size of a frozen connection without unsent bytes, rounded up.
 const FROZEN: usize = 300;
@@ -53,7 +53,7 @@ const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,
 };
-/// The client's answer (RFC 8446 §4.4.4), as a record.
+/// Length of the record with the client's Finished message (RFC 8446 §4.4.4).
 const FINISHED: usize = 58;
 const RECORD: usize = 22;
 /// Length of the record that ends the stream (close_notify).
@@ -176,7 +176,7 @@ fn cost(hops: usize, way: Way) -> Result<Cost, String> {
         frames: per(|it| it.frames as f64),
         bytes: per(|it| it.bytes as f64),
         charge_mc: per(|it| it.charge_mc),
-        // A node without readings wakes, too.
+        // Not a difference: only frames soon after a reading count.
         wakes: many.wakes as f64 / (1 + READINGS) as f64,
         ms: per(|it| it.waited.as_micros() as f64 / 1_000.0),
     })

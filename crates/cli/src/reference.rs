@@ -69,7 +69,7 @@ fn page() -> String {
     }
     out += "\n| variable | default |\n| --- | --- |\n";
     for line in makefile.lines() {
-        // Variables of a single target are not for users, and the shell determines other defaults.
+        // Left out: variables of a single target, and defaults that the shell determines (`$`).
         let is_shown = |it: &(&str, &str)| !it.0.contains(':') && !it.1.starts_with('$');
         if let Some((name, default)) = line.split_once(" ?= ").filter(is_shown) {
             let _ = writeln!(out, "| `{name}` | `{default}` |");

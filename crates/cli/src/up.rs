@@ -230,7 +230,7 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
-    // A program next to the mesh can become another user, except one that runs as a --user.
+    // Without --user, ending a program that became another user requires CAP_KILL.
     let mut keeps = &[][..];
     if has_companion {
         if rights.account().is_none() {
@@ -582,7 +582,7 @@ impl Session {
     fn ending(&mut self) -> std::io::Result<Option<u8>> {
         while let Some(notice) = self.signals.next()? {
             match (notice, &mut self.companion) {
-                // A signal is the only end of a mesh without a companion.
+                // Only a signal ends a mesh without a companion.
                 (Notice::End(_), None) => return Ok(Some(0)),
                 (Notice::End(signal), Some(_)) => return Ok(Some(128 + signal as u8)),
                 (Notice::Child, Some(companion)) => {

@@ -82,7 +82,7 @@ fn the_cost_by_size_is_measured_in_every_kind_of_mesh() {
             number("setup_s") > 0.0 && number("simulated_s_per_s") > 0.0,
             "{row}"
         );
-        // In a mesh of 10 nodes, the allocator often has enough free memory.
+        // For 10 nodes the allocator often has enough free memory, so the process does not grow.
         let bytes = number("bytes_per_node");
         assert!(
             nodes < 100.0 || (8_192.0..=40_960.0).contains(&bytes),

@@ -209,7 +209,8 @@ fn curl_fetches_from_a_microcontroller_over_three_hops() {
     assert!(printed.contains(sum.trim()), "{printed}\n{sum}");
 }
 
-/// Requests, loss and damaged frames, without a reset; short unless the long form is requested.
+/// Checks that requests, losses and damaged frames cause no reset; short unless the long form is
+/// requested.
 #[test]
 fn a_cortex_m0_endures_loss_and_garbage() {
     let test = "endurance";

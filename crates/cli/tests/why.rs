@@ -233,7 +233,7 @@ fn evidence_of_a_late_timeout_is_a_segment_and_the_next_time_it_was_sent() {
     let [_, why] = lossy(&folder, (60, 2), "1 s", &[]);
     let lines = stdout(&redpoll(&["dissect", &folder.file("lossy.pcapng")]));
     let lines: Vec<&str> = lines.lines().collect();
-    // The segment that a frame begins, if it does, and the frame's number.
+    // The segment that begins in a frame, if one does, and the frame's number.
     let begun = |at: usize| {
         let (head, tcp) = lines[at].split_once(" TCP ")?;
         let seq = tcp.split_once(" seq ")?.1.split(' ').next()?;

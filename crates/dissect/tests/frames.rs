@@ -243,7 +243,7 @@ fn random_bytes_in_the_place_of_frames_never_panic() {
             0 => shown(&bytes[..len]),
             1 => shown(&frame(&bytes[..len.min(100)])),
             _ => {
-                // A plausible dispatch leads deeper.
+                // A valid dispatch byte makes the decoder read further headers.
                 bytes[0] = [0x60, 0x78, 0x7e, 0x41, 0xc1, 0xe1][rng.below(6) as usize];
                 shown(&frame(&bytes[..len.min(100)]))
             }

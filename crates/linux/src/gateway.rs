@@ -109,7 +109,7 @@ impl Clock {
 pub struct GatewayCounters {
     pub packets_in: u64,
     pub packets_out: u64,
-    /// Packets from the mesh that the host's kernel would not take.
+    /// Packets from the mesh that the host's kernel did not accept.
     pub refused_by_host: u64,
     /// Packets from the mesh to destinations that its nodes may not reach.
     pub withheld: u64,
@@ -136,12 +136,12 @@ impl Gateway {
     /// The longest wait; its value is not critical.
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
-    /// Joins only the given ends; the clock starts at zero now.
+    /// Makes a gateway between a mesh and these ends; its clock starts at zero now.
     pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway::on_clock(Clock::start(), tun, forwarder)
     }
 
-    /// Joins only the given ends, on a running clock.
+    /// Makes a gateway between a mesh and these ends, with a clock that runs already.
     pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock,

@@ -314,7 +314,7 @@ mod tests {
         let folder = scratch("line");
         let path = folder.join("peers.sock");
         let watch = LineWatch::new().unwrap();
-        // The file that a killed program leaves.
+        // Leaves a socket file without a listener, as a killed program does.
         drop(UnixListener::bind(&path).unwrap());
         let address = LineAddress::UnixListen(path.clone());
         let mut line = SocketLine::open(address, &watch).unwrap();

@@ -17,7 +17,7 @@ const LINK: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkNotice {
     pub name: String,
-    /// Whether it exists; true repeatedly, because the kernel reports other changes of it as well.
+    /// Whether the interface exists; often repeated, because the kernel reports other changes too.
     pub exists: bool,
 }
 

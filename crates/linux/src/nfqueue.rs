@@ -42,7 +42,8 @@ const FLAGS: u16 = 5;
 const BIND: u8 = 1;
 const UNBIND: u8 = 2;
 const COPY_PACKET: u8 = 2;
-/// `NFQA_CFG_F_FAIL_OPEN`, and `NFQA_CFG_F_GSO`: large packets are not cut up for us.
+/// `NFQA_CFG_F_FAIL_OPEN`, and `NFQA_CFG_F_GSO`: the kernel does not split large packets for this
+/// program.
 const FAIL_OPEN: u32 = 1;
 const GSO: u32 = 4;
 /// `NF_ACCEPT`.
@@ -84,7 +85,7 @@ fn at(step: &'static str) -> impl Fn(Errno) -> QueueError {
     }
 }
 
-/// Returns the reason for the lack of a netfilter socket.
+/// Returns the error for a netfilter socket that could not be opened.
 fn no_socket(errno: Errno) -> QueueError {
     match errno {
         Errno::EPROTONOSUPPORT | Errno::EAFNOSUPPORT => QueueError::NoModule,

@@ -44,7 +44,7 @@ pub enum TunError {
          different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
     )]
     AddressInUse(Ipv6Addr),
-    /// The host has a route to the prefix, which would hide our route or be hidden by it.
+    /// The host has a route to the prefix: one of this and our route would hide the other.
     #[error(
         "this host already has a route to {0}/{1}, perhaps to another mesh: choose another prefix \
          with --prefix"
@@ -117,8 +117,8 @@ impl Tun {
         &self.name
     }
 
-    /// Returns whether the mesh is still reached through it. An interface that is set down loses
-    /// its address and its route, and does not regain them when it is set up.
+    /// Returns whether the mesh can still be reached through the interface. An interface that is
+    /// set down loses its address and its route, and does not regain them when it is set up.
     pub fn is_intact(&self) -> bool {
         self.has_route() != Some(false)
     }

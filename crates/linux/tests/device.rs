@@ -1,7 +1,7 @@
-//! Async sockets of a node over IP devices, with the kernel's TCP and programs of others at
-//! the other end. The applications are those of `samples`, which know only the traits of
-//! edge-nal: over a TUN interface and over a serial line, curl fetches from the web server
-//! and a mosquitto takes readings; OpenSSL takes some by TLS.
+//! Async sockets of a node over IP devices, with the kernel's TCP and programs of others at the
+//! other end. The applications are those of `samples`, which know only the traits of edge-nal: over
+//! a TUN interface and over a serial line, curl fetches from the web server and mosquitto receives
+//! readings; OpenSSL receives some over TLS.
 
 mod common;
 mod live;

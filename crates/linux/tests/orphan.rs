@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use redpoll_linux::child::kill_with_us;
 
-/// Set in the child process that is killed: it runs this test again.
+/// Environment variable of the child process that is killed; the child runs this test again.
 const VICTIM: &str = "REDPOLL_TEST_VICTIM";
 
 #[test]

@@ -11,7 +11,7 @@ const PORT: u16 = 17_754;
 /// A data request from 1 to 2 in the PAN 0x7270, which is to be acknowledged.
 const FRAME: [u8; 10] = [0x63, 0x98, 7, 0x70, 0x72, 2, 0, 1, 0, 4];
 
-/// Datagrams in a file as of a capture: IPv4 (RFC 791 §3.1) and UDP without a checksum.
+/// Writes a capture of these datagrams: IPv4 (RFC 791 §3.1) and UDP without a checksum.
 fn capture(name: &str, datagrams: &[Vec<u8>]) -> PathBuf {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, 101] {

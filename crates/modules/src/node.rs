@@ -18,7 +18,7 @@ pub(crate) struct Module {
     quantum: Duration,
     /// The time of its last tick, in microseconds of its clock.
     ticked_us: Option<u64>,
-    /// A frame is arriving, as strong as this.
+    /// Signal strength of the arriving frame, if there is one.
     hears_dbm: Option<i8>,
     sends: bool,
     frame: Vec<u8>,

@@ -56,7 +56,7 @@ pub enum Outcome {
     Passed,
     /// The radio failed the check; the text describes the observation.
     Failed(String),
-    /// The radio does not claim the property; the text names the bit that is not set, or set.
+    /// The radio's `caps` do not claim the property; the text names the decisive bit.
     NotAsked(&'static str),
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
         true => us(7 * timing::UNIT_BACKOFF_US),
         false => Duration::ZERO,
     };
-    // A symbol for a clock that is not the tester's.
+    // `early` allows for the difference between the radio's clock and the tester's.
     let most = least + TURNAROUND + backoff + bench.limits.report;
     let window = (least - bench.limits.early)..=most;
     ensure(window.contains(&took), || {

@@ -1,4 +1,5 @@
-//! The settings that apply: of the command line, then of the configuration file, then defaults.
+//! The settings in force: the command line's, otherwise the configuration file's, otherwise
+//! defaults.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

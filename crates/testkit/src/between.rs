@@ -357,7 +357,7 @@ impl Between {
         self.arrive(side, &encode(side, &fields, &payload));
     }
 
-    /// Other bytes in the name of `side`, which a check must keep out.
+    /// Sends forged bytes in the name of `side`, which the receiver must reject.
     fn inject(&mut self, side: usize, input: &mut Input<'_>) {
         let receiver = &self.ends[1 - side].conn;
         let end = &self.ends[1 - side];

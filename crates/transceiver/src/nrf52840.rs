@@ -5,7 +5,7 @@ use redpoll_mac::RxInfo;
 /// Offset in dB from an LQI value of the chip to the signal strength in dBm (§6.20.12.4:
 /// ED_RSSIOFFS).
 const RSSI_OFFSET: i16 = -93;
-/// The chip's LQI to the standard's range (§6.20.12.4: ED_RSSISCALE).
+/// Factor from the chip's LQI to the standard's range (§6.20.12.4: ED_RSSISCALE).
 const SCALE: u8 = 4;
 
 /// Returns the properties of a frame that the chip received with this LQI.

@@ -1,7 +1,7 @@
 //! The simulation's end of the live view.
 //!
 //! The driver of a world calls [`Desk::turn`] between two steps, and wakes up when
-//! [`Desk::fd`](AsFd) is readable or [`Desk::next_turn`] has come. No call waits: if the server
+//! [`Desk::fd`](AsFd) is readable or [`Desk::next_turn`] was reached. No call waits: if the server
 //! is behind, events stay on the world's bounded tape.
 
 use std::collections::VecDeque;

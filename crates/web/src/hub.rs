@@ -44,7 +44,7 @@ impl Hub {
         }
     }
 
-    /// Another run begins, with another scribe.
+    /// Begins another run, with another scribe.
     pub(crate) fn renew(&self, source: Source) {
         let mut room = self.room();
         room.forget();

@@ -85,7 +85,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The folder of the prefix on this machine now.
+    /// Returns the folder into which the prefix's files are written now: below `destdir`, if given.
     fn root(&self) -> PathBuf {
         match &self.destdir {
             None => self.prefix.clone(),

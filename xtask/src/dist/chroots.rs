@@ -54,7 +54,7 @@ dpkg --purge redpoll-taim
 ! getent passwd redpoll-taim
 ! getent group redpoll-taim
 ";
-/// The whole program.
+/// Installs, uses and removes the package of the whole program.
 const WHOLE: &str = "
 dpkg -i /packages/redpoll.deb
 redpoll run line-3 >/dev/null

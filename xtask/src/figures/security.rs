@@ -181,7 +181,7 @@ mod tests {
         assert!((CHANCE - 0.04 * (2.0f64 / 5.0).sqrt()).abs() < 1e-4);
     }
 
-    /// Twice ten bytes, and none, differ from ten.
+    /// The bounds exclude the ratios of twenty additional bytes and of none.
     #[test]
     fn the_bound_has_two_sides() {
         for bound in [AS_DERIVED, AS_SHIPPED] {

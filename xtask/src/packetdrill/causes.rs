@@ -32,7 +32,7 @@ pub enum By {
     Choice,
     /// The library does not have a call or an option.
     Missing,
-    /// The tool, or the script itself.
+    /// The reason is in the tool, or in the script.
     Tool,
     /// An RFC requires behaviour that the stack does not have.
     Stack,

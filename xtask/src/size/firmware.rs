@@ -96,8 +96,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
 /// Cargo's arguments for images optimised for size. Cargo looks for their configuration from the
 /// current folder.
 ///
-/// The routines that copy and divide are made for speed in every toolchain that brings them along.
-/// If this build makes them, the images' opt-level does not apply to them.
+/// Toolchains that contain the routines for copying and division have optimised them for speed. If
+/// this build compiles the routines, it therefore does not apply the images' opt-level to them.
 fn flags(workspace: &Workspace, toolchain: &Toolchain) -> Vec<String> {
     let config = workspace.root.join("firmware/.cargo/config.toml");
     let mut flags = vec!["--config".to_owned(), config.to_string_lossy().into_owned()];

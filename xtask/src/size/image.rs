@@ -73,8 +73,8 @@ impl Image {
         self.symbols.iter().find(|s| is_named(&s.name, name))
     }
 
-    /// Returns the functions of the instruction at `address`, from the one in whose source it is to
-    /// the one into which it was compiled last.
+    /// Returns the functions of the instruction at `address`: first the function whose source
+    /// contains it, then those into which that function was inlined.
     pub fn functions_at(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         if let Ok(mut frames) = self.lines.find_frames(address) {

@@ -21,9 +21,9 @@ const ICOUNT: &str = "shift=8,align=off,sleep=off";
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerSegment {
     pub all: f64,
-    /// The four copies of the payload among these.
+    /// Part of `all`: the four copies of the payload.
     pub copy: f64,
-    /// The checksums among these: made and verified, of data and of ACKs.
+    /// Part of `all`: making and verifying the checksums of data and of ACKs.
     pub checksum: f64,
     pub acks: f64,
     /// Number of counted segments.

@@ -18,8 +18,8 @@ const LONGEST: u64 = 64 << 20;
 /// Number of frames whose outcome may still follow.
 const FRAMES: usize = 10_000;
 
-/// The values of an endpoint of a connection, in the order of a recording's rows, after its flow and
-/// whether it is the opener's.
+/// Values of a recording's row about an endpoint of a connection, in their order. The row begins
+/// with the flow and with a flag of the opener.
 const OF_ENDS: [&str; 10] = [
     "state",
     "congestion window (bytes)",

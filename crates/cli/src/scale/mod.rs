@@ -57,7 +57,7 @@ fn printed(result: io::Result<()>) -> ExitCode {
     }
 }
 
-/// End of a point's process.
+/// The way in which a point's process ended.
 enum End {
     Row(Value),
     Signal(u8),
@@ -159,7 +159,7 @@ fn attempt(
             _ => {}
         }
         if end.is_some() {
-            // It may have ended meanwhile.
+            // The process may have ended meanwhile.
             let _ = child.kill();
             let status = child.wait();
             break status.map_err(|error| format!("{point}: {error}"))?;

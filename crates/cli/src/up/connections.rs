@@ -1,5 +1,5 @@
-//! The TCP connections between this computer and the mesh, as their packets show
-//! them, or the forwarder: a line for each when it opens and when it ends.
+//! The TCP connections between this computer and the mesh, as seen in packets or by the forwarder:
+//! each gets a line when it opens and when it ends.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -10,7 +10,7 @@ use redpoll_sim::Scenario;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::tcp::{Flags, HeaderView};
 
-/// Connections watched at a time; of more than that the oldest is forgotten.
+/// Maximum number of connections watched at a time; one more replaces the oldest.
 const WATCHED: usize = 256;
 const LINES: usize = 1_024;
 

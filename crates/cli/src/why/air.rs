@@ -17,8 +17,8 @@ const SAME_FRAME_US: u64 = 30_000_000;
 /// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, doubled to
 /// allow for the clocks of the sniffer.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// Time after the start of a signal from which a sender that begins must have assessed the channel
-/// during this signal without hearing it: two assessments and two turnarounds.
+/// A sender that begins later than this after the start of a signal has assessed the channel during
+/// the signal, and did not hear it: two assessments and two turnarounds.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,8 +52,8 @@ pub struct Transfer {
     pub repeats: bool,
     /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,
-    /// Frames with which attempts collided: of neighbours of the receiver that had not heard
-    /// the sender, or that the sender had not heard.
+    /// Frames with which attempts collided, of neighbours of the receiver; one of the two senders
+    /// had not heard the other.
     pub collided: Vec<Place>,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
@@ -246,9 +246,9 @@ impl Air {
         }
     }
 
-    /// Finds the frames on the air when a frame begins: whether its sender should have heard
-    /// them if it has listened before, as all senders except those of acknowledgements do; and
-    /// whether a signal disturbs the frame. The senders of disturbed attempts are noted.
+    /// Handles a frame that begins: returns a frame on the air that its sender should have heard,
+    /// and whether a signal disturbs it. Marks the attempts that it disturbs. `has_listened` is
+    /// false for acknowledgements.
     fn overlap(&mut self, sent: Recent, has_listened: bool) -> (Option<(Place, Address)>, bool) {
         let Recent { place, src, dst } = sent;
         let mut found = None;

@@ -14,8 +14,8 @@ use super::tally::{Event, Tally};
 const FLIGHT_MAX: usize = 1_024;
 /// Duplicates after which a segment is retransmitted at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
-/// A timeout is late from this multiple of the necessary time. A sender also measures long round
-/// trips that a capture does not show: those of retransmitted segments.
+/// A timeout counts as late if it takes more than this multiple of the necessary time. A sender
+/// also measures long round trips that a capture does not show: those of retransmitted segments.
 const LATE: u64 = 2;
 /// Maximum number of doublings of a timeout.
 const TIMEOUTS_MAX: u32 = 6;
@@ -146,8 +146,8 @@ pub struct Half {
     sent: VecDeque<Sent>,
     duplicates: u32,
     has_sack: bool,
-    /// The last start of the retransmission timer, without new segments: the last
-    /// retransmission or acknowledgement.
+    /// Last start of the retransmission timer by a retransmission or an acknowledgement; new
+    /// segments are not counted.
     timer_us: u64,
     /// Timeouts since a round trip was measured: each doubles the next (RFC 6298 §5.5, §5.7).
     timeouts: u32,
@@ -287,7 +287,8 @@ impl Half {
                 detail_us: alone.delay_us,
             });
         }
-        // The way through the mesh takes time in which a second segment cannot always be sent.
+        // While a segment is on the first hops, a second segment cannot be sent; this time is not
+        // lost.
         let shared = u64::from(self.hops()).min(REUSE_HOPS) - 1;
         let way_us = alone.air_us.saturating_mul(shared);
         let idle_us = alone.wait_us.saturating_sub(alone.delay_us);
@@ -386,7 +387,8 @@ impl Half {
         }
     }
 
-    /// Handles the first frame of an acknowledgement of this direction from its receiver's node.
+    /// Handles the first frame of an acknowledgement of this direction's data, sent by the
+    /// receiver.
     pub fn ack_left(&mut self, datagram: &Datagram) {
         let Some(ack) = datagram.segment.ack else {
             return;

@@ -1,4 +1,4 @@
-//! The retransmission timeout that a flow's round trips ask for.
+//! The retransmission timeout that follows from a flow's round trips.
 
 /// The granularity of the clock in RFC 6298's formula.
 const GRANULARITY_US: u64 = 10_000;

@@ -34,7 +34,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Sequence numbers that it takes: its data, SYN and FIN.
+    /// Returns how many sequence numbers the segment takes: its data, SYN and FIN.
     pub fn span(&self) -> u32 {
         self.len + u32::from(self.is_syn) + u32::from(self.is_fin)
     }

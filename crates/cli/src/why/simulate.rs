@@ -11,8 +11,8 @@ use super::half::Half;
 /// Hops of the longest line among the built-in scenarios.
 const HOPS_MAX: u8 = 4;
 const DURATION: &str = "300 s";
-/// Share of the losses at the edge of the range that applies to neighbours in these scenarios: the
-/// square of their distance, which is 0.8 of the range.
+/// Losses between neighbours in these scenarios, divided by the losses at the edge of the range:
+/// the square of the neighbours' distance, which is 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
 /// The shortest segment and the smallest buffer that a scenario has, in bytes.

@@ -180,7 +180,7 @@ fn is_told(socket: &UnixDatagram, address: &str, environment: &[(&str, &str)], h
     }
     let (code, _) = daemon.end(Signal::SIGTERM);
     assert_eq!(code, Some(0));
-    // Reports of the program in between.
+    // Skips the reports that the program has sent meanwhile.
     while hear(1).is_some() {}
 }
 

@@ -17,8 +17,8 @@ struct Size {
     most_kib: u64,
 }
 
-/// A quarter of a gigabyte: any memory that grows with the capture would be visible. Fewer endless
-/// interfaces are not refused.
+/// A quarter of a gigabyte: any memory that grows with the capture would be visible. A shorter
+/// capture of endless interfaces would not be refused.
 const LONG: Size = Size {
     bytes: 256 << 20,
     most_kib: 48 << 10,

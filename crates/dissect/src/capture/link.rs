@@ -192,7 +192,7 @@ impl Record {
     }
 }
 
-/// Length of a check sequence in bytes; files give it in bytes or in bits.
+/// Returns the length of a check sequence in bytes; files state it in bytes or in bits.
 fn fcs_bytes(len: u8) -> usize {
     match len {
         16 => 2,

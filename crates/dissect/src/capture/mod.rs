@@ -41,7 +41,7 @@ pub enum NotOpen {
     NoCapture,
 }
 
-/// The reason why a capture ends before its end.
+/// The reason why reading stops before the end of a capture.
 #[derive(Debug)]
 pub enum Ended {
     CutOff,

@@ -246,7 +246,7 @@ impl Rcp {
             self.identity.max_csma_backoffs,
             self.identity.max_frame_retries,
             cca.into(),
-            // Header updated: yes; retransmission: no; security processed: yes.
+            // Fields of STREAM_RAW: header updated, retransmission, security processed.
             true.into(),
             false.into(),
             true.into(),
@@ -260,7 +260,8 @@ impl Rcp {
         });
     }
 
-    /// Sets whether its Imm-ACKs to data requests of this neighbour announce a waiting frame.
+    /// Sets whether the radio's Imm-ACKs to data requests of this neighbour announce a waiting
+    /// frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
         let command = if pending {
             self.pending.insert(neighbour).then_some(Command::Insert)
@@ -331,7 +332,7 @@ impl Rcp {
             property: 0,
             value: &[],
         };
-        // Questions that still wait for the line belong to the previous attempt.
+        // Requests that still wait for the line belong to the previous attempt.
         self.output.clear();
         self.notices = 0;
         self.put(&message);
@@ -578,7 +579,7 @@ impl Rcp {
         }
     }
 
-    /// Reports trouble, a limited number of times in a while.
+    /// Reports trouble, with a limited number of reports per interval.
     fn trouble(&mut self, now: Instant, text: String) {
         if now.since(self.reports.0) >= REPORT_WINDOW {
             self.reports = (now, 0);

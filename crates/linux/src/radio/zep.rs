@@ -18,8 +18,8 @@ const HEADER_LEN: usize = 32;
 const DATA: u8 = 1;
 /// Seconds from 1900, where NTP's time begins, to 1970.
 const NTP_EPOCH_S: u64 = 2_208_988_800;
-/// Longest time for an acknowledgement: two processes wake up in this time, which takes longer than
-/// the standard's 864 µs.
+/// Longest wait for an acknowledgement: more than the standard's 864 µs, because two processes must
+/// wake up before it arrives.
 const ACK_WAIT: Duration = Duration::from_millis(30);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

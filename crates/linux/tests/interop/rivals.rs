@@ -54,7 +54,8 @@ impl Kind {
         }
     }
 
-    /// Bytes that it moves in some seconds: BLIP 150 in each half, its buffer.
+    /// Bytes that this TCP moves within seconds; BLIP moves its buffer of 150 bytes every half
+    /// second.
     fn bytes(self) -> usize {
         match self {
             Kind::Uip | Kind::UipLim => 4_000,

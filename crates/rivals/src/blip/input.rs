@@ -139,7 +139,7 @@ impl Blip {
         let resends = !self.on_new_ack(c, body, seg)
             && c.outstanding() > 0
             && self.on_duplicate(c, body, seg);
-        // Any segment that leaves is taken for the acknowledgment.
+        // Any segment that is sent counts as the acknowledgment.
         let mut owed = !resends && !seg.payload.is_empty();
         if seg.seq != c.ackno {
             if self.is_far(c, seg) {

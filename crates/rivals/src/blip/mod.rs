@@ -237,7 +237,7 @@ pub struct Control {
     seqno: SeqNum,
     /// The first byte that is not acknowledged.
     head: SeqNum,
-    /// The first byte of all.
+    /// The first byte that was ever sent.
     start: SeqNum,
     /// Sequence number after the last byte that was sent.
     sent: SeqNum,
@@ -466,7 +466,7 @@ impl Protocol for Blip {
         if self.config.corrections.write {
             c.has_new = true;
         } else {
-            // The next tick is taken for the end of the timeout.
+            // The next tick counts as the end of the timeout.
             c.retx = 1;
         }
     }

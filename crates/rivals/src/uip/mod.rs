@@ -77,7 +77,7 @@ impl Default for UipConfig {
 pub struct Uip {
     config: UipConfig,
     tick: Option<Instant>,
-    /// Counts up with each tick of each connection.
+    /// Next initial sequence number; it increases with each tick of each connection.
     iss: u32,
     last_port: u16,
     /// Counts packets, if they are numbered (ipid).

@@ -192,8 +192,8 @@ fn bounds(
         let Some(side) = goal.space.end(best, along) else {
             continue;
         };
-        // Improvement towards the end follows if the only neighbour, away from it, is clearly
-        // worse.
+        // At an end there is only one neighbour. If it is clearly worse, the figure improves
+        // towards the end.
         let away = around
             .iter()
             .position(|(of, to, _)| *of == along && *to != side);

@@ -6,7 +6,7 @@ pub(super) enum Firewall {
     Nft,
     /// `ip6tables`, whichever back end it has.
     Ip6tables,
-    /// The back end that `ip6tables` does not have.
+    /// The back end that the command `ip6tables` does not use.
     Ip6tablesLegacy,
     Ip6tablesNft,
 }

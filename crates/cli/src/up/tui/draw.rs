@@ -8,9 +8,9 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
 
 use super::view::{FlowLine, NodeLine, View};
 
-/// The width from which connections are next to the nodes.
+/// Least width of a screen on which the connections are next to the nodes.
 const WIDE: u16 = 156;
-/// The width of the table of nodes in that case.
+/// Width of the table of nodes on such a screen.
 const NODES: u16 = 74;
 
 const KEYS: [(&str, &str); 6] = [

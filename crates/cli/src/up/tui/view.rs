@@ -45,7 +45,7 @@ pub(super) struct NodeLine {
     pub sent: u32,
     pub retries: u32,
     pub collisions: u32,
-    /// Share of its frames that are dropped by the user's key.
+    /// Share of the node's frames that are lost because the user pressed the key.
     pub loss: f64,
 }
 
