@@ -13,7 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
     let mut receiver = Receiver::new(now, config, Rng::new(1), 0);
     let mut provider = Provider::new(config, Rng::new(2), IMAGE);
     let mut out = [0; DATAGRAM_MAX];
-    // A length, then that many bytes, to either end; the ends also exchange their messages.
+    // The input is a list of datagrams: a length, and that many bytes. Each goes to both ends,
+    // which also exchange their messages.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -19,7 +19,8 @@ fuzz_target!(|bytes: &[u8]| {
         port: 5_683,
     };
     let mut now = Instant::ZERO;
-    // A length, then that many bytes. Before each, this end makes a request.
+    // The input is a list of datagrams: a length, and that many bytes. Before each, this end makes
+    // a request.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

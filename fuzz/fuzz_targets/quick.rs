@@ -21,7 +21,8 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut receiver = QuickReceiver::new(config, 1);
     let mut now = Instant::ZERO;
-    // A length, then that many bytes. Before each, this end sends a block.
+    // The input is a list of datagrams: a length, and that many bytes. Before each, this end sends
+    // a block.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -171,7 +171,7 @@ impl Advertiser {
     }
 
     /// Reads a message, even an invalid one. Returns whether it may have been a solicitation, and
-    /// whether others may wait.
+    /// whether more messages may wait.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let mut message = [0; 64];

@@ -232,7 +232,7 @@ impl NfQueue {
         // The verdict is for all packets with a number up to this one. Packets that are not read
         // yet also have such numbers.
         self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
-        // One message sets both, so that nothing happens in between.
+        // The verdict and this request are sent together, so no packet arrives between them.
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let unbind: (u16, &[u8]) = (COMMAND, &[UNBIND, 0, high, low]);
         let message = message(CONFIG, REQUEST, 0, self.number, &[unbind]);

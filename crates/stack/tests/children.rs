@@ -194,7 +194,7 @@ fn the_pending_bit_is_clear_after_the_packet_was_dropped() {
     assert!(!lone.promised.contains(&LEAF));
 }
 
-/// A registration in the router's name does not make it a child either.
+/// A registration in the name of a router does not make the router a child.
 #[test]
 fn a_router_that_routes_lead_through_is_no_child() {
     let mut lone = router(4);

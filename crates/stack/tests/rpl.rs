@@ -495,7 +495,7 @@ fn source_routes_are_followed_and_loops_are_not() {
     broken[43] = 9;
     lone.link_sends(ROOT, &broken);
     assert_eq!(lone.dropped(DropReason::SourceRoute), 2);
-    // A source route does not lead over the border either.
+    // A source route cannot lead over the border, either.
     let outside = Addr([0x20; 16]);
     let mut leaving = routed(1, &[5]);
     leaving[24..40].copy_from_slice(&outside.0);

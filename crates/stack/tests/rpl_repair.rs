@@ -324,7 +324,7 @@ fn a_root_begins_a_new_version_on_request() {
     assert!(!plain.node.begin_rpl_version(plain.now));
 }
 
-/// With an interval, it begins versions by itself; a requested version restarts the interval.
+/// With an interval, a root begins versions by itself; a requested version restarts the interval.
 #[test]
 fn a_root_begins_new_versions_by_a_timer() {
     let mut root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);

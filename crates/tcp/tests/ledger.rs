@@ -305,8 +305,8 @@ fn the_final_ack_may_carry_a_fin() {
     recv!(t, seq 1, ack 5);
 }
 
-/// RFC 9293 §3.10.7.4, fourth: a listener's half-open connection gives way to a new attempt. A SYN
-/// outside the window is challenged (RFC 5961 §4.2).
+/// RFC 9293 §3.10.7.4, fourth step: a listener's half-open connection gives way to a new attempt. A
+/// SYN outside the window is challenged (RFC 5961 §4.2).
 #[test]
 fn another_syn_ends_a_passive_half_open_connection() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
@@ -319,7 +319,7 @@ fn another_syn_ends_a_passive_half_open_connection() {
     recv_nothing!(t);
 }
 
-/// RFC 9293 §3.10.7.4, fifth: a segment without ACK is dropped.
+/// RFC 9293 §3.10.7.4, fifth step: a segment without ACK is dropped.
 #[test]
 fn a_segment_without_ack_is_dropped() {
     for (state, mut t, rcv, _) in synchronised() {
@@ -330,7 +330,7 @@ fn a_segment_without_ack_is_dropped() {
     }
 }
 
-/// RFC 9293 §3.10.7.4, seventh: text is accepted until the peer has closed.
+/// RFC 9293 §3.10.7.4, seventh step: text is accepted until the peer has closed.
 #[test]
 fn text_counts_until_the_peers_fin() {
     for (state, mut t, rcv, snd) in synchronised() {

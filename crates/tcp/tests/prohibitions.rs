@@ -170,7 +170,7 @@ impl World {
         let data = [0xee; 40];
         let record = Record::new().seq(whole).ack(ack).ts((stamp, 0));
         let record = match self.below(7) {
-            // RFC 9293 §3.10.7.4, second: a reset that is not at RCV.NXT.
+            // RFC 9293 §3.10.7.4, second step: a reset that is not at RCV.NXT.
             0 => record.flags(RST).seq(whole + 1 + far),
             1 => record.flags(RST).seq(whole.wrapping_sub(70_000 + far)),
             // Fourth: a SYN.

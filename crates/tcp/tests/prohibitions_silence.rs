@@ -92,7 +92,7 @@ impl World {
         self.t.conn.state() == State::Established
     }
 
-    /// Checks all segments and events; `is_timer` if time passed before.
+    /// Checks all segments and events; `is_timer`: whether time has passed since the last check.
     fn look(&mut self, is_timer: bool) {
         for record in self.t.sent() {
             let (seq, len) = (record.seq_number() as usize, record.payload().len());

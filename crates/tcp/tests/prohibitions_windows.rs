@@ -45,7 +45,7 @@ impl World {
         let mut rng = Rng::named(seed, "silly windows");
         let bits = rng.next_u32();
         let (has_ts, has_nagle, has_sack) = (bits & 1 == 0, bits & 2 == 0, bits & 4 == 0);
-        // Full-sized segments depend on half of the largest window.
+        // Half of the largest window limits the size of a full segment.
         let window = [10, 40, 100, 127, 128, 180, 300, 900, 4_000][(bits >> 4) as usize % 9];
         let config = Config {
             mss: 462,

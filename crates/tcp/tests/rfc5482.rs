@@ -168,7 +168,8 @@ fn keepalives_begin_after_the_user_timeout() {
     recv!(t, seq 0, ack 1);
 }
 
-/// RFC 5482 §4.2: nor does it if a timeout of hours is rounded up, here to the next ten seconds.
+/// RFC 5482 §4.2: keep-alive also waits for a timeout of hours that is rounded up, here to the next
+/// ten seconds.
 #[test]
 fn keepalives_begin_after_a_rounded_user_timeout() {
     let config = Config {

@@ -40,7 +40,7 @@ fn old_and_new_in_one_segment() {
     assert_eq!(t.read(9), b"abcde");
 }
 
-/// RFC 9293 §3.10.7.4, first.
+/// RFC 9293 §3.10.7.4, first step: the sequence number is checked.
 #[test]
 fn an_unacceptable_segment_is_answered() {
     let mut t = established();

@@ -205,7 +205,7 @@ fn by_default_a_syn_is_tried_for_three_minutes() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// RFC 9293 §3.10.7.3, first: an unacceptable ACK is answered with a reset, and the connection
+/// RFC 9293 §3.10.7.3, first step: an unacceptable ACK is answered with a reset, and the connection
 /// stays in SYN-SENT.
 #[test]
 fn a_wrong_ack_in_syn_sent_is_reset() {
@@ -221,7 +221,7 @@ fn a_wrong_ack_in_syn_sent_is_reset() {
     }
 }
 
-/// RFC 9293 §3.10.7.3, second; RFC 5961 §3.2.
+/// RFC 9293 §3.10.7.3, second step; RFC 5961 §3.2.
 #[test]
 fn a_reset_in_syn_sent_needs_the_right_ack() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -235,7 +235,7 @@ fn a_reset_in_syn_sent_needs_the_right_ack() {
     recv_nothing!(t);
 }
 
-/// RFC 9293 §3.10.7.3, fifth.
+/// RFC 9293 §3.10.7.3, fifth step.
 #[test]
 fn an_ack_without_syn_in_syn_sent_is_dropped() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -246,7 +246,7 @@ fn an_ack_without_syn_in_syn_sent_is_dropped() {
     assert_eq!(t.conn.state(), State::SynSent);
 }
 
-/// RFC 9293 §3.10.7.4, fifth, SYN-RECEIVED.
+/// RFC 9293 §3.10.7.4, fifth step, in SYN-RECEIVED.
 #[test]
 fn a_wrong_ack_in_syn_received_is_reset() {
     for bad in [0, 2] {
@@ -354,8 +354,8 @@ fn a_request_with_a_fin_and_text_is_answered() {
     }
 }
 
-/// RFC 9293 §3.10.7.4, first, in SYN-RECEIVED: a SYN that is retransmitted with text has the same
-/// answer as one without.
+/// RFC 9293 §3.10.7.4, first step, in SYN-RECEIVED: a SYN that is retransmitted with text has the
+/// same answer as one without.
 #[test]
 fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
     let mut t = passive();

@@ -52,7 +52,7 @@ fn the_window_comes_down_in_proportion() {
         let end = una + (n + 1) * MSS;
         send!(t, seq 1, ack una, win 60_000, sack [(una + MSS, end)]);
         sent += t.sent().len() as u32;
-        // The third SACK detects the loss; PRR does not run before.
+        // The third SACK detects the loss and starts PRR.
         if n >= 3 {
             assert!(n.div_ceil(2).abs_diff(sent) <= 1, "{sent} for {n}");
         }

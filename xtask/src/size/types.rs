@@ -11,7 +11,7 @@ use crate::purity::{Libraries, Toolchain};
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
-/// A connection without counters: with its references to two buffers, and without them.
+/// Types whose sizes are printed or have promised limits. Connections are built without counters.
 pub const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
 pub const SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>";
 pub const LISTENER: &str = "redpoll_tcp::Listener";

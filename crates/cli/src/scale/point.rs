@@ -133,7 +133,7 @@ impl Point {
         })
     }
 
-    /// Measures the point in this process, whose memory has not yet grown for another one. All
+    /// Measures the point in this process, whose memory has not yet grown for another point. All
     /// times are processor times, because other processes may run. Fails if the scenario cannot be
     /// simulated, or the oracle reports a violation.
     pub fn measure(&self) -> Result<Value, String> {

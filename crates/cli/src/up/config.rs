@@ -1,6 +1,6 @@
-//! The file of `redpoll up --config`: TOML with the names of the options, which become options of
-//! the command line in front of the given ones. An error names file, line, column, key, found and
-//! allowed values.
+//! The file of `redpoll up --config`: TOML whose keys are names of options. These options are put
+//! in front of those of the command line. An error names file, line, column, key, found and allowed
+//! values.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

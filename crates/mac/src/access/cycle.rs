@@ -148,7 +148,7 @@ pub enum CycleEvent<'f> {
     Probed,
     /// A frame for this node has arrived.
     Frame {
-        /// Whether its sender has another.
+        /// Whether its sender has another frame.
         more: bool,
     },
     /// A strobe for this node has arrived.

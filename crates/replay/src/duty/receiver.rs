@@ -151,7 +151,7 @@ impl Receiver {
         }
     }
 
-    /// Handles a frame for this node; `more` is whether its sender has another.
+    /// Handles a frame for this node; `more` is whether its sender has another frame.
     pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
         match self {
             Receiver::ContikiMac(wake) => wake.on_frame(now, more, timing),

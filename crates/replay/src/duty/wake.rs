@@ -162,7 +162,7 @@ impl Wake {
         })
     }
 
-    /// Handles a frame for this node; `more` is whether its sender has another.
+    /// Handles a frame for this node; `more` is whether its sender has another frame.
     pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
         self.state = match more && self.bursts {
             true => WakeState::Burst {

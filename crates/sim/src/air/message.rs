@@ -423,7 +423,7 @@ mod tests {
         assert_eq!(classify(&whole(&dio)[..20]), Other);
     }
 
-    /// Checks fragments of more datagrams than one, and of both kinds.
+    /// Checks fragments of several datagrams, of RFC 4944 and of RFC 8931.
     #[test]
     fn later_fragments_count_for_their_datagram() {
         let mut classifier = Classifier::default();

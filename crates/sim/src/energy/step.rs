@@ -71,7 +71,8 @@ impl Step {
         Step::Rest,
     ];
 
-    /// Steps that occur once for each packet that enters or leaves IPv6. A relayed packet has two.
+    /// Steps that occur once for each packet that enters or leaves IPv6. A relayed packet takes two
+    /// of these steps.
     pub const PACKETS: [Step; 6] = [
         Step::PacketOut,
         Step::PacketIn,

@@ -6,7 +6,7 @@ use redpoll_base::{Duration, Instant};
 pub struct CoDel {
     /// TARGET (RFC 8289 §4.2): acceptable waiting time of packets.
     pub target: Duration,
-    /// INTERVAL (RFC 8289 §4.3): time for which packets may wait longer.
+    /// INTERVAL (RFC 8289 §4.3): time for which packets may wait longer than TARGET.
     pub interval: Duration,
 }
 

@@ -48,7 +48,7 @@ pub enum Wait<'a> {
     Writable(Fd),
     /// The end of the handshake, successful or not.
     Connected(Fd),
-    /// Any of these.
+    /// An event of any descriptor of the list.
     Poll(&'a [Poll]),
 }
 

@@ -63,7 +63,8 @@ impl<P: Profile> Node<P> {
         let is_for_assistant = P::Assist::GROUPS && is_beyond_link(&packet.header.dst);
         if is_for_assistant && is_whole {
             match self.on_group(now, packet) {
-                // The assistant does not distribute packets: the neighbours get this one.
+                // The assistant does not distribute packets, so this packet is sent to the
+                // neighbours.
                 Err(Refusal(DropReason::NoRoute, _)) => {}
                 result => return self.end_group(packet, result),
             }

@@ -14,7 +14,7 @@ pub enum Address {
     Absent,
     /// A 16-bit address, unique in its PAN.
     Short(u16),
-    /// An EUI-64, first byte as printed; over the air it goes last byte first.
+    /// An EUI-64 in the order in which it is printed; on the air its last byte is sent first.
     Extended([u8; 8]),
 }
 

@@ -1,5 +1,5 @@
-//! RPL Packet Information (RFC 6550 §11.2) as the hop-by-hop option of RFC 6553,
-//! with the option type of RFC 9008 §4.2 and the older one.
+//! RPL Packet Information (RFC 6550 §11.2) as the hop-by-hop option of RFC 6553, with the option
+//! type of RFC 9008 §4.2 or the older type of RFC 6553.
 
 use crate::ipv6::{Ipv6Header, hop_by_hop_len};
 

@@ -225,8 +225,8 @@ fn a_gain_belongs_to_seed_link_and_time_alone() {
     assert_ne!(there.power_mw, back.power_mw, "each direction has its own");
 }
 
-/// Checks that a link 20 dB over its requirement is lost as often as an exponential power is below
-/// a hundredth, whatever the frame: 1 - e^-0.01.
+/// Checks that frames over a link 20 dB above its requirement are lost if an exponential power is
+/// below a hundredth of its mean, 1 - e^-0.01, whatever their length.
 #[test]
 fn frames_are_lost_in_deep_fades() {
     let sinr = Sinr {

@@ -25,7 +25,7 @@ const OPTION: u8 = 0x1e;
 #[derive(Default)]
 pub(super) struct Flooding {
     number: u16,
-    /// Sources and numbers of the packets that came last.
+    /// Sources and numbers of the latest packets.
     seen: [(Addr, u16); 8],
 }
 

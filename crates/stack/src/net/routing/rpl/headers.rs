@@ -32,9 +32,9 @@ const fn longer(one: usize, other: usize) -> usize {
 /// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
 const IS_EDGE: bool = HAS_ROOT || HAS_HOSTS;
 
-/// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
-/// `None` if it has none. A source route of a neighbour that cannot lie on a path from the root is
-/// dropped without an error, whose recipient would be a choice of that neighbour.
+/// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one. `None` if it has
+/// none. A source route of a neighbour that cannot lie on a path from the root is dropped without
+/// an error, because that neighbour could choose who receives the error.
 pub(super) fn follow_route<P: Profile>(
     upward: &Upward<P>,
     identity: &Identity,

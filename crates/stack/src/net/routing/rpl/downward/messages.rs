@@ -210,8 +210,8 @@ fn targets_max(config: &RplConfig) -> usize {
     usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
 }
 
-/// Appends targets of which the parent has to hear, as far as the group has room. Targets that are
-/// only renewed come last. `unit_s`: the lifetime unit in seconds.
+/// Appends targets that must be advertised to the parent, as far as the group has room. Targets
+/// that are only renewed come last. `unit_s`: the lifetime unit in seconds.
 fn advertise_targets<P: Profile>(
     cx: &mut Context<'_, P>,
     unit_s: u16,

@@ -105,9 +105,9 @@ impl<P: Profile> Upward<P> {
             false => INFINITE_RANK,
         };
         // RFC 6719 §3.2.2 (3) allows hysteresis, which serves the nodes that depend on the present
-        // parent. Before its first DAO, no node knows of this one, and it has heard some of its
-        // neighbours only: the first one may be a hop farther from the root than the second one.
-        // In non-storing mode a router has children long before its first DAO.
+        // parent. Before its first DAO no node depends on this node, and it has heard only some of
+        // its neighbours: the first may be a hop farther from the root than the next. In
+        // non-storing mode a router has children long before its first DAO.
         let is_new = !is_known && (dodag.is_storing() || self.is_leaf());
         let is_eligible = parent.is_some_and(|it| dodag.objective.is_eligible(it.etx));
         let targets = match is_eligible {
