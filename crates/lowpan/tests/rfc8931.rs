@@ -55,7 +55,7 @@ fn a_full_bitmap_ends_a_datagram() {
     assert_eq!(a.poll_at(), None);
 }
 
-/// The same applies to a segment of a transport, whose payload is read again for a retransmission.
+/// A segment counts as sent only when it has arrived: a retransmission reads its payload again.
 #[test]
 fn a_segment_has_been_sent_when_it_has_arrived() {
     let (mut a, mut b) = pair();

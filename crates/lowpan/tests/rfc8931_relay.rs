@@ -455,7 +455,7 @@ fn forged_first_fragments_do_not_block_a_datagram() {
     assert_eq!(c.tables(), redpoll_lowpan::LowpanTables::default());
 }
 
-/// A relay also refuses such first fragments, because its paths have the same limit as slots.
+/// Checks that a relay has a path for honest datagrams despite forged first fragments.
 #[test]
 fn forged_first_fragments_hold_a_path_for_a_limited_time() {
     let (mut a, mut relay) = pair();

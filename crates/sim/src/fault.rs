@@ -73,7 +73,7 @@ pub enum Treatment {
     Drop,
     Lose,
     Duplicate,
-    /// Changes the bits `flip` of one byte. The byte's place is `at`, counted in a circle.
+    /// Changes the bits `flip` of one byte. It is the byte at `3 + at % (length - 3)`.
     Corrupt {
         at: u32,
         flip: u8,

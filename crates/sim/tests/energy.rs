@@ -100,8 +100,7 @@ fn a_message_of_coap_costs_more_than_its_datagram() {
     };
     let [_, plain] = sender("udp", "bulk-sink", "never");
     let [server, message] = sender("unreliable", "coap-server", "always");
-    // CoAP needs another wake-up for each message; the rest is for its bytes, 120 with lower
-    // headers.
+    // CoAP needs another wake-up for each message; the rest is for its 120 bytes with all headers.
     let bytes = message - plain - cost("message_out") - cost("rest");
     assert!((1_000.0..2_000.0).contains(&bytes), "{plain} {message}");
     assert!(

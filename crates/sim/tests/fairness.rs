@@ -133,7 +133,8 @@ fn a_shaper_that_finds_its_rate_makes_flows_of_a_mesh_equal() {
     let (before, after) = (jain(&constant), jain(&found));
     assert!(after >= 0.9, "{after}");
     assert!(before < 0.6, "{before}: there is nothing left to mend");
-    // The equal shares of the bound carry 63.5 kb/s together. A shaper that is too slow carries less.
+    // Equal shares at the upper bound are 63.5 kb/s together. A shaper that is too slow carries
+    // less.
     let together = found.iter().sum::<f64>();
     assert!(together > 0.40 * 63.5, "{together} kb/s");
 }

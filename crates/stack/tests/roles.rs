@@ -53,12 +53,12 @@ const ROLES: &[Role] = &[
 enum Kind {
     RouterSolicitation,
     RouterAdvertisement,
-    /// RFC 6775 §5.5, RFC 8505 §5.5: with or without a number.
+    /// RFC 6775 §5.5, RFC 8505 §5.5: with or without a transaction ID.
     Registration(bool),
     /// An answer to a registration that the node did not ask for.
     RegistrationAnswer(u8),
     Redirect,
-    /// From a neighbour that no route names, and that has acknowledged no frame.
+    /// With or without a transaction ID. The sender is in no route and has acknowledged no frame.
     DuplicateAddressRequest(bool),
     DuplicateAddressConfirmation(u8),
 }

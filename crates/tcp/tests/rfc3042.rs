@@ -3,7 +3,7 @@
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
 
-/// Sends four segments of 100 bytes, starting at 1, of 2000 bytes, without SACK.
+/// Writes 2000 bytes and sends four segments of 100 bytes, starting at 1, without SACK.
 fn four_out(window: u16) -> Host {
     let config = Config {
         timestamps: false,
@@ -46,8 +46,8 @@ fn the_window_of_the_peer_counts() {
     recv_nothing!(t);
 }
 
-/// RFC 3042 §2: at most cwnd and two segments are outstanding, even if more than two duplicates do
-/// not indicate a loss, after a timeout (RFC 6582 §4).
+/// RFC 3042 §2: at most cwnd plus two segments are outstanding, even after a timeout, when more
+/// than two duplicates indicate no loss (RFC 6582 §4).
 #[test]
 fn no_more_than_two_segments_beyond_cwnd() {
     let mut t = four_out(60_000);

@@ -69,7 +69,8 @@ fn frame_errors(db: f64, frames: u64) -> f64 {
     1.0 - above.received as f64 / frames as f64
 }
 
-/// Measures the same in a whole world: readings over UDP, each in one full frame, without retries.
+/// Measures the share of frames with an error in a whole world: readings over UDP, each in one full
+/// frame, without retries.
 fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
     let floor = format!("{NOISE_DBM} dBm");
     let loss = format!("{} dB", -NOISE_DBM - db.parse::<f64>().unwrap());

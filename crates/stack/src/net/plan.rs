@@ -61,7 +61,7 @@ impl Insertion {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decapsulation<'p> {
-    /// The packet is for this upper layer. With the bytes after the IPv6 header.
+    /// The packet is for this upper layer; the second value has the bytes after the IPv6 header.
     Upper(Upper, &'p [u8]),
     /// The packet goes on to another stop.
     Onward(Onward),

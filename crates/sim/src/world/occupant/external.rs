@@ -374,7 +374,8 @@ impl Resident for External {
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult) {
         if std::mem::replace(&mut self.owes, ResultOwner::Nobody) == ResultOwner::Node {
             self.is_loaded |= result == RadioResult::Loaded;
-            // The node requests only works of every radio, so the result's type can be narrowed.
+            // The node requests only operations that every radio has, so the result's type can be
+            // narrowed.
             self.enqueue(Item::Done(
                 air::narrow(result).unwrap_or(RadioResult::NoAck),
             ));

@@ -1,4 +1,5 @@
-//! Flooding, as a test of the seam: each packet reaches all nodes, and needs no routes.
+//! Flooding, as a test of the interface of routing protocols: each packet reaches all nodes, and
+//! needs no routes.
 //!
 //! The source puts a packet into an outer packet to all neighbours (RFC 2473), with a number in a
 //! hop-by-hop option. Each node sends an outer packet on once, and the destination of the inner
