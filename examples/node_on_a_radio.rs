@@ -1,10 +1,10 @@
 //! A node on a radio, from the radio's work to a socket: an echo server, and a client that
 //! tries it.
 //!
-//! `cargo run -p redpoll-sim --example node_on_a_radio` runs both on simulated radios. On a
-//! board there is one of them, `Ether` gives way to the driver of the board's radio, a type
-//! with the trait `Radio` (docs/porting.md), and the last function to a loop that lets the
-//! processor rest. Nothing else changes: no line above it knows where it runs.
+//! `cargo run -p redpoll-sim --example node_on_a_radio` runs both on simulated radios. A board runs
+//! one of them: the driver of its radio, a type with the trait `Radio` (docs/porting.md), replaces
+//! `Ether`, and a loop that lets the processor rest replaces the last function. No other line
+//! depends on the place where it runs.
 
 use std::task::{Context, Waker};
 

@@ -28,7 +28,7 @@ fn bottom() -> *mut u32 {
     }
 }
 
-/// Paints everything between the image's data and the present stack pointer.
+/// Fills everything between the image's data and the present stack pointer with the pattern.
 #[inline(never)]
 pub fn paint() {
     let here = 0u32;

@@ -27,7 +27,7 @@ const WAITING: [&str; 8] = [
     "zep",
 ];
 
-/// The longest of them, which takes three quarters of their time.
+/// The longest of the waiting tests, which takes three quarters of their time.
 const LONGEST: &str = "taim";
 
 /// Tests that a separate step runs later, with their requirements.

@@ -14,7 +14,7 @@ use crate::workspace::Workspace;
 /// names of each RFC, and `assist` those of each assistant.
 const APART: [&str; 2] = ["wire", "assist"];
 
-/// Words after "The same" without which a comment lacks its noun.
+/// Words after "The same" that show that the comment lacks its noun.
 const NO_NOUN: [&str; 14] = [
     "to", "with", "for", "of", "where", "as", "in", "on", "from", "by", "without", "at", "if",
     "again",

@@ -122,7 +122,7 @@ fn try_run(args: &ChaosArgs) -> Result<ExitCode, Failure> {
 
 /// Runs the plan until its end, the end of its time, or the signal that is returned.
 fn conduct(args: &ChaosArgs, plan: &Plan, started: WallInstant) -> (Campaign, Option<u8>) {
-    // Without descriptors for it Ctrl-C ends the run as it ends any program.
+    // Without file descriptors for signals, Ctrl-C ends the process at once.
     let signals = Signals::watch().ok();
     let template = match plan.seeds {
         Some(_) => "{wide_bar} {pos}/{len} runs  {msg}  left {eta}",

@@ -1,4 +1,4 @@
-//! The commands of the README and of all documents: this program takes each of them.
+//! Checks that this program accepts each command of the README and of all documents.
 
 use std::path::{Path, PathBuf};
 

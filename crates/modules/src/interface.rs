@@ -119,9 +119,8 @@ impl Interface {
         let it = &library;
         let entry = |name: &CStr| -> Result<Entry, String> {
             let Global(address) = Global::<u8>::find(it, name)?;
-            // SAFETY: the symbol is a function of a loaded object, by the interface without
-            // arguments. In some releases it returns a number: the caller ignores what is
-            // in that register.
+            // SAFETY: the symbol is a function of a loaded object, and by the interface it has no
+            // arguments. In some releases it returns a number, which the caller ignores.
             Ok(unsafe { std::mem::transmute::<*mut u8, Entry>(address.as_ptr()) })
         };
         let interface = Interface {

@@ -256,7 +256,8 @@ impl Node {
         Node {
             thread: std::thread::current().id(),
             lent: Mutex::new(Some(Lent {
-                // Only the lifetime's name changes; `with` gives it back no longer than a call.
+                // Only the lifetime's name changes; `with` lends the value for no longer than a
+                // call.
                 cx: cx.cast(),
                 state,
             })),

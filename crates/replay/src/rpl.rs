@@ -8,7 +8,7 @@ use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, St
 const LINK_METRIC_MAX: u16 = 3 * Candidate::TRANSMISSION;
 /// ETX by which a neighbour must be better to replace the parent, a tenth of a transmission.
 const THRESHOLD: u32 = Candidate::TRANSMISSION as u32 / 10;
-/// Additional cost of a parent over a worse link, which exceeds that of all others.
+/// Additional cost of a parent over a link that is too bad: more than the cost of any other parent.
 const WORN: u32 = 1 << 20;
 
 /// The rules of a node's RPL. The default is those of devices.
@@ -128,8 +128,8 @@ impl Objective for ReplayObjective {
         }
     }
 
-    /// Returns the ETX after a frame. A dropped frame counts as its attempts only, and the newest
-    /// frame has a weight of a fifth.
+    /// Returns the ETX after a frame. A dropped frame counts with the number of its attempts, and
+    /// the newest frame has a weight of a fifth.
     fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
         match self {
             ReplayObjective::Standard(standard) => standard.etx_after(etx, attempts),

@@ -14,8 +14,9 @@
 //!   and on to change the method. A sender that waits for the whole macAckWaitDuration (864 µs;
 //!   an acknowledgement takes 352) still receives it; others repeat their frame. The node
 //!   counts late acknowledgements (`acks_late`). Products can use Nordic's own radio driver.
-//! - A frame that is being received when the node wants to send, or to rest otherwise, is lost.
-//! - No source match: a leaf, and no parent of sleepy nodes.
+//! - A frame that is being received when the node begins to send or changes its state of rest is
+//!   lost.
+//! - No source match: the node can be a leaf, but no parent of sleepy nodes.
 
 use core::pin::pin;
 use core::task::{Context, Poll};

@@ -24,7 +24,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
         bill.args(["--override-filename", NAME]);
         bill.args(["--manifest-path", &shown(&manifest)]);
         workspace::run(&mut bill)?;
-        // It also writes a file for each other package of the same workspace.
+        // cargo-cyclonedx also writes a file for each other package of the same workspace.
         for name in release
             .workspace
             .crates()?

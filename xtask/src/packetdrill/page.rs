@@ -56,7 +56,8 @@ fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     Some(format!("{before}{open}{table}<!-- end -->{after}"))
 }
 
-/// Returns the numbers of a suite: scripts, run, passed, not passed, by the stack.
+/// Returns the numbers of a suite: scripts, run, passed, not passed, and of these those caused by
+/// the stack.
 pub fn counts(suite: Suite, causes: &[Cause], outcomes: &[Outcome]) -> [usize; 5] {
     let own = || outcomes.iter().filter(|outcome| outcome.suite == suite);
     let run = own().filter(|outcome| outcome.ended.is_ok()).count();

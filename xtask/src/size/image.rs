@@ -300,7 +300,7 @@ pub fn crate_of(name: &str) -> &str {
     }
 }
 
-/// Returns whether code of `core` that is inlined in it counts as its own.
+/// Returns whether code of `core` that is inlined into this function counts for the function.
 fn is_ours(name: &str) -> bool {
     name.starts_with("redpoll_")
         || ["tcp", "subset", "node", "bare", "pair", "rivals", "mesh"].contains(&name)

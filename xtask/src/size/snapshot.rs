@@ -20,7 +20,7 @@ pub const FLASH: &str = "flash: ";
 /// Share by which flash may differ: it depends on the compiler and on every change.
 const TOLERANCE: f64 = 0.05;
 
-/// Bytes that were promised, with either compiler: no acceptance moves them.
+/// Promised limits in bytes, for either compiler: `--accept` does not change them.
 const LIMITS: [(&str, u64); 8] = [
     (types::CONNECTION, 376),
     (types::LISTENER, 18),

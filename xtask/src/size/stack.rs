@@ -295,7 +295,7 @@ mod tests {
             0x10, 0xb5, 0x01, 0x4e, 0xb5, 0x44, 0xc0, 0x46, 0x18, 0xfc, 0xff, 0xff,
         ];
         assert_eq!(frame_of(&code, 0x100, 8), 8 + 1000);
-        // A frame that is given back: ldr r6, [pc, #0]; add sp, r6; then 1000.
+        // A frame that is released: ldr r6, [pc, #0]; add sp, r6; then 1000.
         let code = [0x00, 0x4e, 0xb5, 0x44, 0xe8, 0x03, 0x00, 0x00];
         assert_eq!(frame_of(&code, 0x100, 4), 0);
     }

@@ -176,7 +176,7 @@ fn simulate(
     duration: Duration,
     outputs: &mut Outputs,
 ) -> Result<(Option<u8>, Option<TraceError>), Failure> {
-    // Without descriptors for it Ctrl-C ends the run as it ends any program.
+    // Without file descriptors for signals, Ctrl-C ends the process at once.
     let signals = Signals::watch().ok();
     let end = Instant::ZERO + duration;
     let mut progress = Progress::new(duration);

@@ -1,5 +1,5 @@
-//! The files under `dist`: the dashboard finds its metrics, systemd accepts the units, and the program
-//! the settings.
+//! The files under `dist`: the dashboard finds its metrics, systemd accepts the units, and the
+//! program accepts the settings.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -140,7 +140,7 @@ pub fn installed(firewall: Firewall, n: u16) {
     assert_eq!((rc, &found["verdict"]), (1, &"missing".into()), "{found}");
     assert_eq!(kinds(&found), ["no_rule", "no_rule", "no_program"]);
 
-    // Commands that are only printed change nothing, and do the same later.
+    // Printing the commands changes nothing. The printed commands have the same effect later.
     let printed = taim(&format!("install {place} --firewall {name} --print"));
     assert_eq!((code(&printed), firewall.shown()), (0, before.clone()));
     let done = taim(&format!("install {place} --firewall {name}"));
@@ -245,7 +245,7 @@ pub fn failures(program: &'static str, n: u16) {
         program.uid(65_534).output()
     };
     for command in ["install", "uninstall", "check"] {
-        // The namespace of an ordinary user does not contain another one.
+        // The namespace of an ordinary user contains no other user.
         let Ok(output) = nobody(command) else { break };
         let line = complaint(&output);
         assert_eq!((code(&output), firewall.shown()), (2, before.clone()));

@@ -68,7 +68,7 @@ fn address(addr: Addr, unknown: Option<u8>) -> String {
 pub struct Packet {
     pub bytes: Vec<u8>,
     pub ips: Vec<Ip>,
-    /// Whether only the beginning is here by design, as in a first fragment.
+    /// Whether the packet is incomplete by design, as in a first fragment.
     pub is_part: bool,
     /// Whether the packet is shorter than its header states, although it should be complete.
     pub is_short: bool,

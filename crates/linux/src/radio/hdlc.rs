@@ -6,7 +6,7 @@ use redpoll_wire::hdlc::{Deframer, Fcs16, send};
 /// Bytes that Spinel escapes as well: XON, XOFF, and one that some bootloaders mistake for theirs.
 const SPECIAL: [u8; 3] = [0x11, 0x13, 0xf8];
 
-/// The longest frame that is taken, its check sequence included.
+/// The longest frame that is accepted, its check sequence included.
 pub const MAX_FRAME: usize = 2_048;
 
 /// Decoder that finds frames among the bytes of a line.

@@ -30,7 +30,7 @@ pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
     radio: Radio,
-    /// The radio's functions must not change, because the node knows them.
+    /// The radio's functions must not change, because the node is configured for them.
     caps: RadioCaps,
     keeper: Keeper,
     now: Instant,

@@ -17,7 +17,7 @@ pub enum CongestionChoice {
 }
 
 impl CongestionChoice {
-    /// Returns the algorithm of `by` for `place`; a connection passes both to `by` at its
+    /// Returns the algorithm of `by` for `place`; a connection passes `place` to `by` at its
     /// beginning.
     pub const fn given(by: &'static dyn GivenCongestion, place: u32) -> CongestionChoice {
         CongestionChoice::Given(Given::new(by, place))

@@ -81,7 +81,8 @@ impl Transceiver for Nrf<'_> {
     }
 
     fn disable(&mut self) {
-        // The driver has no call for this, and can receive again from this state.
+        // The driver has no call that switches the radio off, and can receive again from this
+        // state.
         pac::RADIO.tasks_disable().write_value(1);
     }
 }

@@ -1,4 +1,4 @@
-//! The content of the view: nodes as a tree, connections, a log; and the requests of keys.
+//! The content of the view: nodes as a tree, connections, a log; and the requests that keys make.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -31,7 +31,7 @@ const ACTIVE: Metric = Metric::new("RAM of an active socket", "B");
 const PASSIVE: Metric = Metric::new("RAM of a passive socket", "B");
 const ROM: Metric = Metric::new("ROM", "B");
 
-/// A number of Redpoll's and the paper's: its module, metric, name in the criteria, and bytes.
+/// A size in Redpoll and in the paper: its module, metric, name in the criteria, and bytes.
 struct Size {
     module: &'static str,
     metric: Metric,
