@@ -66,7 +66,7 @@ fuzz_target!(|bytes: &[u8]| {
             0 => packet(GROUP, usize::from(step[0])),
             _ => message(step),
         };
-        // Seldom, any byte.
+        // Seldom changes any byte.
         if step[5] > 200 {
             let place = usize::from(step[6]) % packet.len();
             packet[place] ^= step[5];

@@ -52,7 +52,7 @@ impl Default for Limits {
 /// Outcome of the test of one property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// The radio has it.
+    /// The radio has the property.
     Passed,
     /// The radio failed the check; the text describes the observation.
     Failed(String),

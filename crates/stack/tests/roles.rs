@@ -55,7 +55,7 @@ enum Kind {
     RouterAdvertisement,
     /// RFC 6775 §5.5, RFC 8505 §5.5: with or without a transaction ID.
     Registration(bool),
-    /// An answer to a registration that the node did not ask for.
+    /// An answer to a registration that the node did not request.
     RegistrationAnswer(u8),
     Redirect,
     /// With or without a transaction ID. The sender is in no route and has acknowledged no frame.

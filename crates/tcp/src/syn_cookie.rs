@@ -53,7 +53,7 @@ impl SynCookies {
             .is_some_and(|last| tick(now).wrapping_sub(last) <= 1)
     }
 
-    /// Remembers a cookie of which a connection was made.
+    /// Remembers a cookie from which a connection was made.
     pub(crate) fn on_used(&mut self, cookie: SeqNum) {
         if let Some(place) = self.used.get_mut(usize::from(self.next) % USED) {
             *place = cookie;

@@ -89,7 +89,7 @@ pub(super) struct NoPath {
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     until: Instant,
-    /// Without acknowledgements: it has found a slot.
+    /// Whether the DAO has found a slot; used without acknowledgements.
     has_left: bool,
     tries: u8,
     /// Its DAOSequence. No-Paths that leave in the meantime have other numbers.
