@@ -46,7 +46,8 @@ pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16])
         len: 0,
         via: Via::Neighbour(Address::Short(parent)),
     };
-    node.add_route(everything).expect("there is room for one");
+    node.add_route(everything)
+        .expect("the table of routes has room for one route");
     OnRadio { node, radio }
 }
 
@@ -103,7 +104,10 @@ pub fn run() -> String {
     let mut server = leaf(ether.radio(0), [1, 2], 11, [1; 16]);
     let mut client = leaf(ether.radio(1), [2, 1], 12, [2; 16]);
     // Port 7: `NodeEvent::Accepted` reports a new connection.
-    server.node.tcp_listen(7).expect("there is room for one");
+    server
+        .node
+        .tcp_listen(7)
+        .expect("the node has room for one listener");
     let to = Endpoint::new(server.node.address(), 7);
     let now = client.radio.now();
     let conn = client.node.tcp_connect(now, to).expect("there is room");

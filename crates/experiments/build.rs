@@ -6,8 +6,12 @@ use std::path::PathBuf;
 mod fingerprint;
 
 fn main() {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = here.ancestors().nth(2).expect("the crate is in `crates/`");
+    let here =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let root = here
+        .ancestors()
+        .nth(2)
+        .expect("the crate is in the folder `crates/` of the repository");
     let text = fingerprint::fingerprint(root, &[]);
     println!("cargo:rustc-env=REDPOLL_FINGERPRINT={text}");
 }

@@ -100,6 +100,6 @@ pub fn children(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     entries
-        .map(|entry| entry.expect("a folder that can be read").path())
+        .map(|entry| entry.expect("the folder can be read").path())
         .collect()
 }

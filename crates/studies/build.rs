@@ -8,8 +8,12 @@ use std::path::{Path, PathBuf};
 mod fingerprint;
 
 fn main() {
-    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets it"));
-    let root = here.ancestors().nth(2).expect("the crate is in `crates/`");
+    let here =
+        PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR"));
+    let root = here
+        .ancestors()
+        .nth(2)
+        .expect("the crate is in the folder `crates/` of the repository");
     let mut probes = vec![here.join("src/vocabulary/probes")];
     probes.extend(probes_of(&here.join("src/studies")));
     let text = fingerprint::fingerprint(root, &probes);

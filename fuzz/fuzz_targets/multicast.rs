@@ -81,7 +81,8 @@ fuzz_target!(|bytes: &[u8]| {
         };
         if let Fate::Deliver(start) = fate {
             assert!(start < len);
-            let (inner, _) = Ipv6Header::parse(&packet[start..]).expect("a whole packet");
+            let (inner, _) =
+                Ipv6Header::parse(&packet[start..]).expect("the inner packet has an IPv6 header");
             assert_eq!(inner.dst, GROUP);
         }
         let mut turns = 0;

@@ -78,7 +78,7 @@ pub struct Page<'p> {
 /// use redpoll_apps::http::{Page, Site};
 ///
 /// let site = [Page { path: "/", media_type: "text/plain", body: b"22.5" }];
-/// let page = site.as_slice().find("/").expect("it has one page");
+/// let page = site.as_slice().find("/").expect("the site has this page");
 /// assert_eq!(page.body, b"22.5");
 /// assert!(site.as_slice().find("/more").is_none());
 /// ```

@@ -37,7 +37,10 @@ impl Profile for Kind {
 /// The memory of a node's groups.
 #[cfg_attr(
     not(feature = "groups"),
-    allow(dead_code, reason = "no code uses the empty tables")
+    allow(
+        dead_code,
+        reason = "without the feature `groups` no code reads the tables"
+    )
 )]
 pub(crate) struct GroupTables {
     pub(crate) groups: &'static mut [GroupSlot],

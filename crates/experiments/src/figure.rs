@@ -73,10 +73,10 @@ impl Metric {
     /// empty, or begins or ends with a blank. For a constant the compiler reports this.
     pub const fn new(name: &'static str, unit: &'static str) -> Metric {
         let bytes = name.as_bytes();
-        assert!(!bytes.is_empty(), "a metric has a name");
+        assert!(!bytes.is_empty(), "the name of a metric must not be empty");
         assert!(
             bytes[0] != b' ' && bytes[bytes.len() - 1] != b' ',
-            "a metric's name has no blanks around it"
+            "the name of a metric must not begin or end with a blank"
         );
         Metric { name, unit }
     }
@@ -425,7 +425,7 @@ impl Figure {
     fn index(&self, handle: Handle) -> usize {
         assert_eq!(
             handle.figure, self.name,
-            "a row of one figure is used in another"
+            "the row belongs to another figure"
         );
         handle.index
     }

@@ -136,7 +136,7 @@ fn a_missing_position_of_a_line_panics_in_the_figure() {
 }
 
 #[test]
-#[should_panic(expected = "a row of one figure is used in another")]
+#[should_panic(expected = "the row belongs to another figure")]
 fn a_handle_of_another_figure_fails_when_the_figure_is_built() {
     let mut one = Figure::new("one", "One");
     let row = one.known(At::new("a", X::None), GOODPUT, 1.0).handle();

@@ -139,7 +139,7 @@ impl<M: Memory> Passing<M> {
         Passing(room(None))
     }
 
-    #[allow(dead_code, reason = "fragments are not forwarded in every build")]
+    #[allow(dead_code, reason = "only builds that forward fragments use it")]
     pub(crate) fn begin(&mut self, memory: ForwardingMemory<M>, timeout: Duration) {
         self.0 = room(FORWARDS.map(|by| Forwarding::new(by, memory, timeout)));
     }

@@ -65,7 +65,7 @@ use crate::{
 /// let (a_addr, b_addr) = (Address::Short(1), Address::Short(2));
 /// let now = Instant::ZERO;
 ///
-/// let slot = a.allocate(300).expect("a free slot");
+/// let slot = a.allocate(300).expect("a slot is free");
 /// let header = Ipv6Header { payload_len: 260, next_header: 59, ..Default::default() };
 /// a.packet_mut(slot)[..40].copy_from_slice(&header.to_bytes());
 /// a.queue(now, slot, b_addr);
@@ -77,7 +77,7 @@ use crate::{
 ///     arrived = b.input(now, a_addr, b_addr, &frame[..out.len]).unwrap();
 ///     a.on_frame_done(now, true);
 /// }
-/// let slot = arrived.expect("a whole packet");
+/// let slot = arrived.expect("the whole packet has arrived");
 /// assert_eq!(b.packet(slot).len(), 300);
 /// b.release(slot);
 /// ```

@@ -83,7 +83,7 @@ impl Duplicates {
     }
 
     /// Returns whether a frame is a copy of a recorded one, without recording it.
-    #[allow(dead_code, reason = "a MAC with security needs it")]
+    #[allow(dead_code, reason = "only a MAC with security uses it")]
     pub(crate) fn has(
         &self,
         now: Instant,

@@ -39,7 +39,7 @@ impl FrameBuf {
         &mut self.bytes
     }
 
-    #[allow(dead_code, reason = "a MAC with security needs it")]
+    #[allow(dead_code, reason = "only a MAC with security uses it")]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         let len = usize::from(self.len);
         self.bytes.get_mut(..len).unwrap_or_default()

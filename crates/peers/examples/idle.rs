@@ -62,7 +62,7 @@ fn main() {
     }
     let total: f64 = seconds.values().sum();
     println!(
-        "{loss} % loss: mean of {seeds} seeds {:.1} s",
+        "{loss} % loss: a transfer takes {:.1} s, mean of {seeds} seeds, of which:",
         total / seeds as f64
     );
     for (cause, sum) in seconds {
@@ -152,14 +152,20 @@ impl World {
                 .flatten();
             let timers = timers.filter_map(|end| end.poll_at().map(|wake| wake.at));
             let arrivals = self.pipes.iter().filter_map(Pipe::next_arrival);
-            let next = timers.chain(arrivals).min().expect("something happens");
+            let next = timers
+                .chain(arrivals)
+                .min()
+                .expect("a timer runs or a packet is in flight");
             self.now = next.max(self.now + Duration::from_micros(1));
             self.happen();
         }
         let started = self.started.expect("the connection opened");
         let known: f64 = self.seconds.values().sum();
         let whole = self.now.since(started).as_micros() as f64 / 1e6;
-        *self.seconds.entry("other").or_default() += whole - known;
+        *self
+            .seconds
+            .entry("remaining time, such as that after the last data")
+            .or_default() += whole - known;
         self.seconds
     }
 
@@ -207,9 +213,9 @@ impl World {
         self.busy_until = begins + time;
         let has_arrived = self.arrived.entry(seq).or_default();
         let cause = match (arrives, *has_arrived) {
-            (false, _) => "data that is lost",
-            (true, false) => "data that arrives",
-            (true, true) => "data that had arrived before",
+            (false, _) => "link busy: data that is lost",
+            (true, false) => "link busy: data that arrives",
+            (true, true) => "link busy: data that had arrived before",
         };
         *has_arrived |= arrives;
         self.nxt = self.nxt.max(seq + len as u32);
@@ -221,7 +227,8 @@ impl World {
         let now = self.now;
         if let Some(packet) = self.pipes[0].receive(now) {
             let meta = meta(1, packet[0]);
-            let seg = Segment::parse(&meta, &packet[IPV6_LEN..]).expect("a segment");
+            let seg =
+                Segment::parse(&meta, &packet[IPV6_LEN..]).expect("the segment is well formed");
             if let Some(end) = &mut self.receiver {
                 end.input(now, &meta, &seg);
             } else if let Action::Accept(request) = Listener::new(ENDS[1]).input(&meta, &seg) {
@@ -240,7 +247,8 @@ impl World {
             let segment = u32::from(self.config.mss - 12);
             let is_full = self.sender.info().in_flight + segment > self.sender.info().cwnd;
             let meta = meta(0, packet[0]);
-            let seg = Segment::parse(&meta, &packet[IPV6_LEN..]).expect("a segment");
+            let seg =
+                Segment::parse(&meta, &packet[IPV6_LEN..]).expect("the segment is well formed");
             self.sender.input(now, &meta, &seg);
             self.una = self.una.max(number(&packet, 8));
             self.event = if is_full {
@@ -265,7 +273,7 @@ impl World {
         self.event = match (is_rto, self.arrived.get(&self.una)) {
             (true, Some(true)) => "idle until a timeout: ACKs were lost",
             (true, _) => "idle until a timeout: data was lost",
-            (false, _) => "idle until a probe, or the reordering timer",
+            (false, _) => "idle until a tail loss probe or the reordering timer",
         };
     }
 }

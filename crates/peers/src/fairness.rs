@@ -303,7 +303,7 @@ impl Run {
 
     fn attend(&mut self, flow: usize, side: usize) {
         let this = &mut self.flows[flow];
-        assert!(!this.peers[side].has_failed(), "flow {flow} did not fail");
+        assert!(!this.peers[side].has_failed(), "flow {flow} failed");
         if side == 0 {
             this.write(flow, self.now, self.buffer_bytes);
         } else {

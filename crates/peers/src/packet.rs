@@ -26,7 +26,7 @@ pub const fn address(side: usize) -> [u8; 16] {
 /// Returns a TCP segment after an IPv6 header. `ecn` is the field's value, 0 to 3.
 pub fn wrap(from: usize, ecn: u8, segment: &[&[u8]]) -> Vec<u8> {
     let length: usize = segment.iter().map(|part| part.len()).sum();
-    let length = u16::try_from(length).expect("a segment fits into a packet");
+    let length = u16::try_from(length).expect("the segment is short enough for a packet");
     let mut packet = vec![0x60, ecn << 4, 0, 0];
     packet.extend(length.to_be_bytes());
     packet.extend([6, 64]);
@@ -44,11 +44,19 @@ pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
 /// Returns the fields of a stack's packet that the meter uses. Panics if TCP does not follow the
 /// IPv6 header, or a length in a header is impossible: then the interface to a peer is faulty.
 pub fn summary(packet: &[u8]) -> Summary {
-    let (ip, segment) = Ipv6Header::parse(packet).expect("a packet with an IPv6 header");
-    assert_eq!(ip.next_header, next_header::TCP, "TCP over IPv6");
+    let (ip, segment) = Ipv6Header::parse(packet).expect("the packet has an IPv6 header");
+    assert_eq!(
+        ip.next_header,
+        next_header::TCP,
+        "TCP follows the IPv6 header"
+    );
     let len = IPV6_LEN + segment.len();
-    assert_eq!(packet.len(), len, "the packet's length");
-    let tcp = HeaderView::parse(segment).expect("a segment with a TCP header");
+    assert_eq!(
+        packet.len(),
+        len,
+        "the packet is as long as its IPv6 header says"
+    );
+    let tcp = HeaderView::parse(segment).expect("the segment has a TCP header");
     let flags = tcp.flags();
     Summary {
         seq: tcp.seq(),
@@ -91,7 +99,7 @@ mod tests {
             let problem = read.expect_err("an impossible data offset");
             let text = problem.downcast_ref::<String>().map_or("", String::as_str);
             assert!(
-                text.starts_with("a segment with a TCP header"),
+                text.starts_with("the segment has a TCP header"),
                 "{words}: {text}"
             );
         }

@@ -198,7 +198,12 @@ impl Run<'_> {
                 return;
             }
             for byte in &out[..count] {
-                assert_eq!(*byte, pattern(1, self.heard), "an answer arrives");
+                assert_eq!(
+                    *byte,
+                    pattern(1, self.heard),
+                    "byte {} of the answers is wrong",
+                    self.heard
+                );
                 self.heard += 1;
                 let took = self.now.since(self.answered_at);
                 self.longest_answer = self.longest_answer.max(took);
@@ -214,7 +219,12 @@ impl Run<'_> {
                 return;
             }
             for byte in &out[..count] {
-                assert_eq!(*byte, pattern(0, self.read), "byte {} arrives", self.read);
+                assert_eq!(
+                    *byte,
+                    pattern(0, self.read),
+                    "byte {} of the data is wrong",
+                    self.read
+                );
                 self.read += 1;
             }
         }

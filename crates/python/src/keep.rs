@@ -226,7 +226,10 @@ impl From<StudyError> for Halt {
 /// `progress` with a line for each part of the search.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
-#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "Python passes the arguments by keyword"
+)]
 pub fn tune(
     py: Python<'_>,
     name: &str,

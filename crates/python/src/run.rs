@@ -38,7 +38,10 @@ enum Failure {
 /// the name of a congestion control in the scenario and a Python class that implements it.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, seed, apps, interval_s=None, congestion=Vec::new()))]
-#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "Python passes the arguments by keyword"
+)]
 pub fn run(
     py: Python<'_>,
     name: &str,

@@ -152,7 +152,9 @@ mod tests {
 
     fn offer(objective: ReplayObjective, rank: u16, etx: u16) -> Offer {
         let candidate = Candidate { rank, etx };
-        objective.offer(candidate, 128).expect("a possible parent")
+        objective
+            .offer(candidate, 128)
+            .expect("the candidate can be a parent")
     }
 
     #[test]

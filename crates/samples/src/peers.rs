@@ -40,16 +40,22 @@ fn get(path: &str) -> String {
 
 /// Returns the answer to a request, head and body separately.
 async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (String, Vec<u8>) {
-    let mut stream = net.connect(server).await.expect("the server listens");
+    let mut stream = net
+        .connect(server)
+        .await
+        .expect("the server accepts the connection");
     let sent = stream.write_all(request.as_bytes()).await;
-    sent.expect("it is connected");
+    sent.expect("the connection stays open");
     let (mut answer, mut bytes) = (Vec::new(), [0; 300]);
     while let Ok(len @ 1..) = stream.read(&mut bytes).await {
         answer.extend_from_slice(&bytes[..len]);
     }
     let end = answer.windows(4).position(|it| it == b"\r\n\r\n");
-    let body = answer.split_off(end.expect("an answer has a head") + 4);
-    (String::from_utf8(answer).expect("a head is text"), body)
+    let body = answer.split_off(end.expect("the head of the answer ends with an empty line") + 4);
+    (
+        String::from_utf8(answer).expect("the head of the answer is UTF-8"),
+        body,
+    )
 }
 
 pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
@@ -57,7 +63,10 @@ pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
     let mut readings = (0..READINGS).map(reading);
     let next = async || readings.next();
     let published = mqtt::publish(net, broker, topic, &mut [0; 64], next).await;
-    assert_eq!(published.expect("the broker takes all"), READINGS);
+    assert_eq!(
+        published.expect("the broker accepts all readings"),
+        READINGS
+    );
 }
 
 /// Returns the reading with index `number` of [`publish`].
@@ -69,12 +78,12 @@ pub fn reading(number: usize) -> String {
 pub async fn broker<N: TcpBind>(net: &N, port: u16, heard: &RefCell<Vec<String>>) {
     let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
     let listener = net.bind(local).await.expect("the port is free");
-    let (_, mut stream) = listener.accept().await.expect("somebody comes");
+    let (_, mut stream) = listener.accept().await.expect("a client connects");
     let mut head = [0; 2];
     while stream.read_exact(&mut head).await.is_ok() {
         let mut body = vec![0; head[1].into()];
         let read = stream.read_exact(&mut body).await;
-        read.expect("a packet is whole");
+        read.expect("a whole packet arrives");
         let answer = match head[0] >> 4 {
             // CONNECT; CONNACK without properties.
             1 => vec![0x20, 3, 0, 0, 0],
@@ -83,14 +92,14 @@ pub async fn broker<N: TcpBind>(net: &N, port: u16, heard: &RefCell<Vec<String>>
                 let topic = usize::from(body[1]);
                 assert_eq!(body[4 + topic], 0);
                 let text = String::from_utf8(body[5 + topic..].to_vec());
-                heard.borrow_mut().push(text.expect("readings are text"));
+                heard.borrow_mut().push(text.expect("the reading is UTF-8"));
                 vec![0x40, 2, body[2 + topic], body[3 + topic]]
             }
             14 => return,
-            other => panic!("a packet of type {other}"),
+            other => panic!("unexpected MQTT packet of type {other}"),
         };
         let sent = stream.write_all(&answer).await;
-        sent.expect("it is connected");
+        sent.expect("the connection stays open");
     }
 }
 

@@ -314,7 +314,7 @@ impl Radio for SimRadio {
                 Poll::Ready(RadioEvent::Frame(info))
             }
             Some(Item::Done(result)) => Poll::Ready(RadioEvent::Done(result)),
-            Some(Item::Raw(_)) => unreachable!("the station is a raw station"),
+            Some(Item::Raw(_)) => unreachable!("only a raw station gets raw items"),
             None => station
                 .wait(inner.now, cx, until)
                 .map(|()| RadioEvent::Time),

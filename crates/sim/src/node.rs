@@ -542,7 +542,7 @@ fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
 fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
     scenario
         .place(index)
-        .expect("only nodes and the host are built")
+        .expect("the index is that of a node or of the host")
 }
 
 fn routes_of(

@@ -25,7 +25,7 @@ mod image;
 mod interference;
 mod k7;
 #[path = "../../../examples/node_on_a_radio.rs"]
-#[allow(dead_code, reason = "here it is a test, not a program")]
+#[allow(dead_code, reason = "the test does not call the example's `main`")]
 mod node_on_a_radio;
 mod noise;
 mod oracle;

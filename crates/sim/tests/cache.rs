@@ -167,7 +167,7 @@ fn random_networks_have_no_violations() {
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut world = World::new(&scenario, round).unwrap();
         world.run_until(Instant::from_millis(60_000));
-        let sink = world.node(0).expect("it is there");
+        let sink = world.node(0).expect("the simulation has node 0");
         opened_fast += sink.counters().fast_opens;
         let report = world.report();
         assert_eq!(report.oracle.violations, [""; 0], "round {round}\n{text}");

@@ -111,7 +111,9 @@ fn drain(
 fn give(node: &mut Node, now: Instant, arriving: &mut Link) {
     node.on_timeout(now);
     while arriving.front().is_some_and(|(at, _)| *at <= now) {
-        let (_, packet) = arriving.pop_front().expect("it is there");
+        let (_, packet) = arriving
+            .pop_front()
+            .expect("the loop condition found a packet");
         // The node counts packets that it drops.
         let _ = node.input_packet(now, &packet);
     }
@@ -126,7 +128,7 @@ fn main() {
     server.tcp_listen(PORT).expect("the port is free");
     client
         .tcp_connect(now, endpoint(2, PORT))
-        .expect("there is a route");
+        .expect("the node has a route to the server");
 
     while !sink.done {
         drain(&mut client, now, &mut to_server, |node, now, event| {
@@ -139,7 +141,7 @@ fn main() {
         let packets = [&to_client, &to_server].map(|link| Some(link.front()?.0));
         let timers = [&client, &server].map(|node| Some(node.poll_at()?.at));
         let due = packets.into_iter().chain(timers).flatten().min();
-        now = due.expect("an end has a timer").max(now);
+        now = due.expect("a packet is in flight or a timer runs").max(now);
         give(&mut client, now, &mut to_client);
         give(&mut server, now, &mut to_server);
     }

@@ -196,7 +196,10 @@ fn main() {
         }
     };
     assert_eq!(sent, Ok(BYTES));
-    assert_eq!(server.join().expect("the server's thread"), Ok(BYTES));
+    assert_eq!(
+        server.join().expect("the server's thread has not panicked"),
+        Ok(BYTES)
+    );
     let ms = started.elapsed().as_millis();
     println!("{BYTES} bytes there and back in {ms} ms");
 }

@@ -38,7 +38,7 @@ pub(crate) enum Origin {
 #[derive(Debug)]
 pub(crate) struct PacketView<'p> {
     pub(crate) header: &'p Ipv6Header,
-    #[allow(dead_code, reason = "a build may have no protocol that reads it")]
+    #[allow(dead_code, reason = "in some builds no protocol reads the field")]
     pub(crate) origin: Origin,
     pub(crate) bytes: &'p mut [u8],
 }

@@ -125,12 +125,14 @@ impl Between {
             SendRing::new(buffer()),
             buffer(),
         );
-        let desc = client.poll_segment(now, 1240).expect("a SYN");
+        let desc = client
+            .poll_segment(now, 1240)
+            .expect("the client sends a SYN");
         client.on_segment_sent(desc.token, now);
         let mss = [0, 1, 64, 474, 1220, u16::MAX];
         let choice = [input.byte(), input.byte()].map(|n| mss.get(usize::from(n)).copied());
         let syn = with_mss(0, desc.header.as_bytes(), choice[0]);
-        let segment = Segment::parse(&meta(0), &syn).expect("a segment");
+        let segment = Segment::parse(&meta(0), &syn).expect("the segment is well formed");
         let action = Listener::new(REMOTE).input(&meta(0), &segment);
         let Action::Accept(request) = action else {
             panic!("refused: {action:?}")
@@ -143,13 +145,15 @@ impl Between {
             SendRing::new(buffer()),
             buffer(),
         );
-        let desc = server.poll_segment(now, 1240).expect("its answer");
+        let desc = server
+            .poll_segment(now, 1240)
+            .expect("the server answers the SYN");
         server.on_segment_sent(desc.token, now);
         let answer = with_mss(1, desc.header.as_bytes(), choice[1]);
         client.input(
             now,
             &meta(1),
-            &Segment::parse(&meta(1), &answer).expect("a segment"),
+            &Segment::parse(&meta(1), &answer).expect("the segment is well formed"),
         );
         // The server may have no data to send.
         let total = [MOST, MOST * usize::from(input.byte() & 1)];
@@ -554,7 +558,7 @@ fn encode(side: usize, fields: &Fields, payload: &[u8]) -> Vec<u8> {
 
 /// Returns a SYN with another MSS, if one is given.
 fn with_mss(side: usize, bytes: &[u8], mss: Option<u16>) -> Vec<u8> {
-    let segment = Segment::parse(&meta(side), bytes).expect("a SYN of ours");
+    let segment = Segment::parse(&meta(side), bytes).expect("the SYN is well formed");
     let mut fields = fields_of(&segment);
     fields.options.mss = mss.or(fields.options.mss);
     encode(side, &fields, &[])

@@ -447,7 +447,8 @@ impl Pair {
     fn on_arrival(&mut self, side: usize, packet: usize) {
         let bytes = std::mem::take(&mut self.packets[packet]);
         let meta = meta_from(1 - side);
-        let seg = Segment::parse(&meta, &bytes).expect("pieces of a pinned range fit together");
+        let seg = Segment::parse(&meta, &bytes)
+            .expect("a segment whose range of bytes was combined from pieces is well formed");
         let now = self.now;
         if let Some(conn) = &mut self.sides[side].conn {
             return conn.input(now, &meta, &seg);

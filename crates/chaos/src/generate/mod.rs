@@ -33,7 +33,7 @@ const EVENTS: i64 = 300_000;
 
 /// No draw of a seed was a valid scenario.
 #[derive(Debug, thiserror::Error)]
-#[error("seed {seed}: no draw of {DRAWS} is a valid scenario; the last one: {last}")]
+#[error("seed {seed}: none of {DRAWS} random scenarios is valid; the last one: {last}")]
 pub struct Invalid {
     pub seed: u64,
     pub last: ScenarioError,
@@ -52,7 +52,7 @@ pub fn generate(seed: u64) -> Result<String, Invalid> {
     }
     Err(match last {
         Some(last) => Invalid { seed, last },
-        None => unreachable!("there is at least one draw"),
+        None => unreachable!("at least one scenario was drawn"),
     })
 }
 

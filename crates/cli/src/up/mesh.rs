@@ -21,7 +21,8 @@ pub(super) fn secrets() -> std::io::Result<Secrets> {
     // If a kernel has returned random bytes once, later calls succeed as well.
     entropy::fill(&mut [0])?;
     Ok(Secrets::from_source(|bytes| {
-        entropy::fill(bytes).expect("the kernel has returned random numbers before");
+        entropy::fill(bytes)
+            .expect("a kernel that has returned random numbers once does not fail later");
     }))
 }
 
@@ -133,6 +134,6 @@ impl Mesh for SimulatedMesh {
 
     fn border<R>(&mut self, act: impl FnOnce(Instant, &mut SimNode) -> R) -> R {
         let result = self.world.with_node(&self.border, act);
-        result.expect("the border router is one of the world's nodes")
+        result.expect("the simulation has the border router")
     }
 }

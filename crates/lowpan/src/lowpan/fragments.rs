@@ -11,7 +11,7 @@ use super::Lowpan;
 
 /// Additional treatment of fragments by a 6LoWPAN: the features `forwarding` and `recovery`.
 pub struct Fragments<'l, M: Memory>(
-    #[allow(dead_code, reason = "a build may have nothing to choose")] &'l mut Lowpan<M>,
+    #[allow(dead_code, reason = "some builds have no options")] &'l mut Lowpan<M>,
 );
 
 impl<M: Memory> Lowpan<M> {

@@ -46,7 +46,7 @@ impl<M: Memory> Recovering<M> {
         Recovering(room(None))
     }
 
-    #[allow(dead_code, reason = "fragments are not recovered in every build")]
+    #[allow(dead_code, reason = "only builds that recover fragments use it")]
     pub(crate) fn begin(
         &mut self,
         config: RecoveryConfig,

@@ -143,7 +143,7 @@ impl PayloadSource for Source {
 }
 
 pub fn hold(node: &mut Node, packet: &[u8]) -> SlotId {
-    let slot = node.allocate(packet.len()).expect("a free slot");
+    let slot = node.allocate(packet.len()).expect("a slot is free");
     node.packet_mut(slot).copy_from_slice(packet);
     slot
 }

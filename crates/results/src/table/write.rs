@@ -138,9 +138,9 @@ fn parquet_group<W: Write + Send>(
 ) -> Result<(), ParquetError> {
     let mut group = writer.next_row_group()?;
     for (at, column) in columns.iter().enumerate() {
-        let mut out = group
-            .next_column()?
-            .ok_or_else(|| ParquetError::General("fewer columns than the schema has".to_owned()))?;
+        let mut out = group.next_column()?.ok_or_else(|| {
+            ParquetError::General("the row has more columns than the schema".to_owned())
+        })?;
         let cells = || rows.iter().map(|row| row.get(at).and_then(Option::as_ref));
         let levels: Vec<i16> = cells().map(|cell| cell.is_some().into()).collect();
         macro_rules! put {

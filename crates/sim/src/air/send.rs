@@ -22,7 +22,10 @@ impl Air {
         let Cargo { label, .. } = self.stow(node, frame);
         let station = &mut self.stations[node];
         let copied = station.outgoing.copy_from(frame);
-        debug_assert!(copied.is_ok(), "a MAC's frame fits a radio");
+        debug_assert!(
+            copied.is_ok(),
+            "a frame of the MAC is short enough for a radio"
+        );
         station.loaded = false;
         station.dsn = label.dsn;
         station.wants_ack = label.wants_ack;

@@ -52,7 +52,7 @@ impl Ends {
         let mut buffer = [0; 64];
         let mut out = Cursor::new(&mut buffer);
         let written = SourceRoute::emit(next_header::NONE, 14, stops.iter().copied(), &mut out);
-        debug_assert!(written.is_ok(), "it fits a frame");
+        debug_assert!(written.is_ok(), "the source route fits into the buffer");
         self.raw(next_header::ROUTING, hop_limit, out.written())
     }
 
@@ -148,7 +148,10 @@ impl Claim {
         let mut frame = [0; redpoll_mac::FrameBuf::CAPACITY];
         let mut out = Cursor::new(&mut frame);
         let written = header.emit(&mut out).and_then(|()| out.put(payload));
-        debug_assert!(written.is_ok(), "a forged frame fits a radio");
+        debug_assert!(
+            written.is_ok(),
+            "the forged frame is short enough for a radio"
+        );
         let len = out.position();
         frame[..len].to_vec()
     }
@@ -187,7 +190,7 @@ impl Claim {
         };
         let mut head = [0; Fragment::LEN];
         let written = header.emit(&mut Cursor::new(&mut head));
-        debug_assert!(written.is_ok(), "the header has its length");
+        debug_assert!(written.is_ok(), "the buffer is as long as the header");
         self.data(&[&head[..], &[IPV6_DISPATCH], packet].concat())
     }
 }

@@ -75,13 +75,16 @@ fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
          [apps.readings]\ntype = \"sensor\"\non = \"every other node\"\nto = \"node-1:5000\"\n\
          transport = \"udp\"\nreading = \"50 B\"\ninterval = \"{interval} s\"\n{security}"
     );
-    let mut scenario = Scenario::parse("drill, grid", &text, &[]).expect("it is well formed");
+    let mut scenario =
+        Scenario::parse("drill, grid", &text, &[]).expect("the generated scenario is valid");
     let at = |column: usize, row: usize| row * columns + column;
     let (column, row) = match place {
         Place::Border => (0, 0),
         Place::Middle => (columns / 2, rows / 2),
     };
-    let border = scenario.border_router().expect("the scene has one");
+    let border = scenario
+        .border_router()
+        .expect("the scenario has a border router");
     let attacker = at(column + 1, row);
     // The router is the attacked node if the attacker is in the middle.
     let router = match place {
@@ -160,8 +163,8 @@ fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
         for (name, count) in [
             ("parent changes", u64::from(rpl.parent_changes)),
             ("local repairs", u64::from(rpl.local_repairs)),
-            ("versions", u64::from(rpl.global_repairs)),
-            ("loops", u64::from(rpl.loops)),
+            ("new DODAG versions", u64::from(rpl.global_repairs)),
+            ("detected loops", u64::from(rpl.loops)),
             ("resets of Trickle", u64::from(rpl.trickle_resets)),
             ("DIOs", u64::from(rpl.sent.dio)),
             ("DISs", u64::from(rpl.sent.dis)),
@@ -175,7 +178,7 @@ fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
 
 /// Returns the readings that arrived from the beginning of the attack on.
 fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
-    let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
+    let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
     world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + ATTACK;
@@ -281,10 +284,11 @@ fn a_grid_keeps_its_readings_during_attacks_on_rpl() {
     let attacks: Vec<_> = attacks.collect();
     assert!(
         !attacks.is_empty(),
-        "REDPOLL_ATTACKS={only}: no such attack"
+        "REDPOLL_ATTACKS={only}: no attack on RPL has this name; `redpoll drill --list` lists the \
+         names"
     );
     let text = grid.as_deref().unwrap_or("8x6");
-    let size = size(text).expect("REDPOLL_GRID: allowed: COLUMNSxROWS of at least 6x6");
+    let size = size(text).expect("REDPOLL_GRID: allowed: COLUMNSxROWS, at least 6x6");
     let seeds = seeds.and_then(|seeds| seeds.parse().ok()).unwrap_or(1);
     let security = match std::env::var_os("REDPOLL_SEALED") {
         Some(_) => SECURITY,

@@ -134,7 +134,7 @@ impl Plan {
     }
 
     fn row(&self, attack: &'static Attack, target: Target, alone: &mut Alone) -> Row {
-        let scene = Scene::new(target, attack.mesh()).expect("the scenes are well formed");
+        let scene = Scene::new(target, attack.mesh()).expect("the generated scenario is valid");
         let mut without = Vec::new();
         let mut with = Vec::new();
         for seed in 1..=self.seeds {

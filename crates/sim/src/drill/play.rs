@@ -57,7 +57,7 @@ pub(super) fn play(
     seed: u64,
     duration: Duration,
 ) -> RunResult {
-    let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
+    let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
     world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + duration;

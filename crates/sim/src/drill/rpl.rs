@@ -32,7 +32,7 @@ impl Forger<'_> {
         let mut out = Cursor::new(&mut buffer);
         for option in list {
             let written = option.emit(&mut out);
-            debug_assert!(written.is_ok(), "they fit a frame");
+            debug_assert!(written.is_ok(), "the options fit into the buffer");
         }
         out.written().to_vec()
     }
@@ -41,7 +41,7 @@ impl Forger<'_> {
         let mut buffer = [0; 128];
         let mut out = Cursor::new(&mut buffer);
         let written = message.emit(&mut out);
-        debug_assert!(written.is_ok(), "it fits a frame");
+        debug_assert!(written.is_ok(), "the message fits into the buffer");
         let ends = Ends {
             src: addr::link_local_from_short(self.claim.src),
             dst: match to {
@@ -60,7 +60,7 @@ impl Forger<'_> {
 
     fn configuration(&self) -> Configuration {
         let params = self.scene.scenario.routing.rpl();
-        params.expect("the scene routes by RPL").configuration
+        params.expect("the scenario uses RPL").configuration
     }
 
     /// Returns a DIO with an ever better rank; every second one has a version unknown to the root.
@@ -83,7 +83,7 @@ impl Forger<'_> {
             preference: 0,
             dtsn: version,
             dodag: self.root(),
-            options: Options::parse(&options).expect("they are well formed"),
+            options: Options::parse(&options).expect("the options are well formed"),
         };
         self.say(BROADCAST, &Message::Dio(dio))
     }
@@ -123,7 +123,7 @@ impl Forger<'_> {
             acknowledge: true,
             sequence: self.count as u8,
             dodag: None,
-            options: Options::parse(&options).expect("they are well formed"),
+            options: Options::parse(&options).expect("the options are well formed"),
         };
         self.say(self.claim.dst, &Message::Dao(dao))
     }
@@ -149,7 +149,7 @@ impl Forger<'_> {
             acknowledge: self.count.is_multiple_of(2),
             sequence: self.count as u8,
             dodag: None,
-            options: Options::parse(&options).expect("they are well formed"),
+            options: Options::parse(&options).expect("the options are well formed"),
         };
         self.say(self.claim.dst, &Message::Dao(dao))
     }
@@ -170,12 +170,12 @@ impl Forger<'_> {
             acknowledge: self.count.is_multiple_of(2),
             sequence: self.count as u8,
             dodag: None,
-            options: Options::parse(&options).expect("they are well formed"),
+            options: Options::parse(&options).expect("the options are well formed"),
         });
         let mut buffer = [0; 128];
         let mut out = Cursor::new(&mut buffer);
         let written = dao.emit(&mut out);
-        debug_assert!(written.is_ok(), "it fits a frame");
+        debug_assert!(written.is_ok(), "the message fits into the buffer");
         let ends = Ends {
             src,
             dst: self.root(),

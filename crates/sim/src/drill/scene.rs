@@ -152,7 +152,7 @@ impl Scene {
         let scenario = Scenario::parse(&format!("drill, {}", target.name()), &text, &[])?;
         let find = |name: &str| {
             let place = scenario.places().position(|place| place.name == name);
-            place.expect("the scene has these nodes")
+            place.expect("the scenario has a node of this name")
         };
         Ok(Scene {
             target,

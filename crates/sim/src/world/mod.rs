@@ -93,7 +93,10 @@ pub struct World {
     events: u64,
     wall: std::time::Duration,
     /// Congestion control of the caller, which lives as long as the nodes.
-    #[expect(dead_code, reason = "only its drop has an effect")]
+    #[expect(
+        dead_code,
+        reason = "it is never read, but must be dropped with the nodes"
+    )]
     controllers: Places,
 }
 

@@ -68,6 +68,7 @@ pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
         len: 0,
         via: Via::Host,
     };
-    node.add_route(everything).expect("there is room for one");
+    node.add_route(everything)
+        .expect("the table of routes has room for one route");
     node
 }

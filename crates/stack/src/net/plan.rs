@@ -1,7 +1,7 @@
 //! Changes of headers that change the length of a packet. [`Net`](super::Net) decides on them, and
 //! the node, which holds the packet's slot, makes them. A protocol itself makes changes that keep
 //! the length.
-#![allow(dead_code, reason = "a build may have no protocol that asks for it")]
+#![allow(dead_code, reason = "in some builds no protocol changes headers")]
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;

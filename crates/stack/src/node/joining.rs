@@ -27,7 +27,7 @@ impl<P: Profile> Node<P> {
         const {
             assert!(
                 P::Memory::JOINS_FRAGMENTS,
-                "this kind of memory joins no fragments"
+                "this kind of memory cannot reassemble IPv6 fragments; use one with JOINS_FRAGMENTS"
             )
         };
         let slot_size = self.link.lowpan.slot_size();

@@ -212,7 +212,7 @@ impl<
         const {
             assert!(
                 M::ROUTES || NEIGHBOURS == 0,
-                "the storage of a router needs the memory of a router: StaticMemory"
+                "the storage of a router needs the memory of a router, such as StaticMemory"
             );
         }
         let mut send = self.connections.send.0.iter_mut();

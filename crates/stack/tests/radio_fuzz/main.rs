@@ -10,7 +10,7 @@
 //! radiofuzz`: fifty million), and `REDPOLL_FUZZ_SEED` the first seed.
 
 #[path = "../common/mod.rs"]
-#[allow(dead_code, reason = "shared with tests that use more of it")]
+#[allow(dead_code, reason = "this program uses only a part of the module")]
 mod common;
 mod mesh;
 mod mutate;

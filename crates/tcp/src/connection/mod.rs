@@ -229,7 +229,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     #[expect(
         clippy::too_many_arguments,
-        reason = "active and passive open share this function"
+        reason = "active and passive open share this function, and differ in its arguments"
     )]
     fn new(
         now: Instant,

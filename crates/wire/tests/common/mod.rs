@@ -1,5 +1,5 @@
 //! Generators that the integration tests share.
-#![allow(dead_code, reason = "each test binary uses some of them")]
+#![allow(dead_code, reason = "each test binary uses some of these functions")]
 
 use proptest::prelude::*;
 use redpoll_base::{Addr, Ecn};

@@ -113,9 +113,15 @@ mod tests {
         // A terminal whose other end is closed reads as an error.
         let _ = File::from(pty.master).read_to_end(&mut shown);
         let shown = String::from_utf8_lossy(&shown);
-        let taken = shown.find("\u{1b}[?1049h").expect("it was taken");
-        let left = shown.find("\u{1b}[?1049l").expect("it was given back");
-        let told = shown.find("on purpose").expect("the panic is told");
+        let taken = shown
+            .find("\u{1b}[?1049h")
+            .expect("the program has switched to the alternate screen");
+        let left = shown
+            .find("\u{1b}[?1049l")
+            .expect("the program has left the alternate screen");
+        let told = shown
+            .find("on purpose")
+            .expect("the message of the panic is printed");
         assert!(taken < left && left < told, "{shown}");
     }
 }

@@ -327,8 +327,8 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
     const END: &str = "<!-- keys: end -->";
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/scenario.md");
     let text = std::fs::read_to_string(path).unwrap();
-    let begin = text.find(BEGIN).expect("a begin mark") + BEGIN.len();
-    let end = text.find(END).expect("an end mark");
+    let begin = text.find(BEGIN).expect("the document has the begin mark") + BEGIN.len();
+    let end = text.find(END).expect("the document has the end mark");
     if std::env::var_os("REDPOLL_BLESS").is_some() {
         let new = format!("{}{}\n{}", &text[..begin], reference(), &text[end..]);
         std::fs::write(path, new).unwrap();

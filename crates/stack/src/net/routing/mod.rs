@@ -41,7 +41,7 @@ pub use neighbours::Neighbour;
 pub(crate) use neighbours::{Neighbours, is_stale};
 pub(crate) use protocol::{EchoId, RouterError, Signal};
 pub use routes::{Route, RouteSlot, Via};
-#[allow(unused_imports, reason = "RPL may be left out")]
+#[allow(unused_imports, reason = "a build may lack RPL")]
 pub use rpl::*;
 
 use leaf::Leaf;
@@ -86,13 +86,13 @@ pub(crate) struct Quality {
 /// The way of filling the table.
 #[allow(
     clippy::large_enum_variant,
-    reason = "a node has one of them, and a box would need a heap"
+    reason = "a node has only one value of this type, and a box would need a heap"
 )]
 enum Way<P: Profile> {
     Fixed,
     Leaf(Leaf),
     Registered(Registered<P::Memory>),
-    #[allow(dead_code, reason = "RPL may be left out")]
+    #[allow(dead_code, reason = "a build may lack RPL")]
     Rpl(rpl::Rpl<P>),
     #[cfg(test)]
     Flooding(flooding::Flooding),

@@ -19,7 +19,7 @@ use crate::packet::{NextHop, PacketView};
 
 /// A control message of a routing protocol: ICMPv6 type and code, and the bytes after the checksum.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "a build may have no protocol that reads it")]
+#[allow(dead_code, reason = "in some builds no protocol reads the fields")]
 pub(crate) struct Signal<'m> {
     pub(crate) message_type: u8,
     pub(crate) code: u8,
@@ -32,7 +32,7 @@ pub(crate) struct Signal<'m> {
 
 /// A Destination Unreachable that the node has received.
 #[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "a build may have no protocol that reads it")]
+#[allow(dead_code, reason = "in some builds no protocol reads the fields")]
 pub(crate) struct RouterError<'m> {
     /// The node that could not deliver a packet.
     pub(crate) from: Addr,
@@ -46,7 +46,10 @@ pub(crate) struct EchoId {
     pub(crate) seq: u16,
 }
 
-#[expect(unused_variables, reason = "the defaults need few of their arguments")]
+#[expect(
+    unused_variables,
+    reason = "default methods use few of their arguments"
+)]
 pub(super) trait Protocol<M: Memory + 'static> {
     // --- routes ---
 

@@ -79,7 +79,7 @@ impl<M: Memory + 'static> Registered<M> {
 
     /// Registers an address of a host, and returns the status. [`Self::poll_tenure`] then returns
     /// until when the neighbour is registered.
-    #[allow(dead_code, reason = "routers of RPL need it")]
+    #[allow(dead_code, reason = "used only by routers that run RPL")]
     pub(super) fn register(
         &mut self,
         now: Instant,
@@ -99,7 +99,7 @@ impl<M: Memory + 'static> Registered<M> {
     }
 
     /// Removes a registration: the address is registered with another router now.
-    #[allow(dead_code, reason = "routers of RPL need it")]
+    #[allow(dead_code, reason = "used only by routers that run RPL")]
     pub(super) fn forget(&mut self, now: Instant, address: &Addr) {
         if let Some(link) = self.neighbours.forget(address) {
             let until = now;
@@ -107,7 +107,7 @@ impl<M: Memory + 'static> Registered<M> {
         }
     }
 
-    #[allow(dead_code, reason = "routers of RPL need it")]
+    #[allow(dead_code, reason = "used only by routers that run RPL")]
     pub(super) fn neighbour(&self, now: Instant, address: &Addr) -> Option<Via> {
         self.neighbours.lookup(address, now).map(Via::Neighbour)
     }

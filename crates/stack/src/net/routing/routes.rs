@@ -59,7 +59,7 @@ enum Kind {
         link: u16,
         registration: Registration,
     },
-    #[allow(dead_code, reason = "RPL alone has them")]
+    #[allow(dead_code, reason = "only RPL has downward routes")]
     Downward(DownwardRoute),
 }
 
@@ -340,7 +340,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// The next hop to `dst` by a host route.
-    #[allow(dead_code, reason = "RPL alone asks for it")]
+    #[allow(dead_code, reason = "used only by RPL")]
     pub(crate) fn lookup_host(&self, now: Instant, dst: &Addr) -> Option<Via> {
         self.host(now, dst).map(RouteSlot::via)
     }

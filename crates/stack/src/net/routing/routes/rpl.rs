@@ -98,7 +98,7 @@ impl DownwardRoute {
     }
 
     /// Lets the route end within `lifetime_s` seconds; 0 changes nothing.
-    #[allow(dead_code, reason = "a root needs it")]
+    #[allow(dead_code, reason = "used only by a root")]
     pub(crate) fn shorten(&mut self, now: Instant, lifetime_s: u32) {
         let until_s = u32::from_be_bytes(self.until_s);
         let soon = seconds(now).saturating_add(lifetime_s);
@@ -108,7 +108,7 @@ impl DownwardRoute {
     }
 
     /// Lets the route end no sooner than the `known` one.
-    #[allow(dead_code, reason = "a root needs it")]
+    #[allow(dead_code, reason = "used only by a root")]
     pub(crate) fn lengthen(&mut self, known: &DownwardRoute) {
         self.until_s = self.until_s.max(known.until_s);
     }
@@ -171,7 +171,7 @@ impl DownwardRoute {
     }
 
     /// Withdraws the route because the registration behind it has expired.
-    #[allow(dead_code, reason = "a router of hosts needs it")]
+    #[allow(dead_code, reason = "used only by a router that registers hosts")]
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.until_s = FOR_EVER.to_be_bytes();
         self.end(now, self.sequence);

@@ -133,7 +133,10 @@ fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<I
 
 /// RPL's headers of a packet that leaves by the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(clippy::large_enum_variant, reason = "a path exists only for one call")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a path exists only during one call"
+)]
 enum Dress {
     /// The packet keeps its headers.
     Keep,
@@ -142,7 +145,7 @@ enum Dress {
     /// This packet information, which replaces that of the packet.
     Information(PacketInformation),
     /// A source route along this path.
-    #[allow(dead_code, reason = "a root makes it")]
+    #[allow(dead_code, reason = "only a root makes source routes")]
     Route(Path),
 }
 

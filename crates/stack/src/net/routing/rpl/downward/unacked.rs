@@ -52,14 +52,14 @@ impl UnackedHop {
     }
 
     /// Counts an unanswered inquiry to the target. Returns whether there are too many of them.
-    #[allow(dead_code, reason = "a root asks")]
+    #[allow(dead_code, reason = "only a root sends inquiries")]
     pub(super) fn on_unanswered(&mut self) -> bool {
         self.0 = self.0.saturating_add(1);
         self.frames() >= FRAMES_OF_PROVEN
     }
 
     /// Whether the root stops to ask, because too many inquiries had no answer.
-    #[allow(dead_code, reason = "a root asks")]
+    #[allow(dead_code, reason = "only a root sends inquiries")]
     pub(super) fn is_silent(self) -> bool {
         self.frames() >= FRAMES_OF_PROVEN
     }

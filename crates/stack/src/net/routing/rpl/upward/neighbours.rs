@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     fn peer(short: u16) -> Peer {
-        Peer::of(Address::Short(short)).expect("an address of one node")
+        Peer::of(Address::Short(short)).expect("a short address identifies a neighbour")
     }
 
     const NOW: Instant = Instant::from_millis(5_000);

@@ -3,7 +3,7 @@
 #![allow(
     clippy::unused_self,
     clippy::needless_pass_by_ref_mut,
-    reason = "the interface is that of a root"
+    reason = "the methods have the signatures of those of a root"
 )]
 
 use core::iter;
