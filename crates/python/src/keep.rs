@@ -255,7 +255,8 @@ pub fn tune(
         Halt::Python(error) => error,
     })?;
     let failed = |line: String| error(py, "RunError", (line, String::new()));
-    let tuned = tuned.ok_or_else(|| failed("no point was run".to_owned()))?;
+    let tuned =
+        tuned.ok_or_else(|| failed("no point was run, so there is no result".to_owned()))?;
     if tuned.objections > 0 {
         let line = format!(
             "the oracle reports violations in {} of the runs",

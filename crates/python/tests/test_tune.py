@@ -22,7 +22,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
     )
     assert tuned.ok and tuned.verdict == "holds"
     assert tuned.values["mac.link_retry_delay"] in FREE["mac.link_retry_delay"]
-    assert heard[0].startswith("first look: 3 points, 2 seeds; 6 runs left")
+    assert heard[0].startswith("first pass: 3 points, 2 seeds; 6 runs left")
     assert heard[-1].startswith("judging: ")
     # The reported values are those of runs with the found scenario.
     mean = tuned.figures["goodput"]

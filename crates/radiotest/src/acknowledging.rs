@@ -6,24 +6,34 @@ use redpoll_wire::ieee802154::timing;
 use crate::bench::{Bench, Said, ensure, passed, us};
 use crate::{Finding, IDENTITY, NOBODY, Outcome, TESTER, frames};
 
-const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("no auto_ack"));
+const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("only for radios with auto_ack"));
 
 /// Checks that there is one acknowledgement, of `dsn`, in time; returns its frame-pending bit.
 fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let [ack] = said.sent.as_slice() else {
         let count = said.sent.len();
-        return Err(format!("{count} frames were sent in answer"));
+        return Err(format!(
+            "{count} frames were sent in answer; expected: one acknowledgment"
+        ));
     };
     let Some((number, pending)) = ack.what else {
-        return Err(format!("the answer is {:02x?}", ack.frame));
+        return Err(format!(
+            "the answer is {:02x?}; expected: an acknowledgment",
+            ack.frame
+        ));
     };
     ensure(number == dsn, || {
-        "the answer has another sequence number".to_owned()
+        "the acknowledgment has another sequence number than the frame".to_owned()
     })?;
     let due = us(timing::TURNAROUND_US);
     let window = (due - bench.limits.early)..=due + bench.limits.late;
     ensure(window.contains(&ack.after), || {
-        format!("the answer began after {} µs", ack.after.as_micros())
+        format!(
+            "the acknowledgment began {} µs after the frame; expected: {} to {} µs",
+            ack.after.as_micros(),
+            window.start().as_micros(),
+            window.end().as_micros()
+        )
     })?;
     Ok(pending)
 }
@@ -96,12 +106,14 @@ pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
         return NO_AUTO_ACK;
     }
     if bench.caps.source_match {
-        return Ok(Outcome::NotAsked("source_match"));
+        return Ok(Outcome::NotAsked("only for radios without source_match"));
     }
     let dsn = bench.dsn();
     let said = bench.say(&frames::data_request(dsn, TESTER))?;
     let pending = one_ack(bench, &said, dsn)?;
-    ensure(!pending, || "acknowledged".to_owned())?;
+    ensure(!pending, || {
+        "the acknowledgment has the frame-pending bit".to_owned()
+    })?;
     passed()
 }
 
@@ -115,46 +127,50 @@ fn request(bench: &mut Bench<'_>, src: u16) -> Result<bool, String> {
     let pending = one_ack(bench, &said, dsn)?;
     let told = said.heard[0].info.ack_sent_pending;
     ensure(told == pending, || {
-        format!("the frame-pending bit was {pending}, but ack_sent_pending was {told}")
+        format!(
+            "the frame-pending bit of the acknowledgment was {pending}, but ack_sent_pending was {told}"
+        )
     })?;
     Ok(pending)
 }
 
 pub(crate) fn source_match(bench: &mut Bench<'_>) -> Finding {
     if !bench.caps.source_match {
-        return Ok(Outcome::NotAsked("no source_match"));
+        return Ok(Outcome::NotAsked("only for radios with source_match"));
     }
     set(bench, TESTER, true);
     set(bench, 0x0044, true);
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
     ensure(found == [true; 2], || {
-        "the frame-pending bit is clear".to_owned()
+        "the frame-pending bit is clear for a station with source match".to_owned()
     })?;
     let other = request(bench, NOBODY)?;
     ensure(!other, || {
-        "the frame-pending bit is set for another station".to_owned()
+        "the frame-pending bit is set for a station without source match".to_owned()
     })?;
     let dsn = bench.dsn();
     let frame = frames::to_short(dsn, IDENTITY.short, true, 12);
     let said = bench.say(&frame)?;
     let data = one_ack(bench, &said, dsn)?;
     ensure(!data, || {
-        "the frame-pending bit is set for a data frame".to_owned()
+        "the frame-pending bit is set in the acknowledgment of a data frame".to_owned()
     })?;
     passed()
 }
 
 pub(crate) fn source_match_ends(bench: &mut Bench<'_>) -> Finding {
     if !bench.caps.source_match {
-        return Ok(Outcome::NotAsked("no source_match"));
+        return Ok(Outcome::NotAsked("only for radios with source_match"));
     }
     set(bench, TESTER, false);
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
     set(bench, 0x0044, false);
     ensure(!found[0], || {
-        "the frame-pending bit is still set".to_owned()
+        "the frame-pending bit is still set for the station that was removed".to_owned()
     })?;
-    ensure(found[1], || "the other station was also removed".to_owned())?;
+    ensure(found[1], || {
+        "the source match of a station that was not removed has also ended".to_owned()
+    })?;
     passed()
 }
 

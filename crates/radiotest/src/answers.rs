@@ -10,7 +10,7 @@ use crate::{Finding, Outcome, frames};
 
 const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
 const BEFORE: Duration = Duration::from_micros(timing::CCA_US + timing::TURNAROUND_US);
-const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("no auto_ack"));
+const NO_AUTO_ACK: Finding = Ok(Outcome::NotAsked("only for radios with auto_ack"));
 
 fn ack(pending: bool, off_by: u8) -> What {
     What::Ack { pending, off_by }
@@ -32,7 +32,9 @@ pub(crate) fn acked(bench: &mut Bench<'_>) -> Finding {
         let heard = bench.heard().len();
         if bench.caps.auto_ack {
             ensure(result == RadioResult::Acked { frame_pending }, || {
-                format!("Transmit ended in {result:?}, but frame_pending is {frame_pending}")
+                format!(
+                    "Transmit ended in {result:?}; expected: Acked with frame_pending {frame_pending}"
+                )
             })?;
             ensure(heard == 0, || {
                 "the acknowledgment was also passed up".to_owned()
@@ -59,7 +61,7 @@ pub(crate) fn of_another(bench: &mut Bench<'_>) -> Finding {
     bench.reply(timing::TURNAROUND_US, ack(false, 1));
     let (_, result, _) = ask(bench)?;
     ensure(result == RadioResult::NoAck, || {
-        format!("Transmit ended in {result:?}")
+        format!("Transmit ended in {result:?}; expected: NoAck")
     })?;
     passed()
 }
@@ -73,12 +75,16 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
         // The radio does not wait for an acknowledgement.
         let limit = sent + bench.limits.report;
         ensure(result == RadioResult::Sent && took <= limit, || {
-            format!("Transmit ended in {result:?} after {} µs", took.as_micros())
+            format!(
+                "Transmit ended in {result:?} after {} µs; expected: Sent, within {} µs",
+                took.as_micros(),
+                limit.as_micros()
+            )
         })?;
         return NO_AUTO_ACK;
     }
     ensure(result == RadioResult::NoAck, || {
-        format!("Transmit ended in {result:?}")
+        format!("Transmit ended in {result:?}; expected: NoAck")
     })?;
     ensure(bench.caps.retries == (copies > 1), || {
         format!(
@@ -106,7 +112,7 @@ pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
         bench.reply(timing::TURNAROUND_US, ack(false, 0));
         let (_, result, _) = ask(bench)?;
         ensure(matches!(result, RadioResult::Acked { .. }), || {
-            format!("Transmit ended in {result:?}")
+            format!("Transmit ended in {result:?}; expected: Acked")
         })?;
         let frame = frames::to_short(bench.dsn(), 0xffff, false, 30);
         let said = {
@@ -124,7 +130,10 @@ pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     bench.quiet()?;
     let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
     ensure(heard == [frame], || {
-        format!("{} frames were passed up", heard.len())
+        format!(
+            "{} frames were passed up; expected: the frame that followed, unchanged",
+            heard.len()
+        )
     })?;
     bench.wait(us(1_000))?;
     passed()

@@ -85,7 +85,7 @@ impl<'a> Bench<'a> {
                 Poll::Ready(event) => {
                     let now = self.radio.now();
                     ensure(now >= self.last, || {
-                        "the radio's clock went back".to_owned()
+                        "the radio's clock has moved backwards".to_owned()
                     })?;
                     self.last = now;
                     return Ok(event);
@@ -105,10 +105,14 @@ impl<'a> Bench<'a> {
         loop {
             match self.next(until)? {
                 RadioEvent::Time if self.now() >= until => return Ok(()),
-                RadioEvent::Time => return Err("the event Time came too early".to_owned()),
+                RadioEvent::Time => {
+                    return Err("the event Time came before the requested time".to_owned());
+                }
                 RadioEvent::Frame(info) => self.note(info),
                 RadioEvent::Done(result) => {
-                    return Err(format!("{result:?} without a pending operation"));
+                    return Err(format!(
+                        "the radio reported {result:?}, but no operation was in progress"
+                    ));
                 }
             }
         }
@@ -131,7 +135,9 @@ impl<'a> Bench<'a> {
             match self.next(until)? {
                 RadioEvent::Done(result) => return Ok((result, self.now().since(began))),
                 RadioEvent::Frame(info) => self.note(info),
-                RadioEvent::Time => return Err(format!("{work:?} never ended")),
+                RadioEvent::Time => {
+                    return Err(format!("the radio did not report the end of {work:?}"));
+                }
             }
         }
     }
@@ -139,7 +145,7 @@ impl<'a> Bench<'a> {
     pub(crate) fn load(&mut self, frame: &[u8]) -> Result<(), String> {
         let (result, _) = self.work(RadioWork::Load, frame)?;
         ensure(result == RadioResult::Loaded, || {
-            format!("Load ended in {result:?}")
+            format!("Load ended in {result:?}; expected: Loaded")
         })
     }
 
@@ -160,7 +166,7 @@ impl<'a> Bench<'a> {
         let seen = self.seen();
         let own = seen.iter().find(|it| it.by == By::Tester);
         let ended = own
-            .ok_or("the tester did not receive the sent frame")?
+            .ok_or("the tester does not report its own frame; check the tester")?
             .ended;
         let acks = seen.iter().filter(|it| it.by == By::Radio).map(|it| {
             let frame = it.frame.as_deref().unwrap_or_default();
@@ -233,14 +239,17 @@ impl Said {
             [one] if one.frame.len() == frame.len() + 2 => {
                 Err("the frame was passed up with its FCS".to_owned())
             }
-            [_] => Err("the frame was passed up with other bytes".to_owned()),
+            [_] => Err("the frame was passed up with wrong bytes".to_owned()),
             more => Err(format!("the frame was passed up {} times", more.len())),
         }
     }
 
     pub(crate) fn is_unanswered(&self) -> Result<(), String> {
         ensure(self.sent.is_empty(), || {
-            format!("the radio sent {:02x?}", self.sent[0].frame)
+            format!(
+                "the radio sent {:02x?}; expected: no frame",
+                self.sent[0].frame
+            )
         })
     }
 }

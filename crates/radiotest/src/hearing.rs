@@ -33,8 +33,10 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     bench.tester().spoil_after(us(1_000), &frame);
     bench.quiet()?;
     let (heard, sent) = (bench.heard().len(), bench.sent().len());
-    ensure(heard == 0, || "the frame was passed up".to_owned())?;
-    ensure(sent == 0, || "the radio sent a frame".to_owned())?;
+    ensure(heard == 0, || "the damaged frame was passed up".to_owned())?;
+    ensure(sent == 0, || {
+        "the radio sent a frame after a damaged one".to_owned()
+    })?;
     passed()
 }
 

@@ -56,7 +56,7 @@ pub enum Outcome {
     Passed,
     /// The radio failed the check; the text describes the observation.
     Failed(String),
-    /// The radio's `caps` do not claim the property; the text names the decisive bit.
+    /// The check does not apply to the radio; the text says to which radios it applies.
     NotAsked(&'static str),
 }
 

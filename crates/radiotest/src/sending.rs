@@ -15,20 +15,22 @@ const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
 fn send(bench: &mut Bench<'_>, cca: bool, frame: &[u8]) -> Result<Duration, String> {
     let (result, took) = bench.transmit(cca)?;
     ensure(result == RadioResult::Sent, || {
-        format!("Transmit ended in {result:?}")
+        format!("Transmit ended in {result:?}; expected: Sent")
     })?;
     bench.quiet()?;
     let sent = bench.sent();
     match sent.as_slice() {
         [Some(one)] if one == frame => Ok(took),
-        [] => Err("no frame was on the air".to_owned()),
+        [] => Err("the radio sent no frame, although Transmit ended in Sent".to_owned()),
         [Some(one)] => Err(format!(
-            "the sent frame has {} bytes, and differs from the loaded \
-             one",
+            "the sent frame has {} bytes, and differs from the loaded frame",
             one.len()
         )),
-        [None] => Err("a damaged frame was sent".to_owned()),
-        more => Err(format!("{} frames were sent", more.len())),
+        [None] => Err("the radio sent a damaged frame".to_owned()),
+        more => Err(format!(
+            "the radio sent {} frames; expected: the loaded frame once",
+            more.len()
+        )),
     }
 }
 
@@ -95,20 +97,30 @@ pub(crate) fn blind(bench: &mut Bench<'_>) -> Finding {
     let on_air = on_air(frame.len());
     let window = (on_air - bench.limits.early)..=TURNAROUND + on_air + bench.limits.report;
     ensure(window.contains(&took), || {
-        format!("on a free channel Transmit took {} µs", took.as_micros())
+        format!(
+            "on a free channel, Transmit took {} µs; expected: {} to {} µs",
+            took.as_micros(),
+            window.start().as_micros(),
+            window.end().as_micros()
+        )
     })?;
     bench.settle();
     while_occupied(bench)?;
     let (result, took) = bench.transmit(false)?;
     ensure(result == RadioResult::Sent && took <= *window.end(), || {
-        format!("Transmit ended in {result:?} after {} µs", took.as_micros())
+        format!(
+            "on a busy channel, Transmit ended in {result:?} after {} µs; expected: Sent, within \
+             {} µs",
+            took.as_micros(),
+            window.end().as_micros()
+        )
     })?;
     passed()
 }
 
 pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     if bench.caps.csma {
-        return Ok(Outcome::NotAsked("csma"));
+        return Ok(Outcome::NotAsked("only for radios without csma"));
     }
     let frame = frames::from_radio(bench.dsn(), false, 30);
     bench.load(&frame)?;
@@ -116,11 +128,15 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     let (result, took) = bench.transmit(true)?;
     let limit = CCA + bench.limits.report;
     ensure(result == RadioResult::ChannelBusy && took <= limit, || {
-        format!("Transmit ended in {result:?} after {} µs", took.as_micros())
+        format!(
+            "Transmit ended in {result:?} after {} µs; expected: ChannelBusy, within {} µs",
+            took.as_micros(),
+            limit.as_micros()
+        )
     })?;
     bench.quiet()?;
     ensure(bench.sent().is_empty(), || {
-        "the frame was still sent".to_owned()
+        "the radio sent the frame although the channel was busy".to_owned()
     })?;
     // The frame is still loaded for the next attempt.
     send(bench, true, &frame)?;
@@ -129,7 +145,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
 
 pub(crate) fn waits(bench: &mut Bench<'_>) -> Finding {
     if !bench.caps.csma {
-        return Ok(Outcome::NotAsked("no csma"));
+        return Ok(Outcome::NotAsked("only for radios with csma"));
     }
     let frame = frames::from_radio(bench.dsn(), false, 30);
     bench.load(&frame)?;
@@ -142,7 +158,7 @@ pub(crate) fn waits(bench: &mut Bench<'_>) -> Finding {
 /// tester sends for 60 ms.
 pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     if !bench.caps.csma {
-        return Ok(Outcome::NotAsked("no csma"));
+        return Ok(Outcome::NotAsked("only for radios with csma"));
     }
     let frame = frames::from_radio(bench.dsn(), false, 30);
     bench.load(&frame)?;
@@ -154,7 +170,7 @@ pub(crate) fn gives_up(bench: &mut Bench<'_>) -> Finding {
     bench.wait(us(2_500))?;
     let (result, _) = bench.transmit(true)?;
     ensure(result == RadioResult::ChannelBusy, || {
-        format!("Transmit ended in {result:?}")
+        format!("Transmit ended in {result:?}; expected: ChannelBusy")
     })?;
     bench.wait(us(60_000))?;
     passed()

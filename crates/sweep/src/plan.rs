@@ -234,9 +234,12 @@ pub(crate) fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
 }
 
 fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
+    let allowed = format!(
+        "allowed: a number from 1 to {RUNS_MAX}, or a list of different seeds, such as [3, 7]"
+    );
     let all = match seeds {
-        Seeds::Count(count) if count <= RUNS_MAX as u64 => (1..=count).collect(),
-        Seeds::Count(_) => return Err(format!("seeds: allowed: 1 to {RUNS_MAX}, or a list")),
+        Seeds::Count(count @ 1..) if count <= RUNS_MAX as u64 => (1..=count).collect(),
+        Seeds::Count(count) => return Err(format!("seeds: got {count}; {allowed}")),
         Seeds::List(list) => list,
     };
     let mut sorted = all.clone();
@@ -245,7 +248,12 @@ fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
     if sorted.len() == all.len() && !all.is_empty() {
         Ok(all)
     } else {
-        Err("seeds: allowed: a number of seeds, from 1, or a list of different seeds".to_owned())
+        let problem = if all.is_empty() {
+            "no seed"
+        } else {
+            "a seed twice"
+        };
+        Err(format!("seeds: got {problem}; {allowed}"))
     }
 }
 

@@ -134,7 +134,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         }
     })?;
     let Some(tuned) = tuned else {
-        return Err((FAILED, "no point was run".to_owned()).into());
+        return Err((FAILED, "no point was run, so there is no result".to_owned()).into());
     };
     let Tuned {
         found, verdicts, ..
@@ -172,7 +172,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
     } else {
         Err((
             FAILED,
-            "no values keep the limits; no constants were written".into(),
+            "no values keep the limits, so no constants were written; relax a limit, or free more keys".into(),
         )
             .into())
     }

@@ -26,7 +26,7 @@ pub fn plan(goal: &Goal) -> String {
          the neighbours of the best point\n"
     );
     text += &format!(
-        "the result is judged with {} other seeds\n",
+        "the result is judged by runs with {} other seeds\n",
         goal.held_out.len()
     );
     for parameter in &goal.space.parameters {
@@ -97,9 +97,9 @@ pub fn text(
 
 /// Returns the best point, the runner-up and the unchanged scenario in columns.
 fn table(goal: &Goal, verdicts: &Verdicts) -> String {
-    let mut columns: Vec<(&str, &Judged)> = vec![("found", &verdicts.best)];
+    let mut columns: Vec<(&str, &Judged)> = vec![("values found", &verdicts.best)];
     columns.extend(verdicts.second.iter().map(|it| ("runner-up", it)));
-    columns.push(("unchanged", &verdicts.before));
+    columns.push(("unchanged scenario", &verdicts.before));
     let mut rows: Vec<Vec<String>> = Vec::new();
     let names = columns.iter().map(|(name, _)| (*name).to_owned());
     rows.push(std::iter::once(String::new()).chain(names).collect());
@@ -129,7 +129,7 @@ fn cell(figure: &Figure, line: &Line) -> String {
     let verdict = line.verdict.map(|it| format!(" {}", it.word()));
     let mean = match &line.mean {
         Some(mean) => interval(figure, mean),
-        None => "none".to_owned(),
+        None => "no value".to_owned(),
     };
     let without = match line.without {
         0 => String::new(),
@@ -174,9 +174,9 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
         "; with these seeds the difference is not significant"
     };
     format!(
-        "\nCompared with the values found, the runner-up has {} {}{apart}.\n",
-        change(lead),
-        goal.aims.best.name()
+        "\nCompared with the values found, the runner-up changes {} by {}{apart}.\n",
+        goal.aims.best.name(),
+        change(lead)
     )
 }
 
@@ -203,12 +203,12 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Limit { limits, neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "{}: {} = {} would have {} {}, but would miss {}",
+                    "{}: {} = {} would change {} by {}, but would miss {}",
                     limits.join(" and "),
                     name(it.along),
                     it.value,
-                    gain(it.differences[0].as_ref()),
                     goal.aims.best.name(),
+                    gain(it.differences[0].as_ref()),
                     if limits.len() == 1 {
                         "this limit"
                     } else {
@@ -232,12 +232,12 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Alike { neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "no significant difference: {} = {} has {} {} and keeps the limits in the \
-                     mean",
+                    "no significant difference: {} = {} changes {} by {}, and its means are \
+                     within the limits",
                     name(it.along),
                     it.value,
-                    gain(it.differences[0].as_ref()),
                     goal.aims.best.name(),
+                    gain(it.differences[0].as_ref()),
                 )
             }
         });
@@ -249,14 +249,14 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
 }
 
 fn gain(difference: Option<&Difference>) -> String {
-    difference.map_or("another".to_owned(), change)
+    difference.map_or("an unknown amount".to_owned(), change)
 }
 
 /// Returns the effect of half a step along each parameter.
 fn sensitivity(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut rows = Vec::new();
     let head = goal.aims.figures().map(Figure::name);
-    let names = ["key, one step away".to_owned(), "value".to_owned()];
+    let names = ["key changed by one step".to_owned(), "value".to_owned()];
     rows.push(names.into_iter().chain(head).collect::<Vec<_>>());
     for it in &verdicts.neighbours {
         let cells = it

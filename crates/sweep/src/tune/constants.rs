@@ -145,7 +145,7 @@ fn story(goal: &Goal, judged: &Judged) -> Vec<String> {
             .find(|(it, _)| it.name() == line.name);
         let limit = limit.map(|(it, limit)| {
             let word = if it.more_is_better() { "least" } else { "most" };
-            format!(", at {word} {}", figure.shown(*limit))
+            format!(", limit: at {word} {}", figure.shown(*limit))
         });
         let verdict = line.verdict.map(|it| format!(": {}", it.word()));
         if let Some(mean) = &line.mean {

@@ -114,7 +114,7 @@ impl Figure {
         } else {
             let names = apps(scenario).filter(|app| self.is_had_by(app));
             (
-                "flow that has this figure",
+                "flow with this figure",
                 names.map(|app| base(&app.name)).collect(),
             )
         };
@@ -138,7 +138,7 @@ impl Figure {
             )
         };
         Err(match &self.of {
-            Some(of) => format!("no {kind} is called {of:?}; {allowed}"),
+            Some(of) => format!("no {kind} has the name {of:?}; {allowed}"),
             None => format!(
                 "the scenario has no {} with this figure; {allowed}",
                 if self.is_of_nodes() { "leaf" } else { "flow" }

@@ -84,7 +84,7 @@ pub fn search<E>(
             break;
         };
         let around = space.neighbours(&best, &parts);
-        let name = format!("neighbours of the best, round {round}");
+        let name = format!("neighbours of the best point, round {round}");
         let points = around.iter().map(|(_, _, point)| point.clone()).collect();
         search.add(&mut ranked, name, points, effort.seeds, is_valid)?;
         // Combine the better moves of all parameters.
@@ -102,7 +102,7 @@ pub fn search<E>(
             }
         }
         if moves.len() > 1 {
-            let name = format!("combination of better neighbours, round {round}");
+            let name = format!("combination of the better neighbours, round {round}");
             let together = vec![space.together(&best, &moves)];
             search.add(&mut ranked, name, together, effort.seeds, is_valid)?;
         }
@@ -113,7 +113,7 @@ pub fn search<E>(
         let teeth = (1..TEETH).map(|tooth| 0.5 * f64::from(tooth) / f64::from(TEETH));
         let between = teeth.flat_map(|part| space.neighbours(&best, &vec![part; parts.len()]));
         let points = between.map(|(.., point)| point).collect();
-        let name = "between the best and its neighbours".to_owned();
+        let name = "between the best point and its neighbours".to_owned();
         search.add(&mut ranked, name, points, effort.seeds, is_valid)?;
     }
     Ok(Found {
@@ -135,7 +135,7 @@ impl<E> Search<'_, '_, E> {
     fn halve(&mut self, space: &Space, effort: &Effort) -> Result<Measured, E> {
         let mut points = space.first_look(effort.points);
         let mut seeds = FIRST.min(effort.seeds);
-        let mut name = "first look".to_owned();
+        let mut name = "first pass".to_owned();
         loop {
             let measured = self.measure(name, points, seeds)?;
             if seeds >= effort.seeds {
@@ -145,7 +145,7 @@ impl<E> Search<'_, '_, E> {
             let ranked = self.rank(measured, Trust::Mean);
             points = ranked.into_iter().take(half).map(|(it, _)| it).collect();
             seeds = (2 * seeds).min(effort.seeds);
-            name = "the better half".to_owned();
+            name = "the better half of the points".to_owned();
         }
     }
 

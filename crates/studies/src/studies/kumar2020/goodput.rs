@@ -235,7 +235,7 @@ pub fn figure_3b() -> Figure {
 
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
-        .x_label("rate that remains after each cost")
+        .x_label("step, with the costs of all previous steps")
         .about(
             "The bounds are calculated from the simulated radio's times: one frame buffer, 7.14 \
              us of SPI per byte, CSMA, link acknowledgment. Measured: one hop, no border router, \

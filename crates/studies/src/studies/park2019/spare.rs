@@ -12,11 +12,11 @@ type Read = fn(&Run) -> Reading;
 const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
 const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
-const SEGMENTS: Metric = Metric::new("segments into the mesh per packet", "");
+const SEGMENTS: Metric = Metric::new("segments that enter the mesh per packet", "");
 const FRAMES: Metric = Metric::new("frames per packet", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
-const OF_ONE: Metric = Metric::new("throughput, nodes with one segment in flight", "B/s");
-const OF_OTHERS: Metric = Metric::new("throughput, other nodes", "B/s");
+const OF_ONE: Metric = Metric::new("throughput of nodes with one segment in flight", "B/s");
+const OF_OTHERS: Metric = Metric::new("throughput of nodes with Redpoll's TCP", "B/s");
 const FRAMES_A_KB: Metric = Metric::new("frames per kilobyte", "");
 
 const MINUTES: f64 = 10.0;
@@ -33,7 +33,7 @@ fn spared(case: &Case) -> Case {
 pub fn spare() -> Figure {
     let mut figure = Figure::new(
         "spare",
-        "A border router that spares nodes with a single segment",
+        "A border router with spare_one_segment, for nodes with one segment in flight",
     )
     .about(
         "Downstream: a server, whose TCP follows Linux's (`linux`), sends 39 bytes every \
@@ -60,25 +60,25 @@ fn downstream(figure: &mut Figure) {
     }
     let [without, with] = rows;
     figure
-        .of("segments per packet, with spare", with[1])
+        .of("segments per packet, with spare_one_segment", with[1])
         .judged("down-segments");
     figure
         .ratio(
-            "packets that arrived, with / without spare",
+            "packets that arrived, with / without spare_one_segment",
             with[0],
             without[0],
         )
         .judged("down-packets");
     figure
         .ratio(
-            "frames per packet, with / without spare",
+            "frames per packet, with / without spare_one_segment",
             with[2],
             without[2],
         )
         .judged("down-frames");
     figure
         .difference(
-            "datagrams of other nodes lost, with minus without spare",
+            "datagrams of other nodes that were lost, with minus without spare_one_segment",
             with[3],
             without[3],
         )
@@ -133,19 +133,23 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
             .judged(format!("{word}-{id}"));
     };
     if word == "up" {
-        judge("RTT, with / without spare", 0, "rtt");
+        judge("RTT, with / without spare_one_segment", 0, "rtt");
     }
     judge(
-        "throughput of nodes with one segment in flight, with / without spare",
+        "throughput of nodes with one segment in flight, with / without spare_one_segment",
         1,
         "throughput",
     );
     judge(
-        "throughput of other nodes, with / without spare",
+        "throughput of nodes with Redpoll's TCP, with / without spare_one_segment",
         2,
         "others",
     );
-    judge("frames per kilobyte, with / without spare", 3, "frames");
+    judge(
+        "frames per kilobyte, with / without spare_one_segment",
+        3,
+        "frames",
+    );
 }
 
 fn packets(run: &Run) -> Reading {
