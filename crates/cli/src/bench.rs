@@ -160,7 +160,7 @@ mod present {
             subjects.push(subject.ok_or_else(|| {
                 let names: Vec<&str> = all.iter().map(|subject| subject.name()).collect();
                 let names = names.join(", ");
-                format!("--subject {name}: there is no such stack; allowed: {names}")
+                format!("--subject {name}: no stack has this name; allowed: {names}")
             })?);
         }
         if subjects.is_empty() {
@@ -173,7 +173,7 @@ mod present {
             subject.missing().is_none()
         });
         if subjects.is_empty() {
-            return Err("this program contains none of these stacks".to_owned());
+            return Err("this program contains none of the requested stacks; `make bench` builds one that does".to_owned());
         }
         Ok(subjects)
     }

@@ -84,7 +84,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "KiB",
         },
         Figure {
-            name: "honest throughput during 1,000,000 forged flows",
+            name: "share of throughput kept during 1,000,000 forged flows",
             asked: ">= 90",
             measured: 100.0 * flooded as f64 / alone as f64,
             unit: "%",
@@ -238,7 +238,7 @@ fn cost() -> f64 {
     assert_eq!(
         left + u64::from(taim.waiting_packets()),
         count,
-        "packets of the benchmark are missing"
+        "each packet was either forwarded or is held"
     );
     spent / count as f64
 }

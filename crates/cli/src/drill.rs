@@ -77,7 +77,7 @@ pub fn run(args: &DrillArgs) -> ExitCode {
     if rows.is_empty() {
         return output::fail(
             USAGE,
-            "--attack: there is no such attack; `redpoll drill --list` lists them",
+            "--attack: no attack has this name; `redpoll drill --list` lists the names",
         );
     }
     let bad = rows
@@ -127,7 +127,17 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let _ = writeln!(
         text,
         "{:<22} {:<11} {:>5} {:>6} {:>8} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
-        "attack", "on", "rate", "alone", "attacked", "keeps", "worst", "new", "floor", "x", "rest"
+        "attack",
+        "target",
+        "rate",
+        "alone",
+        "attacked",
+        "keeps",
+        "worst",
+        "new",
+        "floor",
+        "x",
+        "rest"
     );
     for row in rows {
         let answered = row.answered.map_or("-".to_owned(), |x| format!("{x:.1}"));
@@ -149,15 +159,16 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             match row.outcome {
                 Outcome::Kept => "",
                 Outcome::Explained => "  keeps less than required, because:",
-                Outcome::Lost => "  LOST",
-                Outcome::LeftBehind => "  LEFT BEHIND",
+                Outcome::Lost => "  FAILS: keeps less than required",
+                Outcome::LeftBehind =>
+                    "  FAILS: the tables differ from a run without the attack, or the oracle objects",
             }
         );
         if let Some(reason) = row.reason {
             let _ = writeln!(text, "    {reason}");
         }
         for left in &row.left {
-            let _ = writeln!(text, "    left: {left}");
+            let _ = writeln!(text, "    difference: {left}");
         }
     }
     let kept = rows.iter().filter(|row| row.outcome == Outcome::Kept);
@@ -165,7 +176,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let _ = writeln!(
         text,
         "\n{} of {} rows keep {:.0} %, {} keep less for a stated reason; {} seeds of {} \
-         s.\nalone, attacked: goodput in kb/s without and with the attack; keeps: mean of their \
+         s.\nrate: packets of the attacker per second; alone, attacked: goodput in kb/s without and with the attack; keeps: mean of their \
          ratio; worst: the least over the seeds;\nnew: share of new connections that are still \
          served; floor: share of air time that the attacker's own frames leave free;\nx: bytes \
          that came back from the mesh for each byte sent into it; rest: time until all tables are \

@@ -77,19 +77,19 @@ struct Way {
 }
 
 const WAYS: [Way; 9] = [
-    way("kept", Between::Kept, None),
-    way("frozen", Between::Frozen, None),
+    way("connection kept open", Between::Kept, None),
+    way("connection frozen", Between::Frozen, None),
     way("new connection", Between::Closed, None),
     way("new connection by Fast Open", Between::Fast, None),
-    way("TLS, kept", Between::Kept, Some(PSK)),
-    way("TLS, frozen", Between::Frozen, Some(PSK)),
+    way("TLS connection kept open", Between::Kept, Some(PSK)),
+    way("TLS connection frozen", Between::Frozen, Some(PSK)),
     way(
         "new TLS connection with a pre-shared key or a resumed session",
         Between::Closed,
         Some(PSK),
     ),
     way(
-        "new TLS connection with a pre-shared key or a resumed session, Fast Open",
+        "new TLS connection with a pre-shared key or a resumed session, by Fast Open",
         Between::Fast,
         Some(PSK),
     ),
@@ -118,8 +118,8 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
          the air are summed\nover all hops and include acknowledgements; the charge is that of the \
-         leaf's radio and processor,\nwithout cryptography. Means of {READINGS} readings, after \
-         the first.\n"
+         leaf's radio and processor,\nwithout cryptography; ms is the time until the reading is acknowledged. Means of {READINGS} \
+         readings,\nwithout the first.\n"
     );
     let mut lines = Vec::new();
     for hops in [1, 3] {
@@ -269,7 +269,7 @@ fn measure(hops: usize, way: Way, readings: u64) -> Result<Sums, String> {
         counted: Rc::default(),
     };
     world.add_trace(Box::new(counter.clone()));
-    let address = scenario.address(0).ok_or("there is no server")?;
+    let address = scenario.address(0).ok_or("the scenario has no server")?;
     let server = Endpoint::new(address, PORT);
     let heard = Rc::new(Cell::new(0));
     let failed: Rc<RefCell<Option<Errno>>> = Rc::default();

@@ -33,9 +33,12 @@ fn a_kept_connection_makes_readings_cheaper() {
             let found = found.find(|it| it["way"] == way).expect(way);
             found[what].as_f64().expect(what)
         };
-        assert_eq!(of("kept", "frames"), of("frozen", "frames"));
+        assert_eq!(
+            of("connection kept open", "frames"),
+            of("connection frozen", "frames")
+        );
         let dearer = [
-            "frozen",
+            "connection frozen",
             "new connection by Fast Open",
             "new connection",
             "new TLS connection with a pre-shared key or a resumed session",

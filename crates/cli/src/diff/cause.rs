@@ -21,7 +21,7 @@ const FRAMES: usize = 10_000;
 /// Values of a recording's row about an endpoint of a connection, in their order. The row begins
 /// with the flow and with a flag of the opener.
 const OF_ENDS: [&str; 10] = [
-    "state",
+    "TCP state",
     "congestion window (bytes)",
     "slow start threshold (bytes)",
     "retransmission timeout (ms)",
@@ -212,7 +212,7 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         let found = of_ends(a, &one, &other).or_else(|| of_nodes(a, &one, &other));
         if let Some(found) = found {
             return Some(format!(
-                "{found}, at {:.6} s at the latest",
+                "{found}; it began at {:.6} s or earlier",
                 t_us as f64 / 1e6
             ));
         }
@@ -249,9 +249,12 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     let whose = |row: &Value| {
         let flow = row[0].as_u64().and_then(|id| names.flows.get(&id));
         let opener = row[1].as_bool().unwrap_or(true);
-        flow.map_or("an endpoint of a connection", |ends| {
-            if opener { &ends[0] } else { &ends[1] }
-        })
+        flow.map_or(
+            "an unknown node",
+            |ends| {
+                if opener { &ends[0] } else { &ends[1] }
+            },
+        )
         .to_owned()
     };
     for row in of_a.iter().chain(of_b) {
@@ -268,8 +271,18 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
                     return Some(format!("{what} of {}: {a} in A, {b} in B", whose(row)));
                 }
             }
-            (Some(_), None) => return Some(format!("{} changed only in A", whose(row))),
-            (None, _) => return Some(format!("{} changed only in B", whose(row))),
+            (Some(_), None) => {
+                return Some(format!(
+                    "the connection of {} changed only in A",
+                    whose(row)
+                ));
+            }
+            (None, _) => {
+                return Some(format!(
+                    "the connection of {} changed only in B",
+                    whose(row)
+                ));
+            }
         }
     }
     None

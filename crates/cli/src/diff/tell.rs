@@ -61,11 +61,11 @@ impl Finding {
             self.same
         );
         if let Some(common) = &self.common {
-            text += &format!("last same {common}\n");
+            text += &format!("last common frame  {common}\n");
         }
         for (name, line) in ["A", "B"].into_iter().zip(&self.lines) {
             let line = line.as_deref().unwrap_or("the run has ended");
-            text += &format!("{name}         {line}\n");
+            text += &format!("frame of {name}         {line}\n");
         }
         text += &format!("difference: {}\n", self.what);
         for line in &self.elsewhere {
@@ -141,14 +141,14 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     };
     if mpdu(a) == mpdu(b) {
         return format!(
-            "only the time of the frame: in B it begins{}. Its sender drew another backoff, was busy for a \
+            "only the time of the frame: in B it begins{}. Its sender drew a different backoff, was busy for a \
              different time, or got the packet at a different time",
             apart(a, b).replace(',', "")
         );
     }
     let headers = [a, b].map(|record| FrameHeader::parse(mpdu(record)));
     let [Ok((of_a, _)), Ok((of_b, _))] = headers else {
-        return "a frame that cannot be decoded".to_owned();
+        return "the content of a frame that cannot be decoded".to_owned();
     };
     let is_acked = |header: &FrameHeader| header.frame_type == FrameType::Ack;
     match (is_acked(&of_a), is_acked(&of_b)) {

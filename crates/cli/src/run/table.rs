@@ -33,7 +33,7 @@ pub fn render(
     if !left_out.is_empty() {
         let _ = writeln!(
             text,
-            "not started, because they belong to redpoll up or are switched off: {}",
+            "apps that were not started, because they belong to redpoll up or are switched off: {}",
             left_out.join(", ")
         );
     }
@@ -253,7 +253,7 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     for line in ended.iter().take(TROUBLES) {
         let _ = writeln!(text, "{line}");
     }
-    more(text, ended.len(), TROUBLES, "flows like these");
+    more(text, ended.len(), TROUBLES, "flows without deliveries");
 }
 
 fn readings(text: &mut String, flows: &[FlowFigures]) {

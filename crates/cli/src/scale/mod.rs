@@ -202,7 +202,7 @@ fn table(rows: &[Value]) -> String {
         "KiB/node",
         "ns/event",
         "events/s",
-        "sim. s per s"
+        "sim s/CPU s"
     );
     for row in rows {
         let name = |key: &str| row[key].as_str().unwrap_or_default().to_owned();

@@ -21,7 +21,7 @@ const QUANTITIES: [(&str, &str, f64); 5] = [
     ("ns_per_event", "cost of an event (ns)", 1.0),
     ("events_per_s", "events per second of processor time", 1.0),
     ("bytes_per_node", "memory of a node (KiB)", 1.0 / 1_024.0),
-    ("setup_s", "set-up (s)", 1.0),
+    ("setup_s", "time to set up the mesh (s)", 1.0),
     (
         "simulated_s_per_s",
         "simulated seconds per second of processor time",
@@ -138,7 +138,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
             ))
         };
         verdicts.push(Verdict {
-            what: format!("memory of a node in a mesh of {size}"),
+            what: format!("memory of a node in a mesh of {size} nodes"),
             bound: KIB,
             unit: "KiB",
             worst: worst(&mut own().filter_map(memory)),
@@ -148,7 +148,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
                 Some((row["setup_s"].as_f64()?, named(row, series)))
             };
             verdicts.push(Verdict {
-                what: format!("set-up of {size} nodes"),
+                what: format!("time to set up {size} nodes"),
                 bound: SETUP_S,
                 unit: "s",
                 worst: worst(&mut own().filter_map(setup)),

@@ -9,8 +9,8 @@ use redpoll_experiments::{Figure, Results, StudyError};
 /// an earlier figure.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
     let mut text = format!(
-        "\n{:>11} {:>6} {:>19} {:>29}\n",
-        "figure", "runs", "core seconds", "shared with figures above"
+        "\n{:>11} {:>6} {:>19} {:>34}\n",
+        "figure", "runs", "core seconds", "of which for runs of figures above"
     );
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);
@@ -34,7 +34,7 @@ pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<Strin
         (all_runs, all) = (all_runs + runs, all + own);
         let _ = writeln!(
             text,
-            "{:>11} {runs:>6} {:>19.1} {shared:>29.1}",
+            "{:>11} {runs:>6} {:>19.1} {shared:>34.1}",
             figure.name(),
             own + shared
         );

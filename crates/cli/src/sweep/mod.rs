@@ -120,7 +120,7 @@ fn values(values: &[(String, String)]) -> String {
 fn summary(plan: &Plan, flows: &Table) -> String {
     let mut lines = vec![format!(
         "{:>6} {:>5} {:>12} {:>20} {:>8} {:>10}  values",
-        "point", "runs", "goodput", "per flow", "loss", "RTT p50"
+        "point", "runs", "mean goodput", "range of goodput", "loss", "RTT p50"
     )];
     for (at, point) in plan.points.iter().enumerate() {
         let number = Cell::Whole(at as i64 + 1);

@@ -63,7 +63,7 @@ fn text(facts: &Facts) -> String {
         facts.connections
     );
     if facts.lateness >= Duration::from_millis(10) {
-        text += &format!("  {} ms behind", facts.lateness.as_millis());
+        text += &format!("  {} ms behind real time", facts.lateness.as_millis());
     }
     text + "  Ctrl-C ends it"
 }

@@ -81,7 +81,9 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
 /// Returns why secured frames were not decrypted.
 fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
     match (args.network.keys.keys().is_given(), seen.opened) {
-        (false, _) => "frames are secured and were not decrypted: use --key",
+        (false, _) => {
+            "frames are secured and were not decrypted: use --key, or --thread-key for Thread"
+        }
         (true, 0) => {
             "frames are secured, and the given key decrypts none of them: check --key and --eui64"
         }
@@ -95,7 +97,11 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
     let [first, second] = flow.ends;
     lines.push(match flow.connections {
         1 => format!("{} <> {}", end(first), end(second)),
-        more => format!("{more} connections, {} <> {}", first.addr, end(second)),
+        more => format!(
+            "{more} connections between {} and {}",
+            first.addr,
+            end(second)
+        ),
     });
     let has_data = flow.halves.iter().any(|half| half.bytes > 0);
     for (half, to) in flow.halves.iter().zip([second, first]) {
@@ -104,12 +110,12 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         }
     }
     if told.is_empty() {
-        lines.push("  No known cause found.".to_owned());
+        lines.push("  No known cause was found.".to_owned());
     }
     for (at, Told { finding, simulated }) in told.iter().enumerate() {
         let title = finding.cause.title();
         let cost = format!(
-            "{} of {} ({:.0} %)",
+            "costs {} of the {} with data in flight ({:.0} %)",
             seconds(finding.tally.cost_us),
             seconds(flow.busy_us()),
             100.0 * finding.share
@@ -119,7 +125,8 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         for event in &finding.tally.shown {
             let [a, b] = event.frames;
             let cost = seconds(event.cost_us);
-            wrap(&format!("{} and {}: {cost}", frame(a), frame(b)), lines);
+            let shown = format!("Example: {} and {}: costs {cost}", frame(a), frame(b));
+            wrap(&shown, lines);
         }
         wrap(&format!("Remedy: {}.", finding.remedy), lines);
         match simulated {
@@ -145,7 +152,7 @@ fn carried(half: &Half, flow: &Flow) -> String {
     });
     format!(
         "{} B in {} ({:.1} kb/s) over {} {}, {} segments, {} of them retransmissions, at most {} \
-         in flight{rtt}",
+         segments in flight{rtt}",
         half.bytes,
         seconds(us),
         half.bytes as f64 * 8e3 / us as f64,

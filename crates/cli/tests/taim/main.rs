@@ -380,8 +380,8 @@ fn forged_flows() {
     let after = daemon.memory();
     let mean = beside.iter().sum::<u64>() as f64 / beside.len() as f64;
     println!(
-        "honest flows had {alone} B in a turn of {TURN:?}, and {beside:?} beside forged ones; \
-         real-time: {in_time}"
+        "honest flows transferred {alone} B in {TURN:?} alone, and {beside:?} B next to forged \
+         flows; real-time priority: {in_time}"
     );
     let share = 100.0 * mean / alone as f64;
     let passed = 100.0 * f64::from(arrived) / f64::from(sent);
@@ -389,20 +389,25 @@ fn forged_flows() {
     tell(&[
         ("forged flows", Must::AtLeast(least.into()), sent.into(), ""),
         (
-            "forged ones that pass as well",
+            "share of forged flows that pass",
             Must::AtLeast(90.0),
             passed,
             "%",
         ),
         (
-            "honest throughput beside forged flows",
+            "throughput of honest flows next to forged flows",
             Must::AtLeast(90.0),
             share,
             "%",
         ),
-        ("memory in all, before them", Must::Be, before, "KiB"),
         (
-            "memory in all, after them",
+            "total memory before the forged flows",
+            Must::Be,
+            before,
+            "KiB",
+        ),
+        (
+            "total memory after the forged flows",
             Must::AtMost(32_768.0),
             after,
             "KiB",

@@ -203,12 +203,16 @@ impl View {
         for (index, (was, is)) in before.iter().zip(&now).enumerate() {
             let name = self.name(index as u32);
             if was.0 != is.0 {
-                let word = if is.0 { "off" } else { "switched on again" };
+                let word = if is.0 {
+                    "switched off"
+                } else {
+                    "switched on again"
+                };
                 self.log_at(sample.at, &format!("{name} is {word}"));
             }
             if was.1 != is.1 {
                 let parent = is.1.map_or("none".to_owned(), |parent| self.name(parent));
-                self.log_at(sample.at, &format!("the parent of {name} is {parent}"));
+                self.log_at(sample.at, &format!("the parent of {name} is now {parent}"));
             }
         }
     }
