@@ -112,7 +112,8 @@ pub struct Incoming {
     pub confirmable: bool,
     /// The Content-Format that the response should have.
     pub accept: Option<u16>,
-    /// Block that the payload is, with [`Config::takes_parts`](crate::Config::takes_parts).
+    /// Position of the payload if it is one block, with
+    /// [`Config::takes_parts`](crate::Config::takes_parts).
     pub part: Option<Part>,
 }
 

@@ -421,7 +421,7 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
             icmp(src, dst, 255, 134, 0, &rest)
         }
         7 => {
-            // Without a number, and with numbers that seem late or early.
+            // Without a transaction ID, and with IDs that seem late or early.
             let tid = [0, 239, 240, 255, 5][seen.len() % 5];
             let flags = if tid == 0 { 0 } else { 3 };
             let registration = [33, 2, 0, 0, flags, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];

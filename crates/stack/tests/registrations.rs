@@ -34,7 +34,7 @@ fn link_local(short: u16) -> Addr {
     addr::link_local(Address::Short(short)).unwrap()
 }
 
-/// Router `from` reports the leaf's registration with this number, or without one.
+/// Router `from` reports the leaf's registration with this transaction ID, or without one.
 fn report(lone: &mut Lone, from: u16, tid: Option<u8>) {
     report_as(lone, from, tid, EUI64, 60);
 }
@@ -77,7 +77,7 @@ fn register(lone: &mut Lone, tid: u8, routed: bool) {
     lone.link_sends(LEAF, &packet);
 }
 
-/// The answers of the node: destination, message type, status and number.
+/// The answers of the node: destination, message type, status and transaction ID.
 fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     let packets = packets.filter(|(_, packet)| packet[40] != ECHO_REPLY);
@@ -88,7 +88,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
         let message = &packet[40..];
         let (status, tid) = match message[0] {
             CONFIRMATION => (message[4], message[5]),
-            // Status and number follow target and link-layer address.
+            // Status and transaction ID follow target and link-layer address.
             ADVERTISEMENT => (message[34], message[37]),
             other => panic!("type {other}"),
         };
@@ -148,7 +148,7 @@ fn a_later_registration_replaces_the_route_and_the_former_router_is_informed() {
     assert_eq!(way_to_leaf(&mut lone), 2);
 }
 
-/// RFC 8505 §6: a node or router that implements only RFC 6775 has no numbers.
+/// RFC 8505 §6: a node or router that implements only RFC 6775 has no transaction IDs.
 #[test]
 fn without_a_transaction_id_the_latest_registration_counts() {
     let mut lone = router();
@@ -192,7 +192,7 @@ fn confirm_from(lone: &mut Lone, from: u16, status: u8, tid: u8) {
     lone.link_sends(from, &packet);
 }
 
-/// The reports that the node has forwarded: destination, type, number.
+/// The reports that the node has forwarded: destination, type, transaction ID.
 fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     packets
@@ -238,8 +238,8 @@ fn a_registration_without_the_r_flag_is_not_reported() {
 const DUPLICATE: u8 = 1;
 const STRANGER: [u8; 8] = [0x66; 8];
 
-/// RFC 6775 §8.2.4: a registered address is not given to another node, whatever the number and the
-/// path of the report.
+/// RFC 6775 §8.2.4: a registered address is not given to another node, whatever the transaction ID
+/// and the path of the report.
 #[test]
 fn a_registered_address_is_not_given_to_another() {
     let mut lone = router();

@@ -329,7 +329,7 @@ fn a_small_window_that_closes_is_probed_after_the_retransmission_timeout() {
     send!(t, seq 1, ack 401, win 0);
     recv_nothing!(t, until 1_399);
     recv!(t, at 1_400, seq 401, ack 1, len 1);
-    // The reverse: the probe was refused, and the window opens a little.
+    // The opposite change: the probe was refused, and the closed window opens a little.
     send!(t, seq 1, ack 401, win 30);
     recv_nothing!(t, until 1_899);
     recv!(t, at 1_900, seq 401, ack 1, len 30);

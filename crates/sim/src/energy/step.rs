@@ -207,7 +207,7 @@ enum Kind {
         is_datagram: bool,
     },
     Later,
-    /// An encrypted frame, whose position is unknown.
+    /// An encrypted frame, whose position in its packet is unknown.
     Sealed,
 }
 
