@@ -10,6 +10,8 @@ use redpoll_base::{Addr, Instant};
 use redpoll_stack::{DropReason, Node, Profile};
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
+use crate::echo::{EchoLimit, is_echo_request};
+
 /// Why a packet from the host did not enter the mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejected {
@@ -23,6 +25,9 @@ pub enum Rejected {
     NotForMesh,
     /// The destination is not inside the mesh's prefix.
     ForeignDestination,
+    /// An echo request beyond the limit of 256 bytes per second to its destination, after a burst
+    /// of 4,096 bytes. Requests to the border router itself have no limit.
+    EchoLimit,
     /// The node refused the packet for its own reason, which it counts.
     Node(DropReason),
 }
@@ -54,6 +59,8 @@ pub struct GateCounters {
     pub not_for_mesh: u32,
     /// See [`Rejected::ForeignDestination`].
     pub foreign_destination: u32,
+    /// See [`Rejected::EchoLimit`].
+    pub echo_limit: u32,
     /// See [`Rejected::Node`].
     pub node: u32,
     /// See [`Withheld::Malformed`].
@@ -71,6 +78,7 @@ pub struct Gate {
     prefix_len: u8,
     host: Addr,
     has_groups: bool,
+    echoes: EchoLimit,
     counters: GateCounters,
 }
 
@@ -82,6 +90,7 @@ impl Gate {
             prefix_len,
             host: Addr::UNSPECIFIED,
             has_groups: false,
+            echoes: EchoLimit::new(),
             counters: GateCounters {
                 to_mesh: 0,
                 to_host: 0,
@@ -89,6 +98,7 @@ impl Gate {
                 spoofed_source: 0,
                 not_for_mesh: 0,
                 foreign_destination: 0,
+                echo_limit: 0,
                 node: 0,
                 withheld_malformed: 0,
                 unroutable_source: 0,
@@ -130,6 +140,7 @@ impl Gate {
     ) -> Result<(), Rejected> {
         let result = self
             .check(packet)
+            .and_then(|()| self.limit_echoes(now, node.address(), packet))
             .and_then(|()| node.input_packet(now, packet).map_err(Rejected::Node));
         let counters = &mut self.counters;
         let counter = match result {
@@ -138,6 +149,7 @@ impl Gate {
             Err(Rejected::SpoofedSource) => &mut counters.spoofed_source,
             Err(Rejected::NotForMesh) => &mut counters.not_for_mesh,
             Err(Rejected::ForeignDestination) => &mut counters.foreign_destination,
+            Err(Rejected::EchoLimit) => &mut counters.echo_limit,
             Err(Rejected::Node(_)) => &mut counters.node,
         };
         *counter = counter.wrapping_add(1);
@@ -197,6 +209,17 @@ impl Gate {
             return Err(Rejected::ForeignDestination);
         }
         Ok(())
+    }
+
+    /// Refuses an echo request beyond the limit, unless it is for `own`, the border router.
+    fn limit_echoes(&mut self, now: Instant, own: Addr, packet: &[u8]) -> Result<(), Rejected> {
+        let (header, payload) = Ipv6Header::parse(packet).map_err(|_| Rejected::Malformed)?;
+        let is_free = header.dst == own || !is_echo_request(&header, payload);
+        if is_free || self.echoes.admit(now, &header.dst, packet.len()) {
+            Ok(())
+        } else {
+            Err(Rejected::EchoLimit)
+        }
     }
 
     fn contains(&self, addr: &Addr) -> bool {

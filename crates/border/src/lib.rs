@@ -13,6 +13,7 @@
 )]
 #![warn(missing_docs)]
 
+mod echo;
 mod gate;
 mod splice;
 

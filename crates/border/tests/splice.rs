@@ -402,3 +402,54 @@ fn the_gate_counts_accepted_and_rejected_packets() {
         (2, 1)
     );
 }
+
+/// Requests to a node pass up to the limit, however they are wrapped: bare, behind a destination
+/// options header, or as a fragment. Requests to the border router have no limit, nor have other
+/// packets to the node.
+#[test]
+fn echo_requests_beyond_the_limit_do_not_enter_the_mesh() {
+    let foreign = addr::from_prefix_and_short(&prefix(9), 9);
+    let inside = |short| addr::from_prefix_and_short(&prefix(1), short);
+    let request = [&[128, 0, 0, 0, 0, 7, 0, 1][..], &[0x5a; 64]].concat();
+    let options = [&[58, 0, 1, 4, 0, 0, 0, 0][..], &request].concat();
+    let fragment = [&[58, 0, 0, 64, 0, 0, 0, 1][..], &request].concat();
+    let reply = [&[129][..], &request[1..]].concat();
+    let offered = 60;
+    for (next_header, message, short, is_limited) in [
+        (58, &request, 5, true),
+        (60, &options, 6, true),
+        (44, &fragment, 7, true),
+        (58, &request, 1, false),
+        (58, &reply, 8, false),
+        (17, &request, 9, false),
+    ] {
+        let (mut node, mut gate) = (border(1), Gate::new(prefix(1), 64));
+        let header = Ipv6Header {
+            payload_len: message.len() as u16,
+            next_header,
+            hop_limit: 64,
+            src: foreign,
+            dst: inside(short),
+            ..Ipv6Header::default()
+        };
+        let packet = [&header.to_bytes()[..], message].concat();
+        let results = (0..offered).map(|n| {
+            let now = Instant::from_millis(1 + 10 * n);
+            gate.input_packet(now, &mut node, &packet)
+        });
+        let refused = results.filter(|it| *it == Err(Rejected::EchoLimit)).count();
+        let within = 4_096 / packet.len();
+        let expected = if is_limited {
+            offered as usize - within
+        } else {
+            0
+        };
+        // In the 0.6 s of the test, one or two more requests may pass.
+        let tolerance = expected.saturating_sub(2)..=expected;
+        assert!(
+            tolerance.contains(&refused),
+            "{next_header}, {short}: {refused}"
+        );
+        assert_eq!(gate.counters().echo_limit as usize, refused);
+    }
+}

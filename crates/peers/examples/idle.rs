@@ -55,15 +55,21 @@ fn main() {
         std::process::exit(2);
     };
     let mut seconds: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut squares = 0.0;
     for seed in 1..=seeds {
-        for (cause, more) in World::new(loss as u32, rest.first().copied(), seed).run() {
+        let parts = World::new(loss as u32, rest.first().copied(), seed).run();
+        squares += parts.values().sum::<f64>().powi(2);
+        for (cause, more) in parts {
             *seconds.entry(cause).or_default() += more;
         }
     }
     let total: f64 = seconds.values().sum();
+    let mean = total / seeds as f64;
+    let variance = (squares / seeds as f64 - mean.powi(2)).max(0.0);
+    let half_width = 1.96 * (variance / (seeds as f64 - 1.0).max(1.0)).sqrt();
     println!(
-        "{loss} % loss: a transfer takes {:.1} s, mean of {seeds} seeds, of which:",
-        total / seeds as f64
+        "{loss} % loss: a transfer takes {mean:.1} s (95 % interval +/- {half_width:.1} s), mean of {seeds} seeds, \
+         of which:"
     );
     for (cause, sum) in seconds {
         let (mean, share) = (sum / seeds as f64, 100.0 * sum / total);

@@ -61,6 +61,7 @@ pub fn from_the_host(prefix: u16) {
         + gate.spoofed_source
         + gate.not_for_mesh
         + gate.foreign_destination
+        + gate.echo_limit
         + gate.node;
     assert_eq!(
         u64::from(accounted),

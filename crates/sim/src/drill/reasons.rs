@@ -7,7 +7,7 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     let is_leaf = matches!(target, Target::Leaf | Target::SleepyLeaf);
     match attack {
         // RFC 4443 §4.2: "every node MUST implement an ICMPv6 Echo responder".
-        "echo-flood" | "air-echo-flood" if is_leaf => Some(
+        "air-echo-flood" if is_leaf => Some(
             "RFC 4443 §4.2 requires an echo reply as long as its request, so the attack uses \
              twice the air time of its own packets",
         ),

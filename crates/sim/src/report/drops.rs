@@ -85,6 +85,7 @@ pub(crate) fn drops(
             ("spoofed_source", counters.spoofed_source),
             ("not_for_mesh", counters.not_for_mesh),
             ("foreign_destination", counters.foreign_destination),
+            ("echo_limit", counters.echo_limit),
             ("withheld_malformed", counters.withheld_malformed),
             ("unroutable_source", counters.unroutable_source),
             ("foreign_source", counters.foreign_source),
