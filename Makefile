@@ -232,7 +232,7 @@ wasm: ## Build the simulator for browsers: target/browser, a folder for any web 
 	@cp target/wasm32-unknown-unknown/wasm/redpoll_wasm.wasm target/browser/redpoll.wasm
 	@ls -l target/browser
 
-wasm-test: wasm ## Test the simulator in a browser: digests of all scenarios, speed, size, hostile names
+wasm-test: wasm ## Test the simulator in a browser: digests of all scenarios, speed, size, names that contain markup
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@$(CARGO) run --release --quiet --package redpoll-wasm --example digests > target/digests

@@ -80,7 +80,7 @@ export class App {
   start(choice: HTMLElement | null = null): void {
     const keys = this.keys();
     const dialog = help(keys);
-    keys.push({ keys: ["?"], word: "this page", act: () => dialog.showModal() });
+    keys.push({ keys: ["?"], word: "show this page", act: () => dialog.showModal() });
     const tool = (title: string, path: string, act: () => void) =>
       h("button", { class: "tool", title, "aria-label": title, onclick: act }, icon(path));
     this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.switch.element, this.others), this.glance.begin);
@@ -144,7 +144,7 @@ export class App {
       { keys: ["n", "N"], word: "select the next node; on the map, arrow keys select a node and Shift with arrow keys moves it", act: () => this.nextNode() },
       { keys: ["k", "K"], word: "switch the selected node off or on", act: () => this.kill() },
       { keys: ["i", "I"], word: "add an interferer where the map is clicked, or with Enter at the selected node", act: () => this.place() },
-      { keys: ["c", "C"], word: "connections", act: () => this.panels.open("flows") },
+      { keys: ["c", "C"], word: "show the connections", act: () => this.panels.open("flows") },
       { keys: ["t", "T"], word: "light or dark theme", act: () => this.theme.toggle() },
       { keys: ["Escape"], word: "clear the selection", act: () => this.clear() },
     ];
@@ -198,7 +198,7 @@ export class App {
     const parts = [`${store.nodes.length} nodes`];
     if (store.skipped > 0) parts.push(`${store.skipped.toLocaleString("en")} frames not shown`);
     const delay = this.delayMs();
-    if (delay !== null && this.playhead.isLive) parts.push(`${Math.max(0, Math.round(delay))} ms behind`);
+    if (delay !== null && this.playhead.isLive) parts.push(`${Math.max(0, Math.round(delay))} ms behind real time`);
     if (!this.connection.mayCommand) parts.push("read-only");
     setText(this.status, parts.join(" · "));
     this.interfere.hidden = !this.connection.mayCommand || store.hello?.mode === "view";

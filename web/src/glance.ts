@@ -22,7 +22,7 @@ const PARTS: Record<string, string> = {
 const SYMBOLS: [sample: string, words: string][] = [
   ["data", "TCP"],
   ["datagram", "UDP"],
-  ["control", "routing and others"],
+  ["control", "routing and other protocols"],
   ["ack", "link acknowledgement"],
   ["lost", "lost frame"],
   ["border", "border router"],

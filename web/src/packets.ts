@@ -229,7 +229,7 @@ export class Packets {
     let place = frames.lowerBound(frame.start, (other) => other.start) - 1;
     for (let steps = 0; steps < BACK && place >= 0; steps++, place--) {
       const other = frames.at(place)!;
-      if (other.from === frame.from && other.info.includes("· 1st of")) return other;
+      if (other.from === frame.from && other.info.includes("· 1st fragment of")) return other;
     }
     return undefined;
   }

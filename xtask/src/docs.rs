@@ -102,7 +102,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             let known: Vec<&str> = declared.blocks.keys().map(String::as_str).collect();
             let known = known.join(", ");
             return Err(Failure::new(format!(
-                "docs: no block `{name}`; there are {known}"
+                "docs: there is no block `{name}`; allowed: {known}"
             )));
         }
     }
@@ -138,7 +138,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         Action::Check => check(workspace, &documents, &expected)?,
         Action::Loose => {}
     }
-    Failure::unless_empty("docs: not measured:", missing)
+    Failure::unless_empty("docs: these blocks could not be measured:", missing)
 }
 
 /// Returns the documents that may have marks: the README and what is under `docs/`.

@@ -320,7 +320,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
         );
         if !holds {
             missed.push(format!(
-                "{}: {value:.3}, asked {}",
+                "{}: {value:.3}; required: {}",
                 figure.what,
                 figure.bound.text()
             ));

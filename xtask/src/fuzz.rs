@@ -45,5 +45,5 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
             failed.push(target.to_owned());
         }
     }
-    Failure::unless_empty("fuzz: these targets found something:", failed)
+    Failure::unless_empty("fuzz: these targets found a failing input:", failed)
 }

@@ -83,7 +83,9 @@ pub fn waiting(workspace: &Workspace) -> Result<(), Failure> {
     let (longest, others): (Vec<Test>, Vec<Test>) =
         waiting.into_iter().partition(|test| test.name == LONGEST);
     if longest.is_empty() || others.is_empty() {
-        return Err(Failure::new("test: cargo lists no tests that wait"));
+        return Err(Failure::new(
+            "test: cargo lists no program for the tests that mostly wait",
+        ));
     }
     run(&[longest, others])
 }
@@ -107,7 +109,7 @@ fn run(lanes: &[Vec<Test>]) -> Result<(), Failure> {
         }
     });
     let failed = failed.into_inner().unwrap_or_default();
-    Failure::unless_empty("test: these failed:", failed)
+    Failure::unless_empty("test: these test programs failed:", failed)
 }
 
 /// Runs a program, prints its output when it has ended, and stores its name if it failed.

@@ -27,7 +27,8 @@ pub fn run(workspace: &Workspace) -> Outcome {
         }
     }
     Failure::unless_empty(
-        "left out: no `mod` in tests/all.rs and no [[test]] names these:",
+        "left out: no `mod` in tests/all.rs and no [[test]] names these files, so their tests \
+         never run:",
         findings,
     )
 }

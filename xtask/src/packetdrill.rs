@@ -50,7 +50,7 @@ impl Options {
             }
         }
         if options.write && options.only.is_some() {
-            return Err("--write with --only".to_owned());
+            return Err("--write needs all scripts; use it without --only".to_owned());
         }
         for (name, value) in [
             ("--tool", &options.tool),
@@ -58,7 +58,7 @@ impl Options {
             ("--linux", &options.linux),
         ] {
             if value.as_os_str().is_empty() {
-                return Err(format!("nothing for {name}"));
+                return Err(format!("{name}: the path is empty"));
             }
         }
         Ok(options)

@@ -133,7 +133,10 @@ impl Judged {
         } else {
             Vec::new()
         };
-        Failure::unless_empty("prose: only a fall can be accepted", risen)?;
+        Failure::unless_empty(
+            "prose: a limit can only be lowered; mend these blocks",
+            risen,
+        )?;
         let lines = now
             .iter()
             .map(|(place, count)| format!("{place} = {count}\n"));

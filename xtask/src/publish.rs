@@ -131,7 +131,7 @@ fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
         let lacks = FILES
             .iter()
             .filter(|file| !list.lines().any(|it| it == **file));
-        findings.extend(lacks.map(|file| format!("{name}: no {file} in its package")));
+        findings.extend(lacks.map(|file| format!("{name}: its package does not contain {file}")));
     }
     Failure::unless_empty("publish:", findings)?;
     let mut cargo = workspace.cargo();

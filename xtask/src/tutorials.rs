@@ -65,7 +65,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
     if wanted.is_empty() {
         let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
         return Err(Failure::new(format!(
-            "tutorials: no page of that name; allowed: {}",
+            "tutorials: no page has this name; allowed: {}",
             names.join(", ")
         )));
     }
@@ -112,7 +112,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     let summary = source::read(&docs.join("SUMMARY.md"))?;
     let listed = page::listed(&summary);
     if listed.is_empty() {
-        return Err(Failure::new("tutorials: docs/SUMMARY.md lists none"));
+        return Err(Failure::new("tutorials: docs/SUMMARY.md lists no tutorial"));
     }
     let read = |target: &String| {
         let text = source::read(&docs.join(target))?;
@@ -177,8 +177,12 @@ fn apart() -> Vec<&'static str> {
 
 /// Follows a page in separate namespaces.
 fn follow_apart(page: &Page, program: &Path) -> Outcome {
-    let this = std::env::current_exe()
-        .map_err(|e| Failure::new(format!("tutorials: this program is not found: {e}")))?;
+    let this = std::env::current_exe().map_err(|e| {
+        Failure::new(format!(
+            "tutorials: cannot find the path of this program: \
+            {e}"
+        ))
+    })?;
     let mut command = Command::new("unshare");
     command.args(apart()).arg(this).arg("tutorials");
     command

@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let lacks = ASKED
         .iter()
         .filter(|it| !text.contains(&format!("\n    id: {it}\n")));
-    findings.extend(lacks.map(|it| format!("{form}: the form does not ask for the {it}")));
+    findings.extend(lacks.map(|it| format!("{form}: the issue form does not ask for the {it}")));
     Failure::unless_empty("workflows:", findings)?;
     let Some(program) = program(workspace) else {
         return Ok(Some(format!(

@@ -39,7 +39,10 @@ mod tests {
         let a = Kind::of("12.5 s: flow c0: byte 17 is wrong", &names);
         let b = Kind::of("9.000001 s: flow c3: byte 4 is wrong", &names);
         assert_eq!(a, b);
-        let c = Kind::of("12.5 s: flow c0: ended with 4 bytes missing", &names);
+        let c = Kind::of(
+            "12.5 s: flow c0: the stream ended with 4 bytes missing",
+            &names,
+        );
         assert_ne!(a, c);
         let d = Kind::of("9 s: root: at least 1 connections are in use", &names);
         let e = Kind::of("8 s: n2: at least 2 connections are in use", &names);

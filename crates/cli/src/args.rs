@@ -37,7 +37,7 @@ pub struct ManArgs {
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 
-    /// Write the pages of the program and of all its commands to this folder, which exists
+    /// Write the pages of the program and of all its commands to this existing folder
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub folder: Option<PathBuf>,
 }
@@ -277,7 +277,7 @@ pub struct StudyArgs {
     pub json: Option<PathBuf>,
 
     /// Write a page with every figure plotted to index.html in this folder, and the
-    /// scenarios under it to its folder scenes
+    /// scenarios to the folder scenes in it
     #[arg(long, value_name = "DIR")]
     pub html: Option<PathBuf>,
 }

@@ -51,12 +51,12 @@ pub struct BenchArgs {
           value_parser = clap::value_parser!(u32).range(..=50))]
     pub loss: Vec<u32>,
 
-    /// For fairness: packets in the queue. Default: 6,7,8,9,10
+    /// For fairness: number of packets that fit into the queue. Default: 6,7,8,9,10
     #[arg(long, value_name = "PACKETS", value_delimiter = ',',
           value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub queue: Vec<u16>,
 
-    /// Number of seeds, from 1 on. Default: 5, for ota-ack 40
+    /// Number of seeds; the first seed is 1. Default: 5, for ota-ack 40
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: Option<u64>,

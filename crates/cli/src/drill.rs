@@ -21,8 +21,8 @@ use crate::{FAILED, USAGE, output};
 /// All times are virtual.
 ///
 /// Exit code: 0 when every flow keeps 80 % of its goodput and of its new connections, or the row
-/// states why not, and every table came to rest; 1 otherwise, or when a file could not be
-/// written; 2 when an option cannot be used.
+/// states why not, and all tables are afterwards as without the attack; 1 otherwise, or when a
+/// file could not be written; 2 when an option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct DrillArgs {
     /// Run only this attack, such as syn-flood. May be repeated

@@ -36,7 +36,7 @@ pub struct PlotArgs {
     #[arg(long = "picture", value_name = "NAME", value_parser = NAMES)]
     pub pictures: Vec<String>,
 
-    /// Plot only this flow or node. May be repeated; by default the busiest ones
+    /// Plot only this flow or node. May be repeated; by default the busiest flows or nodes
     #[arg(long = "of", value_name = "NAME")]
     pub of: Vec<String>,
 

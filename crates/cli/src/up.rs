@@ -212,7 +212,7 @@ fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Fail
 fn first_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     fail_all(&failures);
-    last.unwrap_or_else(|| failed("cannot create a file"))
+    last.unwrap_or_else(|| failed("cannot create an output file"))
 }
 
 /// Writes the requested lines for /etc/hosts.

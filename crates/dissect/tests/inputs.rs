@@ -67,7 +67,7 @@ fn a_packet_in_a_packet_is_followed() {
     let frames = frames("ipinip.pcapng");
     let line = frames[0].summary();
     assert!(
-        line.contains("RPI instance 0 rank 3 IPv6 in it fd72:6564:706f:6c6c:0:ff:fe00:5"),
+        line.contains("RPI instance 0 rank 3 IPv6 inner fd72:6564:706f:6c6c:0:ff:fe00:5"),
         "{line}"
     );
     assert!(
@@ -106,7 +106,7 @@ fn mesh_headers_name_originator_and_final_address() {
         ),
         (
             8,
-            "IPHC fe80::ff:fe00:2 > fe80::ff:fe00:1 hlim 64 IPv6 in it fe80::ff:fe00:2",
+            "IPHC fe80::ff:fe00:2 > fe80::ff:fe00:1 hlim 64 IPv6 inner fe80::ff:fe00:2",
         ),
     ] {
         assert!(lines[at].contains(words), "{}", lines[at]);

@@ -45,7 +45,7 @@ pub enum CaseError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// The result of the run has no JSON form.
-    #[error("its result cannot be kept: {0}")]
+    #[error("the result of the run cannot be stored: {0}")]
     Found(#[from] serde_json::Error),
 }
 

@@ -97,14 +97,16 @@ impl Judgement {
         let has_source = self.says.is_some() && self.section.is_some();
         let is_empty = self.least.zip(self.most).is_some_and(|(a, b)| a > b);
         match self.kind {
-            _ if is_empty => Some("the lower bound is above the upper one"),
-            _ if self.why.trim().is_empty() => Some("`why` is empty"),
+            _ if is_empty => Some("the lower bound is above the upper bound"),
+            _ if self.why.trim().is_empty() => {
+                Some("`why` is empty; it must state the reason for the band")
+            }
             Purpose::Explains if is_judged => Some(
                 "a row of the kind `explains` must not have a \
                  band",
             ),
             Purpose::Explains => None,
-            _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),
+            _ if !is_judged => Some("both bounds are missing; a judged row needs at least one"),
             Purpose::Reproduces if !has_source => Some("`says` and `section` are missing"),
             _ => None,
         }

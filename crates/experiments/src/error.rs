@@ -13,12 +13,12 @@ pub enum CriteriaError {
     /// An entry of the file is invalid.
     #[error("criteria.toml: {id}: {fault}")]
     Fault { id: String, fault: &'static str },
-    #[error("criteria.toml has {0} twice")]
+    #[error("criteria.toml has the row {0} twice; remove one")]
     Twice(String),
-    #[error("criteria.toml has {0}, which no figure declares")]
+    #[error("criteria.toml has the row {0}, which no figure declares")]
     Unused(String),
     /// The file lacks a row that a figure declares.
-    #[error("criteria.toml has no {0}, which its figure declares")]
+    #[error("criteria.toml has no row {0}, which a figure declares")]
     Missing(String),
 }
 

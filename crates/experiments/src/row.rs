@@ -158,7 +158,7 @@ impl Figure {
                 Entry::Occupied(run) => run.into_mut(),
                 Entry::Vacant(free) => {
                     let run = short.run(1, &|_| true).map_err(|error| place(&error))?;
-                    free.insert(run.ok_or_else(|| place(&"it was stopped"))?)
+                    free.insert(run.ok_or_else(|| place(&"the run was stopped"))?)
                 }
             };
             if let Err(Gap::Unknown(what)) = read(run) {

@@ -70,7 +70,7 @@ impl Run {
             Some(known) => Arc::clone(known),
             None => {
                 let found: F = serde_json::from_value(self.found.clone()).map_err(|error| {
-                    Gap::Unknown(format!("the probe did not find the value: {error}"))
+                    Gap::Unknown(format!("the result of the probe cannot be read: {error}"))
                 })?;
                 let found: Arc<dyn Any + Send + Sync> = Arc::new(found);
                 Arc::clone(self.parsed.get_or_init(|| found))

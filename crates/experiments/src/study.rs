@@ -50,7 +50,10 @@ pub enum LinksError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// No two nodes of the file can reach each other.
-    #[error("{}: no node reaches another one over channel {channel}", file.display())]
+    #[error(
+        "{}: no two nodes reach each other over channel {channel}; choose another channel",
+        file.display()
+    )]
     Alone { file: PathBuf, channel: u8 },
 }
 

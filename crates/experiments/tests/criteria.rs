@@ -15,15 +15,18 @@ fn a_row_that_no_figure_declares_is_an_error() {
         CRITERIA.to_owned() + "\n[[row]]\nid = \"f/gone\"\nkind = \"explains\"\nwhy = \"x\"\n";
     assert_eq!(
         error(&more),
-        "criteria.toml has f/gone, which no figure declares"
+        "criteria.toml has the row f/gone, which no figure declares"
     );
     let other = CRITERIA.replace("f/falls", "g/falls");
     assert_eq!(
         error(&other),
-        "criteria.toml has no f/falls, which its figure declares"
+        "criteria.toml has no row f/falls, which a figure declares"
     );
     let twice = CRITERIA.replace("f/falls", "f/fast");
-    assert_eq!(error(&twice), "criteria.toml has f/fast twice");
+    assert_eq!(
+        error(&twice),
+        "criteria.toml has the row f/fast twice; remove one"
+    );
 }
 
 #[test]
@@ -31,7 +34,7 @@ fn each_kind_of_row_requires_its_fields() {
     let fault = |from: &str, to: &str| error(&CRITERIA.replace(from, to));
     assert_eq!(
         fault("least = 1000\n", ""),
-        "criteria.toml: f/fast: the lower bound, the upper bound or both are missing"
+        "criteria.toml: f/fast: both bounds are missing; a judged row needs at least one"
     );
     assert_eq!(
         fault("says = \"very fast\"\n", ""),
@@ -43,11 +46,11 @@ fn each_kind_of_row_requires_its_fields() {
     );
     assert_eq!(
         fault("most = 1.0", "most = 0.1"),
-        "criteria.toml: f/falls: the lower bound is above the upper one"
+        "criteria.toml: f/falls: the lower bound is above the upper bound"
     );
     assert_eq!(
         fault("why = \"for a test\"", "why = \" \""),
-        "criteria.toml: f/fast: `why` is empty"
+        "criteria.toml: f/fast: `why` is empty; it must state the reason for the band"
     );
     let unknown = bind(&mut [figure()], &CRITERIA.replace("why", "because"));
     assert!(

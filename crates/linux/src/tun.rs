@@ -51,7 +51,10 @@ pub enum TunError {
     )]
     PrefixInUse(Ipv6Addr, u8),
     /// The host has IPv6 switched off.
-    #[error("IPv6 is disabled on this host (sysctl net.ipv6.conf.all.disable_ipv6)")]
+    #[error(
+        "IPv6 is disabled on this host: enable it with sysctl \
+        net.ipv6.conf.all.disable_ipv6=0"
+    )]
     NoIpv6,
     /// Another failure, with the step that failed.
     #[error("cannot {step}: {source}")]

@@ -51,12 +51,22 @@ pub enum Refused {
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Refused::HeadTooLong => write!(f, "the head is longer than {HEAD_MAX} bytes"),
+            Refused::HeadTooLong => write!(
+                f,
+                "the head of the answer is longer than {HEAD_MAX} \
+                bytes"
+            ),
             Refused::Malformed => f.write_str("the answer is not HTTP/1.1"),
-            Refused::Status(status) => write!(f, "the server answers {status}"),
-            Refused::NoLength => f.write_str("the answer has no length"),
-            Refused::Coded => f.write_str("the answer has a content or transfer coding"),
-            Refused::OtherPart => f.write_str("the answer is not the requested part"),
+            Refused::Status(status) => write!(f, "the server answered with status {status}"),
+            Refused::NoLength => f.write_str("the answer does not state its length"),
+            Refused::Coded => f.write_str(
+                "the answer has a content or transfer coding, which is \
+                not supported",
+            ),
+            Refused::OtherPart => f.write_str(
+                "the answer is another part of the image than the \
+                requested one",
+            ),
         }
     }
 }

@@ -260,8 +260,8 @@ impl Waiter for &Shim {
                 let limit = deadline.unwrap_or(begin + PATIENCE);
                 if now >= limit {
                     eprintln!(
-                        "redpoll-packetdrill: a call of the script waits for an event that \
-                        cannot happen"
+                        "redpoll-packetdrill: a call of the script waits for longer than any \
+                        event can take"
                     );
                     return answer;
                 }

@@ -206,7 +206,7 @@ def test_an_application_that_stops_time_ends_the_run():
     result = redpoll.run(empty("line-2", "60 s"), apps=[("node-2", Stuck())])
     assert not result.ok
     [why] = result.report["oracle"]["violations"]
-    assert "node-2 runs an application that asked for its timer 10000 times" in why
+    assert "node-2 has an application that requested its timer 10000 times" in why
     assert result.report["simulated_s"] == 0
 
 

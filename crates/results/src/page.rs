@@ -163,11 +163,11 @@ fn flows(page: &mut String, report: &Report) {
         ("from → to", false),
         ("delivered (bytes)", true),
         ("goodput (kb/s)", true),
-        ("segments", true),
-        ("retransmitted", true),
-        ("lost (%)", true),
+        ("segments sent", true),
+        ("segments retransmitted", true),
+        ("segments lost (%)", true),
         ("RTT p50 (ms)", true),
-        ("p95", true),
+        ("RTT p95 (ms)", true),
     ];
     page.push_str("<h2>Flows</h2>\n");
     table(page, &heads, &rows.collect::<Vec<_>>());
@@ -198,13 +198,13 @@ fn nodes(page: &mut String, report: &Report) {
         ("role", false),
         ("hops", true),
         ("parent", false),
-        ("frames", true),
-        ("retries", true),
+        ("frames sent", true),
+        ("frame retries", true),
         ("radio on (%)", true),
         ("processor on (%)", true),
         ("charge (mC)", true),
         ("battery (days)", true),
-        ("dropped here", false),
+        ("drops by reason", false),
     ];
     page.push_str("<h2>Nodes</h2>\n");
     if rows.len() > NODES {

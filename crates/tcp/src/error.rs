@@ -85,7 +85,7 @@ impl fmt::Display for SendError {
 impl fmt::Display for RecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            RecvError::WouldBlock => "no data yet",
+            RecvError::WouldBlock => "no data have arrived yet",
             RecvError::Failed(_) => "connection failed",
         })
     }
@@ -100,7 +100,7 @@ impl fmt::Display for Gone {
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            ParseError::Truncated => "TCP header cut short",
+            ParseError::Truncated => "the TCP header is cut short",
             ParseError::DataOffset => "impossible TCP data offset",
             ParseError::Checksum => "wrong TCP checksum",
         })

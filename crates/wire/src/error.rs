@@ -31,13 +31,16 @@ impl fmt::Display for Error {
         match self {
             Error::Truncated => f.write_str("truncated"),
             Error::Version => f.write_str("unknown version"),
-            Error::Length => f.write_str("contradicting length"),
-            Error::Checksum => f.write_str("bad checksum"),
+            Error::Length => f.write_str("a length contradicts the data"),
+            Error::Checksum => f.write_str("wrong checksum"),
             Error::Reserved => f.write_str("reserved value"),
             Error::Unsupported => f.write_str("unsupported format"),
             Error::UnknownContext(cid) => write!(f, "unknown 6LoWPAN context {cid}"),
-            Error::NoLinkAddress => f.write_str("elided address without a link-layer address"),
-            Error::NoRoom => f.write_str("buffer too short"),
+            Error::NoLinkAddress => f.write_str(
+                "an elided address, but the frame has no \
+                link-layer address",
+            ),
+            Error::NoRoom => f.write_str("the buffer is too short"),
         }
     }
 }
@@ -50,7 +53,7 @@ pub struct NoRoom;
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("buffer too short")
+        f.write_str("the buffer is too short")
     }
 }
 

@@ -92,7 +92,7 @@ fn wrong(
     }
     let text = documents.get(&path).filter(|_| !anchor.is_empty())?;
     let is_there = anchors(text).contains(anchor);
-    (!is_there).then(|| format!("{} has no heading for it", path.display()))
+    (!is_there).then(|| format!("{} has no heading with this anchor", path.display()))
 }
 
 /// Returns whether a link leads to another site.

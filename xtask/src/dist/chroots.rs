@@ -92,7 +92,10 @@ pub fn run(workspace: &Workspace, only: Option<&str>) -> Outcome {
         }
     }
     print!("{table}");
-    Failure::unless_empty("dist-test: these systems failed:", failed)
+    Failure::unless_empty(
+        "dist-test: the packages do not work on these systems:",
+        failed,
+    )
 }
 
 fn judged(workspace: &Workspace, system: &Path, arch: &Arch, failed: &mut Vec<String>) -> String {
@@ -224,7 +227,11 @@ fn test(workspace: &Workspace, root: &Path, arch: &Arch) -> Result<String, Failu
         lines.map(|line| format!("{sign} {line}")).collect()
     };
     let left = [only(&before, &after, '-'), only(&after, &before, '+')].concat();
-    Failure::unless_empty("the purge does not restore:", left)?;
+    Failure::unless_empty(
+        "after the purge, these files differ from those before the \
+        installation:",
+        left,
+    )?;
     let whole = if whole.is_some() {
         "redpoll too"
     } else {

@@ -32,7 +32,9 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         return Ok(Some("dpkg is missing".into()));
     }
     let Some(arch) = ARCHS.iter().find(|it| it.name == std::env::consts::ARCH) else {
-        return Ok(Some("there are no packages for this computer".into()));
+        return Ok(Some(
+            "make dist builds no packages for this computer's architecture".into(),
+        ));
     };
     let options = Options {
         archs: vec![arch.name.to_owned()],
@@ -100,7 +102,12 @@ fn contents(package: &Path) -> Outcome {
     let foreign = listing
         .lines()
         .filter(|line| !line.contains(" root/root ") && !line.contains(" 0/0 "));
-    missing.extend(foreign.map(|line| format!("not root's: {line}")));
+    missing.extend(foreign.map(|line| {
+        format!(
+            "a file in the package does not belong to root: \
+        {line}"
+        )
+    }));
     Failure::unless_empty(
         "dist: missing or wrong in the package of redpoll-taim:",
         missing,
@@ -148,7 +155,7 @@ fn unpacked(folder: &Path, package: &Path) -> Outcome {
     for script in ["postinst", "prerm", "postrm"] {
         let text = source::read(&control.join(script))?;
         if text.contains("#DEBHELPER#") || !text.contains("systemd") {
-            let line = format!("dist: {script} has no part of cargo-deb for the unit");
+            let line = format!("dist: {script} has no lines of cargo-deb for the systemd unit");
             return Err(Failure::new(line));
         }
         workspace::run(Command::new("sh").arg("-n").arg(control.join(script)))?;

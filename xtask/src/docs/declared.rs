@@ -273,7 +273,7 @@ impl BlockText {
         let wrong = |what: String| format!("row \"{}\": {what}", head.join(", "));
         if head.len() != self.corner.list().len() {
             return Err(wrong(
-                "the number of heads differs from `corner`".to_owned(),
+                "a row has another number of heads than `corner`".to_owned(),
             ));
         }
         let cells = if row.cells.is_empty() {

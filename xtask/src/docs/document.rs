@@ -38,10 +38,14 @@ pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
         let wrong = |what: &str| format!("{line}: {what}");
         let (name, rest) = after
             .split_once(CLOSE)
-            .ok_or(wrong("a mark has no `<!-- end -->`"))?;
-        let length = rest.find(END).ok_or(wrong("there is no `<!-- end -->`"))?;
+            .ok_or(wrong("a mark of a value has no `<!-- end -->`"))?;
+        let length = rest
+            .find(END)
+            .ok_or(wrong("the block has no `<!-- end -->`"))?;
         if rest[..length].contains(OPEN) {
-            return Err(wrong("there is another block before its `<!-- end -->`"));
+            return Err(wrong(
+                "another block begins before the `<!-- end -->` of this one",
+            ));
         }
         let start = begin + OPEN.len() + name.len() + CLOSE.len();
         // Markdown ends the paragraph before a line that begins with a comment.
@@ -104,20 +108,24 @@ impl Expected {
             .filter(|line| line.starts_with('|'))
             .collect();
         let [first, _, others @ ..] = lines.as_slice() else {
-            return vec!["there is no table".to_owned()];
+            return vec!["the block has no table".to_owned()];
         };
         let mut found = Vec::new();
         if cells(first) != *head {
             found.push(differs("its head: ", first, &line(head)));
         }
         if others.len() != rows.len() {
-            found.push(format!("{} rows instead of {}", others.len(), rows.len()));
+            found.push(format!(
+                "the table has {} rows; expected: {}",
+                others.len(),
+                rows.len()
+            ));
         }
         for (old, new) in others.iter().zip(rows) {
             let old = cells(old);
             if old.len() != new.len() {
                 found.push(format!(
-                    "row \"{}\": another number of cells than measured",
+                    "row \"{}\": the number of cells differs from that of the measured row",
                     old.join(" | ")
                 ));
             }

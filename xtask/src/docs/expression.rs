@@ -72,7 +72,9 @@ impl Expression {
         let expression = rest.sum()?;
         match rest.text.trim() {
             "" => Ok(expression),
-            left => Err(format!("`{text}`: `{left}` is not understood")),
+            left => Err(format!(
+                "`{text}`: the rest `{left}` is not part of an expression"
+            )),
         }
     }
 
@@ -80,7 +82,10 @@ impl Expression {
     pub fn value(&self, sources: Sources<'_>) -> Result<f64, String> {
         match self.values(sources, DEPTH)?.as_slice() {
             [one] => Ok(*one),
-            several => Err(format!("{} numbers instead of one", several.len())),
+            several => Err(format!(
+                "the result is {} numbers; expected: one",
+                several.len()
+            )),
         }
     }
 
@@ -229,7 +234,7 @@ impl Function {
         match self {
             Function::Sum => return Ok(sum),
             Function::Count => return Ok(count),
-            _ if values.is_empty() => return Err("no numbers to choose from".to_owned()),
+            _ if values.is_empty() => return Err("the list of numbers is empty".to_owned()),
             _ => {}
         }
         Ok(match self {

@@ -70,7 +70,7 @@ impl Tool {
             Some(_) => understood(&script, &written),
             None => Ended::Failed {
                 line: None,
-                message: format!("no end after {} s", LIMIT.as_secs()),
+                message: format!("the script has not ended after {} s", LIMIT.as_secs()),
             },
         })
     }

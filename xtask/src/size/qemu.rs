@@ -122,7 +122,10 @@ impl<'a> Printed<'a> {
     }
 
     fn nothing(&self) -> Failure {
-        Failure::new(format!("size: nothing was counted:\n{}", self.text))
+        Failure::new(format!(
+            "size: the image reported no counts; its output:\n{}",
+            self.text
+        ))
     }
 }
 

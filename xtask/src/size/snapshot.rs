@@ -121,7 +121,8 @@ pub fn compare(workspace: &Workspace, text: &str) -> Outcome {
     Failure::unless_empty("size: larger than the project allows", exceeding(text))?;
     let expected = get(&path(workspace))?;
     Failure::unless_empty(
-        "size: differs from firmware/size.txt (- there, + now); if that is intended: cargo xtask \
+        "size: differs from firmware/size.txt (-: in the file, +: measured now); if that is \
+         intended: cargo xtask \
          size --accept",
         difference(&expected, text),
     )

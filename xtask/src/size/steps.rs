@@ -157,8 +157,8 @@ pub fn compare(workspace: &Workspace, steps: &[Step]) -> Outcome {
     let table = snapshot::get(&path(workspace))?;
     Failure::unless_empty(
         "size: steps of a node take more or fewer instructions than in \
-         crates/sim/src/energy/instructions.txt (- there, + now); if that is intended: cargo \
-         xtask size --accept",
+         crates/sim/src/energy/instructions.txt (-: in the file, +: measured now); if that is intended: \
+         cargo xtask size --accept",
         difference(&table, steps),
     )
 }

@@ -140,7 +140,7 @@ impl Reader {
         if let Some(hint) = line.strip_prefix(HINT) {
             let hint = hint
                 .strip_suffix("-->")
-                .ok_or("a hint ends with `-->` on its line")?;
+                .ok_or("a hint must end with `-->` on its own line")?;
             return self.hint(hint.trim());
         }
         if line.trim().is_empty() {
@@ -187,7 +187,7 @@ impl Reader {
         let first = |step: &&mut Step| matches!(step, Step::Run(block) if block.terminal == 0);
         match self.steps[last..].iter_mut().rfind(first) {
             Some(Step::Run(block)) => block.stays = true,
-            _ => return Err("Ctrl-C has nothing to end".to_owned()),
+            _ => return Err("Ctrl-C follows no running program".to_owned()),
         }
         self.steps.push(Step::Interrupt { line });
         self.terminal = 0;
@@ -228,7 +228,8 @@ impl Reader {
                 let name = before.split('`').nth_back(1);
                 let is_file = |name: &&str| !name.contains(' ') && before.trim().ends_with(':');
                 let name = name.filter(is_file).ok_or(
-                    "the paragraph before a file has its name as its last `code`, and ends with `:`",
+                    "the paragraph before a file must have the name of the file as its last \
+                     `code`, and end with `:`",
                 )?;
                 self.awaits_text = false;
                 self.steps.push(Step::File(File {

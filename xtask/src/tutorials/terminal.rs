@@ -79,7 +79,10 @@ impl Terminals {
     /// Runs a block, and compares its output.
     pub fn run(&mut self, block: &Block) -> Result<(), String> {
         if block.terminal == 0 && self.running.is_some() {
-            return Err(format!("{}: the first terminal is in use", block.line));
+            return Err(format!(
+                "{}: a program still runs in the first terminal",
+                block.line
+            ));
         }
         let mut running = self
             .start(block)
@@ -198,7 +201,7 @@ fn judge(block: &Block, printed: &str) -> Result<(), String> {
     expected.compare(printed).map_err(|difference| {
         format!(
             "{}: different output\n    command   {}\n    expected  {}\n    got       {}\n    \
-             all of it {}",
+             whole output {}",
             difference.line,
             last_command(&block.text),
             difference.expected,

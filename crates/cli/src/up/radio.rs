@@ -102,7 +102,8 @@ pub(super) fn up(
     let reach = Reach::new(exposed(args, &scenario));
     let text = greeting::text(&scenario, &joined, &environment, &reach);
     output::print(&format!(
-        "{text}Of these nodes, only {} runs here; the others are in the real mesh.\nThe radio is \
+        "{text}Of these nodes, only {} runs here; the other nodes are in the real mesh.\nThe \
+         radio is \
          {version}, channel {}.\n",
         scenario.nodes[border].name, args.channel
     ))

@@ -12,7 +12,7 @@ impl Packet {
         for (at, ip) in self.ips.iter().enumerate() {
             let mut layer = ip.layer();
             if at > 0 {
-                layer.title = format!("in it {}", layer.title);
+                layer.title = format!("inner {}", layer.title);
             }
             layers.push(layer);
         }

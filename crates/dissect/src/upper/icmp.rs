@@ -79,7 +79,7 @@ fn about(bytes: &[u8], layer: &mut Layer, quoted: &mut Vec<Layer>) {
         return;
     };
     layer.say(format!(
-        "(about {} > {})",
+        "(about the packet {} > {})",
         inner.src_text(),
         inner.dst_text()
     ));

@@ -126,7 +126,9 @@ impl Page<'_> {
             escape(self.date),
             self.seeds
         );
-        page.push_str("<div class=\"scroll\"><table><tr><th>kind of row<th>hold<th>meaning</tr>");
+        page.push_str(
+            "<div class=\"scroll\"><table><tr><th>kind of row<th>rows that hold<th>meaning</tr>",
+        );
         for (kind, what) in [
             (
                 Purpose::Reproduces,
@@ -138,7 +140,7 @@ impl Page<'_> {
             ),
             (
                 Purpose::Promises,
-                "promised by the project; not in the paper",
+                "promised by the project and not in the paper",
             ),
         ] {
             let (held, all) = self.held(kind);
@@ -182,7 +184,8 @@ impl Page<'_> {
              and the greatest value of all seeds, or the quartiles if a figure has them. Diamonds \
              are the paper's numbers. A shaded band is the range that a judged number must lie \
              in. It follows from the paper's words, and was written down before the run that it \
-             judges. A series has one colour; its variants have other dashes and marks.</p>\n",
+             judges. A series has one colour; the variants of a series differ in dashes and \
+             marks.</p>\n",
         );
     }
 
@@ -217,7 +220,9 @@ impl Page<'_> {
 
     fn miss(&self, page: &mut String, row: &Row) {
         let value = escape(&measured(row));
-        let paper = row.paper.map(|it| format!("; the paper: {}", number(it)));
+        let paper = row
+            .paper
+            .map(|it| format!("; in the paper: {}", number(it)));
         let band = row.band().map(|band| band.to_string()).unwrap_or_default();
         let _ = write!(
             page,

@@ -21,7 +21,8 @@ pub enum AccountError {
     )]
     Unknown(String),
     #[error(
-        "this user namespace has no user {0} (/proc/self/uid_map and gid_map list those it has)"
+        "this user namespace has no user {0} (/proc/self/uid_map and gid_map list its users and \
+         groups)"
     )]
     Unmapped(String),
     #[error(transparent)]

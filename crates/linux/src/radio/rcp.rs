@@ -308,7 +308,10 @@ impl Rcp {
                     self.ask(now, step, tries + 1);
                 } else {
                     let which = STEPS[step];
-                    self.trouble(now, format!("the radio does not answer ({which:?})"));
+                    self.trouble(
+                        now,
+                        format!("the radio does not answer the request {which:?}"),
+                    );
                     self.begin(now);
                 }
             }
@@ -494,7 +497,7 @@ impl Rcp {
             (which, Some(code)) => {
                 self.trouble(
                     now,
-                    format!("the radio refuses {which:?} with status {code}"),
+                    format!("the radio refuses the request {which:?} with status {code}"),
                 );
                 None
             }
@@ -503,7 +506,10 @@ impl Rcp {
                 Some(other) => {
                     self.trouble(
                         now,
-                        format!("the radio speaks version {other} of Spinel, not {PROTOCOL}"),
+                        format!(
+                            "the radio uses version {other} of Spinel; expected: version \
+                            {PROTOCOL}"
+                        ),
                     );
                     self.phase = Phase::Useless;
                     return;

@@ -67,7 +67,7 @@ impl FromStr for RadioSpec {
                             Ok(rate) if LineSpec::has_rate(rate) => baud = rate,
                             _ => return wrong(format!("no serial port supports the rate {rate}")),
                         },
-                        _ => return wrong(format!("got the option {option}")),
+                        _ => return wrong(format!("got the unknown option {option}")),
                     }
                 }
                 let path = PathBuf::from(place);
@@ -100,7 +100,7 @@ impl FromStr for RadioSpec {
                 for option in options {
                     match option.split_once('=') {
                         Some(("listen", text)) => listen = address(text)?,
-                        _ => return wrong(format!("got the option {option}")),
+                        _ => return wrong(format!("got the unknown option {option}")),
                     }
                 }
                 Ok(RadioSpec::Zep { remote, listen })

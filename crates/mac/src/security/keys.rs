@@ -59,10 +59,13 @@ pub enum KeyError {
 impl fmt::Display for KeyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            KeyError::Full => "there is no room for another key",
+            KeyError::Full => "the table of keys is full",
             KeyError::Unknown => "no key has this index",
-            KeyError::InUse => "the key is in use",
-            KeyError::Taken => "another key has this index",
+            KeyError::InUse => "the key is in use and cannot be removed",
+            KeyError::Taken => {
+                "another key has this index; remove that key first, or use another \
+                index"
+            }
         })
     }
 }

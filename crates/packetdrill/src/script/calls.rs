@@ -35,7 +35,7 @@ impl Runner {
                 let peer = self.addresses.remote;
                 match self.sockets.accept(fd, || Ok(name)) {
                     Ok((_, from)) if from.ip() != peer => {
-                        return Err(format!("accept reports the peer {from}"));
+                        return Err(format!("accept returned the peer {from}; expected: {peer}"));
                     }
                     answer => answer.map(|(name, _)| name.into()),
                 }
@@ -101,7 +101,11 @@ impl Runner {
                     .sockets
                     .is_nonblocking(fd)
                     .map(|on| i64::from(libc::O_RDWR | if on { libc::O_NONBLOCK } else { 0 })),
-                _ => return Err("fcntl supports F_GETFL and F_SETFL".into()),
+                _ => {
+                    return Err(
+                        "this command of fcntl is not supported; allowed: F_GETFL, F_SETFL".into(),
+                    );
+                }
             },
             ("setsockopt", 5) => {
                 let (level, name) = (int(&call.args, 1)? as i32, int(&call.args, 2)? as i32);
@@ -112,13 +116,18 @@ impl Runner {
                 let (level, name) = (int(&call.args, 1)? as i32, int(&call.args, 2)? as i32);
                 match self.sockets.option(fd, level, name) {
                     Ok(value) if call.args[3] != Arg::Dots && value != words(&call.args[3])? => {
-                        return Err(format!("getsockopt gives {value:?}"));
+                        return Err(format!(
+                            "getsockopt returned the value {value:?}, which is not that of the \
+                             script"
+                        ));
                     }
                     answer => answer.map(|_| 0),
                 }
             }
             (name, count) => {
-                return Err(format!("unknown call: {name} with {count} such arguments"));
+                return Err(format!(
+                    "unknown call: {name} with {count} arguments of these types"
+                ));
             }
         })
     }
@@ -149,7 +158,10 @@ impl Runner {
         };
         let expected = (self.read..).map(stream);
         if !out[..count].iter().copied().eq(expected.take(count)) {
-            return Err(format!("the bytes read from {} on are wrong", self.read));
+            return Err(format!(
+                "the received bytes differ from the sent ones, in the read that begins at byte {}",
+                self.read
+            ));
         }
         if flags & libc::MSG_PEEK == 0 {
             self.read += count as u32;
@@ -196,17 +208,22 @@ impl Runner {
         let mut wrong = None;
         for entry in fds {
             let Arg::Record(fields) = entry else {
-                return Err("poll takes {fd=, events=, revents=}".into());
+                return Err(
+                    "the first argument of poll must be a list of {fd=, events=, revents=}".into(),
+                );
             };
             let field = |name: &str| match fields.iter().find(|(known, _)| known == name) {
                 Some((_, Arg::Number(value))) => Ok(*value),
-                _ => Err(format!("poll needs {name}")),
+                _ => Err(format!("an entry of poll has no number {name}")),
             };
             let (fd, events) = (field("fd")? as i32, field("events")? as i16);
             let revents = self.sockets.poll_one(fd, events);
             ready += i64::from(revents != 0);
             if i64::from(revents) != field("revents")? {
-                wrong = Some(format!("poll gives revents {revents:#x} of {fd}"));
+                wrong = Some(format!(
+                    "poll returned revents {revents:#x} of descriptor {fd}, which are not those \
+                     of the script"
+                ));
             }
         }
         if ready == 0 && timeout != 0 {
@@ -228,7 +245,8 @@ fn int(args: &[Arg], index: usize) -> Result<i64, String> {
 
 fn new_name(call: &Call) -> Result<i32, String> {
     match call.returns {
-        Ok(name) => i32::try_from(name).map_err(|_| "an impossible descriptor".into()),
+        Ok(name) => i32::try_from(name)
+            .map_err(|_| "the descriptor that the call returns is too large".into()),
         // The script expects a failure. If the call succeeds, the script fails.
         Err(_) => Ok(i32::MAX),
     }
@@ -246,7 +264,9 @@ fn words(arg: &Arg) -> Result<Vec<i32>, String> {
         Arg::Dots => Vec::new(),
     };
     let number = |value: &Arg| match value {
-        Arg::Number(value) => i32::try_from(*value).map_err(|_| "too large a value".to_owned()),
+        Arg::Number(value) => {
+            i32::try_from(*value).map_err(|_| "the value of an option is too large".to_owned())
+        }
         _ => Err("an option's value must consist of numbers".to_owned()),
     };
     values.into_iter().map(number).collect()

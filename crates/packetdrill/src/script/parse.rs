@@ -120,7 +120,11 @@ fn option(script: &mut Script, scan: &mut Scan<'_>) -> Result<(), Unreadable> {
         "tolerance_usecs" => script.tolerance_us = Some(scan.number()?),
         "ip_version" if scan.eat("ipv4") => script.ipv4 = true,
         "ip_version" if scan.eat("ipv6") => script.ipv4 = false,
-        _ => return Err(format!("unknown option --{name}, or unknown value")),
+        _ => {
+            return Err(format!(
+                "unknown option --{name}, or unknown value of this option"
+            ));
+        }
     }
     scan.end()
 }
@@ -144,7 +148,13 @@ fn event(scan: &mut Scan<'_>) -> Result<(When, What), Unreadable> {
     match (when, &what) {
         (When::At(_), _) | (When::Lasting(..), What::Call(_)) => {}
         (When::Between(..) | When::Any, What::Expect(_)) => {}
-        _ => return Err("this time is not possible for this event".into()),
+        _ => {
+            return Err(
+                "this time is not possible for this event: TIME~TIME and * are only for \
+                 expected packets, TIME...TIME only for calls"
+                    .into(),
+            );
+        }
     }
     Ok((when, what))
 }
@@ -178,14 +188,14 @@ fn ecn(scan: &mut Scan<'_>) -> Result<Option<Ecn>, Unreadable> {
         Some("ect0") => Ecn::Ect0,
         Some("ect1") => Ecn::Ect1,
         Some("ce") => Ecn::Ce,
-        _ => return Err("ECN is one of noecn, ect0, ect1, ce".into()),
+        _ => return Err("unknown ECN field; allowed: noecn, ect0, ect1, ce".into()),
     };
     scan.expect("]")?;
     Ok(Some(ecn))
 }
 
 fn icmp(scan: &mut Scan<'_>) -> Result<What, Unreadable> {
-    let kinds = "the only ICMP error is `unreachable` with no_route, \
+    let kinds = "unknown ICMP error; allowed: `unreachable` with no_route, \
                  admin_prohibited, address_unreachable or port_unreachable";
     if !scan.eat_word("unreachable") {
         return Err(kinds.into());
@@ -212,14 +222,14 @@ fn range(scan: &mut Scan<'_>) -> Result<(u32, u32), Unreadable> {
     let len: u32 = scan.number()?;
     scan.expect(")")?;
     if start.wrapping_add(len) != end {
-        return Err(format!("{start}:{end} is not {len} bytes"));
+        return Err(format!("{start}:{end} is not {len} bytes long"));
     }
     Ok((start, len))
 }
 
 fn segment(scan: &mut Scan<'_>, ecn: Option<Ecn>) -> Result<Segment, Unreadable> {
     let names = scan.take(|c| "SFRPEWU.-".contains(c));
-    let flags = names.ok_or("the flags are missing")?;
+    let flags = names.ok_or("the flags of the segment are missing")?;
     let mut bits = 0;
     for flag in flags.chars() {
         bits |= match flag {
@@ -318,14 +328,19 @@ fn bytes(scan: &mut Scan<'_>) -> Result<Vec<u8>, Unreadable> {
 }
 
 fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
-    let name = scan.word().ok_or("neither a packet nor a call")?.to_owned();
+    let name = scan
+        .word()
+        .ok_or("the line has neither a packet nor a call")?
+        .to_owned();
     scan.expect("(")?;
     let args = list(scan, ")")?;
     scan.expect("=")?;
     let value: i64 = scan.number()?;
     let returns = match (value, scan.is_at_end()) {
         (-1, true) => {
-            return Err("a call that returns -1 needs the name of its error".into());
+            return Err(
+                "a call that returns -1 needs the name of its error, such as EAGAIN".into(),
+            );
         }
         (-1, false) => {
             let name = scan.word().unwrap_or("");

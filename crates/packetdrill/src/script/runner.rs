@@ -133,7 +133,7 @@ impl Runner {
             What::Unreachable(code, seq) => self.inject_icmp(*code, *seq)?,
             What::Call(call) if matches!(event.when, When::Lasting(..)) => {
                 if self.waiting.is_some() {
-                    return Err("only one call can wait at a time".into());
+                    return Err("another call still waits; only one call can wait at a time".into());
                 }
                 self.waiting = Some(Waiting {
                     call: call.clone(),
@@ -189,14 +189,17 @@ impl Runner {
         let (now, tolerance) = (self.now_us(), self.tolerance_us);
         let name = format!("{} of line {}", waiting.call.name, waiting.line);
         match self.call(&waiting.call, Some(&mut waiting.progress))? {
-            None if now > waiting.until_us + tolerance => Err(format!("{name} waits too long")),
+            None if now > waiting.until_us + tolerance => Err(format!(
+                "{name} waits too long: it has not returned at the end time of its line"
+            )),
             None => {
                 self.waiting = Some(waiting);
                 Ok(())
             }
-            Some(_) if now.abs_diff(waiting.until_us) > tolerance => {
-                Err(format!("{name} returns at {}", seconds(now)))
-            }
+            Some(_) if now.abs_diff(waiting.until_us) > tolerance => Err(format!(
+                "{name} returns at {}, which is not the end time of its line",
+                seconds(now)
+            )),
             Some(answer) => compare_answers(&waiting.call, answer),
         }
     }
@@ -246,19 +249,19 @@ impl Runner {
         let mut cursor = Cursor::new(&mut room);
         message
             .emit(&ends.remote, &ends.local, &mut cursor)
-            .map_err(|_| "the quote is too long")?;
+            .map_err(|_| "the quoted packet is too long for the ICMP error")?;
         let body = cursor.into_written();
         let mut packet = header(ends.remote, ends.local, next_header::ICMPV6, body.len());
         packet.extend_from_slice(body);
         if self.addresses.local.is_ipv4() {
-            return Err("ICMP events need a script for IPv6".into());
+            return Err("ICMP events need a script with --ip_version=ipv6".into());
         }
         self.deliver(&packet)
     }
 
     fn deliver(&mut self, packet: &[u8]) -> Result<(), String> {
         if self.addresses.local.is_ipv4() {
-            let packet = v4::to_v4(packet).ok_or("no IPv4 packet")?;
+            let packet = v4::to_v4(packet).ok_or("the packet cannot be translated to IPv4")?;
             self.sockets.input(&packet);
         } else {
             self.sockets.input(packet);
@@ -287,7 +290,7 @@ impl Runner {
         if at + self.tolerance_us < from_us || at > to_us + self.tolerance_us {
             let (from, to) = (seconds(from_us), seconds(to_us));
             return Err(format!(
-                "expected at {from} to {to}: {expected}\nbut {what}"
+                "expected at {from} to {to}: {expected}\nbut it was {what}"
             ));
         }
         self.last_us = match when {
@@ -309,7 +312,7 @@ impl Runner {
             };
         }
         self.compare(expected, &seen)
-            .map_err(|why| format!("{why}\nexpected  {expected}\nbut {what}"))
+            .map_err(|why| format!("{why}\nexpected  {expected}\nbut it was {what}"))
     }
 
     fn decode(&self, packet: &SentPacket) -> Result<Seen, String> {
@@ -351,7 +354,7 @@ impl Runner {
             || seen.ends.local != self.flow.ends.local
             || seen.ends.remote != self.flow.ends.remote
         {
-            return Err("it belongs to another connection".into());
+            return Err("the packet belongs to another connection".into());
         }
         let live = self.relative(&seen.segment);
         let differs = [
@@ -363,7 +366,7 @@ impl Runner {
             ("window", expected.win.is_some() && expected.win != live.win),
         ];
         if let Some((what, _)) = differs.iter().find(|(_, differs)| *differs) {
-            return Err(format!("the {what} differs"));
+            return Err(format!("unexpected {what}"));
         }
         self.compare_options(&expected.options, &live.options)?;
         for (offset, byte) in (0..).zip(&seen.payload) {
@@ -383,7 +386,7 @@ impl Runner {
             return Err("the options of the packet cannot be parsed".into());
         };
         if seen.len() < list.len() || seen.len() > list.len() && !open {
-            return Err("the options differ".into());
+            return Err("the number of options differs".into());
         }
         for pair in list.iter().zip(seen) {
             let same = match pair {
@@ -403,7 +406,10 @@ impl Runner {
                 (expected, seen) => expected == seen,
             };
             if !same {
-                return Err(format!("the option {} differs: {}", pair.0, pair.1));
+                return Err(format!(
+                    "an option differs: expected {}, got {}",
+                    pair.0, pair.1
+                ));
             }
         }
         Ok(())
@@ -435,5 +441,5 @@ fn compare_answers(call: &Call, answer: Result<i64, crate::Errno>) -> Result<(),
         Err(error) => format!("-1 {error}"),
     };
     let (got, wanted) = (text(&answer), text(&call.returns));
-    Err(format!("{} returns {got} and not {wanted}", call.name))
+    Err(format!("{} returned {got}; expected: {wanted}", call.name))
 }

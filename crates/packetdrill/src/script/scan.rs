@@ -72,7 +72,7 @@ impl<'a> Scan<'a> {
         value
             .map(|value| if negative { -value } else { value })
             .and_then(|value| T::try_from(value).ok())
-            .ok_or_else(|| format!("a number is missing or impossible at `{before}`"))
+            .ok_or_else(|| format!("a number is missing or out of range at `{before}`"))
     }
 
     pub(super) fn seconds(&mut self) -> Result<u64, Unreadable> {

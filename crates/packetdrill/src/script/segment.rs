@@ -155,19 +155,25 @@ pub(super) struct Seen {
 
 /// Parses a sent packet without the codec that made it.
 pub(super) fn decode(packet: &[u8]) -> Result<Seen, String> {
-    let (ip, tcp) = Ipv6Header::parse(packet).map_err(|e| format!("not IPv6: {e:?}"))?;
+    let (ip, tcp) =
+        Ipv6Header::parse(packet).map_err(|e| format!("the packet is not IPv6: {e:?}"))?;
     if ip.next_header != next_header::TCP {
-        return Err(format!("not TCP but protocol {}", ip.next_header));
+        return Err(format!(
+            "the packet has protocol {}; expected: TCP",
+            ip.next_header
+        ));
     }
     if packet.len() != Ipv6Header::LEN + tcp.len() {
-        return Err("the IP header has a different length".into());
+        return Err("the payload length in the IP header is wrong".into());
     }
     let mut sum = Checksum::pseudo_header(&ip.src, &ip.dst, next_header::TCP, tcp.len() as u32);
     sum.add(tcp);
     if !sum.is_valid() {
         return Err("the TCP checksum is wrong".into());
     }
-    let (fixed, _) = tcp.split_first_chunk::<20>().ok_or("cut short")?;
+    let (fixed, _) = tcp
+        .split_first_chunk::<20>()
+        .ok_or("the TCP header is cut short")?;
     let half = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);
     let word = |at: usize| (u32::from(half(at)) << 16) | u32::from(half(at + 2));
     let header_len = usize::from(fixed[12] >> 4) * 4;
@@ -187,7 +193,7 @@ pub(super) fn decode(packet: &[u8]) -> Result<Seen, String> {
         options: Options::Exactly(options_in(options)?),
     };
     if flags & ACK == 0 && word(8) != 0 {
-        return Err("an acknowledgment number without the flag".into());
+        return Err("the acknowledgment number is not zero, although the ACK flag is clear".into());
     }
     let ends = Ends {
         local: ip.src,

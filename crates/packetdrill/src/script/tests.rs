@@ -34,13 +34,18 @@ fn spoiled(from: &str, to: &str, line: usize, message: &str) {
 
 #[test]
 fn every_difference_is_found() {
-    spoiled("win 4000 <", "win 4001 <", 6, "the window differs");
-    spoiled("<mss 1220,...>", "<mss 1220>", 6, "the options differ");
+    spoiled("win 4000 <", "win 4001 <", 6, "unexpected window");
+    spoiled(
+        "<mss 1220,...>",
+        "<mss 1220>",
+        6,
+        "the number of options differs",
+    );
     spoiled(
         "<mss 1220,...>",
         "<mss 1221,...>",
         6,
-        "the option mss 1221 differs",
+        "an option differs: expected mss 1221",
     );
     spoiled(
         "+0   > S. 0:0(0)",
@@ -48,29 +53,34 @@ fn every_difference_is_found() {
         6,
         "expected at 0.200000",
     );
-    spoiled("[noecn] P.", "[noecn] .", 10, "the flags differs");
-    spoiled("[noecn]", "[ect0]", 10, "the ECN differs");
-    spoiled("ecr 8>", "ecr 9>", 10, "the option TS val 1 ecr 9 differs");
+    spoiled("[noecn] P.", "[noecn] .", 10, "unexpected flags");
+    spoiled("[noecn]", "[ect0]", 10, "unexpected ECN");
+    spoiled(
+        "ecr 8>",
+        "ecr 9>",
+        10,
+        "an option differs: expected TS val 1 ecr 9",
+    );
     spoiled(
         "TS val 2 ecr *",
         "TS val 1 ecr *",
         11,
-        "the option TS val 1 ecr * differs",
+        "an option differs: expected TS val 1 ecr *",
     );
     spoiled("+.3~+1.5", "+.3~+.35", 11, "nothing is sent");
-    spoiled("= 100", "= 99", 9, "write returns 100 and not 99");
-    spoiled("= 4\n", "= -1 EAGAIN\n", 8, "accept returns");
+    spoiled("= 100", "= 99", 9, "write returned 100; expected: 99");
+    spoiled("= 4\n", "= -1 EAGAIN\n", 8, "accept returned");
     spoiled(
         "101:101(0) ack 51",
         "101:101(0) ack 52",
         15,
-        "the acknowledgment number differs",
+        "unexpected acknowledgment number",
     );
     spoiled(
         "101:101(0) ack 51",
         "100:100(0) ack 51",
         15,
-        "the sequence number differs",
+        "unexpected sequence number",
     );
 }
 
@@ -108,7 +118,7 @@ fn blocking_calls_need_a_range_and_return_within_it() {
 #[test]
 fn unreadable_lines_are_named() {
     for (line, message) in [
-        ("0 < S 0:1(0)", "0:1 is not 0 bytes"),
+        ("0 < S 0:1(0)", "0:1 is not 0 bytes long"),
         ("0 < . 0:0(0)", "used together"),
         ("0 < S 0:0(0) <mss>", "a number"),
         ("0 < S 0:0(0) <mss 5", "`>` is missing"),

@@ -50,7 +50,10 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
             .find(|two| two[0].seed() == two[1].seed());
         if let Some([report, _]) = twice {
             // The same run twice is not additional evidence.
-            let what = format!("has seed {} of {case} twice", report.seed());
+            let what = format!(
+                "has seed {} of {case} twice; allowed: each seed once",
+                report.seed()
+            );
             return Err(Problem::other(path, what));
         }
     }
@@ -104,7 +107,10 @@ fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
         }
     }
     if side.cases.is_empty() {
-        Err(Problem::other(path, "has no runs"))
+        Err(Problem::other(
+            path,
+            "has no finished runs; allowed: a file of a sweep or study with runs",
+        ))
     } else {
         Ok(())
     }

@@ -150,7 +150,7 @@ fn figures(report: &Report) -> Figures {
         "segments retransmitted".into(),
         causes.iter().map(again).sum(),
     );
-    add("retransmitted after a timeout".into(), again(&"rto"));
+    add("retransmissions after a timeout".into(), again(&"rto"));
     add(
         "segment loss, mean of flows (%)".into(),
         mean(&flows("/segment_loss", 100.0)),

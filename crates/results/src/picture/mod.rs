@@ -82,7 +82,7 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
             bars.truncate(BARS);
         }
         let note = if all > BARS {
-            format!("the {BARS} largest of {all}")
+            format!("the {BARS} largest of {all} values")
         } else {
             String::new()
         };
@@ -95,7 +95,7 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
     [
         picture(
             "flows",
-            "goodput, from first to last byte (kb/s)",
+            "goodput from the first to the last byte (kb/s)",
             report.of_flows("/goodput_kbps", 1.0),
         ),
         picture(

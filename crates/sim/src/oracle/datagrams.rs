@@ -33,7 +33,7 @@ impl Datagrams {
     pub(super) fn sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
         if let Some(last) = self.sent.back().filter(|last| last.seq >= seq) {
             return Err(format!(
-                "datagram {seq} was sent after datagram {}",
+                "datagram {seq} was sent after datagram {}, which is not in order",
                 last.seq
             ));
         }
@@ -60,7 +60,7 @@ impl Datagrams {
             let is_old = self.old > 0 && self.sent.front().is_some_and(|first| seq < first.seq);
             return match is_old {
                 true => Ok(!self.may_repeat),
-                false => Err(format!("datagram {seq} received that was never sent")),
+                false => Err(format!("datagram {seq} was received, but never sent")),
             };
         };
         let datagram = &mut self.sent[index];
@@ -68,7 +68,7 @@ impl Datagrams {
         if datagram.has_arrived {
             return match self.may_repeat {
                 true => Ok(false),
-                false => Err(format!("datagram {seq} received twice")),
+                false => Err(format!("datagram {seq} was received twice")),
             };
         }
         datagram.has_arrived = true;

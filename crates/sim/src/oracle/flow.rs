@@ -161,7 +161,9 @@ impl Flow {
         if bytes.len() > self.on_the_way.len() {
             let sent = start + self.on_the_way.len() as u64;
             let got = start + bytes.len() as u64;
-            return Err(format!("{got} bytes received, but only {sent} sent"));
+            return Err(format!(
+                "the receiver has {got} bytes, but only {sent} were sent"
+            ));
         }
         let wrong = bytes
             .iter()
@@ -170,7 +172,10 @@ impl Flow {
         self.on_the_way.drain(..bytes.len());
         self.matched += bytes.len() as u64;
         if let Some(offset) = wrong {
-            return Err(format!("byte {} is wrong", start + offset as u64));
+            return Err(format!(
+                "byte {} of the stream arrived with a wrong value",
+                start + offset as u64
+            ));
         }
         match &mut self.readings {
             Some(readings) => readings.stream(now, bytes, |at| Oracle::pattern(id, at)),
@@ -298,7 +303,9 @@ impl Flow {
         };
         match tally.observe(serial, stats, segment) {
             Observation::Stale => return Ok(()),
-            Observation::Backwards => return Err(format!("a counter of the {end:?} decreased")),
+            Observation::Backwards => {
+                return Err(format!("a counter of TCP at the {end:?} decreased"));
+            }
             Observation::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
             Observation::Sample | Observation::Nothing => {}
         }
@@ -312,7 +319,7 @@ impl Flow {
         let received = self.receiver.present().bytes_received;
         if self.receiver.present().segments() > 0 && acked > received {
             return Err(format!(
-                "{acked} bytes acknowledged, but only {received} received"
+                "{acked} bytes were acknowledged, but only {received} were received"
             ));
         }
         if !self.is_given {
@@ -322,7 +329,7 @@ impl Flow {
         for (what, bytes) in [("sent", self.sender.fresh()), ("received", received)] {
             if bytes > given {
                 return Err(format!(
-                    "{bytes} bytes {what}, but the application wrote {given}"
+                    "{bytes} bytes were {what}, but the application wrote only {given}"
                 ));
             }
         }

@@ -58,7 +58,9 @@ impl Image {
         counting_lines(offset, &mut expected);
         match bytes == expected {
             true => Ok(()),
-            false => Err(format!("wrong bytes in the image at {offset}")),
+            false => Err(format!(
+                "wrong bytes were written to the image at offset {offset}"
+            )),
         }
     }
 

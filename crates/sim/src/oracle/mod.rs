@@ -126,7 +126,11 @@ impl Oracle {
         self.at(now);
         let missing = self.flow_mut(id).outstanding();
         if missing > 0 {
-            self.violation(id, now, format!("ended with {missing} bytes missing"));
+            self.violation(
+                id,
+                now,
+                format!("the stream ended with {missing} bytes missing"),
+            );
         }
     }
 
@@ -325,7 +329,9 @@ impl Oracle {
     pub(crate) fn at(&mut self, now: Instant) {
         if now < self.latest {
             let latest = self.latest;
-            self.violated(format!("time ran backwards, from {latest:?} to {now:?}"));
+            self.violated(format!(
+                "the virtual time ran backwards, from {latest:?} to {now:?}"
+            ));
         }
         self.latest = now;
     }

@@ -182,7 +182,7 @@ impl Readings {
         if readings.is_empty() || !readings.len().is_multiple_of(self.format.bytes) {
             let len = payload.len();
             return Err(format!(
-                "a message of {len} bytes, which contains no readings"
+                "a message of {len} bytes was received, which contains no whole readings"
             ));
         }
         let mut new = 0;
@@ -204,13 +204,14 @@ impl Readings {
         let Some((place, bytes)) = payload.split_first_chunk::<PLACE>() else {
             let len = payload.len();
             return Err(format!(
-                "a message of {len} bytes, which contains no readings"
+                "a message of {len} bytes was received, which contains no whole readings"
             ));
         };
         let place = u32::from_be_bytes(*place);
         let Ok(known) = usize::try_from(self.place.wrapping_sub(place) as i32) else {
             return Err(format!(
-                "bytes that start at {place}, but the next expected byte is {}",
+                "bytes of the stream from {place} on were received, but the next missing byte is \
+                 {}",
                 self.place
             ));
         };
@@ -261,7 +262,7 @@ impl Readings {
             return Ok(false);
         }
         let Some((made, fate)) = self.remembered(number) else {
-            return Err(format!("reading {number} received that was never made"));
+            return Err(format!("reading {number} was received, but never made"));
         };
         if *fate == ReadingState::Arrived {
             self.repeated += 1;

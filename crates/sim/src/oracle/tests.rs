@@ -34,7 +34,7 @@ fn violations_are_named_with_time_and_flow() {
     oracle.received(id, at(10), b"hexlo");
     assert_eq!(
         oracle.violations(),
-        ["0.010000 s: flow bulk: byte 2 is wrong"]
+        ["0.010000 s: flow bulk: byte 2 of the stream arrived with a wrong value"]
     );
     oracle.received(id, at(11), b"o");
     oracle.sent(id, at(12), b"more");
@@ -43,9 +43,9 @@ fn violations_are_named_with_time_and_flow() {
     assert_eq!(
         &oracle.violations()[1..],
         [
-            "0.011000 s: flow bulk: 6 bytes received, but only 5 sent",
-            "0.013000 s: flow bulk: ended with 4 bytes missing",
-            "time ran backwards, from 0.013000 s to 0.005000 s",
+            "0.011000 s: flow bulk: the receiver has 6 bytes, but only 5 were sent",
+            "0.013000 s: flow bulk: the stream ended with 4 bytes missing",
+            "the virtual time ran backwards, from 0.013000 s to 0.005000 s",
         ]
     );
     assert!(!oracle.is_satisfied());
@@ -244,21 +244,25 @@ fn impossible_statistics_are_violations() {
     let cases: [(&str, Stats, Stats); 5] = [
         ("fine", acked(600), received(6)),
         (
-            "601 bytes acknowledged, but only 600 received",
+            "601 bytes were acknowledged, but only 600 were received",
             acked(601),
             received(6),
         ),
         (
-            "1100 bytes sent, but the application wrote 1000",
+            "1100 bytes were sent, but the application wrote only 1000",
             sent(11),
             received(6),
         ),
         (
-            "1100 bytes received, but the application wrote 1000",
+            "1100 bytes were received, but the application wrote only 1000",
             sent(10),
             received(11),
         ),
-        ("a counter of the Sender decreased", sent(4), received(6)),
+        (
+            "a counter of TCP at the Sender decreased",
+            sent(4),
+            received(6),
+        ),
     ];
     for (expected, sender_says, receiver_says) in cases {
         let (mut oracle, sender, receiver) = watched(1_000);
@@ -289,6 +293,6 @@ fn counters_may_overflow_but_not_go_down() {
     oracle.observe(&source, at(20), &stats);
     assert_eq!(
         oracle.violations(),
-        ["0.020000 s: flow bulk: a counter of the Sender decreased"]
+        ["0.020000 s: flow bulk: a counter of TCP at the Sender decreased"]
     );
 }

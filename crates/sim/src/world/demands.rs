@@ -108,7 +108,8 @@ impl World {
         if events > limit && self.env.stall.is_none() {
             let now = self.env.now;
             let why = format!(
-                "{now:?}: {events} events in a simulated second, and oracle.events allows {limit}; \
+                "{now:?}: {events} events in a simulated second, but oracle.events allows only \
+                 {limit}; \
                  the run ends here"
             );
             self.env.oracle.violated(why.clone());
@@ -149,7 +150,7 @@ impl World {
             let names = self.env.oracle.names().nth(index);
             let (flow, from, to) = names.unwrap_or_default();
             let why = format!(
-                "{now:?}: flow {flow} from {from} to {to}: bytes are in transit, and none has \
+                "{now:?}: flow {flow} from {from} to {to}: bytes are in transit, but none has \
                  arrived for {} s",
                 patience.as_millis() / 1_000
             );

@@ -37,7 +37,7 @@ impl World {
                 busy,
             } => self.interfere((x_m, y_m), range_m, busy)?,
             Command::Silence { interferer } => match self.env.air.silence(interferer as usize) {
-                true => "the interferer is silent".to_owned(),
+                true => "the interferer was switched off".to_owned(),
                 false => return Err(Refusal::NoInterferer(interferer)),
             },
             Command::Transfer { from, to, bytes } => self.transfer(from, to, bytes)?,
@@ -96,9 +96,9 @@ impl World {
         let from = from.map(|node| self.known(node)).transpose()?;
         let to = to.map(|node| self.known(node)).transpose()?;
         self.env.air.set_loss(self.env.now, (from, to), share);
-        let name = |node: Option<usize>| node.map_or("anybody".to_owned(), |it| self.name(it));
+        let name = |node: Option<usize>| node.map_or("all nodes".to_owned(), |it| self.name(it));
         Ok(format!(
-            "{:.0} % of the frames from {} to {} are lost",
+            "{:.0} % of the frames from {} to {} are lost from now on",
             share * 100.0,
             name(from),
             name(to)
@@ -175,7 +175,10 @@ impl World {
             self.add_app(to, sink);
         }
         let names = [self.name(from), self.name(to)];
-        let said = format!("{bytes} bytes are sent from {} to {}", names[0], names[1]);
+        let said = format!(
+            "the transfer of {bytes} bytes from {} to {} has begun",
+            names[0], names[1]
+        );
         let sender = self.transfers.sender(names, Endpoint { addr, port }, bytes);
         self.add_app(from, sender);
         Ok(said)

@@ -75,12 +75,12 @@ impl Seat<'_> {
             |place| place.name.clone(),
         );
         let asked = match what {
-            Loop::Node => "asked for its own timer",
-            Loop::Application => "runs an application that asked for its timer",
-            Loop::Work => "had events or radio work",
+            Loop::Node => "requested its timer",
+            Loop::Application => "has an application that requested its timer",
+            Loop::Work => "had events or radio operations",
         };
         let why = format!(
-            "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times while time did not advance; \
+            "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times without an advance of time; \
              the run ends here"
         );
         self.env.oracle.violated(why.clone());

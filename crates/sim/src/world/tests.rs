@@ -24,8 +24,8 @@ fn a_run_ends_at_an_application_that_stops_time() {
     let mut world = World::new(&scenario, 1).unwrap();
     world.add_app(1, Box::new(Stuck));
     world.run_until(Instant::from_millis(10));
-    let why = "0.005000 s: node-2 runs an application that asked for its timer 10000 times while \
-               time did not advance; the run ends here";
+    let why = "0.005000 s: node-2 has an application that requested its timer 10000 times \
+               without an advance of time; the run ends here";
     assert_eq!(world.stall(), Some(why));
     assert_eq!(world.oracle().violations(), [why]);
     assert_eq!(world.next_event_at(), None);

@@ -38,7 +38,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
     match (mac.kind, opened.lowpan) {
         (Kind::Ack, _) => {
             let pending = if mac.frame_pending {
-                ", more to come"
+                ", another frame follows"
             } else {
                 ""
             };
@@ -63,7 +63,9 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
             Some(packet) => {
                 let inner = packet_line(packet);
                 let info = match lowpan {
-                    Lowpan::First { size, .. } => format!("{} · 1st of {size} B", inner.info),
+                    Lowpan::First { size, .. } => {
+                        format!("{} · 1st fragment of {size} B", inner.info)
+                    }
                     Lowpan::Recoverable { .. } => format!("{} · 1st fragment", inner.info),
                     _ => inner.info,
                 };

@@ -84,7 +84,7 @@ fn nodes(frame: &mut Frame<'_>, area: Rect, view: &View) {
     ];
     let rows = view.nodes.iter().map(node);
     let names = [
-        "node", "parent", "hops", "radio", "queue", "sent", "again", "collided",
+        "node", "parent", "hops", "radio", "queue", "sent", "retries", "collided",
     ];
     let table = Table::new(rows, widths)
         .header(head(names))
@@ -103,7 +103,7 @@ fn node(line: &NodeLine) -> Row<'_> {
         name += " off";
     }
     if line.loss > 0.0 {
-        name += &format!(" -{:.0}%", 100.0 * line.loss);
+        name += &format!(" loss {:.0}%", 100.0 * line.loss);
     }
     let style = match (line.is_off, line.loss > 0.0) {
         (true, _) => Style::new().fg(Color::Red),
@@ -151,7 +151,7 @@ fn flows(view: &View) -> Table<'_> {
         "cwnd",
         "RTT",
         "RTO",
-        "again",
+        "retx",
         "state",
     ];
     Table::new(view.flows.iter().map(row), widths)

@@ -42,7 +42,7 @@ impl Means {
     pub fn of(&self, mac: Mac, variant: Variant) -> Handle {
         let is_it = |it: &&(Mac, Variant, Handle)| (it.0, it.1) == (mac, variant);
         let found = self.0.iter().find(is_it);
-        found.expect("each MAC has each variant").2
+        found.expect("every MAC has every variant").2
     }
 }
 

@@ -6,7 +6,7 @@ use crate::vocabulary::profiles::{TCPLP_SECURITY_BYTES, tcplp};
 use redpoll_experiments::{At, Case, Figure, Gap, Handle, Metric, Probed, X};
 
 const BYTES: Metric = Metric::new("bytes", "B");
-const ROOM: Metric = Metric::new("room in a frame", "B");
+const ROOM: Metric = Metric::new("room in a frame after the headers of 802.15.4", "B");
 const SHARE: Metric = Metric::new("headers' share of a frame, segments of one frame", "%");
 
 type OfLayer = fn(HeaderBytes<Range>) -> Range;

@@ -9,9 +9,9 @@ use redpoll_experiments::{Case, Figure, Line, Metric, Run};
 const ON: Metric = Metric::new("radio on", "s");
 
 const IDLE: &str = "no requests";
-const SELDOM: &str = "every 100 s";
-const RARELY: &str = "every 1,000 s";
-const OFTEN: &str = "back to back";
+const SELDOM: &str = "one every 100 s";
+const RARELY: &str = "one every 1,000 s";
+const OFTEN: &str = "without pause";
 
 /// Series of a leaf that is a neighbour of the border router.
 const NEAR: [&str; 2] = ["HTTP, one hop", "CoAP, one hop"];

@@ -18,7 +18,7 @@ const ON: &str = "on";
 
 const GOODPUT_CSMA: Metric = Metric::new("goodput, software CSMA", "kb/s");
 const GOODPUT_3: Metric = Metric::new("goodput over 3 hops", "kb/s");
-const DUTY_POLL: Metric = Metric::new("radio duty cycle, one poll for all", "%");
+const DUTY_POLL: Metric = Metric::new("radio duty cycle, one poll for all waiting frames", "%");
 const DUTY_SCHEDULE: Metric = Metric::new("radio duty cycle, a learned poll schedule", "%");
 
 /// Loses frames on the air. The share is calibrated: the paper's node without queue management has
@@ -94,7 +94,7 @@ pub fn table_1() -> Figure {
 fn buffers(figure: &mut Figure) {
     const ZERO_COPY: &str = "zero-copy send";
     const IN_PLACE: &str = "in-place reassembly";
-    const MEMORY: Metric = Metric::new("memory for a buffer", "B");
+    const MEMORY: Metric = Metric::new("memory that a buffer needs", "B");
     /// Size of each of the two buffers, in bytes.
     const BUFFER: f64 = 1_848.0;
     /// Bytes of a segment's payload.
@@ -113,7 +113,8 @@ fn buffers(figure: &mut Figure) {
         .ratio("send buffer, with / without zero-copy send", on, off)
         .paper(0.5)
         .note(
-            "by construction: if off, the part of a window that waits to be sent is stored twice",
+            "by construction: without zero-copy send, the part of a window that waits to be sent \
+             is stored twice",
         );
     let off = figure
         .seen(At::new(OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {

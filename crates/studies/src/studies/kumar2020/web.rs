@@ -100,7 +100,7 @@ pub fn figure_7() -> Figure {
             exchange - HOST_RTT_MS
         })
         .paper(200.0)
-        .note("CoAP's exchange without the 12 ms behind the border router")
+        .note("the latency of CoAP minus the 12 ms behind the border router")
         .judged("mesh-rtt");
     figure
         .ratio(

@@ -11,7 +11,7 @@ const LINK: [Setting; 9] = [
     ("none", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
     (
-        "7 retries, the standard's maximum, without delay",
+        "7 retries (the standard's maximum), no retry delay",
         &[
             ("mac.max_frame_retries", "7"),
             ("mac.link_retry_delay", "0 ms"),
@@ -19,7 +19,7 @@ const LINK: [Setting; 9] = [
     ),
     ("no retry delay", &[("mac.link_retry_delay", "0 ms")]),
     (
-        "as shipped: 10 retries, 40 ms",
+        "Redpoll's defaults: 10 retries, delay of up to 40 ms",
         &[
             ("mac.max_frame_retries", "10"),
             ("mac.link_retry_delay", "40 ms"),

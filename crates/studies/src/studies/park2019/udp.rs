@@ -16,8 +16,8 @@ const CHILDREN: Metric = Metric::new(
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
 /// Why no node loses as much as the paper's worst node.
-const MORE_THAN_THEIRS: &str = "the simulated mesh carries more than the paper's at that load; see also the rows \
-    with room for two packets per node";
+const MORE_THAN_THEIRS: &str = "at the load of this row, the simulated mesh carries more than the \
+    paper's; see also the rows with room for two packets per node";
 
 /// Returns the share of all datagrams that arrived, in percent.
 pub(super) fn arrived(run: &Run) -> Reading {
@@ -91,7 +91,8 @@ pub fn figure_6() -> Figure {
         )
         .judged("worst-has-children")
         .cause(
-            "at that load, few packets are lost to congestion: the worst node has a poor link",
+            "at 0.5 packets per second and node, few packets are lost to congestion: the worst \
+             node has a poor link",
             &[two[1], two[2], all.at(0.5)],
         );
     figure

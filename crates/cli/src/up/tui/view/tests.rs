@@ -122,7 +122,7 @@ fn loss_is_added_and_taken_away() {
     }
     press(&mut view, &mut world, Key::Lose);
     seen(&mut world, &mut view, 1);
-    assert!(screen(&view, 80, 24).contains("node-2 -10%"));
+    assert!(screen(&view, 80, 24).contains("node-2 loss 10%"));
 }
 
 #[test]
