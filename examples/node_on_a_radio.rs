@@ -110,12 +110,15 @@ pub fn run() -> String {
         .expect("the node has room for one listener");
     let to = Endpoint::new(server.node.address(), 7);
     let now = client.radio.now();
-    let conn = client.node.tcp_connect(now, to).expect("there is room");
+    let conn = client
+        .node
+        .tcp_connect(now, to)
+        .expect("the node has room for a connection");
     // The data is in the connection's buffer until the handshake is over.
     client
         .node
         .tcp_send(now, conn, b"hello")
-        .expect("there is room");
+        .expect("the send buffer has room");
     let mut answer = Vec::new();
     while answer.len() < 5 {
         server.turn(echo);
@@ -125,9 +128,9 @@ pub fn run() -> String {
             answer.extend(&bytes[..len]);
         });
         // On a board: wait for an interrupt.
-        assert!(ether.step(), "no event is pending");
+        assert!(ether.step(), "neither node waits for an event");
     }
-    String::from_utf8(answer).expect("what was sent is text")
+    String::from_utf8(answer).expect("the answer is UTF-8")
 }
 
 fn main() {

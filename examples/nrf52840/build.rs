@@ -1,7 +1,7 @@
 //! Makes the linker find `memory.x`.
 
 fn main() {
-    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo says where it is");
+    let folder = std::env::var("CARGO_MANIFEST_DIR").expect("cargo sets CARGO_MANIFEST_DIR");
     println!("cargo::rustc-link-search={folder}");
     println!("cargo::rustc-link-arg-bins=-Tlink.x");
     println!("cargo::rustc-link-arg-bins=--nmagic");

@@ -17,7 +17,8 @@ fn main() {
         return;
     }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    fs::copy(format!("memory/{board}.x"), out.join("memory.x")).expect("the file is there");
+    fs::copy(format!("memory/{board}.x"), out.join("memory.x"))
+        .expect("the folder memory has a file for the board");
     println!("cargo::rustc-link-search={}", out.display());
     println!("cargo::rustc-link-arg-bins=--nmagic");
     println!("cargo::rustc-link-arg-bins=-Tlink.x");

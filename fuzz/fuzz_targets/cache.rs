@@ -188,15 +188,25 @@ impl Known {
             self.passed.insert(bare);
             return;
         }
-        assert!(is_sound(packet), "what is sent is whole");
+        assert!(
+            is_sound(packet),
+            "the cache sent an incomplete or invalid packet"
+        );
         if self.passed.remove(&bare) {
             return;
         }
         let offset = usize::from(packet[52] >> 4) * 4;
-        assert_eq!(packet.len(), 40 + offset, "no data of its own");
+        assert_eq!(
+            packet.len(),
+            40 + offset,
+            "an acknowledgment of the cache carries data"
+        );
         assert_eq!(packet[53], ACK);
         let told = (ends(packet), number(packet, 48));
-        assert!(self.told.contains(&told), "acknowledges what nobody has");
+        assert!(
+            self.told.contains(&told),
+            "the cache acknowledged data that no node has acknowledged"
+        );
     }
 }
 
@@ -227,7 +237,10 @@ fuzz_target!(|bytes: &[u8]| {
                 match cache.on_forward(now, &header, &packet) {
                     Disposition::Keep => {
                         kept += 1;
-                        assert!(is_sound(&packet), "what no end would take passes");
+                        assert!(
+                            is_sound(&packet),
+                            "the cache keeps a packet that an end would refuse"
+                        );
                         *known.owed.entry(bare(&packet)).or_default() += 1;
                     }
                     Disposition::Forward => {
@@ -243,7 +256,7 @@ fuzz_target!(|bytes: &[u8]| {
         {
             known.sent(&out[..len]);
             turns += 1;
-            assert!(turns < 64, "it would never end");
+            assert!(turns < 64, "the cache sends packets without end");
         }
         assert!(cache.flows() <= FLOWS);
     }
@@ -255,8 +268,15 @@ fuzz_target!(|bytes: &[u8]| {
             known.sent(&out[..len]);
         }
     }
-    assert_eq!(cache.poll_at(), None, "something stays for ever");
+    assert_eq!(
+        cache.poll_at(),
+        None,
+        "the cache still has a timer, so it never becomes empty"
+    );
     let counted = cache.counters();
     let counted = counted.dropped + counted.duplicates + counted.waited + counted.refused;
-    assert!(kept <= counted, "{kept} were kept, {counted} counted");
+    assert!(
+        kept <= counted,
+        "{kept} packets were kept, but only {counted} were counted"
+    );
 });

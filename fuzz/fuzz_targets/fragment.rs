@@ -23,7 +23,9 @@ fuzz_target!(|payload: &[u8]| {
         assert_eq!(kind, Dispatch::Recoverable);
         let mut buffer = [0; Fragment::LEN];
         let mut out = Cursor::new(&mut buffer);
-        header.emit(&mut out).expect("the buffer is as long");
+        header
+            .emit(&mut out)
+            .expect("the buffer is as long as the header");
         assert_eq!([out.written(), part].concat(), payload);
     }
     if let Ok(ack) = Ack::parse(payload) {

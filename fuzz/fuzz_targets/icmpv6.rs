@@ -12,9 +12,11 @@ fuzz_target!(|bytes: &[u8]| {
         let mut buffer = vec![0; bytes.len() + 8];
         let mut out = Cursor::new(&mut buffer);
         for option in options.iter() {
-            option.emit(&mut out).expect("no longer than it was");
+            option
+                .emit(&mut out)
+                .expect("the emitted bytes are no longer than the parsed ones");
         }
-        let again = Options::parse(out.written()).expect("what we emit we accept");
+        let again = Options::parse(out.written()).expect("the emitted options can be parsed");
         assert!(again.iter().eq(options.iter()));
     }
     if let Ok(message) = Message::parse_unverified(bytes) {
@@ -23,7 +25,7 @@ fuzz_target!(|bytes: &[u8]| {
         let mut out = Cursor::new(&mut buffer);
         message
             .emit(&addr, &addr, &mut out)
-            .expect("no longer than it was");
+            .expect("the emitted bytes are no longer than the parsed ones");
         assert_eq!(out.position(), message.len());
         // Only an error that quotes too much is cut.
         if message.len() == bytes.len() {

@@ -18,7 +18,8 @@ fn expand(packet: &[u8], contexts: &Contexts) -> Option<Ipv6Header> {
     let mut out = [0; 1280];
     let done = iphc::decompress(packet, SRC, DST, contexts, None, &mut out).ok()?;
     assert!(done.consumed <= packet.len() && done.written <= out.len());
-    let (header, _) = Ipv6Header::parse_partial(&out[..done.written]).expect("we wrote it");
+    let (header, _) = Ipv6Header::parse_partial(&out[..done.written])
+        .expect("the expanded header is well formed");
     let rest = packet.len() - done.consumed;
     assert_eq!(40 + usize::from(header.payload_len), done.written + rest);
     Some(header)
@@ -36,7 +37,7 @@ fuzz_target!(|packet: &[u8]| {
     let mut buffer = [0; iphc::MAX_COMPRESSED_LEN];
     let mut out = Cursor::new(&mut buffer);
     iphc::compress(&header, Upper::Other, SRC, DST, &contexts, &mut out)
-        .expect("the buffer takes the longest");
+        .expect("the buffer is as long as the longest compressed header");
     let mut again = out.written().to_vec();
     again.resize(again.len() + usize::from(header.payload_len), 0);
     assert_eq!(expand(&again, &contexts), Some(header));

@@ -90,7 +90,8 @@ fuzz_target!(|bytes: &[u8]| {
         while node.poll_at().is_some_and(|wake| wake.at <= now)
             && let Some(len) = node.poll_packet(now, &mut out)
         {
-            let (sent, _) = Ipv6Header::parse(&out[..len]).expect("a whole message");
+            let (sent, _) =
+                Ipv6Header::parse(&out[..len]).expect("the sent message has an IPv6 header");
             assert!(sent.hop_limit > 0 && MplOption::find(&out[..len]).is_some());
             turns += 1;
             assert!(turns <= MESSAGES * usize::from(params.expirations));

@@ -287,8 +287,8 @@ fuzz_target!(|input: &[u8]| {
     };
     let now = Instant::from_millis(1);
     let mut node = node(role(*choice), now);
-    let listener = node.tcp_listen(80).expect("a free slot");
-    let socket = node.udp_bind(9).expect("a free slot");
+    let listener = node.tcp_listen(80).expect("a slot is free");
+    let socket = node.udp_bind(9).expect("a slot is free");
     let mut scene = Scene {
         node,
         now,

@@ -17,14 +17,16 @@ fuzz_target!(|bytes: &[u8]| {
                 return;
             }
         }
-        let again = Options::parse(out.written()).expect("what we emit we accept");
+        let again = Options::parse(out.written()).expect("the emitted options can be parsed");
         assert!(again.iter().eq(options.iter()));
     }
     if let Some((code, body)) = bytes.split_first() {
         if let Ok(message) = Message::parse(*code, body) {
             let mut buffer = vec![0; body.len() + 64];
             let mut out = Cursor::new(&mut buffer);
-            message.emit(&mut out).expect("no longer than it was");
+            message
+                .emit(&mut out)
+                .expect("the emitted bytes are no longer than the parsed ones");
             assert_eq!(Message::parse(*code, out.written()), Ok(message));
         }
     }

@@ -23,7 +23,9 @@ fuzz_target!(|bytes: &[u8]| {
         assert!(bytes.ends_with(rest));
         let mut buffer = [0; 14];
         let mut out = Cursor::new(&mut buffer);
-        header.emit(&mut out).expect("14 bytes are the longest");
+        header
+            .emit(&mut out)
+            .expect("the longest header has 14 bytes");
         assert_eq!(out.position(), header.len());
         assert_eq!(AuxiliaryHeader::parse(out.written()), Ok((header, &[][..])));
     }
@@ -44,7 +46,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut mac = Mac::new(config, CsmaCa, Rng::new(1));
     let (mut clear, info) = (FrameBuf::new(), RxInfo::default());
     let heard = mac.input_secured(Instant::ZERO, bytes, &info, &mut security, &mut clear);
-    assert!(heard.is_none(), "nobody guesses the key");
+    assert!(heard.is_none(), "a frame without the key was accepted");
     let refused: u32 = security.counters().refusals().map(|(_, n)| n).sum();
     assert_eq!(refused, mac.counters().rx_refused);
 });

@@ -70,7 +70,11 @@ fuzz_target!(|bytes: &[u8]| {
         assert!((on_probation + confirmed) as usize <= FLOWS);
     }
     while taim.waiting_packets() > 0 {
-        now = taim.poll_at().expect("somebody waits").at.max(now);
+        now = taim
+            .poll_at()
+            .expect("a timer runs while packets wait")
+            .at
+            .max(now);
         if let Some(packet) = taim.poll(now) {
             assert!(inside.remove(&packet.handle));
         }

@@ -168,7 +168,10 @@ impl World {
             12 => {
                 let mut out = vec![0; usize::from(input.byte())];
                 self.taken += self.connection.recv(self.now, &mut out).unwrap_or(0);
-                assert!(self.taken <= self.given, "more bytes than came");
+                assert!(
+                    self.taken <= self.given,
+                    "the application received more bytes than arrived"
+                );
             }
             13 => self.read(input.byte() % 4, input.word().into()),
             14 => match input.byte() % 8 {
@@ -254,7 +257,7 @@ fn alone(data: &[u8]) {
         } else {
             0
         };
-        assert!(standing < 8, "a timer is due for ever");
+        assert!(standing < 8, "a timer is still due after it ran");
         last = Some(wake.at);
         world.wait(wake.at - world.now);
         world.poll();
@@ -267,6 +270,6 @@ fn alone(data: &[u8]) {
     }
     assert!(
         world.connection.is_finished(),
-        "an aborted connection stays"
+        "the connection still exists after the abort"
     );
 }

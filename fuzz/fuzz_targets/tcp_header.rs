@@ -34,7 +34,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut left = header.options().0.len();
     let mut is_whole = true;
     for item in header.options().strict() {
-        assert!(is_whole, "an item behind the last one");
+        assert!(is_whole, "an item follows the last one");
         match item {
             Ok(OptionItem::Nop) => left -= 1,
             Ok(OptionItem::Option { value, .. }) => left -= 2 + value.len(),

@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         if let Some(request) = answerer.input(byte, |_| said += 1) {
             assert!(
                 matches!(request.event, RequestEvent::Begin(_)),
-                "it has not begun"
+                "the first request must be Begin"
             );
         }
         assert!(said <= 2 * (MESSAGE_MAX + 6));
@@ -31,7 +31,9 @@ fuzz_target!(|bytes: &[u8]| {
         let (message, behind) = behind.split_at(len);
         if let Some(request) = Request::parse(message) {
             let mut out = [0; MESSAGE_MAX];
-            let len = request.write(&mut out).expect("it came in a message");
+            let len = request
+                .write(&mut out)
+                .expect("a request that was parsed from a message fits into a message");
             assert_eq!(Request::parse(&out[..len]), Some(request));
         }
         hdlc::send(message, &mut hear);

@@ -11,7 +11,7 @@ fuzz_target!(|bytes: &[u8]| {
         let addr = Addr::UNSPECIFIED;
         let ports = (header.src_port, header.dst_port);
         let ours = UdpHeader::for_payload(&addr, ports.0, &addr, ports.1, payload);
-        let ours = ours.expect("its length came from a length field");
+        let ours = ours.expect("the length of a parsed datagram fits into the length field");
         assert_eq!(header.verify(&addr, &addr, payload), ours == header);
     }
 });

@@ -21,7 +21,7 @@ pub enum NamespaceError {
         source: io::Error,
     },
     /// There is a namespace, but no TUN interface can be made in it.
-    #[error("a user namespace is allowed, but not a TUN interface in it")]
+    #[error("this kernel allows a user namespace, but no TUN interface in it")]
     NoTun,
 }
 

@@ -120,8 +120,12 @@ impl Kept {
     /// seconds. An existing result of the run is kept.
     fn put(&self, py: Python<'_>, number: usize, report: &str, cpu_s: f64) -> PyResult<()> {
         let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
-        let job = self.jobs.get(number).ok_or_else(|| wrong("no such run"))?;
-        let run = serde_json::from_str(report).map_err(|_| wrong("not a report"))?;
+        let job = self
+            .jobs
+            .get(number)
+            .ok_or_else(|| wrong("the sweep has no run of this number"))?;
+        let run = serde_json::from_str(report)
+            .map_err(|_| wrong("the text is not the report of a run"))?;
         let kept = self
             .results()
             .put(&job.case, job.seed, cpu_s, &Run::of(run));

@@ -52,6 +52,7 @@ pub fn start(
         len: 0,
         via: Via::Neighbour(Address::Short(place.parent)),
     };
-    node.add_route(everything).expect("the table has room");
+    node.add_route(everything)
+        .expect("the table of routes has room");
     Net::new(node, now, [const { Watch::FREE }; 6])
 }

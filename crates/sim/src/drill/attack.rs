@@ -226,7 +226,7 @@ pub const ATTACKS: [Attack; 39] = [
         "data-requests",
         10,
         ROUTERS,
-        "data requests whose source address is that of a node of the mesh or an unused one",
+        "data requests whose source address is that of a node of the mesh, or an unused address",
     ),
     from_air(
         AttackKind::FirstFragments,

@@ -80,7 +80,7 @@ async fn hello(net: &Net, to: Endpoint) -> String {
 async fn air(ether: &Ether) -> Infallible {
     loop {
         yield_now().await;
-        assert!(ether.step(), "neither of the nodes waits for anything");
+        assert!(ether.step(), "neither node waits for an event");
     }
 }
 

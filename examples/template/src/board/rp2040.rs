@@ -35,7 +35,7 @@ pub async fn run(app: impl AsyncFnOnce(&Net)) {
     let _sleep = Output::new(chip.PIN_21, Level::Low);
     let irq = Input::new(chip.PIN_22, Pull::Down);
     let driver = At86rf233::new(spi, reset, irq, CHANNEL).await;
-    let driver = driver.expect("the radio answers: check its wires");
+    let driver = driver.expect("the radio must answer: check its wires");
 
     // The ring oscillator is a weak source. Products mix in a secret of their own.
     let mut secret = [0; 16];
