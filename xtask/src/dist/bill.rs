@@ -1,55 +1,88 @@
 //! The components of each program and of the Python package, in CycloneDX, by cargo-cyclonedx.
 
-use super::{ARCHS, Release, cannot, shown};
-use crate::report::Outcome;
+use std::path::PathBuf;
+
+use super::{ARCHS, Release, SOURCES, cannot, shown, write};
+use crate::report::{Failure, Outcome};
+use crate::source;
 use crate::workspace;
 
 /// Name of the file that cargo-cyclonedx writes next to the manifest of each package.
 const NAME: &str = "redpoll-bill";
 
-/// Each product, and the folder of its manifest.
-const PRODUCTS: [(&str, &str); 3] = [
-    ("redpoll", "crates/cli"),
-    ("redpoll-taim", "crates/taim"),
-    ("redpoll-python", "crates/python"),
+/// A product of a release.
+pub struct Product {
+    name: &'static str,
+    /// Folder of its manifest.
+    folder: &'static str,
+}
+
+pub const PYTHON: Product = Product {
+    name: "redpoll-python",
+    folder: "crates/python",
+};
+const PRODUCTS: [Product; 3] = [
+    Product {
+        name: "redpoll",
+        folder: "crates/cli",
+    },
+    Product {
+        name: "redpoll-taim",
+        folder: "crates/taim",
+    },
+    PYTHON,
 ];
 
 pub fn build(release: &Release<'_>) -> Outcome {
-    let root = &release.workspace.root;
-    for (product, folder) in PRODUCTS {
-        let manifest = root.join(folder).join("Cargo.toml");
-        let mut bill = release.command("cargo");
-        bill.args(["cyclonedx", "--quiet", "--format", "json"]);
-        bill.args(["--target", ARCHS[0].target]);
-        bill.args(["--override-filename", NAME]);
-        bill.args(["--manifest-path", &shown(&manifest)]);
-        workspace::run(&mut bill)?;
-        // cargo-cyclonedx also writes a file for each other package of the same workspace.
-        for name in release
-            .workspace
-            .crates()?
-            .into_iter()
-            .map(|it| format!("crates/{it}"))
-        {
-            let file = root.join(&name).join(format!("{NAME}.json"));
-            if !file.is_file() {
-                continue;
-            }
-            let moved = if name == folder {
-                let to = release
-                    .out
-                    .join(format!("{product}-{}.cdx.json", release.version));
-                // The folders may be on different file systems.
-                std::fs::copy(&file, to).and_then(|_| std::fs::remove_file(&file))
-            } else {
-                std::fs::remove_file(&file)
-            };
-            moved.map_err(|error| cannot("move", &file, &error))?;
-        }
-        let tool = root.join("xtask").join(format!("{NAME}.json"));
-        if tool.is_file() {
-            std::fs::remove_file(&tool).map_err(|error| cannot("remove", &tool, &error))?;
-        }
+    for product in &PRODUCTS {
+        make(release, product)?;
     }
     Ok(())
+}
+
+/// Writes the bill of a product to the files of the release, and returns its path.
+pub fn make(release: &Release<'_>, product: &Product) -> Result<PathBuf, Failure> {
+    let root = &release.workspace.root;
+    let manifest = root.join(product.folder).join("Cargo.toml");
+    let mut bill = release.command("cargo");
+    bill.args(["cyclonedx", "--quiet", "--format", "json"]);
+    bill.args(["--target", ARCHS[0].target]);
+    bill.args(["--override-filename", NAME]);
+    bill.args(["--manifest-path", &shown(&manifest)]);
+    workspace::run(&mut bill)?;
+    let file = format!("{NAME}.json");
+    let text = source::read(&root.join(product.folder).join(&file))?;
+    let name = format!("{}-{}.cdx.json", product.name, release.version);
+    let path = release.out.join(name);
+    write(&path, &published(&text, &shown(root)))?;
+    // cargo-cyclonedx writes a file for each package of the same workspace.
+    let crates = release.workspace.crates()?;
+    let folders = crates.into_iter().map(|it| format!("crates/{it}"));
+    for folder in folders.chain(["xtask".to_owned()]) {
+        let extra = root.join(folder).join(&file);
+        if extra.is_file() {
+            std::fs::remove_file(&extra).map_err(|error| cannot("remove", &extra, &error))?;
+        }
+    }
+    Ok(path)
+}
+
+/// Returns a bill in which the folder of the sources is that of every release, `SOURCES`. The bill names its own
+/// packages by their folders, and addresses contain the folder with `%2F`.
+fn published(bill: &str, root: &str) -> String {
+    let encoded = |path: &str| path.replace('/', "%2F");
+    bill.replace(root, SOURCES)
+        .replace(&encoded(root), &encoded(SOURCES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bill_does_not_name_the_folder_of_this_computer() {
+        let bill = "path+file:///home/me/redpoll/crates/cli#0.1.0 ?download_url=file:%2F%2F%2Fhome%2Fme%2Fredpoll%2Fa";
+        let expected = "path+file:///usr/src/redpoll/crates/cli#0.1.0 ?download_url=file:%2F%2F%2Fusr%2Fsrc%2Fredpoll%2Fa";
+        assert_eq!(published(bill, "/home/me/redpoll"), expected);
+    }
 }

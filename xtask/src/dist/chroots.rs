@@ -15,8 +15,8 @@ use crate::workspace::{self, Workspace};
 
 /// Debian 11, 12 and 13.
 const SUITES: [&str; 3] = ["bullseye", "bookworm", "trixie"];
-/// Programs of a border router that the smallest Debian lacks.
-const INCLUDED: &str = "adduser,iproute2,iptables";
+/// Programs that the smallest Debian lacks: those of a border router, and those of the demonstration.
+const INCLUDED: &str = "adduser,curl,iproute2,iptables,iputils-ping,mosquitto";
 /// Version of the package from which the test upgrades.
 const OLD: &str = "0.0.1";
 /// Longest time from the installation to the running program, in seconds.
@@ -24,7 +24,7 @@ const MAX_S: f64 = 60.0;
 
 /// Installs the old package, changes a setting, and installs the new one.
 const UPGRADE: &str = "
-dpkg -i /packages/old.deb
+dpkg -i /packages/redpoll-taim-old.deb
 getent passwd redpoll-taim
 sed -i 's/^period = .*/period = \"30 s\"/' /etc/redpoll/taim.toml
 dpkg --force-confold -i /packages/redpoll-taim.deb
@@ -32,34 +32,56 @@ grep -q '30 s' /etc/redpoll/taim.toml
 redpoll-taim --check-config
 redpoll-taim install --firewall ip6tables-legacy --print | grep -q NFQUEUE || test -z \"$NETFILTER\"
 ";
-/// Starts the program as the unit does, and checks it.
+/// Starts the program `$TAIM` as the unit does, and checks it.
 const RUN: &str = "
 ip link set lo up
-redpoll-taim install --firewall ip6tables-legacy
-redpoll-taim --user redpoll-taim &
+$TAIM install --firewall ip6tables-legacy
+$TAIM --user redpoll-taim &
 daemon=$!
 for _ in 1 2 3 4 5 6 7 8 9 10; do
-    if redpoll-taim check; then break; fi
+    if $TAIM check; then break; fi
     sleep 1
 done
-redpoll-taim check
+$TAIM check
 grep VmRSS /proc/$daemon/status
 kill $daemon
 wait $daemon
-redpoll-taim uninstall
+$TAIM uninstall
 ";
-/// Removes the package with its settings.
-const PURGE: &str = "
-dpkg --purge redpoll-taim
-! getent passwd redpoll-taim
-! getent group redpoll-taim
+/// Checks that the program says in one line why it cannot read the rules of the firewall.
+const WITHOUT_NETFILTER: &str = "
+code=0
+$TAIM check >/tmp/said 2>&1 || code=$?
+cat /tmp/said >&2
+test $code -eq 2
+test $(wc -l </tmp/said) -eq 1
+rm /tmp/said
 ";
-/// Installs, uses and removes the package of the whole program.
+/// Installs the whole program, next to the daemon and from an older version, and uses it.
 const WHOLE: &str = "
+dpkg -i /packages/redpoll-old.deb
 dpkg -i /packages/redpoll.deb
 redpoll run line-3 >/dev/null
-redpoll taim --help >/dev/null
-dpkg --purge redpoll
+";
+/// Joins a mesh to the system: the kernel's TCP, curl, ping and a broker use its nodes.
+const DEMO: &str = "
+ip link set lo up
+redpoll up office --set routing=rpl --demo
+";
+/// Removes the packages with their settings. The rules of the firewall are in force, and `dpkg` believes that systemd
+/// runs, as on a router.
+const PURGE: &str = "
+rules() { ip6tables-legacy -t mangle -S | grep NFQUEUE; }
+if dpkg -s redpoll; then dpkg --purge redpoll; fi
+if test -n \"$NETFILTER\"; then
+    redpoll-taim install --firewall ip6tables-legacy
+    rules
+fi
+mkdir -p /run/systemd/system
+dpkg --purge redpoll-taim
+rmdir -p --ignore-fail-on-non-empty /run/systemd/system
+if getent passwd redpoll-taim || getent group redpoll-taim; then exit 1; fi
+if test -n \"$NETFILTER\" && rules; then exit 1; fi
 ";
 
 /// Tests the packages of `target/dist` in each system; `only` limits the systems by name.
@@ -137,6 +159,10 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     if !is_native {
         bootstrap.arg("--foreign");
     }
+    // Systems of the same release share packages, and a failed run is repeated without the network.
+    let packages = folder.join("packages");
+    create(&packages)?;
+    bootstrap.arg(format!("--cache-dir={}", shown(&packages)));
     let mirror = std::env::var("DEBIAN_MIRROR");
     let mirror = mirror.unwrap_or_else(|_| "http://deb.debian.org/debian".to_owned());
     workspace::output(bootstrap.arg(suite).arg(&root).arg(mirror))?;
@@ -190,37 +216,37 @@ fn test(workspace: &Workspace, root: &Path, arch: &Arch) -> Result<String, Failu
     let packages = root.join("packages");
     create(&packages)?;
     let out = workspace.root.join("target/dist");
-    let taim = package(&out, "redpoll-taim_", arch)?;
-    copy(&taim, &packages.join("redpoll-taim.deb"))?;
-    older(&taim, &packages)?;
+    offer(
+        &package(&out, "redpoll-taim_", arch)?,
+        "redpoll-taim",
+        &packages,
+    )?;
     let whole = package(&out, "redpoll_", arch).ok();
     if let Some(whole) = &whole {
-        copy(whole, &packages.join("redpoll.deb"))?;
+        offer(whole, "redpoll", &packages)?;
     }
     let is_native = arch.name == std::env::consts::ARCH;
     let before = state(root)?;
     let start = Instant::now();
-    call(root, UPGRADE, is_native)?;
-    let mut memory = String::new();
-    if is_native {
-        let said = call(root, RUN, is_native)?;
-        let line = said.lines().find(|line| line.starts_with("VmRSS"));
-        memory = line
-            .unwrap_or_default()
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
-    }
+    call(root, UPGRADE, "", is_native)?;
+    let rules = if is_native { RUN } else { WITHOUT_NETFILTER };
+    let memory = memory(&call(root, rules, "redpoll-taim", is_native)?);
     let took = start.elapsed().as_secs_f64();
     // An emulator is too slow for this limit.
     if is_native && took > MAX_S {
         let line = format!("{took:.0} s until the program ran; at most {MAX_S} s are allowed");
         return Err(Failure::new(line));
     }
-    call(root, PURGE, is_native)?;
+    let mut used = "without redpoll".to_owned();
     if whole.is_some() {
-        call(root, WHOLE, is_native)?;
+        call(root, WHOLE, "", is_native)?;
+        call(root, rules, "redpoll taim", is_native)?;
+        used = format!(
+            "redpoll too, {}",
+            demonstrated(&call(root, DEMO, "", is_native)?)
+        );
     }
+    call(root, PURGE, "", is_native)?;
     let after = state(root)?;
     let only = |one: &[String], other: &[String], sign: char| -> Vec<String> {
         let lines = one.iter().filter(|line| !other.contains(line));
@@ -228,31 +254,42 @@ fn test(workspace: &Workspace, root: &Path, arch: &Arch) -> Result<String, Failu
     };
     let left = [only(&before, &after, '-'), only(&after, &before, '+')].concat();
     Failure::unless_empty(
-        "after the purge, these files differ from those before the \
-        installation:",
+        "after the purge, these files differ from those before the installation:",
         left,
     )?;
-    let whole = if whole.is_some() {
-        "redpoll too"
-    } else {
-        "without redpoll"
-    };
     let rules = if is_native {
         "with rules"
     } else {
         "without netfilter"
     };
-    Ok(format!("passed in {took:.1} s, {rules}, {whole} {memory}"))
+    Ok(format!("passed in {took:.1} s, {rules}, {used} {memory}"))
 }
 
-/// Runs a script in the system, in a network and a tree of processes of its own.
-fn call(root: &Path, script: &str, is_native: bool) -> Result<String, Failure> {
+/// Returns the memory of the daemon, which the script prints if the daemon runs.
+fn memory(said: &str) -> String {
+    let line = said.lines().find(|line| line.starts_with("VmRSS"));
+    let words = line.unwrap_or_default().split_whitespace();
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns the result of the demonstration, with the number of steps that it skipped.
+fn demonstrated(said: &str) -> String {
+    let skipped = said.lines().filter(|line| line.starts_with("skipped:"));
+    match skipped.count() {
+        0 => "demo ok".to_owned(),
+        steps => format!("demo ok without {steps} steps"),
+    }
+}
+
+/// Runs a script in the system, in a network and a tree of processes of its own. The script calls `taim` as `$TAIM`.
+fn call(root: &Path, script: &str, taim: &str, is_native: bool) -> Result<String, Failure> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--net", "--pid", "--fork", "--kill-child", "--mount"]);
     unshare.args([
         "sh",
         "-ec",
-        "mount -t proc none \"$0/proc\"; ip tuntap add dev wpan0 mode tun; exec chroot \"$0\" sh -ec \"$1\"",
+        "mount -t proc none \"$0/proc\"; ip tuntap add dev wpan0 mode tun; mkdir -p \"$0/dev/net\"; \
+         test -e \"$0/dev/net/tun\" || mknod \"$0/dev/net/tun\" c 10 200; exec chroot \"$0\" sh -ec \"$1\"",
     ]);
     unshare.arg(root).arg(script);
     unshare.env(
@@ -262,6 +299,7 @@ fn call(root: &Path, script: &str, is_native: bool) -> Result<String, Failure> {
     unshare
         .env("DEBIAN_FRONTEND", "noninteractive")
         .env("LC_ALL", "C");
+    unshare.env("TAIM", taim);
     unshare.env("NETFILTER", if is_native { "yes" } else { "" });
     workspace::output(&mut unshare)
 }
@@ -305,8 +343,9 @@ fn state(root: &Path) -> Result<Vec<String>, Failure> {
     Ok(lines)
 }
 
-/// Packs the same package again as an older version.
-fn older(package: &Path, folder: &Path) -> Outcome {
+/// Puts a package into the folder as `NAME.deb`, and the same package as an older version, `NAME-old.deb`.
+fn offer(package: &Path, name: &str, folder: &Path) -> Outcome {
+    copy(package, &folder.join(format!("{name}.deb")))?;
     let tree = folder.join("tree");
     workspace::output(Command::new("dpkg-deb").arg("-R").args([package, &tree]))?;
     let control = tree.join("DEBIAN/control");
@@ -321,10 +360,10 @@ fn older(package: &Path, folder: &Path) -> Outcome {
         }
     });
     write(&control, &lines.collect::<String>())?;
-    let old = folder.join("old.deb");
+    let old = folder.join(format!("{name}-old.deb"));
     workspace::output(
         Command::new("dpkg-deb")
-            .args(["-b", "-Zxz", "--root-owner-group"])
+            .args(["-b", "-Zgzip", "-z1", "--root-owner-group"])
             .args([&tree, &old]),
     )?;
     std::fs::remove_dir_all(&tree).map_err(|error| cannot("remove", &tree, &error))
@@ -348,4 +387,18 @@ fn copy(from: &Path, to: &Path) -> Outcome {
     std::fs::copy(from, to)
         .map(drop)
         .map_err(|error| cannot("copy", from, &error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_results_of_the_scripts_are_read() {
+        assert_eq!(memory("safe: yes\nVmRSS:\t    6812 kB\n"), "VmRSS: 6812 kB");
+        assert_eq!(memory("redpoll-taim: no rules\n"), "");
+        assert_eq!(demonstrated("[1/4] ping\n\ndemo: ok\n"), "demo ok");
+        let said = "skipped: step 4 (readings): no broker\ndemo: ok\n";
+        assert_eq!(demonstrated(said), "demo ok without 1 steps");
+    }
 }

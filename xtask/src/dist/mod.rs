@@ -6,6 +6,7 @@
 //! - `c`: the library for C for microcontrollers;
 //! - `bill`: the components of each program, in CycloneDX.
 //!
+//! `traces` fails if one of the files contains a path of this computer.
 //! `wheel` measures the installation of the wheel, `chroots` tests the packages in Debian's releases, and `short`
 //! checks one of them in CI.
 
@@ -16,6 +17,7 @@ mod packages;
 mod programs;
 mod python;
 mod short;
+mod traces;
 mod wheel;
 
 use std::ffi::OsString;
@@ -66,6 +68,9 @@ const ARCHS: [Arch; 3] = [
         has_wheel: false,
     },
 ];
+
+/// Folder of the sources in every file of a release, whichever folder they are built in.
+const SOURCES: &str = "/usr/src/redpoll";
 
 /// The oldest C library that the programs run with: Debian 11's.
 const GLIBC: &str = "2.31";
@@ -210,8 +215,8 @@ impl Release<'_> {
         let registries = registries.and_then(|folder| std::fs::read_dir(folder).ok());
         let registries = registries.into_iter().flatten().flatten();
         let mut renamed = vec![
-            (shown(&self.workspace.root), "/usr/src/redpoll".to_owned()),
-            (shown(&self.target), "/usr/src/redpoll/target".to_owned()),
+            (shown(&self.workspace.root), SOURCES.to_owned()),
+            (shown(&self.target), format!("{SOURCES}/target")),
         ];
         renamed.extend(registries.map(|it| (shown(&it.path()), "/usr/src/crates".to_owned())));
         renamed
@@ -298,6 +303,7 @@ fn build(
             part(&release)?;
         }
     }
+    traces::check(&release)?;
     sums(&release)
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Arch, Program, Release, create, shown};
+use super::{Arch, Program, Release, cannot, create, shown};
 use crate::report::{Failure, Outcome};
 use crate::workspace;
 
@@ -20,6 +20,10 @@ pub fn build(release: &Release<'_>) -> Outcome {
 /// Writes man pages and completions to the folder in which the manifests look for them.
 fn describe(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("share");
+    // Pages of commands that no longer exist would be packed.
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
+    }
     create(&folder)?;
     for program in release.options.programs() {
         if program.name == "redpoll-taim" {

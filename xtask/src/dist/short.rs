@@ -16,8 +16,8 @@ const WANTED: [&str; 8] = [
     "usr/share/bash-completion/completions/redpoll-taim",
     "usr/share/doc/redpoll-taim/copyright",
     "usr/share/fish/vendor_completions.d/redpoll-taim.fish",
-    "usr/share/man/man1/redpoll-taim-check.1.gz",
-    "usr/share/man/man1/redpoll-taim.1.gz",
+    "usr/share/man/man8/redpoll-taim-check.8.gz",
+    "usr/share/man/man8/redpoll-taim.8.gz",
     "usr/share/zsh/vendor-completions/_redpoll-taim",
 ];
 
@@ -58,20 +58,22 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let packages = list(&folder)?;
     let package = packages.iter().find(|it| shown(it).contains(&name));
     let package = package.ok_or_else(|| Failure::new("dist: cargo-deb wrote no package"))?;
-    contents(package)?;
+    let listing = workspace::output(Command::new("dpkg-deb").arg("-c").arg(package))?;
+    contents(&listing)?;
+    beside_the_whole(&release, &listing)?;
     unpacked(&folder, package)?;
     maintained(workspace, package)?;
     println!("dist: the package of redpoll-taim is complete");
     Ok(None)
 }
 
-/// Builds the debug program, and puts it where the stripped one would be.
+/// Builds the debug programs, and puts the daemon where the stripped one would be.
 fn stage(release: &Release<'_>) -> Outcome {
     let mut cargo = release.workspace.cargo();
     // With the selection of the tests' build: a build of this package alone would select other
     // features of its dependencies, which would all be compiled again.
     cargo.args(["build", "--quiet", "--workspace", "--tests"]);
-    cargo.args(["--bin", "redpoll-taim"]);
+    cargo.args(["--bin", "redpoll-taim", "--bin", "redpoll"]);
     workspace::run(&mut cargo)?;
     let built = release.workspace.root.join("target/debug/redpoll-taim");
     for arch in release.options.archs() {
@@ -84,8 +86,7 @@ fn stage(release: &Release<'_>) -> Outcome {
 }
 
 /// Checks the files of the package, and its scripts.
-fn contents(package: &Path) -> Outcome {
-    let listing = workspace::output(Command::new("dpkg-deb").arg("-c").arg(package))?;
+fn contents(listing: &str) -> Outcome {
     let mut missing: Vec<String> = WANTED
         .iter()
         .filter(|wanted| {
@@ -112,6 +113,22 @@ fn contents(package: &Path) -> Outcome {
         "dist: missing or wrong in the package of redpoll-taim:",
         missing,
     )
+}
+
+/// Checks that no man page of the whole program has the place of one of the daemon's: dpkg would refuse to install both
+/// packages.
+fn beside_the_whole(release: &Release<'_>, listing: &str) -> Outcome {
+    let pages = release.out.join("pages");
+    create(&pages)?;
+    let program = release.target.join("debug/redpoll");
+    workspace::run(Command::new(program).args(["man", "--folder"]).arg(&pages))?;
+    let mut places = Vec::new();
+    for page in list(&pages)? {
+        let name = page.file_name().unwrap_or_default().to_string_lossy();
+        places.push(format!("./usr/share/man/man1/{name}.gz"));
+    }
+    places.retain(|place| listing.lines().any(|line| line.ends_with(place)));
+    Failure::unless_empty("dist: these files are in both packages:", places)
 }
 
 /// Checks that the package names the maintainer and the home page of Cargo.toml.
