@@ -115,7 +115,7 @@ pub(super) const KEYS: &[Key] = &[
     key("modules.quantum", time(50.0, 10_000.0), Default("192 us"), None,
         "Longest interval at which firmware of the kind `module` checks for the events that it waits for; the radio turnarounds of such a node are multiples of this interval. Above about 300 us link acknowledgements come too late."),
     key("modules.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
-        "Real time that firmware of the kind `module` may run without waiting for anything. After that the program reports that it hangs, and exits."),
+        "Real time that firmware of the kind `module` may run without waiting for anything. After that the program reports that the firmware hangs, and exits."),
 
     key("thread.module", Text, Optional("required with nodes of the kind `openthread`"), None,
         "File of OpenThread as a module, which `make thread` builds. A relative path starts at the folder of the scenario's file."),
