@@ -208,7 +208,10 @@ fn a_host_that_ends_during_the_handshake_loses_nothing() {
     assert!(!splice.is_done());
     let (nothing, last) = pair.read(&mut splice);
     assert_eq!((nothing.len(), last), (0, ToHost::Nothing));
-    let conn = pair.there.tcp_accept(pair.listener).expect("it is opened");
+    let conn = pair
+        .there
+        .tcp_accept(pair.listener)
+        .expect("the connection to the node is open");
     let (now, mut out) = (pair.now, [0; 99]);
     assert_eq!(pair.there.tcp_recv(now, conn, &mut out), Ok(8));
     pair.run_for(300);

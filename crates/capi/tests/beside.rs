@@ -33,7 +33,7 @@ fn compiled(name: &str, files: Vec<PathBuf>, includes: &[PathBuf]) -> Vec<PathBu
     assert!(output.status.success(), "{name}: {}", text(&output));
     let object = |file: PathBuf| {
         let file = file.with_extension("o");
-        place.join(file.file_name().expect("it has one"))
+        place.join(file.file_name().expect("the file has a name"))
     };
     files.into_iter().map(object).collect()
 }

@@ -67,7 +67,7 @@ fn the_kernel_and_a_node_without_a_radio_fetch_from_one_another() {
     let peer = built(&library, "tests/kernel.c", &[]);
     let run = |options: &[&str], under: &[&str]| {
         let program = built(&library, "examples/ip_tun.c", options);
-        let mut shell = shell().expect("there was one");
+        let mut shell = shell().expect("the first shell was found");
         shell.arg(here("tests/ip.sh")).arg(&peer);
         let output = shell.args(under).arg(program).output().unwrap();
         assert!(output.status.success(), "{under:?}: {}", text(&output));

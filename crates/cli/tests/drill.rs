@@ -39,8 +39,9 @@ fn rows_come_as_a_table_and_as_json() {
         text(&output)
     );
     let output = drill(&[&few[..], &["--json", "-"]].concat());
-    let rows: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one array");
-    let rows = rows.as_array().expect("one array");
+    let rows: serde_json::Value =
+        serde_json::from_slice(&output.stdout).expect("the output is one JSON array");
+    let rows = rows.as_array().expect("the output is one JSON array");
     assert_eq!(rows.len(), 2);
     for row in rows {
         assert_eq!(row["attack"], "forged-resets");

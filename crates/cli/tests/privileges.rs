@@ -57,12 +57,13 @@ fn is_root(test: &str) -> bool {
 
 fn folder_of_user(name: &str) -> Folder {
     let folder = Folder::new(name);
-    std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP)).expect("root may");
+    std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP))
+        .expect("root may change the owner");
     folder
 }
 
 fn get(port: u16, path: &str) -> Vec<u8> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("the program listens");
     write!(
         stream,
         "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
@@ -357,12 +358,15 @@ fn a_replugged_radio_works_in_the_sandbox() {
     let stick = Stick::plug_in(&link, USER);
     let mesh = up_on(&format!("spinel+hdlc+uart://{}", link.display()));
     let patience = Duration::from_secs(20);
-    stick.asked.recv_timeout(patience).expect("it is set up");
+    stick
+        .asked
+        .recv_timeout(patience)
+        .expect("the program sets the radio up");
     stick.unplug();
     std::thread::sleep(Duration::from_millis(300));
     let stick = Stick::plug_in(&link, USER);
     let again = stick.asked.recv_timeout(patience);
-    again.expect("it is set up again");
+    again.expect("the program sets the radio up again");
     check(&settled(mesh.pid(), 1), NOTHING, true);
     let said = mesh.ends_with(Signal::SIGINT);
     assert!(!said.contains("cannot open"), "{said}");

@@ -185,7 +185,10 @@ fn s5_2_2_separate() {
         panic!("no request")
     };
     pair.wait(secs(1));
-    let (_, alone) = pair.server.poll_datagram().expect("it must not wait");
+    let (_, alone) = pair
+        .server
+        .poll_datagram()
+        .expect("the response is sent at once");
     assert_eq!((kind(&alone), code(&alone).as_str()), ("ACK", "0.00"));
     pair.server.input(pair.now, CLIENT, &request);
     assert_eq!(pair.server.poll_datagram().unwrap().1, alone);

@@ -334,7 +334,10 @@ fn over_bad_links_packets_arrive_intact_or_not_at_all() {
                 relay.on_frame_done(START, delivered);
                 if delivered && let Ok(Some(slot)) = c.input(START, B, C, &frame) {
                     let is_same = |p: &&Vec<u8>| one_hop_on((*p).clone()) == c.packet(slot);
-                    let which = packets.iter().position(|p| is_same(&p)).expect("intact");
+                    let which = packets
+                        .iter()
+                        .position(|p| is_same(&p))
+                        .expect("the packet is one of those sent");
                     whole[which] += 1;
                     c.release(slot);
                 }

@@ -28,7 +28,7 @@ fn reassembled(frames: &[Vec<u8>]) -> Vec<u8> {
     for frame in others {
         assert_eq!(receive(&mut node, Instant::ZERO, frame), None);
     }
-    let packet = receive(&mut node, Instant::ZERO, last).expect("complete");
+    let packet = receive(&mut node, Instant::ZERO, last).expect("the datagram is complete");
     assert_eq!(node.free_slots(), 1);
     packet
 }
@@ -235,7 +235,7 @@ fn a_relay_forwards_from_the_slot_it_received_into() {
     for frame in frames_of(&sent, 9) {
         arrived = relay.input(Instant::ZERO, A, B, &frame).unwrap();
     }
-    let slot = arrived.expect("complete");
+    let slot = arrived.expect("the datagram is complete");
     assert_eq!(relay.link_source(slot), Some(A));
     assert_eq!(
         redpoll_wire::ipv6::decrement_hop_limit(relay.packet_mut(slot)),

@@ -94,7 +94,10 @@ fn a_datagram_for_a_node_that_stops_listening_goes_on_with_the_same_frame() {
         node.on_frame_done(later, true);
     }
     let expected = packet(ip(6), 1, 300);
-    assert_eq!(receiver.packet(arrived.expect("whole")), expected);
+    assert_eq!(
+        receiver.packet(arrived.expect("the whole datagram has arrived")),
+        expected
+    );
 }
 
 #[test]

@@ -383,7 +383,10 @@ fn over_bad_links_packets_arrive_or_are_reported() {
                         continue;
                     }
                     let same = |p: &&Vec<u8>| one_hop_on((*p).clone()) == node.packet(slot);
-                    whole[packets.iter().position(|p| same(&p)).expect("intact")] += 1;
+                    whole[packets
+                        .iter()
+                        .position(|p| same(&p))
+                        .expect("the packet is one of those sent")] += 1;
                     node.release(slot);
                 }
             }

@@ -18,7 +18,7 @@ fn slow() -> MacConfig {
 }
 
 fn submit(b: &mut Bench, dst: Address, frame_pending: bool) {
-    b.mac.frame_mut(dst).expect("idle")[0] = 7;
+    b.mac.frame_mut(dst).expect("the MAC is idle")[0] = 7;
     let how = Service {
         frame_pending,
         ..Service::default()

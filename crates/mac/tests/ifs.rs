@@ -17,7 +17,7 @@ fn spaced(ifs: Ifs) -> Bench {
 }
 
 fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
-    b.mac.frame_mut(dst).expect("idle")[..payload].fill(1);
+    b.mac.frame_mut(dst).expect("the MAC is idle")[..payload].fill(1);
     b.mac.submit(b.now, payload, Service::default());
     while b.poll() != LOAD {
         b.sleep();
@@ -31,7 +31,7 @@ fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
 /// time until the radio has the order to assess the channel and send it.
 fn waits(b: &mut Bench) -> (u64, u64) {
     let end = b.now;
-    b.mac.frame_mut(PEER).expect("idle")[0] = 1;
+    b.mac.frame_mut(PEER).expect("the MAC is idle")[0] = 1;
     b.mac.submit(b.now, 1, Service::default());
     let us = |b: &Bench| b.now.since(end).as_micros();
     while b.poll() != LOAD {

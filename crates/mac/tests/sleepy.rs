@@ -238,7 +238,7 @@ fn a_preempted_frame_continues_with_its_retries() {
     let ticket = b.mac.preempt(b.now).expect("a retry delay");
     assert_eq!(b.done_event(), None);
 
-    let room = b.mac.frame_mut(PEER).expect("idle again");
+    let room = b.mac.frame_mut(PEER).expect("the MAC is idle again");
     room[0] = b'y';
     let urgent = Service {
         frame_pending: true,

@@ -18,7 +18,7 @@ fn run(subject: Subject, loss: u32, seed: u64) -> Measured {
 fn without_losses_nothing_is_sent_twice_and_the_link_is_busy() {
     for subject in there() {
         let measured = run(subject, 0, 1);
-        let completion = measured.completion.expect("it ends").as_micros() as f64 / 1e6;
+        let completion = measured.completion.expect("the transfer ends").as_micros() as f64 / 1e6;
         assert_eq!(measured.received, BYTES, "{subject}");
         assert_eq!(measured.meter.data_bytes, BYTES as u64, "{subject}");
         assert_eq!(measured.meter.retransmissions, 0, "{subject}");

@@ -156,7 +156,7 @@ fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
         if frame.to == Some(leaf) && frame.acked_by.is_some() {
             let from = listens_from
                 .take()
-                .expect("it sleeps unless it has been promised something");
+                .expect("the radio sleeps unless a frame was announced");
             assert!(frame.start - from <= window, "{frame:?}");
             sum += charge(LISTEN_MA, (frame.end - from + TURNAROUND) as f64);
             sum += charge(TRANSMIT_MA, ACK as f64);

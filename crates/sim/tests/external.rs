@@ -118,7 +118,7 @@ impl Inside {
             let services = Services::start(&mut node, &begin);
             self.leaf = Some((node, services));
         }
-        let (node, services) = self.leaf.as_mut().expect("it has begun");
+        let (node, services) = self.leaf.as_mut().expect("the node has begun");
         let mut cx = Context::from_waker(Waker::noop());
         while (node.drive(&mut self.radio, &mut cx, services.wakes_at())).is_ready() {
             self.requests += 1;

@@ -60,7 +60,11 @@ fn a_queued_window_is_within_the_round_trip() {
         &[&four[..], &[("tcp.queue_window", "true")]].concat(),
     );
     let under_way = |flow: &Flow| {
-        let rtt_s = flow.rtt_ms.p50.expect("samples") / 1_000.0;
+        let rtt_s = flow
+            .rtt_ms
+            .p50
+            .expect("the flow has samples of the round-trip time")
+            / 1_000.0;
         flow.goodput_kbps * 1_000.0 / 8.0 * rtt_s / 462.0
     };
     assert!((3.5..4.2).contains(&under_way(&queued)), "{queued:?}");

@@ -72,7 +72,7 @@ fn the_oracle_finds_no_violation_with_any_assisted_tcp() {
             };
             for faults in ["", faults] {
                 let report = both_ways(node, host, &format!("{corrections}{faults}"));
-                let spare = report.spare.expect("it was there");
+                let spare = report.spare.expect("the border router reports the figures");
                 assert!(spare.pieces > 20 && spare.halved > 20, "{node}: {spare:?}");
                 for flow in &report.flows {
                     let arrived = flow.delivered_bytes;
@@ -87,7 +87,7 @@ fn the_oracle_finds_no_violation_with_any_assisted_tcp() {
 #[test]
 fn a_tcp_with_a_large_window_is_not_assisted() {
     let report = both_ways("redpoll", "redpoll", "");
-    let spare = report.spare.expect("it was there");
+    let spare = report.spare.expect("the border router reports the figures");
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
 }
 

@@ -53,7 +53,7 @@ fn shares(report: &Report) -> (f64, f64) {
 fn two_unequal_flows_become_more_equal() {
     let (without, all_without) = shares(&unequal(&[]));
     let with = unequal(&[("border.taim", "true")]);
-    let taim = with.taim.expect("it was there");
+    let taim = with.taim.expect("the border router reports the figures");
     let (with, all_with) = shares(&with);
     println!("{without:.2} -> {with:.2}, {all_without} -> {all_with} B, {taim:?}");
     assert!(without > 2.0, "there is nothing to mend: {without}");

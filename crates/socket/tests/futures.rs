@@ -75,7 +75,7 @@ fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>
         moved |= carry(nets[1], nets[0]);
         if !moved && !flag.0.load(Ordering::SeqCst) {
             let due = nets.iter().filter_map(|net| net.poll_at()).min();
-            let due = due.expect("nobody will ever wake the task");
+            let due = due.expect("an event is pending that wakes the task");
             time.set(due.as_micros().max(time.get()));
             for net in nets {
                 net.with(|node, now| node.on_timeout(now));

@@ -161,7 +161,7 @@ fn it_joins_through_a_router_like_it() {
         let mut lone = lone(RplRole::Router, |_| {});
         dio(&mut lone, mode);
         lone.run_for(Duration::from_secs(3));
-        let place = lone.node.rpl_place().expect("it routes by RPL");
+        let place = lone.node.rpl_place().expect("the node routes by RPL");
         assert_eq!(place.1, Some(Address::Extended(ROOT)));
         let daos: Vec<_> = sent(&mut lone)
             .into_iter()
@@ -292,7 +292,7 @@ fn packet_information_has_dagrank_or_the_plain_rank() {
         let mut lone = lone_by(rules, RplRole::Router, |_| {});
         dio(&mut lone, mode::NON_STORING);
         lone.run_for(Duration::from_secs(3));
-        let (rank, _) = lone.node.rpl_place().expect("it routes by RPL");
+        let (rank, _) = lone.node.rpl_place().expect("the node routes by RPL");
         lone.frames.clear();
         lone.node
             .ping(lone.now, global(ROOT), 1, 1, 8)

@@ -390,7 +390,7 @@ fn parents_in_a_circle_make_no_source_route() {
     // One of them announces its true parent, and all are reachable.
     tell_root(&mut lone, 7, 7, address(1));
     let asked = packets::echo_request(Addr([0x20; 16]), address(5));
-    lone.host_sends(&asked).expect("there is a way");
+    lone.host_sends(&asked).expect("the root has a route");
     let to_mesh = lone.link_packets();
     assert!(
         to_mesh.iter().any(|(to, _)| *to == Address::Short(7)),

@@ -370,7 +370,7 @@ fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
     let packet = packets::echo_request(Addr([0x20; 16]), address(LEAF));
     lone.host_sends(&packet).unwrap();
     // Acknowledgements may precede it.
-    lone.link_packets().pop().expect("it is sent")
+    lone.link_packets().pop().expect("the packet is sent")
 }
 
 /// RFC 9008 §7.3, RFC 9010 §9.2.2: the root's outer header and source route end at the leaf's

@@ -15,7 +15,7 @@ use redpoll_wire::rpl::{
 };
 
 fn parent(lone: &Lone) -> Option<Address> {
-    lone.node.rpl_place().expect("it routes by RPL").1
+    lone.node.rpl_place().expect("the node routes by RPL").1
 }
 
 /// The link to the node's parent loses frames for a while: each costs all attempts.
@@ -381,7 +381,7 @@ fn a_router_with_targets_keeps_its_parent_longer() {
             assert_eq!(lone.node.rpl_targets(lone.now), usize::from(targets));
             // The cost of the present path. The first frame to the other neighbour, which has an
             // ETX of 2 before and 1.5 after, is a probe.
-            let (cost, _) = lone.node.rpl_place().expect("it routes by RPL");
+            let (cost, _) = lone.node.rpl_place().expect("the node routes by RPL");
             let rank = match changes {
                 true => cost - needed - 256,
                 false => cost - needed - 192 + 64,

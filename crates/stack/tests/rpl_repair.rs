@@ -100,7 +100,7 @@ fn packet_information_beside_other_options_leaves_without_a_rank() {
     let upper = [&header[..], &[1, 2, 3, 4, 0, 8, 0, 0]].concat();
     lone.link_sends(ROUTER, &packets::packet(address(9), OUTSIDE, 0, 64, &upper));
     let out = lone.host_packets();
-    let left = PacketInformation::find(&out[0]).expect("it stays");
+    let left = PacketInformation::find(&out[0]).expect("the packet keeps its packet information");
     assert_eq!(left.sender_rank, 0);
 }
 
@@ -122,7 +122,7 @@ fn a_mark_on_an_outer_header_counts_inside() {
         lone.link_sends(ROOT, &marked(outside, outer));
         let packets = lone.link_packets();
         let onward = packets.iter().find(|(to, _)| *to == Address::Short(CHILD));
-        let (_, onward) = onward.expect("it goes on");
+        let (_, onward) = onward.expect("the packet is forwarded");
         let at = match onward[6] {
             next_header::HOP_BY_HOP => onward.len() - 40,
             _ => 0,

@@ -168,7 +168,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
             .ack(answer.ack)
             .ts((8, clock.value))
             .len(10);
-        let handshake = node.complete(&ack).expect("complete");
+        let handshake = node.complete(&ack).expect("the handshake is complete");
         assert_eq!(handshake.is_by_cookie(), by_cookie);
         assert_eq!(
             handshake.request.options().mss,
@@ -286,7 +286,8 @@ fn a_cookie_is_good_beside_an_entry() {
     let entry = node.ask(&rich(), false);
     assert_ne!(cookie.ack, entry.ack);
     let handshake = node.complete(&Record::new().seq(1).ack(cookie.ack));
-    node.cache.remove(&handshake.expect("complete"));
+    node.cache
+        .remove(&handshake.expect("the handshake is complete"));
     assert!(node.cache.is_empty(), "the entry went with it");
     assert_eq!(node.cache.poll_at(), None);
 }
@@ -297,10 +298,12 @@ fn a_cookie_is_good_for_one_connection() {
     let answer = node.ask(&rich(), true);
     let ack = Record::new().seq(1).ack(answer.ack).len(10);
     for _ in 0..2 {
-        let handshake = node.complete(&ack).expect("complete");
+        let handshake = node.complete(&ack).expect("the handshake is complete");
         node.connection(&handshake, &ack);
     }
-    let handshake = node.complete(&ack).expect("not used until there is memory");
+    let handshake = node
+        .complete(&ack)
+        .expect("the handshake is kept until there is memory");
     node.cache.remove(&handshake);
     assert!(matches!(node.input(&ack), Answer::Reset(header) if is_reset(&header)));
 }
@@ -359,7 +362,7 @@ fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
     let later = Record::new().seq(201).ack(cookie.ack).ts((9, 0)).len(200);
     assert!(matches!(node.input(&later), Answer::Drop));
     let first = Record::new().seq(1).ack(cookie.ack).ts((9, 0)).len(200);
-    let handshake = node.complete(&first).expect("complete");
+    let handshake = node.complete(&first).expect("the handshake is complete");
     node.cache.remove(&handshake);
     assert!(node.cache.is_empty());
 }

@@ -222,7 +222,7 @@ fn unacknowledged_syn_data_are_cached_when_retransmitted() {
     open_fast(&mut cache, 100);
     let again = data(100, 1, 16).packet();
     assert_eq!(pass(&mut cache, 200, &again), Disposition::Forward);
-    let at = due(&cache).expect("it is kept");
+    let at = due(&cache).expect("the cache keeps the packet");
     assert_eq!(sent(&mut cache, at), std::slice::from_ref(&again));
     pass(&mut cache, at + 80, &ack(1, 116).packet());
     assert_eq!(pass(&mut cache, at + 90, &again), Disposition::Keep);

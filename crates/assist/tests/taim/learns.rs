@@ -7,7 +7,7 @@ use crate::packets::{ACK, Conn, Engine, FIN, SYN, Tcp, engine, ms};
 
 fn only(engine: &Engine) -> FlowView {
     let mut flows = engine.flows();
-    let flow = flows.next().expect("there is one");
+    let flow = flows.next().expect("the engine has a flow");
     assert!(flows.next().is_none());
     flow
 }
@@ -58,7 +58,7 @@ fn single_upstream_segments_measure_the_round_trip_to_the_node() {
         give(&mut engine, at + 10, &conn.ack());
         at += 10 + 300;
     }
-    let rtt = only(&engine).rtt.expect("it is known");
+    let rtt = only(&engine).rtt.expect("the round-trip time is known");
     assert!(rtt.as_millis().abs_diff(310) <= 1, "{rtt:?}");
 }
 

@@ -41,9 +41,9 @@ fn one_packet_leaves_every_delaytime_and_the_first_one_at_once() {
     }
     assert_eq!(engine.poll(ms(1_000)).map(|packet| packet.handle), Some(0));
     assert_eq!(engine.poll(ms(1_000)), None);
-    let at = engine.poll_at().expect("one waits").at;
+    let at = engine.poll_at().expect("a packet waits").at;
     assert_eq!(at, ms(1_050));
-    let second = engine.poll(at).expect("it is due");
+    let second = engine.poll(at).expect("the packet is due");
     assert_eq!(
         (second.handle, second.waited),
         (1, Duration::from_millis(50))
@@ -289,7 +289,7 @@ proptest! {
         // Without further input, the engine releases all waiting packets at the times that it
         // announces.
         while engine.waiting_packets() > 0 {
-            now = engine.poll_at().expect("somebody waits").at.max(now);
+            now = engine.poll_at().expect("a packet waits").at.max(now);
             if let Some(packet) = engine.poll(now) {
                 ledger.leaves(&known, packet.handle);
             }

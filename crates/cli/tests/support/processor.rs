@@ -2,7 +2,7 @@
 
 /// Seconds of processor time that a process has had, in itself and in the kernel.
 pub fn processor_seconds(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
     let fields: Vec<&str> = stat
         .rsplit(')')
         .next()

@@ -111,13 +111,13 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
     use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 
     let wait = |signal| {
-        let status = waitpid(tid, Some(WaitPidFlag::__WALL)).expect("it is traced");
+        let status = waitpid(tid, Some(WaitPidFlag::__WALL)).expect("the thread is traced");
         assert_eq!(status, WaitStatus::Stopped(tid, signal));
     };
     /// The instruction `syscall`, two bytes.
     const SYSCALL: i64 = 0x050f;
     for _ in 0..200 {
-        ptrace::attach(tid).expect("root may trace it");
+        ptrace::attach(tid).expect("root may trace the thread");
         wait(Signal::SIGSTOP);
         let before = ptrace::getregs(tid).unwrap();
         let instruction = ptrace::read(tid, (before.rip - 2) as ptrace::AddressType).unwrap();

@@ -56,7 +56,7 @@ impl Daemon {
     pub fn spawn(mut command: Command) -> Daemon {
         let mut child = command.spawn().expect("the program starts");
         let mut said = String::new();
-        let errors = child.stderr.as_mut().expect("its errors are ours");
+        let errors = child.stderr.as_mut().expect("standard error is a pipe");
         BufReader::new(errors).read_line(&mut said).unwrap();
         assert!(said.contains("reading queue "), "{said}");
         Daemon { child, said }
@@ -68,13 +68,13 @@ impl Daemon {
     }
 
     pub fn signal(&self, signal: Signal) {
-        kill(Pid::from_raw(self.child.id() as i32), signal).expect("it still runs");
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("the program still runs");
     }
 
     /// Returns a line of `status` of proc(5), without its name.
     pub fn status(&self, name: &str) -> String {
         let all = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
-        let all = all.expect("it runs");
+        let all = all.expect("the program runs");
         let line = all.lines().find_map(|line| line.strip_prefix(name));
         line.expect("the kernel tells it").trim().to_owned()
     }
@@ -88,16 +88,24 @@ impl Daemon {
         self.signal(signal);
         // The output may be longer than a pipe's buffer.
         let mut text = String::new();
-        let out = self.child.stdout.as_mut().expect("its output is ours");
+        let out = self
+            .child
+            .stdout
+            .as_mut()
+            .expect("standard output is a pipe");
         out.read_to_string(&mut text).unwrap();
         let status = self.child.wait().unwrap();
         (status.code(), text)
     }
 
     pub fn metrics(&self) -> String {
-        let at = self.said.split("http://").nth(1).expect("it serves");
+        let at = self
+            .said
+            .split("http://")
+            .nth(1)
+            .expect("the program serves metrics");
         let at = at.split('/').next().unwrap();
-        let mut stream = TcpStream::connect(at).expect("it listens");
+        let mut stream = TcpStream::connect(at).expect("the program listens");
         stream
             .write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
             .unwrap();

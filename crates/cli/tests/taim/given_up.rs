@@ -37,7 +37,7 @@ fn shapes(n: u16, queue: &str, user: &str) {
     let folder = Folder::new(&format!("taim-{n}"));
     let owner = is_user.then_some([USER, GROUP]);
     let [uid, gid] = owner.map_or([None; 2], |ids| ids.map(Some));
-    std::os::unix::fs::chown(&folder.0, uid, gid).expect("root may");
+    std::os::unix::fs::chown(&folder.0, uid, gid).expect("root may change the owner");
     let readable = folder.write("readable", "anybody may read this");
     let json = folder.file("flows.json");
 

@@ -453,7 +453,9 @@ fn many_flows() {
     let memory = daemon.memory();
     let (_, json) = daemon.end(Signal::SIGINT);
     let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
-    let late = last["late_p99_us"].as_f64().expect("it is told");
+    let late = last["late_p99_us"]
+        .as_f64()
+        .expect("the file has the figure");
     println!("{arrived} packets arrived, {released} had waited; real-time: {in_time}");
     assert_eq!(arrived, packets);
     assert_eq!(held as u32, flows);

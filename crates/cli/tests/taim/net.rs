@@ -63,7 +63,9 @@ impl Place {
     }
 
     fn run(&self, job: impl FnOnce() + Send + 'static) {
-        self.jobs.send(Box::new(job)).expect("it lives");
+        self.jobs
+            .send(Box::new(job))
+            .expect("the thread of the namespace runs");
     }
 }
 
@@ -257,7 +259,9 @@ impl Network {
             stream.read_exact(&mut [0]).expect("the host confirms");
             done.send(begun.elapsed()).unwrap();
         });
-        let took = is_done.recv_timeout(PATIENCE).expect("it ends");
+        let took = is_done
+            .recv_timeout(PATIENCE)
+            .expect("the job ends in time");
         // Gives the kernel 100 ms to free the port.
         std::thread::sleep(Duration::from_millis(100));
         took
@@ -349,7 +353,8 @@ pub struct Pour {
 impl Pour {
     /// Makes both interfaces. The mesh's interface is one of those in [`MESH`].
     pub fn new(n: u16) -> Pour {
-        std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
+        std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
+            .expect("the namespace may forward");
         let tun = |k: u16, name: &str| {
             Tun::create(&TunConfig {
                 name: format!("{name}{n}"),

@@ -53,7 +53,10 @@ impl Firewall {
             Firewall::Ip6tables(program) => (format!("{program}-save"), &[][..]),
             Firewall::Nft => ("nft".to_owned(), &["list", "ruleset"][..]),
         };
-        let output = Command::new(program).args(args).output().expect("it runs");
+        let output = Command::new(program)
+            .args(args)
+            .output()
+            .expect("the program starts");
         let text = String::from_utf8(output.stdout).unwrap();
         let lines = text.lines().filter(|line| !line.starts_with(['#', ':']));
         // A table that has become empty is like one that does not exist.

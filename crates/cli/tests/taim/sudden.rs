@@ -142,7 +142,7 @@ pub fn stopped() {
 pub fn supervised() {
     let path = std::env::temp_dir().join(format!("redpoll-taim-{}", std::process::id()));
     let socket = UnixDatagram::bind(&path).expect("a socket");
-    let address = path.to_str().expect("it is UTF-8").to_owned();
+    let address = path.to_str().expect("the path is UTF-8").to_owned();
     is_told(&socket, &address, &[("WATCHDOG_USEC", "400000")], true);
     let _ = std::fs::remove_file(path);
     // An abstract address, outside any file system.
@@ -195,13 +195,17 @@ pub fn killed_with_thousands() {
     let flows = network.transfers(20, 256 << 10);
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(700));
-        let (code, _) = daemon.take().expect("it runs").end(Signal::SIGKILL);
+        let (code, _) = daemon.take().expect("the daemon runs").end(Signal::SIGKILL);
         assert_eq!(code, None, "it is gone by the signal");
         std::thread::sleep(Duration::from_millis(100));
         daemon = Some(Daemon::start(&args));
     }
-    let whole = flows.join().expect("they end");
-    let arrived = poured.join().expect("they are poured");
+    let whole = flows
+        .join()
+        .expect("the thread of the flows has not panicked");
+    let arrived = poured
+        .join()
+        .expect("the thread of the packets has not panicked");
     println!("{arrived} of 60000 packets of 3000 flows beside them arrived");
     let name = "flows that SIGKILL beside 3,000 breaks, of 40";
     tell(&[(name, Must::AtMost(0.0), 40.0 - whole as f64, "")]);

@@ -40,7 +40,7 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()
             .expect("the program starts");
-        let output = BufReader::new(child.stdout.take().expect("its output is ours"));
+        let output = BufReader::new(child.stdout.take().expect("standard output is a pipe"));
         Program { child, output }
     }
 
@@ -76,7 +76,9 @@ impl Program {
             assert!(ready > 0, "redpoll printed nothing for a minute");
         }
         let mut line = String::new();
-        self.output.read_line(&mut line).expect("it speaks UTF-8");
+        self.output
+            .read_line(&mut line)
+            .expect("the output is UTF-8");
         line
     }
 
@@ -96,7 +98,7 @@ impl Program {
     )]
     pub fn ends_with(mut self, signal: Signal) -> String {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
-        kill(pid, signal).expect("it still runs");
+        kill(pid, signal).expect("the program still runs");
         self.child.wait().unwrap();
         self.errors()
     }
@@ -105,7 +107,7 @@ impl Program {
     pub fn end(mut self, signal: Signal, code: Option<i32>) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         let before = processor_seconds(self.child.id());
-        kill(pid, signal).expect("it still runs");
+        kill(pid, signal).expect("the program still runs");
         let deadline = Instant::now() + STUCK;
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -127,7 +129,7 @@ impl Program {
         let mut text = String::new();
         self.output
             .read_to_string(&mut text)
-            .expect("it speaks UTF-8");
+            .expect("the output is UTF-8");
         let status = self.child.wait().unwrap();
         text.push_str(&self.errors());
         (status.code().expect("an exit code"), text)

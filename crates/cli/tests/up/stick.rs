@@ -77,7 +77,7 @@ impl Stick {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         }
         let name = ttyname(&pty.slave).unwrap();
-        std::os::unix::fs::chown(&name, Some(owner), None).expect("root may");
+        std::os::unix::fs::chown(&name, Some(owner), None).expect("root may change the owner");
         let _ = std::fs::remove_file(link);
         std::os::unix::fs::symlink(name, link).unwrap();
         let (ends, end) = channel();

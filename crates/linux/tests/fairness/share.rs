@@ -184,7 +184,7 @@ impl World {
     }
 
     fn arrive(&mut self, mut packet: Vec<u8>) {
-        let to = <[u8; 16]>::try_from(&packet[24..40]).expect("sixteen");
+        let to = <[u8; 16]>::try_from(&packet[24..40]).expect("an address has 16 bytes");
         for node in [&mut self.sender, &mut self.receiver] {
             if node.address().0 == to {
                 // The node counts packets that it refuses.
@@ -192,7 +192,7 @@ impl World {
                 return;
             }
         }
-        let from = <[u8; 16]>::try_from(&packet[8..24]).expect("sixteen");
+        let from = <[u8; 16]>::try_from(&packet[8..24]).expect("an address has 16 bytes");
         if from != self.sender.address().0 {
             // The packet returns to the kernel as in a mirror. TCP's checksum is the same with
             // exchanged addresses.
@@ -283,7 +283,7 @@ fn kernel_listener(address: Ipv6Addr, port: u16) -> TcpListener {
     let fd = kernel_socket();
     let local = SockaddrIn6::from(SocketAddrV6::new(address, port, 0, 0));
     bind(fd.as_raw_fd(), &local).expect("the address is there");
-    listen(&fd, Backlog::new(4).expect("a backlog")).expect("it listens");
+    listen(&fd, Backlog::new(4).expect("a backlog")).expect("the socket listens");
     fd.into()
 }
 
@@ -292,7 +292,7 @@ fn drain(listener: &TcpListener, receiver: &mut Option<TcpStream>) -> u64 {
         *receiver = listener.accept().ok().map(|(socket, _)| {
             socket
                 .set_nonblocking(true)
-                .expect("it can be non-blocking");
+                .expect("the socket can be non-blocking");
             socket
         });
     }

@@ -111,7 +111,11 @@ pub fn from_the_kernel(prefix: u16) {
         });
         echo(&mut bench, conn);
         bench.run(PATIENCE, |_, _| kernel.is_finished().then_some(()));
-        assert_eq!(kernel.join().expect("no panic"), began, "round {round}");
+        assert_eq!(
+            kernel.join().expect("the kernel's thread has not panicked"),
+            began,
+            "round {round}"
+        );
         let counted = bench.mesh.node.counters().fast_opens;
         assert_eq!(counted as usize, round);
     }
@@ -171,5 +175,8 @@ pub fn from_the_node(prefix: u16) {
         });
     }
     bench.run(PATIENCE, |_, _| kernel.is_finished().then_some(()));
-    assert_eq!(kernel.join().expect("no panic"), [false, true, true]);
+    assert_eq!(
+        kernel.join().expect("the kernel's thread has not panicked"),
+        [false, true, true]
+    );
 }

@@ -118,9 +118,11 @@ pub fn run(prefix: u16, kind: Kind, node_sends: bool) {
 fn send(bench: &mut Bench, prefix: u16, bytes: Vec<u8>) {
     let listener = TcpListener::bind((host_address(prefix), PORT)).expect("a port of its own");
     let kernel = spawn(move || {
-        let (mut socket, _) = listener.accept().expect("somebody connects");
+        let (mut socket, _) = listener.accept().expect("the node connects");
         let mut got = Vec::new();
-        socket.read_to_end(&mut got).expect("it ends in good order");
+        socket
+            .read_to_end(&mut got)
+            .expect("the stream ends without an error");
         got
     });
     let remote = Endpoint::new(host_address(prefix).into(), PORT);
@@ -141,7 +143,9 @@ fn send(bench: &mut Bench, prefix: u16, bytes: Vec<u8>) {
         let done = kernel.as_ref().is_some_and(|kernel| kernel.is_finished());
         done.then(|| kernel.take().map(|kernel| kernel.join()))
     });
-    let got = got.expect("once").expect("the kernel read all");
+    let got = got
+        .expect("the thread is joined once")
+        .expect("the kernel read all");
     assert!(
         got == bytes,
         "{} bytes arrived, some of them wrong",
@@ -155,8 +159,12 @@ fn receive(bench: &mut Bench, prefix: u16, bytes: Vec<u8>) {
     let sent = bytes.clone();
     let kernel = spawn(move || {
         let mut socket = TcpStream::connect(to).expect("the node listens");
-        socket.write_all(&sent).expect("it takes all");
-        socket.shutdown(Shutdown::Write).expect("it is open");
+        socket
+            .write_all(&sent)
+            .expect("the kernel accepts all bytes");
+        socket
+            .shutdown(Shutdown::Write)
+            .expect("the connection is open");
         let mut rest = Vec::new();
         // Some of these TCPs end the connection by a reset after they have received all bytes.
         let _ = socket.read_to_end(&mut rest);

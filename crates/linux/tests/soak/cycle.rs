@@ -102,7 +102,7 @@ pub fn run(world: &mut World, seed: u64, number: u64, tally: &mut Tally) {
         }
     }
     drop(cycle.kernel);
-    let conn = cycle.conn.expect("it was open");
+    let conn = cycle.conn.expect("the connection was open");
     world.node.tcp_release(world.now, conn);
     world.settle();
     world.assert_no_datagram();
@@ -278,7 +278,7 @@ fn accept(world: &World, port: usize) -> Option<TcpStream> {
         Ok((socket, _)) => {
             socket
                 .set_nonblocking(true)
-                .expect("it can be non-blocking");
+                .expect("the socket can be non-blocking");
             Some(socket)
         }
         Err(e) if e.kind() == ErrorKind::WouldBlock => None,

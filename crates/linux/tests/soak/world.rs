@@ -47,7 +47,7 @@ impl World {
             let listener = TcpListener::bind((host, KERNEL_PORT + at)).expect("a kernel listener");
             listener
                 .set_nonblocking(true)
-                .expect("it can be non-blocking");
+                .expect("the socket can be non-blocking");
             listener
         };
         let clock = Clock::start();

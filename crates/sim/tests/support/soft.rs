@@ -358,7 +358,9 @@ impl Radio for SoftRadio {
     fn start(&mut self, work: RadioWork, frame: &[u8]) {
         match work {
             RadioWork::Load => {
-                self.loaded.copy_from(frame).expect("it fits");
+                self.loaded
+                    .copy_from(frame)
+                    .expect("the frame fits into the buffer");
                 self.at(Duration::ZERO, Step::End(RadioResult::Loaded));
             }
             RadioWork::Transmit { cca } => {
@@ -387,7 +389,9 @@ impl Radio for SoftRadio {
             if let Some((event, frame)) = self.events.pop_front() {
                 if let Some(frame) = frame {
                     let len = frame.len().min(FrameBuf::CAPACITY);
-                    self.frame.copy_from(&frame[..len]).expect("it fits");
+                    self.frame
+                        .copy_from(&frame[..len])
+                        .expect("the frame fits into the buffer");
                 }
                 return Poll::Ready(event);
             }

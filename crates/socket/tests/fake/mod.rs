@@ -151,7 +151,8 @@ impl World {
     pub fn pass(&self) {
         let mut sleepers = self.sleepers.borrow_mut();
         let next = sleepers.iter().map(|(at, _)| *at).min();
-        self.now.set(next.expect("nobody will ever wake a task"));
+        self.now
+            .set(next.expect("an event is pending that wakes a task"));
         for (_, waker) in sleepers.drain(..) {
             waker.wake();
         }
