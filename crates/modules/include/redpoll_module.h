@@ -101,10 +101,10 @@ struct redpoll_host {
     /* Sets whether data requests of a neighbour are acknowledged with the frame pending bit. The
      * address has two or eight bytes, in printed order. */
     void (*source_match)(void *self, const uint8_t *neighbour, size_t len, int pending);
-    /* Sets whether data requests of all neighbours are. */
+    /* Sets whether all data requests are acknowledged with the frame pending bit. */
     void (*source_match_all)(void *self, int all);
 
-    /* Settings: values under a key and an index, as long as the run. `setting_get` returns the
+    /* Settings: values under a key and an index, kept until the run ends. `setting_get` returns the
      * length of the value and copies at most `capacity` bytes, or returns -1 if it does not exist.
      * `setting_add` appends a value. `setting_remove` removes one value, or all with index -1. */
     int (*setting_get)(void *self, uint16_t key, int index, uint8_t *to, size_t capacity);
@@ -117,7 +117,7 @@ struct redpoll_host {
     void (*fail)(void *self, const char *reason);
     /* Reports an event of the stream of an app of the scenario, which the simulator knows by the
      * address of the peer (16 bytes) and the port of the receiver. The simulator compares the
-     * received bytes with the sent ones, and measures. It ignores other streams. */
+     * received bytes with the sent ones, and measures goodput. It ignores other streams. */
     void (*stream)(void *self, enum redpoll_stream event, const uint8_t *peer, uint16_t port,
                    const uint8_t *bytes, size_t len);
 };
