@@ -72,7 +72,7 @@ fn is_by_stack(causes: &[Cause], outcome: &Outcome) -> bool {
 
 fn summary(causes: &[Cause], outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| suite | number of scripts | scripts run | scripts that pass | scripts that do not pass | of these, caused by the stack |\n\
+        "| suite | number of scripts | scripts run | scripts that pass | scripts that do not pass | scripts that do not pass because of the stack |\n\
          | --- | --: | --: | --: | --: | --: |\n",
     );
     for suite in Suite::ALL {
