@@ -447,7 +447,7 @@ mod tests {
         assert!(error("nodes.none-*.x").contains("none-*"));
         assert!(error("circle").contains("circle"));
         assert!(error("largest(goodput)").contains("`largest`"));
-        assert!(error("goodput goodput").contains("not understood"));
+        assert!(error("goodput goodput").contains("is not part of an expression"));
         assert!(error("(1 + 2").contains("not closed"));
     }
 }
