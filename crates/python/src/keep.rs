@@ -4,13 +4,18 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use redpoll_experiments::{
     FINGERPRINT, Job, Outcome, Results, ResultsError, Run, StudyError, conduct,
 };
+use redpoll_results::compare::Side;
+use redpoll_results::picture::{Fit, swept};
+use redpoll_results::report::Report;
 use redpoll_sweep::tune::{Goal, Runs, Verdict, constants, json};
 use redpoll_sweep::{Plan, PlanError};
 
+use crate::picture::{Drawn, drawn};
 use crate::scenario::{Changes, case, damaged, error};
 use crate::table::Table;
 
@@ -63,6 +68,23 @@ impl Kept {
     /// Returns the results file. A panic in another thread leaves the file itself intact.
     fn results(&self) -> MutexGuard<'_, Results> {
         self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    /// Returns the reports of each point.
+    fn side(&self) -> Result<Side, StudyError> {
+        let least = self.plan.seeds.iter().copied().min().unwrap_or_default();
+        let most = self.plan.seeds.iter().copied().max().unwrap_or_default();
+        let results = self.results();
+        let mut side = Side::default();
+        for point in &self.plan.points {
+            let mut runs = results.within(&point.case, least, most)?;
+            runs.retain(|kept| self.plan.seeds.contains(&kept.seed));
+            let reports = runs.iter().filter_map(|kept| Report::of(kept.run.report().clone()));
+            side.cases.push((point.case.text(), reports.collect()));
+        }
+        Ok(side)
     }
 }
 
@@ -150,6 +172,15 @@ impl Kept {
         let table = redpoll_sweep::Table::flows(&self.plan, &self.results());
         let table = table.map_err(|problem| damaged(py, &problem))?;
         Ok((Table::of(&table)?, table.objections))
+    }
+
+    /// The pictures over the values of the key `over`, by default the key with most values.
+    #[pyo3(signature = (over=None))]
+    fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
+        let side = self.side().map_err(|problem| damaged(py, &problem))?;
+        let found = swept(&side, over, Fit::Page);
+        let found = found.map_err(|problem| PyValueError::new_err(format!("the sweep {problem}")))?;
+        Ok(drawn(found.pictures))
     }
 
     /// A row for each run and node.

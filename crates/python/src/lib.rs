@@ -8,6 +8,7 @@
 //! | applications written in Python | `app.rs` |
 //! | congestion control written in Python | `congestion.rs` |
 //! | the contents of a results file | `keep.rs` |
+//! | pictures | `picture.rs` |
 //! | published studies | `study.rs` |
 //! | the conversion of a table for Arrow | `table.rs` |
 #![warn(missing_docs)]
@@ -15,6 +16,7 @@
 mod app;
 mod congestion;
 mod keep;
+mod picture;
 mod run;
 mod scenario;
 #[cfg(feature = "studies")]
@@ -35,6 +37,8 @@ mod _native {
     use super::congestion::Update;
     #[pymodule_export]
     use super::keep::{Kept, Tuned, tune};
+    #[pymodule_export]
+    use super::picture::report_pictures;
     #[pymodule_export]
     use super::run::{Ran, run};
     #[pymodule_export]

@@ -3,6 +3,7 @@
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
 use std::collections::HashMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -13,10 +14,13 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
+use redpoll_experiments::page::escape;
 use redpoll_results::table::{Cell, CellType, Column, Row};
 
 /// Key of a field's metadata with the unit of its numbers.
 const UNIT: &str = "unit";
+/// Number of rows that a notebook shows.
+const SHOWN: usize = 10;
 
 /// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
 /// `polars.DataFrame` or `pyarrow.table`.
@@ -53,6 +57,11 @@ impl Table {
         Ok(Table { batch })
     }
 
+    /// Copies the table into rows.
+    pub fn rows(&self) -> Vec<Row> {
+        rows(&self.batch)
+    }
+
     /// Copies the result table of a sweep to Arrow's format.
     pub fn of(table: &redpoll_sweep::Table) -> PyResult<Table> {
         Table::new(&table.schema(), &table.rows)
@@ -86,6 +95,30 @@ fn array(at: usize, kind: CellType, rows: &[Row]) -> ArrayRef {
     }
 }
 
+/// Copies a batch into rows.
+fn rows(batch: &RecordBatch) -> Vec<Row> {
+    let mut rows = vec![Row::new(); batch.num_rows()];
+    for column in batch.columns() {
+        macro_rules! cells {
+            ($($array:ty, $cell:expr);*) => {
+                $(if let Some(array) = column.as_any().downcast_ref::<$array>() {
+                    for (row, value) in rows.iter_mut().zip(array) {
+                        row.push(value.map($cell));
+                    }
+                    continue;
+                })*
+            };
+        }
+        cells!(
+            Int64Array, Cell::Whole;
+            Float64Array, Cell::Number;
+            BooleanArray, Cell::Truth;
+            StringArray, |text: &str| Cell::Text(text.to_owned())
+        );
+    }
+    rows
+}
+
 #[pymethods]
 impl Table {
     /// Names of the columns.
@@ -106,6 +139,27 @@ impl Table {
     fn __repr__(&self) -> String {
         let (rows, columns) = (self.batch.num_rows(), self.batch.num_columns());
         format!("<redpoll.Table of {rows} rows, {columns} columns>")
+    }
+
+    /// The first rows, for notebooks.
+    fn _repr_html_(&self) -> String {
+        let mut html = String::from("<table><thead><tr>");
+        for field in self.batch.schema().fields() {
+            let _ = write!(html, "<th>{}</th>", escape(field.name()));
+        }
+        html.push_str("</tr></thead><tbody>");
+        let count = self.batch.num_rows().min(SHOWN);
+        for row in rows(&self.batch.slice(0, count)) {
+            html.push_str("<tr>");
+            for cell in row {
+                let text = cell.map_or_else(|| "–".to_owned(), |cell| cell.to_string());
+                let _ = write!(html, "<td>{}</td>", escape(&text));
+            }
+            html.push_str("</tr>");
+        }
+        let all = self.batch.num_rows();
+        let _ = write!(html, "</tbody></table><p>{count} of {all} rows</p>");
+        html
     }
 
     /// A column as a list; `None` for an empty cell.

@@ -6,7 +6,7 @@ use redpoll_experiments::page::{escape, number, opening, today};
 use serde_json::Value;
 
 use crate::folder::Files;
-use crate::picture::pictures;
+use crate::picture::{Fit, pictures};
 use crate::report::{Problem, Report};
 
 const NODES: usize = 12;
@@ -24,7 +24,7 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     let mut page = opening(&format!("{}, seed {}", report.scenario(), report.seed()));
     head(&mut page, &report, version);
     flows(&mut page, &report);
-    let pictures = pictures(files, &[])?;
+    let pictures = pictures(files, &[], Fit::Page)?;
     let (mesh, plots): (Vec<_>, Vec<_>) = pictures.iter().partition(|it| it.name == "topology");
     let (bars, lines): (Vec<_>, Vec<_>) = plots
         .into_iter()

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_experiments::page::{Line, Look, Plot, escape, number, opening, today};
+use redpoll_experiments::page::{Fit, Line, Look, Plot, escape, number, opening, today};
 use serde_json::Value;
 
 use super::point::{Load, Routing, Topology};
@@ -228,7 +228,7 @@ pub fn page(rows: &[Value]) -> String {
             is_logarithmic: true,
             lines: lines.filter(|line| !line.points.is_empty()).collect(),
         };
-        let _ = writeln!(page, "<h2>{}</h2>\n{}", escape(title), plot.svg());
+        let _ = writeln!(page, "<h2>{}</h2>\n{}", escape(title), plot.svg(Fit::Page));
         page.push_str("<table><tr><th>mesh<th>slope</tr>\n");
         for series in &all {
             let points = series.points(key, factor);

@@ -1,5 +1,8 @@
 //! Axes: map numbers to pixels, linear or logarithmic, with round marks.
 
+/// Smallest span of an axis that does not start at zero, as a share of its greatest value.
+const SPAN_MIN: f64 = 0.05;
+
 /// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axis {
@@ -33,6 +36,28 @@ impl Axis {
         let room = if zero { 0.06 * (high - low) } else { 0.0 };
         Axis {
             low: if low < 0.0 { low - room } else { low },
+            high: high + room,
+            is_logarithmic: false,
+            from_px: px.0,
+            to_px: px.1,
+        }
+    }
+
+    /// Covers the values of lines. The axis starts at zero, except if the least value exceeds half of
+    /// the greatest: then it covers only the values, so that their variation is visible.
+    pub fn of_lines(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
+        let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let span = high - low;
+        // Marks have few digits: those of a smaller span would look equal.
+        let is_near = low > 0.5 * high && span > SPAN_MIN * high && high >= 1.0;
+        if !is_near {
+            return Axis::over(values.into_iter(), true, px);
+        }
+        let room = 0.06 * span;
+        Axis {
+            low: low - room,
             high: high + room,
             is_logarithmic: false,
             from_px: px.0,
@@ -113,6 +138,23 @@ mod tests {
             Axis::logarithmic([].into_iter(), (0.0, 1.0)).marks().len(),
             2
         );
+    }
+
+    #[test]
+    fn an_axis_of_lines_shows_their_variation() {
+        let low = |values: &[f64]| Axis::of_lines(values.iter().copied(), (0.0, 1.0)).low;
+        assert!(low(&[30.0, 34.0]) > 29.0);
+        // Zero is on the axis of lines that come near it, that hardly vary or that are constant.
+        for values in [
+            &[3.0, 34.0][..],
+            &[100.0, 100.1],
+            &[7.0],
+            &[0.02, 0.03],
+            &[-1.0, 3.0],
+            &[],
+        ] {
+            assert!(low(values) <= 0.0, "{values:?}");
+        }
     }
 
     #[test]

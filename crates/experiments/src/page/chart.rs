@@ -5,11 +5,13 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::{Look, Looks};
-use super::frame::{LETTER, Legend, PLOT, frame, label, mark_text};
+use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label, mark_text};
 use super::html::escape;
 use crate::figure::{Figure, X};
 use crate::row::Row;
 
+/// Left and right edge of the plot, in pixels.
+const PLOT: (f64, f64) = Fit::Page.plot_px();
 const MARKS: usize = 24;
 const NAME_LINES: usize = 3;
 /// Half of a band's width in a chart of lines, in pixels.
@@ -28,11 +30,17 @@ pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
             names.push(name);
         }
     }
-    let y = Axis::over(heights(rows).into_iter(), true, (PLOT.3, PLOT.2));
+    let y = Axis::over(heights(rows).into_iter(), true, (BOTTOM, TOP));
     let lines = names.iter().map(|name| name_lines(name, names.len()).len());
     let below = 20.0 + 12.0 * lines.max().unwrap_or(1) as f64;
-    let (legend, height) = legend(&series, rows, PLOT.3 + below + 22.0, looks);
-    let mut svg = frame(&title(rows), figure.x_label, &y, (PLOT.3 + below, height));
+    let (legend, height) = legend(&series, rows, BOTTOM + below + 22.0, looks);
+    let mut svg = frame(
+        &title(rows),
+        figure.x_label,
+        &y,
+        (BOTTOM + below, height),
+        Fit::Page,
+    );
     if names.is_empty() {
         over_numbers(&mut svg, figure, (rows, &series), &y, looks);
     } else {
@@ -93,16 +101,16 @@ fn over_numbers(
             svg,
             "<rect class=\"work\" x=\"{from:.1}\" y=\"{}\" width=\"{:.1}\" height=\"{}\"/>\
              <text class=\"soft\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            PLOT.2,
+            TOP,
             until - from,
-            PLOT.3 - PLOT.2,
+            BOTTOM - TOP,
             (from + until) / 2.0,
-            PLOT.2 + 13.0,
+            TOP + 13.0,
             escape(shade.name)
         );
     }
     for mark in x.marks() {
-        let place = (x.px(mark), PLOT.3 + 16.0);
+        let place = (x.px(mark), BOTTOM + 16.0);
         label(svg, place, "middle", &mark_text(mark));
     }
     for row in rows {
@@ -155,7 +163,7 @@ fn bars(
     for (place, name) in names.iter().enumerate() {
         let middle = PLOT.0 + group * (place as f64 + 0.5);
         for (line, text) in name_lines(name, names.len()).iter().enumerate() {
-            let at = (middle, PLOT.3 + 14.0 + 12.0 * line as f64);
+            let at = (middle, BOTTOM + 14.0 + 12.0 * line as f64);
             label(svg, at, "middle", text);
         }
         // Missing bars leave no gaps.
@@ -188,9 +196,9 @@ fn bars(
 /// Draws the band of a judged row, `half` pixels to either side of `x`.
 fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
     let Some(band) = row.band() else { return };
-    let within = |value: f64| y.px(value).clamp(PLOT.2, PLOT.3);
-    let top = band.most.map_or(PLOT.2, within);
-    let bottom = band.least.map_or(PLOT.3, within);
+    let within = |value: f64| y.px(value).clamp(TOP, BOTTOM);
+    let top = band.most.map_or(TOP, within);
+    let bottom = band.least.map_or(BOTTOM, within);
     let (left, width) = (x - half, 2.0 * half);
     let _ = writeln!(
         svg,
@@ -200,7 +208,7 @@ fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
     );
     for end in [band.least, band.most].into_iter().flatten() {
         let at = y.px(end);
-        if (PLOT.2..=PLOT.3).contains(&at) {
+        if (TOP..=BOTTOM).contains(&at) {
             let _ = writeln!(
                 svg,
                 "<path class=\"edge\" d=\"M{left:.1} {at:.1}h{width:.1}\"/>"
@@ -256,7 +264,7 @@ fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
 }
 
 fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f64) {
-    let mut legend = Legend::at(top);
+    let mut legend = Legend::at(top, Fit::Page);
     for name in series {
         legend.line(name, looks.get(name), true);
     }

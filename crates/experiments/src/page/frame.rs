@@ -6,12 +6,46 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::html::{escape, number};
 
-pub const WIDTH: f64 = 500.0;
+/// The place that a picture must fit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Fit {
+    /// A page in a browser.
+    #[default]
+    Page,
+    /// A column of a paper with two columns: 3.5 inches, in which letters have 9 points.
+    Column,
+}
+
+impl Fit {
+    /// Returns the width of a chart in pixels of 1/96 inch.
+    pub const fn chart_px(self) -> f64 {
+        match self {
+            Fit::Page => 500.0,
+            Fit::Column => 336.0,
+        }
+    }
+
+    /// Returns the width of a map in pixels.
+    pub const fn map_px(self) -> f64 {
+        match self {
+            Fit::Page => 620.0,
+            Fit::Column => 336.0,
+        }
+    }
+
+    /// Returns the left and the right edge of a chart's plot in pixels.
+    pub const fn plot_px(self) -> (f64, f64) {
+        (LEFT, self.chart_px() - 12.0)
+    }
+}
+
 /// Pixels below the last line of a chart.
 pub const FOOT: f64 = 14.0;
 const LEGEND_LINE: f64 = 17.0;
-/// Left, right, top and bottom of the plot, in pixels.
-pub const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);
+const LEFT: f64 = 58.0;
+/// Top and bottom of the plot, in pixels.
+pub const TOP: f64 = 28.0;
+pub const BOTTOM: f64 = 232.0;
 /// Pixels of a letter, and of a legend's mark with the space after it. Both are slightly larger
 /// than usual fonts need, because the font is unknown.
 pub const LETTER: f64 = 6.6;
@@ -19,11 +53,17 @@ const LEGEND_MARK: f64 = 36.0;
 
 /// Draws an empty chart: frame, marks of the second axis, labels. The pair contains the height of
 /// the first axis' label and of the chart.
-pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
-    let (left, right, top, bottom) = PLOT;
+pub fn frame(
+    title: &str,
+    x_label: &str,
+    y: &Axis,
+    (x_label_y, height): (f64, f64),
+    fit: Fit,
+) -> String {
+    let ((left, right), width) = (fit.plot_px(), fit.chart_px());
     let title = escape(title);
     let mut svg = format!(
-        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+        "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
          aria-label=\"{title}\">\n"
     );
     for mark in y.marks() {
@@ -33,9 +73,9 @@ pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f6
     }
     let _ = writeln!(
         svg,
-        "<path class=\"axis\" d=\"M{left} {top}V{bottom}H{right}\"/>\
+        "<path class=\"axis\" d=\"M{left} {TOP}V{BOTTOM}H{right}\"/>\
          <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>",
-        top - 12.0
+        TOP - 12.0
     );
     label(&mut svg, (right, x_label_y), "end", x_label);
     svg
@@ -64,21 +104,24 @@ pub struct Legend {
     svg: String,
     x: f64,
     y: f64,
+    /// The right edge in pixels.
+    end: f64,
 }
 
 impl Legend {
-    pub fn at(top: f64) -> Legend {
+    pub fn at(top: f64, fit: Fit) -> Legend {
         Legend {
             svg: String::new(),
             x: 8.0,
             y: top,
+            end: fit.chart_px(),
         }
     }
 
     /// Adds a name after the mark that `mark` draws at a point.
     pub fn entry(&mut self, name: &str, mark: &dyn Fn(f64, f64) -> String) {
         let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
-        if self.x > 8.0 && self.x + width > WIDTH {
+        if self.x > 8.0 && self.x + width > self.end {
             (self.x, self.y) = (8.0, self.y + LEGEND_LINE);
         }
         self.svg.push_str(&mark(self.x, self.y - 4.0));

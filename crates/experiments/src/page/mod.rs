@@ -8,6 +8,7 @@ mod colours;
 mod figure;
 mod frame;
 mod html;
+mod means;
 mod plot;
 mod topology;
 
@@ -23,8 +24,9 @@ use bullet::bullet;
 use colours::Looks;
 pub use colours::{Look, check_looks};
 pub use figure::command;
-pub use frame::mark_text;
+pub use frame::{Fit, mark_text};
 pub use html::{escape, number, today};
+pub use means::{Mean, MeanLine, Means};
 pub use plot::{Bars, Line, Plot};
 pub use topology::{Mesh, Place};
 

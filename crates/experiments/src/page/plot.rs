@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::Look;
-use super::frame::{FOOT, Legend, PLOT, WIDTH, frame, label, mark_text};
+use super::frame::{BOTTOM, FOOT, Fit, Legend, TOP, frame, label, mark_text};
 use super::html::{escape, number};
 
 /// Lines over a first axis.
@@ -43,31 +43,28 @@ const LETTERS: usize = 20;
 
 impl Plot {
     /// Draws the chart as SVG, for a page with the style of studies.
-    pub fn svg(&self) -> String {
+    pub fn svg(&self, fit: Fit) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let heights = points().filter_map(|(_, y)| *y);
-        let (places, px) = (
-            points().map(|(x, _)| *x),
-            [(PLOT.0, PLOT.1), (PLOT.3, PLOT.2)],
-        );
+        let (places, px) = (points().map(|(x, _)| *x), [fit.plot_px(), (BOTTOM, TOP)]);
         let (x, y) = if self.is_logarithmic {
             let x = Axis::logarithmic(places, px[0]);
             (x, Axis::logarithmic(heights, px[1]))
         } else {
             let x = Axis::over(places, false, px[0]);
-            (x, Axis::over(heights, true, px[1]))
+            (x, Axis::of_lines(heights, px[1]))
         };
-        let below = PLOT.3 + 32.0;
-        let mut legend = Legend::at(below + 22.0);
+        let below = BOTTOM + 32.0;
+        let mut legend = Legend::at(below + 22.0, fit);
         for line in &self.lines {
             legend.line(&line.name, line.look, false);
         }
         let (legend, height) = legend.end();
-        let mut svg = frame(&self.title, &self.x_label, &y, (below, height));
+        let mut svg = frame(&self.title, &self.x_label, &y, (below, height), fit);
         for mark in x.marks() {
             label(
                 &mut svg,
-                (x.px(mark), PLOT.3 + 16.0),
+                (x.px(mark), BOTTOM + 16.0),
                 "middle",
                 &mark_text(mark),
             );
@@ -148,7 +145,8 @@ impl Bars {
     }
 
     /// Draws the chart as SVG, or one line of text if all bars have the same number.
-    pub fn svg(&self) -> String {
+    pub fn svg(&self, fit: Fit) -> String {
+        let width = fit.chart_px();
         let bars = self.merged();
         let title = escape(&self.title);
         if let ([(names, value)], SAME..) = (&*bars, self.bars.len()) {
@@ -157,9 +155,9 @@ impl Bars {
                 number(*value),
                 self.bars.len()
             );
-            let (top, height) = (PLOT.2, PLOT.2 + BAR + FOOT);
+            let (top, height) = (TOP, TOP + BAR + FOOT);
             let mut svg = format!(
-                "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+                "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
                  role=\"img\" aria-label=\"{title}\">\n\
                  <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>\n",
                 top - 12.0
@@ -168,12 +166,12 @@ impl Bars {
             svg.push_str("</svg>\n");
             return svg;
         }
-        let top = PLOT.2;
+        let top = TOP;
         let height = top + BAR * bars.len() as f64 + FOOT;
-        let right = WIDTH - 64.0;
+        let right = width - 64.0;
         let x = Axis::over(bars.iter().map(|bar| bar.1), true, (NAMES, right));
         let mut svg = format!(
-            "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+            "<svg width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" \
              role=\"img\" aria-label=\"{title}\">\n\
              <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>\n",
             top - 12.0
@@ -210,6 +208,7 @@ impl Bars {
 mod tests {
     use super::{Bars, Line, Plot, thinned};
     use crate::page::colours::Look;
+    use crate::page::frame::Fit;
 
     #[test]
     fn points_of_one_pixel_keep_their_extremes_and_gaps() {
@@ -241,7 +240,7 @@ mod tests {
             is_logarithmic: false,
             lines: vec![line],
         };
-        let svg = plot.svg();
+        let svg = plot.svg(Fit::Page);
         let path = svg.lines().find(|line| line.contains("linejoin")).unwrap();
         assert_eq!(path.matches('M').count(), 2);
         assert!(svg.contains("a &lt;b&gt;") && svg.contains("height (m)"));
@@ -254,7 +253,7 @@ mod tests {
             let bars = bars.map(|(at, number)| (format!("node-{at}"), *number));
             let (title, look) = ("duty cycle (%)".to_owned(), Look::nth(0, 0));
             let bars = bars.collect();
-            Bars { title, bars, look }.svg()
+            Bars { title, bars, look }.svg(Fit::Page)
         };
         let all = bars(&[100.0; 15]);
         assert!(!all.contains("<rect"), "{all}");

@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use redpoll_sim::{Routes, Scenario, World};
 
+use super::frame::Fit;
 use super::html::escape;
 use crate::case::Case;
 
-const WIDTH: f64 = 620.0;
 const MARGIN: f64 = 46.0;
 /// Least and greatest height of a map, in pixels.
 const HEIGHTS: (f64, f64) = (120.0, 460.0);
@@ -31,7 +31,7 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
         let Ok(scenario) = case.scenario() else {
             continue;
         };
-        let svg = Mesh::of(&scenario).svg();
+        let svg = Mesh::of(&scenario).svg(Fit::Page);
         match pictures.iter_mut().find(|it| it.svg == svg) {
             Some(picture) => picture.scenes.push(name.to_owned()),
             None => pictures.push(Picture {
@@ -63,7 +63,8 @@ pub struct Place {
 }
 
 impl Mesh {
-    fn of(scenario: &Scenario) -> Mesh {
+    /// Makes the map of a scenario, with the routes that its nodes have at the start.
+    pub fn of(scenario: &Scenario) -> Mesh {
         let routes = routes(scenario);
         let parent = |index: usize| routes.as_ref()?.nodes.get(index)?.default;
         let nodes = scenario.nodes.iter().enumerate();
@@ -82,11 +83,12 @@ impl Mesh {
         }
     }
 
-    pub fn svg(&self) -> String {
+    /// Draws the map as SVG.
+    pub fn svg(&self, fit: Fit) -> String {
         let nodes = self.nodes.iter().map(|node| node.position_m);
         let others = self.interferers.iter().map(|it| it.1);
         let all: Vec<(f64, f64)> = nodes.chain(others).collect();
-        draw(self, &all)
+        draw(self, &all, fit.map_px())
     }
 }
 
@@ -119,7 +121,7 @@ fn arrow(from: (f64, f64), to: (f64, f64)) -> String {
     )
 }
 
-fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
+fn draw(mesh: &Mesh, all: &[(f64, f64)], width: f64) -> String {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let values = all.iter().map(of);
         let low = values.clone().fold(f64::INFINITY, f64::min);
@@ -127,7 +129,7 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
         (low, high)
     };
     let ((left, right), (bottom, top)) = (range(|it| it.0), range(|it| it.1));
-    let scale = ((WIDTH - 2.0 * MARGIN) / (right - left).max(1.0))
+    let scale = ((width - 2.0 * MARGIN) / (right - left).max(1.0))
         .min((HEIGHTS.1 - 2.0 * MARGIN) / (top - bottom).max(1.0));
     let height = (2.0 * MARGIN + scale * (top - bottom)).max(HEIGHTS.0);
     let x = |metres: f64| MARGIN + scale * (metres - left);
@@ -135,7 +137,7 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
     let y = |metres: f64| height / 2.0 - scale * (metres - (top + bottom) / 2.0);
     let at = |(a, b): (f64, f64)| (x(a), y(b));
     let mut svg = format!(
-        "<svg width=\"{WIDTH}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
+        "<svg width=\"{width}\" height=\"{height:.0}\" viewBox=\"0 0 {width} {height:.0}\" \
          class=\"map\" role=\"img\" aria-label=\"topology\">\n"
     );
     for node in &mesh.nodes {
@@ -224,7 +226,7 @@ mod tests {
             ],
             interferers: Vec::new(),
         };
-        let svg = mesh.svg();
+        let svg = mesh.svg(Fit::Page);
         let (low, high) = (circle(&svg, 0), circle(&svg, 1));
         assert!(high.0 > low.0 && high.1 < low.1, "{svg}");
         assert_eq!(svg.matches("class=\"route\"").count(), 1);

@@ -19,6 +19,7 @@ from .errors import (
     ScenarioError,
     StudyError,
 )
+from .picture import Picture, Pictures
 from .scenario import Result, Scenario, run
 from .study import Study
 from .sweep import Sweep, sweep
@@ -33,6 +34,8 @@ __all__ = [
     "Interval",
     "Node",
     "OracleWarning",
+    "Picture",
+    "Pictures",
     "Result",
     "ResultsError",
     "RunError",

@@ -6,11 +6,13 @@ import json
 import os
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
+from html import escape
 from typing import Any
 
 from . import _native
 from ._native import Table
 from .errors import ScenarioError
+from .picture import Pictures, chosen, html_table
 
 
 def _written(value: object) -> str:
@@ -129,6 +131,11 @@ class Scenario:
     def __repr__(self) -> str:
         return f"<redpoll.Scenario {self.name}, {len(self.nodes)} nodes, {self.duration_s:g} s>"
 
+    def _repr_html_(self) -> str:
+        text = f"{len(self.nodes)} nodes, {self.duration_s:g} s, seed {self.seed}"
+        changes = html_table(("changed key", "value"), self._changes) if self._changes else ""
+        return f"<p><strong>{escape(self.name)}</strong>: {text}</p>{changes}"
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._origin, self._text, self._changes, self._congestion)
 
@@ -190,9 +197,38 @@ class Result:
         with open(path, "w", encoding="utf-8") as file:
             file.write(self._text + "\n")
 
+    def plot(self, *names: str, of: Iterable[str] = ()) -> Pictures:
+        """The pictures of `redpoll plot` with these names, by default all: `topology`, and of flows
+        and nodes `flows`, `duty-cycle` and `charge`; with a series also `goodput`, `window`,
+        `round-trip`, `in-flight`, `retransmissions`, `queue`, `radio` and `current`.
+
+        `of` names the flows and nodes to show, by default the busiest ones. The pictures are SVG and
+        need no other package. For other pictures, pass `series` and the tables to a plotting library.
+        """
+        return chosen(_native.report_pictures(self._text, self.series, list(of)), names)
+
     def __repr__(self) -> str:
         report = self.report
-        return f"<redpoll.Result of {report['scenario']}, seed {report['seed']}>"
+        count = len(self.flows)
+        rate = sum(flow["goodput_kbps"] or 0 for flow in self.flows)
+        flows = f"{count} flow{'' if count == 1 else 's'}, {rate:.1f} kb/s"
+        verdict = "" if self.ok else ", the oracle reports violations"
+        return f"<redpoll.Result of {report['scenario']}, seed {report['seed']}: {flows}{verdict}>"
+
+    def _repr_html_(self) -> str:
+        report = self.report
+        head = f"{report['scenario']}, seed {report['seed']}"
+        verdict = "the oracle found no violation" if self.ok else "the oracle found violations"
+        heads = ("flow", "from", "to", "delivered (bytes)", "goodput (kb/s)", "lost (%)", "RTT p50 (ms)")
+        flows = [
+            (flow["name"], flow["from"], flow["to"], flow["delivered_bytes"], flow["goodput_kbps"],
+             100 * flow["segment_loss"], (flow["rtt_ms"] or {}).get("p50"))
+            for flow in self.flows
+        ]
+        violations = "".join(f"<li>{escape(text)}</li>" for text in report["oracle"]["violations"])
+        return (f"<p><strong>{escape(head)}</strong>, {report['simulated_s']:g} s of virtual time: "
+                f"{verdict}</p>{f'<ul>{violations}</ul>' if violations else ''}"
+                + html_table(heads, flows))
 
 
 def run(

@@ -8,11 +8,13 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from html import escape
 from typing import Any
 
 from . import _native
 from ._native import Table
 from .errors import Error, OracleWarning, RunError, ScenarioError
+from .picture import Pictures, chosen, html_table
 from .scenario import Scenario, _document
 
 #: Largest number of times that a run is assigned to a worker.
@@ -73,6 +75,33 @@ class Sweep:
     def nodes(self) -> Table:
         """A row for each run and node."""
         return self._kept.nodes()
+
+    def plot(self, *names: str, over: str | None = None) -> Pictures:
+        """Means over the seeds with 95 % confidence intervals, over the values of the key `over`, by
+        default the key with most values. `names` selects pictures: `goodput`, `loss`, `round-trip`,
+        `retransmissions`, `duty-cycle` and `charge`. A picture is left out if all points are equal.
+        """
+        return chosen(self._kept.pictures(over), names)
+
+    def __repr__(self) -> str:
+        points, seeds = len(self._kept.points), len(self._kept.seeds)
+        return f"<redpoll.Sweep of {points} points, {seeds} seeds each>"
+
+    def _repr_html_(self) -> str:
+        points = self.points
+        keys = list(points[0]) if points else []
+        goodput: dict[tuple[int, int], float] = {}
+        if "goodput_kbps" in self._flows.columns:
+            columns = (self._flows.column(name) for name in ("point", "seed", "goodput_kbps"))
+            for point, seed, rate in zip(*columns):
+                goodput[point, seed] = goodput.get((point, seed), 0) + (rate or 0)
+        rows = []
+        for at, values in enumerate(points, 1):
+            runs = [rate for (point, _), rate in goodput.items() if point == at]
+            figures = (sum(runs) / len(runs), min(runs), max(runs)) if runs else (None, None, None)
+            rows.append((*(values[key] for key in keys), *figures))
+        heads = (*keys, "goodput of all flows (kb/s)", "least", "greatest")
+        return f"<p>{escape(repr(self)[1:-1])}</p>" + html_table(heads, rows)
 
 
 def sweep(

@@ -2,7 +2,7 @@
 
 mod bootstrap;
 mod load;
-mod swept;
+pub(crate) mod swept;
 
 pub use bootstrap::{Difference, Interval, difference, mean_of};
 pub use load::{Side, load};
@@ -120,9 +120,10 @@ fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
 }
 
 /// Figures of a run by their position in the list and their name.
-type Figures = BTreeMap<(usize, String), f64>;
+pub(crate) type Figures = BTreeMap<(usize, String), f64>;
 
-fn figures(report: &Report) -> Figures {
+/// Returns the figures of a run that comparisons and pictures of sweeps use.
+pub(crate) fn figures(report: &Report) -> Figures {
     let mut figures = Figures::new();
     let mut add = |what: String, value: f64| {
         let place = figures.len();

@@ -4,15 +4,16 @@
 
 use std::collections::BTreeMap;
 
+/// The scenario and the changed keys in a case's name.
 #[derive(Debug, PartialEq)]
-struct Point<'n> {
-    scene: &'n str,
-    keys: BTreeMap<&'n str, &'n str>,
+pub(crate) struct Point<'n> {
+    pub(crate) scene: &'n str,
+    pub(crate) keys: BTreeMap<&'n str, &'n str>,
 }
 
 impl<'n> Point<'n> {
     /// Parses a name. A value may contain spaces, a key does not.
-    fn of(name: &'n str) -> Point<'n> {
+    pub(crate) fn of(name: &'n str) -> Point<'n> {
         let starts = name.match_indices(' ').filter(|(at, _)| {
             let word = name[at + 1..].split(' ').next().unwrap_or_default();
             word.split_once('=').is_some_and(|(key, _)| is_key(key))
@@ -46,7 +47,8 @@ fn is_key(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_part)
 }
 
-fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
+/// Returns the keys that have several values among the points.
+pub(crate) fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
     let mut keys: Vec<&str> = points
         .iter()
         .flat_map(|it| it.keys.keys().copied())

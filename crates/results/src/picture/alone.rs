@@ -1,13 +1,13 @@
-//! Self-contained pictures: they contain their style, and letters as outlines, so that they look
-//! the same everywhere, also on paper.
+//! Self-contained pictures with letters as outlines, so that they look the same everywhere, also on
+//! paper, and images of them.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use redpoll_experiments::page::STYLE;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
+
+use super::style::dressed;
 
 /// Font size in pixels, which is also that of the pages' style.
 const LETTERS_PX: f64 = 12.0;
@@ -25,22 +25,9 @@ pub enum PngError {
     Encode(String),
 }
 
-/// Makes a page's picture a self-contained file on a white background.
+/// Makes a page's picture a self-contained file on a white background, with letters as outlines.
 pub fn standalone(svg: &str) -> String {
-    let (palette, rules) = style();
-    let mut out = outlined(svg);
-    let inside = out.find('>').map_or(0, |end| end + 1);
-    out.insert_str(
-        inside,
-        &format!(
-            "<style>{rules}</style><rect width=\"100%\" height=\"100%\" fill=\"var(--paper)\"/>"
-        ),
-    );
-    out.insert_str("<svg".len(), " xmlns=\"http://www.w3.org/2000/svg\"");
-    for (name, value) in palette {
-        out = out.replace(&format!("var(--{name})"), &value);
-    }
-    out
+    dressed(&outlined(svg), ".text")
 }
 
 /// Renders a self-contained picture as PNG. Fails if the picture is not valid SVG, or is too large.
@@ -54,32 +41,6 @@ pub fn png(standalone: &str) -> Result<Vec<u8>, PngError> {
     image
         .encode_png()
         .map_err(|error| PngError::Encode(error.to_string()))
-}
-
-/// Returns the light colours of the pages' style by name, and its rules for pictures, in which
-/// texts are shapes of the class `text`.
-fn style() -> (BTreeMap<String, String>, String) {
-    let mut palette = BTreeMap::new();
-    let mut rules = String::new();
-    for rule in STYLE.split('}') {
-        let Some((selector, body)) = rule.split_once('{') else {
-            continue;
-        };
-        let selector = selector.trim();
-        if selector == ":root" && palette.is_empty() {
-            let entries = body.split(';').filter_map(|entry| entry.split_once(':'));
-            palette = entries
-                .filter_map(|(name, value)| {
-                    let name = name.trim().strip_prefix("--")?;
-                    Some((name.to_owned(), value.trim().to_owned()))
-                })
-                .collect();
-        } else if selector.starts_with("svg") && selector != "svg" {
-            let selector = selector.replace(" text", " .text");
-            let _ = write!(rules, "{selector} {{{body}}} ");
-        }
-    }
-    (palette, rules)
 }
 
 /// Replaces each text of the picture by a shape.
@@ -197,7 +158,7 @@ impl OutlineBuilder for Pen {
 
 #[cfg(test)]
 mod tests {
-    use redpoll_experiments::page::{Line, Look, Plot};
+    use redpoll_experiments::page::{Fit, Line, Look, Plot};
 
     use super::{png, standalone};
 
@@ -214,7 +175,7 @@ mod tests {
             is_logarithmic: false,
             lines: vec![line],
         };
-        let svg = standalone(&plot.svg());
+        let svg = standalone(&plot.svg(Fit::Page));
         assert!(!svg.contains("var(") && !svg.contains("<text"), "{svg}");
         assert!(svg.contains("aria-label=\"µ &amp; &lt;ö&gt;\""));
         let image = png(&svg).unwrap();

@@ -1,15 +1,23 @@
 //! Pictures of a result: flows and nodes over time, their totals, and the mesh.
 //!
-//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]). With the
-//! feature `images`, `standalone` makes them self-contained files, and `png` images.
+//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]).
+//! [`self_contained`] adds this style. With the feature `images`, `standalone` also makes outlines
+//! of the letters, and `png` images.
 
 #[cfg(feature = "images")]
 mod alone;
 mod over_time;
 mod steps;
+mod style;
+mod swept;
 
 #[cfg(feature = "images")]
 pub use alone::{PngError, png, standalone};
+
+pub use over_time::Source;
+pub use redpoll_experiments::page::Fit;
+pub use style::self_contained;
+pub use swept::{Swept, swept};
 
 use redpoll_experiments::page::{Bars, Look};
 
@@ -25,11 +33,12 @@ pub struct Picture {
     pub svg: String,
 }
 
-pub const NAMES: [&str; 12] = [
+pub const NAMES: [&str; 13] = [
     "topology",
     "goodput",
     "window",
     "round-trip",
+    "loss",
     "in-flight",
     "retransmissions",
     "queue",
@@ -45,34 +54,45 @@ const BARS: usize = 40;
 
 /// Returns the pictures of a result. If `only` is not empty, they show only the flows and nodes
 /// with these names.
-pub fn pictures(files: &Files, only: &[String]) -> Result<Vec<Picture>, Problem> {
-    let mut pictures = Vec::new();
+pub fn pictures(files: &Files, only: &[String], fit: Fit) -> Result<Vec<Picture>, Problem> {
     let report = match &files.report {
         Some(path) => Some(Report::read(path)?),
         None => None,
     };
-    if let Some(report) = &report {
-        pictures.extend(topology(report));
+    let series = files.series.as_deref().map(Source::File);
+    pictures_of(report.as_ref(), series, only, fit)
+}
+
+/// Returns the pictures of a report, of a series, or of both.
+pub fn pictures_of(
+    report: Option<&Report>,
+    series: Option<Source<'_>>,
+    only: &[String],
+    fit: Fit,
+) -> Result<Vec<Picture>, Problem> {
+    let mut pictures = Vec::new();
+    if let Some(report) = report {
+        pictures.extend(topology(report, fit));
     }
-    if let Some(path) = &files.series {
-        pictures.extend(Tracks::read(path, only)?.pictures());
+    if let Some(source) = series {
+        pictures.extend(Tracks::read(source, only, fit)?.pictures());
     }
-    if let Some(report) = &report {
-        pictures.extend(bars(report, only));
+    if let Some(report) = report {
+        pictures.extend(bars(report, only, fit));
     }
     Ok(pictures)
 }
 
-fn topology(report: &Report) -> Option<Picture> {
+fn topology(report: &Report, fit: Fit) -> Option<Picture> {
     let mesh = report.mesh()?;
     Some(Picture {
         name: "topology",
         note: String::new(),
-        svg: mesh.svg(),
+        svg: mesh.svg(fit),
     })
 }
 
-fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
+fn bars(report: &Report, only: &[String], fit: Fit) -> Vec<Picture> {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
     let picture = |name, title: &str, mut bars: Vec<(String, f64)>| {
         bars.retain(|(name, _)| wanted(name));
@@ -89,7 +109,7 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
         let look = Look::nth(0, 0);
         let title = title.to_owned();
         let is_empty = bars.is_empty();
-        let svg = Bars { title, bars, look }.svg();
+        let svg = Bars { title, bars, look }.svg(fit);
         (!is_empty).then_some(Picture { name, note, svg })
     };
     [

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
-use redpoll_experiments::page::{Line, Look, Plot, mark_text};
+use redpoll_experiments::page::{Fit, Line, Look, Plot, mark_text};
 
 use super::Picture;
 use super::steps::{Holds, Points, rates, step_s};
@@ -29,6 +29,7 @@ pub(super) struct Tracks {
     nodes: Vec<Track>,
     /// Numbers of flows and nodes in the series.
     all: (usize, usize),
+    fit: Fit,
 }
 
 struct Track {
@@ -78,13 +79,53 @@ fn called(key: &Key) -> String {
     }
 }
 
-impl Tracks {
-    /// Reads a series twice: first to find the busiest flows and nodes, then to keep their rows.
-    pub(super) fn read(path: &Path, only: &[String]) -> Result<Tracks, Problem> {
-        let columns: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
-        let wrong = |error| Problem::table(path, error);
-        let mut sent: HashMap<Key, f64> = HashMap::new();
-        let mut order: Vec<Key> = Vec::new();
+/// The rows of a series.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// A file that [`Series`](crate::series::Series) wrote.
+    File(&'a Path),
+    /// Rows with the cells of [`COLUMNS`].
+    Rows(&'a [Row]),
+}
+
+impl Source<'_> {
+    /// Calls `each` with the cells of `columns` of every row.
+    fn each(self, columns: &[&str], mut each: impl FnMut(Row)) -> Result<(), Problem> {
+        match self {
+            Source::File(path) => {
+                read(path, columns, each).map_err(|error| Problem::table(path, error))
+            }
+            Source::Rows(rows) => {
+                let places: Vec<usize> = columns.iter().map(|column| place(column)).collect();
+                for row in rows {
+                    let cells = places.iter().map(|&at| row.get(at).cloned().flatten());
+                    each(cells.collect());
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn wrong(self, what: impl ToString) -> Problem {
+        match self {
+            Source::File(path) => Problem::other(path, what),
+            Source::Rows(_) => Problem::other(Path::new("the series"), what),
+        }
+    }
+}
+
+/// Flows and nodes in the order of a series, and their bytes or frames.
+struct Found {
+    order: Vec<Key>,
+    sent: HashMap<Key, f64>,
+}
+
+impl Found {
+    fn in_series(source: Source<'_>) -> Result<Found, Problem> {
+        let mut found = Found {
+            order: Vec::new(),
+            sent: HashMap::new(),
+        };
         let busy = [
             "t_s",
             "kind",
@@ -94,50 +135,59 @@ impl Tracks {
             "delivered_bytes",
             "frames_sent",
         ];
-        read(path, &busy, |mut cells| {
+        source.each(&busy, |mut cells| {
             let count = cells[5..].iter().flatten().find_map(Cell::number);
-            let t = cells[0].take();
-            let row = vec![
-                t,
-                cells[1].take(),
-                cells[2].take(),
-                cells[3].take(),
-                cells[4].take(),
-            ];
-            let key = key(&row);
-            if !sent.contains_key(&key) {
-                order.push(key.clone());
+            cells.truncate(5);
+            let key = key(&cells);
+            if !found.sent.contains_key(&key) {
+                found.order.push(key.clone());
             }
-            sent.insert(key, count.unwrap_or(0.0));
-        })
-        .map_err(wrong)?;
+            found.sent.insert(key, count.unwrap_or(0.0));
+        })?;
         let is_series = |key: &Key| key.0 == "flow" || key.0 == "node";
-        if order.is_empty() || !order.iter().all(is_series) {
+        if found.order.is_empty() || !found.order.iter().all(is_series) {
             let what = "not a series; allowed: a file written by `redpoll run --series FILE`";
-            return Err(Problem::other(path, what));
+            return Err(source.wrong(what));
         }
+        Ok(found)
+    }
+
+    /// Keeps the flows and nodes with the names in `only`, if it is not empty.
+    fn retain(&mut self, source: Source<'_>, only: &[String]) -> Result<(), Problem> {
         for name in only {
-            if !order.iter().any(|key| key.1 == *name) {
-                let what = format!("has no flow or node called {name:?}");
-                return Err(Problem::other(path, what));
+            if !self.order.iter().any(|key| key.1 == *name) {
+                return Err(source.wrong(format!("has no flow or node called {name:?}")));
             }
         }
-        order.retain(|key| only.is_empty() || only.contains(&key.1));
-        let kept = |kind: &str, most: usize| {
-            let mut kept: Vec<&Key> = order.iter().filter(|key| key.0 == kind).collect();
-            let all = kept.len();
-            if all > most {
-                kept.sort_by_key(|key| Reverse(sent[*key] as u64));
-                kept.truncate(most);
-            }
-            (kept, all)
-        };
-        let (flows, all_flows) = kept("flow", FLOWS);
-        let (nodes, all_nodes) = kept("node", NODES);
+        self.order
+            .retain(|key| only.is_empty() || only.contains(&key.1));
+        Ok(())
+    }
+
+    /// Returns the `most` busiest of a kind, and the number of all.
+    fn busiest(&self, kind: &str, most: usize) -> (Vec<&Key>, usize) {
+        let mut kept: Vec<&Key> = self.order.iter().filter(|key| key.0 == kind).collect();
+        let all = kept.len();
+        if all > most {
+            kept.sort_by_key(|key| Reverse(self.sent[*key] as u64));
+            kept.truncate(most);
+        }
+        (kept, all)
+    }
+}
+
+impl Tracks {
+    /// Reads a series twice: first to find the busiest flows and nodes, then to keep their rows.
+    pub(super) fn read(source: Source<'_>, only: &[String], fit: Fit) -> Result<Tracks, Problem> {
+        let mut found = Found::in_series(source)?;
+        found.retain(source, only)?;
+        let (flows, all_flows) = found.busiest("flow", FLOWS);
+        let (nodes, all_nodes) = found.busiest("node", NODES);
         let both = flows.iter().chain(&nodes).enumerate();
         let places: HashMap<Key, usize> = both.map(|(at, key)| ((*key).clone(), at)).collect();
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); places.len()];
-        read(path, &columns, |mut row| {
+        let columns: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
+        source.each(&columns, |mut row| {
             if let Some(&at) = places.get(&key(&row)) {
                 // The plots use only numbers from here on.
                 for cell in &mut row {
@@ -145,8 +195,7 @@ impl Tracks {
                 }
                 rows[at].push(row);
             }
-        })
-        .map_err(wrong)?;
+        })?;
         let mut rows = rows.into_iter();
         let mut tracks = |keys: Vec<&Key>| -> Vec<Track> {
             let named = keys.into_iter().map(called).zip(rows.by_ref());
@@ -156,6 +205,7 @@ impl Tracks {
             flows: tracks(flows),
             nodes: tracks(nodes),
             all: (all_flows, all_nodes),
+            fit,
         })
     }
 
@@ -293,7 +343,7 @@ impl Tracks {
         (!plot.lines.is_empty()).then(|| Picture {
             name,
             note,
-            svg: plot.svg(),
+            svg: plot.svg(self.fit),
         })
     }
 
@@ -376,6 +426,7 @@ mod tests {
             flows,
             nodes: Vec::new(),
             all,
+            fit: Fit::Page,
         }
     }
 
