@@ -295,9 +295,19 @@ pub fn key_and_value(text: &str) -> Result<(String, String), String> {
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Prefix {
     /// The mesh's prefix, which compressed addresses leave out (6LoWPAN context 0)
-    #[arg(long, value_name = "PREFIX/64", default_value = "fd72:6564:706f:6c6c::/64",
-          value_parser = prefix)]
+    #[arg(long, value_name = "PREFIX/64", default_value = OWN_PREFIX, value_parser = prefix)]
     pub prefix: Addr,
+}
+
+/// The prefix of a simulated mesh, unless its scenario sets another one.
+const OWN_PREFIX: &str = "fd72:6564:706f:6c6c::/64";
+
+impl Default for Prefix {
+    fn default() -> Prefix {
+        Prefix {
+            prefix: prefix(OWN_PREFIX).unwrap_or_default(),
+        }
+    }
 }
 
 pub fn prefix(text: &str) -> Result<Addr, String> {

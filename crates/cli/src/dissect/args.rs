@@ -37,7 +37,7 @@ pub struct DissectArgs {
 }
 
 /// Parameters of the captured network.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 pub struct NetworkArgs {
     #[command(flatten)]
     pub mesh: Prefix,
@@ -56,8 +56,9 @@ pub struct NetworkArgs {
 }
 
 /// See [`NetworkArgs::fcs`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum FcsArg {
+    #[default]
     /// The program detects the content from the first frames
     Auto,
     /// The check sequence

@@ -12,12 +12,14 @@ mod simulate;
 mod tally;
 mod tell;
 
+use std::path::Path;
 use std::process::ExitCode;
 
 use redpoll_dissect::capture::{Captured, Content, Ended};
 use redpoll_dissect::{Dissector, Reading};
+use redpoll_results::page::{Cause, Connection, Diagnosis};
 
-use crate::dissect::{Notes, Opened, opened};
+use crate::dissect::{NetworkArgs, Notes, Opened, opened};
 use crate::output::fail;
 use crate::places::Places;
 use crate::progress::Progress;
@@ -158,18 +160,12 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     all
 }
 
-pub fn run(args: &WhyArgs) -> ExitCode {
-    let name = args.file.display();
-    let places = Places::default().with("--json", args.json.as_deref());
-    if let Err(line) = places.reads(&args.file).check() {
-        return fail(USAGE, line);
-    }
+/// Reads the capture at `file` to its end, or to where it is cut off. Reports odd frames on standard
+/// error. An error is the program's exit code, after a report of the problem.
+fn read(file: &Path, network: &NetworkArgs) -> Result<(Seen, Option<Ended>), ExitCode> {
+    let name = file.display();
     let progress = Progress::of_bytes();
-    let Opened { mut capture, .. } = match opened(&args.file, &args.network, &progress) {
-        Ok(opened) => opened,
-        Err(code) => return code,
-    };
-    let network = &args.network;
+    let Opened { mut capture, .. } = opened(file, network, &progress)?;
     let mut notes = Notes::of(network.mesh.prefix);
     let mut reader = Reader::new(network.reading());
     let mut cut_off = None;
@@ -188,7 +184,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         let Some(at_us) = record.at_us else {
             progress.finish();
             let problem = format!("{name}: frame {} has no timestamp", capture.frames());
-            return fail(USAGE, problem);
+            return Err(fail(USAGE, problem));
         };
         match record.content() {
             Ok(Content::Frame(frame)) => {
@@ -200,15 +196,28 @@ pub fn run(args: &WhyArgs) -> ExitCode {
     }
     progress.finish();
     if let Some(problem) = notes.refusal(&name.to_string()) {
-        return fail(USAGE, problem);
+        return Err(fail(USAGE, problem));
     }
-    let seen = reader.finish();
     notes.tell(&name.to_string(), &capture);
-    let told = findings(&seen, args.simulate);
-    if let Err(code) = tell::tell(args, &seen, &told) {
-        return code;
+    Ok((reader.finish(), cut_off))
+}
+
+pub fn run(args: &WhyArgs) -> ExitCode {
+    match try_run(args) {
+        Ok(code) | Err(code) => code,
     }
-    match cut_off {
+}
+
+fn try_run(args: &WhyArgs) -> Result<ExitCode, ExitCode> {
+    let name = args.file.display();
+    let places = Places::default().with("--json", args.json.as_deref());
+    if let Err(line) = places.reads(&args.file).check() {
+        return Err(fail(USAGE, line));
+    }
+    let (seen, cut_off) = read(&args.file, &args.network)?;
+    let told = findings(&seen, args.simulate);
+    tell::tell(args, &seen, &told)?;
+    Ok(match cut_off {
         None => ExitCode::SUCCESS,
         Some(Ended::CutOff) => fail(
             FAILED,
@@ -221,5 +230,27 @@ pub fn run(args: &WhyArgs) -> ExitCode {
             FAILED,
             format!("{name}: after frame {}: {problem}", seen.frames),
         ),
+    })
+}
+
+/// Returns the causes in the capture of a result's folder, for its page; `nodes` are the names of
+/// the result's nodes.
+pub fn diagnosis(file: &Path, nodes: &[&str]) -> Result<Diagnosis, ExitCode> {
+    let (seen, _) = read(file, &NetworkArgs::default())?;
+    let connection = |flow: &Flow| Connection {
+        what: tell::summary(flow, nodes),
+        causes: causes::of(flow).iter().map(cause).collect(),
+    };
+    Ok(Diagnosis {
+        connections: seen.flows.iter().map(connection).collect(),
+    })
+}
+
+fn cause(finding: &Finding) -> Cause {
+    Cause {
+        title: finding.cause.title().to_owned(),
+        share: finding.share,
+        seen: finding.seen.clone(),
+        remedy: finding.remedy.to_owned(),
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use redpoll_base::Addr;
 use serde_json::{Value, json};
 
 use super::WhyArgs;
@@ -91,6 +92,30 @@ fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
             "frames are secured and could not be decrypted with the given key: check --eui64"
         }
     }
+}
+
+/// Returns the ends of a flow and its data in one line. Addresses of nodes in `nodes` are replaced by
+/// their names.
+pub fn summary(flow: &Flow, nodes: &[&str]) -> String {
+    let name = |end: End| match short_address(end.addr).and_then(|at| nodes.get(at - 1)) {
+        Some(name) => format!("{name}:{}", end.port),
+        None => self::end(end),
+    };
+    let [first, second] = flow.ends;
+    let [to_second, to_first] = &flow.halves;
+    let (half, from, to) = if to_second.bytes >= to_first.bytes {
+        (to_second, first, second)
+    } else {
+        (to_first, second, first)
+    };
+    format!("{} to {}: {}", name(from), name(to), carried(half, flow))
+}
+
+/// Returns the short address in the interface identifier of a simulated node (RFC 4944 §6).
+fn short_address(addr: Addr) -> Option<usize> {
+    let [a, b, c, d, e, f, high, low] = <[u8; 8]>::try_from(addr.octets().get(8..)?).ok()?;
+    let at = usize::from(u16::from_be_bytes([high, low]));
+    ([a, b, c, d, e, f] == [0, 0, 0, 0xff, 0xfe, 0] && at > 0).then_some(at)
 }
 
 fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {

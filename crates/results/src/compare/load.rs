@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use redpoll_experiments::Results;
 
-use crate::folder::REPORT;
+use crate::folder::{REPORT, SERIES};
 use crate::report::{Problem, Report};
 
 /// Runs by case.
@@ -58,6 +58,19 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
         }
     }
     Ok(side)
+}
+
+/// Returns whether a result consists of several runs: the file of a sweep or a study, or a folder
+/// of result folders.
+pub fn is_of_several(path: &Path) -> Result<bool, Problem> {
+    let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
+    if !meta.is_dir() {
+        return is_sqlite(path);
+    }
+    let is_one = [REPORT, SERIES]
+        .iter()
+        .any(|name| path.join(name).is_file());
+    Ok(!is_one && reports(path).is_ok())
 }
 
 fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {

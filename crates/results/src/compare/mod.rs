@@ -5,7 +5,7 @@ mod load;
 pub(crate) mod swept;
 
 pub use bootstrap::{Difference, Interval, difference, mean_of};
-pub use load::{Side, load};
+pub use load::{Side, is_of_several, load};
 
 use std::collections::BTreeMap;
 

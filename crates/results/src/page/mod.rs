@@ -1,18 +1,29 @@
 //! The page of a result, in one self-contained HTML file.
 
+mod head;
+mod sweep;
+
 use std::fmt::Write as _;
 
-use redpoll_experiments::page::{escape, number, opening, today};
+use redpoll_experiments::page::{escape, number, opening};
 use serde_json::Value;
 
 use crate::folder::Files;
-use crate::picture::{Fit, pictures};
+use crate::picture::{Fit, Picture, pictures};
 use crate::report::{Problem, Report};
+
+pub use head::{Cause, Connection, Diagnosis};
+pub use sweep::page_of_several;
 
 const NODES: usize = 12;
 
-/// Renders the page of the result with these files; `version` is the program's.
-pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
+/// Renders the page of the result with these files. `diagnosis` is the verdict about its capture, if
+/// there is one, and `version` the program's version.
+pub fn page(
+    files: &Files,
+    diagnosis: Option<&Diagnosis>,
+    version: &str,
+) -> Result<String, Problem> {
     let path = files.report.as_deref();
     let path = path.ok_or_else(|| {
         let series = files.series.clone().unwrap_or_default();
@@ -22,7 +33,7 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     })?;
     let report = Report::read(path)?;
     let mut page = opening(&format!("{}, seed {}", report.scenario(), report.seed()));
-    head(&mut page, &report, version);
+    head::write(&mut page, &report, diagnosis, version);
     flows(&mut page, &report);
     let pictures = pictures(files, &[], Fit::Page)?;
     let (mesh, plots): (Vec<_>, Vec<_>) = pictures.iter().partition(|it| it.name == "topology");
@@ -33,15 +44,8 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
         if pictures.is_empty() {
             continue;
         }
-        let _ = writeln!(page, "<h2>{title}</h2>\n<div class=\"charts\">");
-        for picture in pictures {
-            let note = match picture.note.as_str() {
-                "" => String::new(),
-                note => format!("<br><small>{}</small>", escape(note)),
-            };
-            let _ = writeln!(page, "<div>{}{note}</div>", picture.svg);
-        }
-        page.push_str("</div>\n");
+        let _ = writeln!(page, "<h2>{title}</h2>");
+        charts(&mut page, pictures);
     }
     if files.series.is_none() {
         page.push_str(
@@ -63,48 +67,16 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     Ok(page)
 }
 
-fn head(page: &mut String, report: &Report, version: &str) {
-    let value = report.value();
-    let seconds = value["simulated_s"].as_f64().unwrap_or(0.0);
-    let medium = value["medium"]["model"].as_str().unwrap_or("unknown");
-    let _ = writeln!(
-        page,
-        "<p>{}, {}, {} s of virtual time; medium: {}.</p>",
-        counted(report.nodes().len(), "node"),
-        counted(report.flows().len(), "flow"),
-        number(seconds),
-        escape(medium)
-    );
-    if let Some(set) = value["set"].as_object() {
-        let keys = set.iter().map(|(key, value)| {
-            let value = value.as_str().unwrap_or_default();
-            format!("<code>{} = {}</code>", escape(key), escape(value))
-        });
-        let keys: Vec<String> = keys.collect();
-        let _ = writeln!(
-            page,
-            "<p>Overrides of the scenario's file: {}.</p>",
-            keys.join(", ")
-        );
+fn charts<'a>(page: &mut String, pictures: impl IntoIterator<Item = &'a Picture>) {
+    page.push_str("<div class=\"charts\">\n");
+    for picture in pictures {
+        let note = match picture.note.as_str() {
+            "" => String::new(),
+            note => format!("<br><small>{}</small>", escape(note)),
+        };
+        let _ = writeln!(page, "<div>{}{note}</div>", picture.svg);
     }
-    let violations = value["oracle"]["violations"].as_array();
-    match violations.filter(|it| !it.is_empty()) {
-        None => page.push_str("<p class=\"yes\">The oracle found no violation.</p>\n"),
-        Some(violations) => {
-            page.push_str("<p class=\"no\">The oracle found:</p><ul>");
-            for violation in violations {
-                let text = violation.as_str().unwrap_or_default();
-                let _ = write!(page, "<li class=\"no\">{}</li>", escape(text));
-            }
-            page.push_str("</ul>\n");
-        }
-    }
-    let _ = writeln!(
-        page,
-        "<p class=\"soft\">Written by Redpoll {} on {}.</p>",
-        escape(version),
-        today()
-    );
+    page.push_str("</div>\n");
 }
 
 fn counted(count: usize, what: &str) -> String {
