@@ -285,6 +285,124 @@ fn sweeps_are_compared_point_by_point() {
 }
 
 #[test]
+fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
+    let folder = Folder::new("plot-sweeps");
+    let plan = "scenario = \"line-2\"\nseeds = 3\n[set]\nduration = \"2 s\"\n[grid]\n\
+                mac.link_retry_delay = [\"0 ms\", \"20 ms\", \"40 ms\"]\n\
+                tcp.mss = [\"2 frames\", \"5 frames\"]\n";
+    folder.write("a.toml", plan);
+    let mut command = Command::new(PROGRAM);
+    command.args(["sweep", "a.toml"]).current_dir(&folder.0);
+    assert!(command.output().unwrap().status.success());
+    let (file, out) = (folder.file("a.sqlite"), folder.file("plots"));
+    let plotted = redpoll(&["plot", &file, "--out", &out, "--format", "svg"]);
+    assert_eq!(code(&plotted), 0, "{plotted:?}");
+    assert!(stdout(&plotted).ends_with("left out, because all points are equal: duty-cycle\n"));
+    let svg = |name: &str| std::fs::read_to_string(format!("{out}/{name}.svg")).unwrap();
+    let goodput = svg("goodput");
+    // Three delays with two lines.
+    assert_eq!(goodput.matches("class=\"interval\"").count(), 6);
+    assert!(goodput.contains("aria-label=\"mac.link_retry_delay (ms)\""));
+    assert!(goodput.contains("aria-label=\"tcp.mss = 5 frames\""));
+    assert!(goodput.contains("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"336\""));
+    let wide = ["--width", "page", "--over", "tcp.mss", "--picture", "loss"];
+    let wide = redpoll(&[&["plot", &file, "--out", &out][..], &wide].concat());
+    assert_eq!(code(&wide), 0, "{wide:?}");
+    assert!(svg("loss").contains("width=\"500\"") && svg("loss").contains("tcp.mss (frames)"));
+
+    let page = stdout(&redpoll(&["report", &file, "--out", "-"]));
+    assert!(
+        page.contains("<strong>Goodput is ") && page.contains("kb/s with mac.link_retry_delay")
+    );
+    assert!(page.contains("redpoll run line-2 --seed 1 --set"));
+    assert_eq!(page.matches("class=\"interval\"").count() % 6, 0);
+
+    for (wrong, says) in [
+        (["--of", "bulk"], "has several runs; allowed: one result"),
+        (
+            ["--over", "mss"],
+            "does not vary \"mss\"; allowed: mac.link_retry_delay, tcp.mss",
+        ),
+        (
+            ["--picture", "duty-cycle"],
+            "has the same number at every point",
+        ),
+    ] {
+        let refused = redpoll(&[&["plot", &file][..], &wrong].concat());
+        assert_eq!(code(&refused), 2, "{refused:?}");
+        assert!(complaint(&refused).contains(says), "{refused:?}");
+    }
+
+    for seed in ["1", "2"] {
+        let out = folder.file(&format!("seeds/{seed}"));
+        let run = [
+            "run",
+            "line-2",
+            "--duration",
+            "2 s",
+            "--seed",
+            seed,
+            "--result",
+            &out,
+        ];
+        assert_eq!(code(&redpoll(&run)), 0);
+    }
+    let seeds = folder.file("seeds");
+    let page = stdout(&redpoll(&["report", &seeds, "--out", "-"]));
+    assert!(page.contains("1 point, at most 2 seeds each"), "{page}");
+    let one = folder.file("seeds/1");
+    let refused = redpoll(&["report", &one, "--over", "tcp.mss"]);
+    assert_eq!(code(&refused), 2);
+    assert!(complaint(&refused).ends_with("is one run; allowed: the file of a sweep"));
+}
+
+#[test]
+fn a_report_starts_with_the_outcome_its_causes_and_the_command() {
+    let folder = Folder::new("report-head");
+    let out = folder.file("r");
+    let slow = [
+        "--set",
+        "tcp.transport=uip-3.0",
+        "--set",
+        "mac.link_retry_delay=0 ms",
+    ];
+    let run = [
+        "run",
+        "line-3",
+        "--duration",
+        "30 s",
+        "--seed",
+        "2",
+        "--result",
+        &out,
+    ];
+    assert_eq!(code(&redpoll(&[&run[..], &slow].concat())), 0);
+    let page = stdout(&redpoll(&["report", &out, "--out", "-"]));
+    let order = [
+        "<h1>line-3, seed 2</h1>",
+        "bulk delivered ",
+        "The oracle found no violation.",
+        "node-4:",
+        "<strong>a window of one segment</strong>",
+        "Remedy: ",
+        "redpoll run line-3 --seed 2 --set 'duration=30 s' --set 'mac.link_retry_delay=0 ms' --set \
+         tcp.transport=uip-3.0",
+        "<h2>Flows</h2>",
+    ];
+    let places: Vec<usize> = order
+        .iter()
+        .map(|text| page.find(text).unwrap_or_else(|| panic!("{text}: {page}")))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none';"));
+    // A capture that is none does not become a page without the causes.
+    folder.write("r/frames.pcapng", "nothing");
+    let refused = redpoll(&["report", &out, "--out", "-"]);
+    assert_eq!(code(&refused), 2);
+    assert!(complaint(&refused).contains("frames.pcapng: not a capture"));
+}
+
+#[test]
 fn progress_bars_appear_only_on_a_terminal() {
     if !redpoll_testkit::has_terminals("progress_bars_appear_only_on_a_terminal") {
         return;

@@ -1,7 +1,7 @@
 //! Axes: map numbers to pixels, linear or logarithmic, with round marks.
 
-/// Smallest span of an axis that does not start at zero, as a share of its greatest value.
-const SPAN_MIN: f64 = 0.05;
+/// Number of marks for which an axis that does not start at zero must have room.
+const MARKS: f64 = 5.0;
 
 /// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,8 +50,14 @@ impl Axis {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let span = high - low;
-        // Marks have few digits: those of a smaller span would look equal.
-        let is_near = low > 0.5 * high && span > SPAN_MIN * high && high >= 1.0;
+        // Marks with the same digits would look equal.
+        let digit = match high {
+            high if high >= 1_000.0 => 1.0,
+            high if high >= 10.0 => 0.1,
+            high if high >= 1.0 => 0.01,
+            _ => 0.001,
+        };
+        let is_near = low > 0.5 * high && span / MARKS >= digit;
         if !is_near {
             return Axis::over(values.into_iter(), true, px);
         }
@@ -144,12 +150,13 @@ mod tests {
     fn an_axis_of_lines_shows_their_variation() {
         let low = |values: &[f64]| Axis::of_lines(values.iter().copied(), (0.0, 1.0)).low;
         assert!(low(&[30.0, 34.0]) > 29.0);
+        assert!(low(&[993.0, 1_004.0]) > 990.0);
         // Zero is on the axis of lines that come near it, that hardly vary or that are constant.
         for values in [
             &[3.0, 34.0][..],
             &[100.0, 100.1],
             &[7.0],
-            &[0.02, 0.03],
+            &[0.0202, 0.0203],
             &[-1.0, 3.0],
             &[],
         ] {

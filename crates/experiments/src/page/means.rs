@@ -68,12 +68,7 @@ impl Means {
         let middle = (self.lines.len() as f64 - 1.0) / 2.0;
         for (at, line) in self.lines.iter().enumerate() {
             let aside = APART * (at as f64 - middle);
-            line.draw(
-                &mut svg,
-                &|place| x.px(place) + aside,
-                &y,
-                self.names.is_empty(),
-            );
+            line.draw(&mut svg, &|place| x.px(place) + aside, &y, is_joined);
         }
         svg.push_str(&legend);
         svg.push_str("</svg>\n");

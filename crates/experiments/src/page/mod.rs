@@ -10,6 +10,7 @@ mod frame;
 mod html;
 mod means;
 mod plot;
+mod sequence;
 mod topology;
 
 use std::fmt::Write as _;
@@ -28,6 +29,7 @@ pub use frame::{Fit, mark_text};
 pub use html::{escape, number, today};
 pub use means::{Mean, MeanLine, Means};
 pub use plot::{Bars, Line, Plot};
+pub use sequence::{Range, Sequence, Shades};
 pub use topology::{Mesh, Place};
 
 /// Style sheet of pages and their pictures, light and dark.
@@ -304,11 +306,16 @@ impl Page<'_> {
     }
 }
 
+/// What a page may load: nothing except its own styles. Scripts do not run.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+
 /// Returns the beginning of a page with its title; `</body></html>` ends the page.
 pub fn opening(title: &str) -> String {
     let title = escape(title);
     format!(
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
          <meta name=\"viewport\" content=\"width=device-width\">\n\
          <title>{title}</title>\n<style>\n{STYLE}</style></head>\n<body>\n<h1>{title}</h1>\n"
     )

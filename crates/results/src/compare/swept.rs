@@ -42,6 +42,18 @@ impl<'n> Point<'n> {
     }
 }
 
+/// Returns the values of `keys` at a point as text, or its scenario if there are no keys.
+pub(crate) fn short_name(point: &Point<'_>, keys: &[&str]) -> String {
+    let words = keys.iter().map(|key| {
+        let value = point.keys.get(key).copied().unwrap_or("default");
+        format!("{key} = {value}")
+    });
+    match words.collect::<Vec<_>>().join(", ") {
+        none if none.is_empty() => point.scene.to_owned(),
+        words => words,
+    }
+}
+
 fn is_key(word: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_part)

@@ -7,7 +7,7 @@ use redpoll_sim::BUILT_IN;
 
 use super::head::quoted;
 use super::{charts, counted, table};
-use crate::compare::swept::Point;
+use crate::compare::swept::{Point, short_name, swept as swept_keys};
 use crate::compare::{Figures, Interval, Side, figures, mean_of};
 use crate::picture::{Fit, swept};
 use crate::report::Report;
@@ -31,11 +31,21 @@ pub fn page_of_several(
 ) -> Result<String, String> {
     let found = swept(side, over, Fit::Page)?;
     let mut page = opening(name);
-    let points: Vec<Row<'_>> = side.cases.iter().map(Row::of).collect();
+    let points: Vec<Point<'_>> = side.cases.iter().map(|(name, _)| Point::of(name)).collect();
+    let keys = swept_keys(&points);
+    let several_scenes = points.iter().any(|it| it.scene != points[0].scene);
+    let names = points.iter().map(|point| match short_name(point, &keys) {
+        name if several_scenes && !keys.is_empty() => format!("{}, {name}", point.scene),
+        name => name,
+    });
+    let pairs = side.cases.iter().zip(names);
+    let rows_of: Vec<Row> = pairs
+        .map(|((_, reports), name)| Row::of(name, reports))
+        .collect();
     let _ = writeln!(
         page,
         "<p class=\"big\"><strong>{}</strong></p>",
-        escape(&headline(&points))
+        escape(&headline(&rows_of))
     );
     let reports = || side.cases.iter().flat_map(|(_, reports)| reports);
     let objections = reports()
@@ -66,7 +76,7 @@ pub fn page_of_several(
         );
     }
     page.push_str("<h2>Points</h2>\n");
-    rows(&mut page, &points);
+    rows(&mut page, &rows_of);
     commands(&mut page, &points);
     let _ = writeln!(
         page,
@@ -77,14 +87,14 @@ pub fn page_of_several(
     Ok(page)
 }
 
-struct Row<'a> {
-    name: &'a str,
+struct Row {
+    name: String,
     seeds: usize,
     figures: Vec<Option<Interval>>,
 }
 
-impl Row<'_> {
-    fn of((name, reports): &(String, Vec<Report>)) -> Row<'_> {
+impl Row {
+    fn of(name: String, reports: &[Report]) -> Row {
         let runs: Vec<Figures> = reports.iter().map(figures).collect();
         let figure = |(figure, _): &(&str, &str)| {
             let of_run = |run: &Figures| {
@@ -121,28 +131,27 @@ fn shown(interval: &Interval) -> String {
     }
 }
 
-fn headline(points: &[Row<'_>]) -> String {
+fn headline(points: &[Row]) -> String {
     let known = || points.iter().filter_map(|it| Some((it, it.goodput()?)));
-    let by_rate =
-        |a: &(&Row<'_>, Interval), b: &(&Row<'_>, Interval)| a.1.value.total_cmp(&b.1.value);
+    let by_rate = |a: &(&Row, Interval), b: &(&Row, Interval)| a.1.value.total_cmp(&b.1.value);
     match (known().max_by(by_rate), known().min_by(by_rate)) {
         (Some((best, most)), Some((worst, least))) if best.name != worst.name => format!(
-            "Goodput is between {} kb/s ({}) and {} kb/s ({}).",
-            shown(&least),
-            worst.name,
+            "Goodput is {} kb/s with {}, and {} kb/s with {}.",
             shown(&most),
-            best.name
+            best.name,
+            shown(&least),
+            worst.name
         ),
         (Some((only, rate)), _) => format!("Goodput is {} kb/s ({}).", shown(&rate), only.name),
         _ => "No run has a flow.".to_owned(),
     }
 }
 
-fn rows(page: &mut String, points: &[Row<'_>]) {
+fn rows(page: &mut String, points: &[Row]) {
     let rows = points.iter().map(|point| {
         let figures = point.figures.iter();
         let figures = figures.map(|it| it.as_ref().map_or("–".to_owned(), shown));
-        let head = [point.name.to_owned(), point.seeds.to_string()];
+        let head = [point.name.clone(), point.seeds.to_string()];
         head.into_iter().chain(figures).collect()
     });
     let mut heads = vec![("point", false), ("seeds", true)];
@@ -151,10 +160,9 @@ fn rows(page: &mut String, points: &[Row<'_>]) {
 }
 
 /// Writes the command that repeats one run of each point.
-fn commands(page: &mut String, points: &[Row<'_>]) {
+fn commands(page: &mut String, points: &[Point<'_>]) {
     page.push_str("<details><summary>Commands that repeat a run of each point</summary><pre>");
-    for row in points.iter().take(COMMANDS) {
-        let point = Point::of(row.name);
+    for point in points.iter().take(COMMANDS) {
         let is_built_in = BUILT_IN.iter().any(|it| it.name == point.scene);
         let file = if is_built_in {
             point.scene.to_owned()

@@ -100,7 +100,8 @@ fn mean(runs: &[Figures], figure: &str) -> Option<Found> {
     };
     let values: Vec<f64> = runs.iter().map(of_run).collect::<Option<_>>()?;
     match mean_of(&values) {
-        Some(it) => Some((it.value, Some((it.low, it.high)))),
+        // No figure is negative, but the interval of a few runs may be.
+        Some(it) => Some((it.value, Some((it.low.max(0.0), it.high)))),
         None => Some((*values.first()?, None)),
     }
 }
@@ -127,9 +128,10 @@ impl<'n> FirstAxis<'n> {
         };
         let key = match over {
             Some(over) => keys.iter().find(|key| **key == over),
-            // The last of several keys with as many values; keys with numbers come first.
+            // The first of several keys with as many values; keys with numbers come first.
             None => keys
                 .iter()
+                .rev()
                 .max_by_key(|key| (count(key), numbers(&values(key)).is_some())),
         };
         let Some(&key) = key else {
@@ -311,8 +313,8 @@ mod tests {
         assert!(svg.contains(">tcp.mss = 5 frames</text>"), "{svg}");
         assert_eq!(svg.matches("class=\"interval\"").count(), 6);
         assert_eq!(svg.matches("stroke-width=\"1.4\"").count(), 2);
-        // The radio is always on: a picture would show nothing.
-        assert_eq!(found.constant, ["duty-cycle"]);
+        // The radio is always on, and no node has a charge: pictures would show nothing.
+        assert_eq!(found.constant, ["retransmissions", "duty-cycle", "charge"]);
         let found = swept(&side(&cases), Some("tcp.mss"), Fit::Column).unwrap();
         assert!(goodput(&found).contains(">tcp.mss (frames)</text>"));
         let problem = swept(&side(&cases), Some("tcp.mms"), Fit::Column).unwrap_err();
