@@ -70,6 +70,67 @@ fn causes(found: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn a_page_shows_the_links_the_causes_and_the_simulated_remedy() {
+    let folder = Folder::new("why-page");
+    // A hostile name of a file: the page has it as text.
+    let capture = folder.file("<img src=x onerror=alert(1)>'\"&.pcapng");
+    let mut run = vec!["run", "line-3", "--duration", "30 s", "--pcap", &capture];
+    run.extend(["--set", "tcp.transport=uip-3.0"]);
+    assert_eq!(code(&redpoll(&run)), 0);
+    let out = folder.file("why.html");
+    let why = redpoll(&["why", &capture, "--html", &out]);
+    assert_eq!(code(&why), 0, "{why:?}");
+    // The text is printed as well.
+    assert!(stdout(&why).contains("a window of one segment"));
+    let page = std::fs::read_to_string(&out).unwrap();
+    let order = [
+        "Content-Security-Policy\" content=\"default-src 'none';",
+        "Why TCP is slow: ",
+        "The main cause is a window of one segment",
+        "aria-label=\"links\"",
+        ">0x0004</text>",
+        "Remedy: use a TCP with several segments in flight",
+        "kb/s</strong> with the remedy",
+        "captured (bytes)",
+        "simulated with the remedy (bytes)",
+        "(bytes)</text>",
+        "</html>",
+    ];
+    let mut from = 0;
+    for text in order {
+        let at = page[from..].find(text);
+        from += at.unwrap_or_else(|| panic!("{text}, after {from}: {page}"));
+    }
+    // The captured plot has shades, and both have segments.
+    assert!(page.matches("class=\"shade\"").count() > 10);
+    assert!(page.matches("class=\"segments\"").count() >= 3);
+    for active in [
+        "<img",
+        "<script",
+        "http://",
+        "https://",
+        "src=",
+        "onerror=alert(1)>\"",
+    ] {
+        let outside = page.replace("&lt;img src=x onerror=alert(1)&gt;", "");
+        assert!(!outside.contains(active), "{active}");
+    }
+    let page = redpoll(&["why", &capture, "--html", "-"]);
+    assert!(stdout(&page).starts_with("<!DOCTYPE html>") && stdout(&page).ends_with("</html>\n"));
+    let lost = redpoll(&[
+        "why",
+        &capture,
+        "--html",
+        &folder.file("no/such/folder.html"),
+    ]);
+    assert_eq!(code(&lost), 1);
+    assert!(
+        complaint(&lost).starts_with("redpoll: cannot write "),
+        "{lost:?}"
+    );
+}
+
+#[test]
 fn clean_captures_have_no_cause() {
     let folder = Folder::new("why-clean");
     let down = folder.write("down.toml", DOWN);

@@ -35,6 +35,13 @@ pub struct WhyArgs {
     #[arg(long)]
     pub simulate: bool,
 
+    /// Write a page to this file, with the links, the segments of each slowed connection over time
+    /// with the causes marked, the remedies, and the same traffic simulated with each remedy
+    /// (--simulate). The page is one HTML file without external resources; - is standard output,
+    /// in place of the text
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Write the findings as one JSON object to this file; - is standard output, in place of the
     /// text
     #[arg(long, value_name = "FILE")]

@@ -8,6 +8,7 @@ use super::datagrams::{Datagram, Fate};
 use super::half::Half;
 use super::segment::End;
 use super::tally::{Event, Tally};
+use super::trace::Trace;
 
 /// Maximum number of connections that are followed at the same time. For one more connection, the
 /// one that was silent for longest counts as ended.
@@ -34,10 +35,12 @@ pub struct Flow {
     /// Number of attempts that were acknowledged, whether or not the sender received the
     /// acknowledgement.
     pub acked: u64,
+    /// The segments of both directions in the first connection, if they are recorded.
+    pub traces: Option<Box<[Trace; 2]>>,
 }
 
 impl Flow {
-    fn new(datagram: &Datagram) -> Flow {
+    fn new(datagram: &Datagram, is_recorded: bool) -> Flow {
         let segment = &datagram.segment;
         Flow {
             ends: [segment.from, segment.to],
@@ -50,6 +53,7 @@ impl Flow {
             disturbed: 0,
             attempts: 0,
             acked: 0,
+            traces: is_recorded.then(Box::default),
         }
     }
 
@@ -76,6 +80,9 @@ impl Flow {
         let is_near = half.near == Some(datagram.src);
         match datagram.fate {
             Fate::Begun if is_near => {
+                if let Some(traces) = &mut self.traces {
+                    traces[side].left(datagram);
+                }
                 half.left(datagram);
                 back.ack_left(datagram);
             }
@@ -85,6 +92,9 @@ impl Flow {
         match datagram.fate {
             Fate::Lost { .. } => half.lost(datagram),
             Fate::Arrived if back.near == Some(datagram.dst) => {
+                if let Some(traces) = &mut self.traces {
+                    traces[1 - side].acknowledged(datagram);
+                }
                 half.arrived(datagram);
                 back.acknowledged(datagram, half.shift.unwrap_or(0));
             }
@@ -135,9 +145,19 @@ pub struct Flows {
     flows: Vec<Flow>,
     /// Number of connections between ends for which there was no room.
     pub beyond: u64,
+    /// Number of further connections whose segments are recorded.
+    records: usize,
 }
 
 impl Flows {
+    /// Makes an empty table, which records the segments of the first `records` connections.
+    pub fn recording(records: usize) -> Flows {
+        Flows {
+            records,
+            ..Flows::default()
+        }
+    }
+
     pub fn input(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
@@ -158,7 +178,12 @@ impl Flows {
             }
         }
         if is_begun {
-            let flow = self.open.entry(key).or_insert_with(|| Flow::new(datagram));
+            let records = &mut self.records;
+            let flow = self.open.entry(key).or_insert_with(|| {
+                let is_recorded = *records > 0;
+                *records = records.saturating_sub(1);
+                Flow::new(datagram, is_recorded)
+            });
             flow.input(datagram);
         } else if let Some(flow) = self.open.get_mut(&key) {
             flow.input(datagram);

@@ -6,21 +6,25 @@ mod causes;
 mod datagrams;
 mod flow;
 mod half;
+mod page;
 mod rtt;
 mod segment;
 mod simulate;
 mod tally;
 mod tell;
+mod trace;
 
-use std::path::Path;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use redpoll_dissect::capture::{Captured, Content, Ended};
 use redpoll_dissect::{Dissector, Reading};
 use redpoll_results::page::{Cause, Connection, Diagnosis};
+use redpoll_wire::ieee802154::Address;
 
 use crate::dissect::{NetworkArgs, Notes, Opened, opened};
-use crate::output::fail;
+use crate::output::{fail, is_standard};
 use crate::places::Places;
 use crate::progress::Progress;
 use crate::{FAILED, USAGE};
@@ -48,7 +52,23 @@ pub struct Seen {
     /// Connections without room in the table.
     pub beyond: u64,
     pub flows: Vec<Flow>,
+    /// The links with frames, by their ends.
+    pub links: HashMap<(Address, Address), Link>,
 }
+
+/// The frames from one node to another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    pub frames: u64,
+    pub attempts: u64,
+    /// Frames that were unacknowledged after their last attempt.
+    pub lost: u64,
+}
+
+/// Maximum number of links that are counted.
+const LINKS_MAX: usize = 65_536;
+/// Number of connections whose segments are recorded for the page.
+const RECORDS: usize = 64;
 
 struct Reader {
     air: Air,
@@ -62,10 +82,12 @@ struct Reader {
     broken: u64,
     /// Records without a frame of the radio: packets, datagrams in Ethernet.
     without_radio: u64,
+    links: HashMap<(Address, Address), Link>,
 }
 
 impl Reader {
-    fn new(reading: Reading) -> Reader {
+    /// Makes a reader that records the segments of the first `records` connections.
+    fn new(reading: Reading, records: usize) -> Reader {
         let mut keys = reading.keys.clone();
         let is_thread = keys.thread().is_some();
         let contexts = reading.contexts.clone();
@@ -73,12 +95,13 @@ impl Reader {
             air: Air::with(keys),
             learner: is_thread.then(|| Dissector::new(reading)),
             datagrams: Datagrams::new(contexts),
-            flows: Flows::default(),
+            flows: Flows::recording(records),
             transfers: Vec::new(),
             done: Vec::new(),
             frames: 0,
             broken: 0,
             without_radio: 0,
+            links: HashMap::new(),
         }
     }
 
@@ -104,6 +127,13 @@ impl Reader {
 
     fn pass(&mut self) {
         for transfer in self.transfers.drain(..) {
+            let ends = (transfer.src, transfer.dst);
+            if self.links.len() < LINKS_MAX || self.links.contains_key(&ends) {
+                let link = self.links.entry(ends).or_default();
+                link.frames += u64::from(!transfer.repeats);
+                link.attempts += u64::from(transfer.attempts);
+                link.lost += u64::from(!transfer.arrived);
+            }
             self.datagrams.input(&transfer, &mut self.done);
         }
         for datagram in self.done.drain(..) {
@@ -127,6 +157,7 @@ impl Reader {
             others: self.datagrams.others,
             flows: self.flows.finish(),
             beyond: self.flows.beyond,
+            links: self.links,
         }
     }
 }
@@ -162,12 +193,16 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
 
 /// Reads the capture at `file` to its end, or to where it is cut off. Reports odd frames on standard
 /// error. An error is the program's exit code, after a report of the problem.
-fn read(file: &Path, network: &NetworkArgs) -> Result<(Seen, Option<Ended>), ExitCode> {
+fn read(
+    file: &Path,
+    network: &NetworkArgs,
+    records: usize,
+) -> Result<(Seen, Option<Ended>), ExitCode> {
     let name = file.display();
     let progress = Progress::of_bytes();
     let Opened { mut capture, .. } = opened(file, network, &progress)?;
     let mut notes = Notes::of(network.mesh.prefix);
-    let mut reader = Reader::new(network.reading());
+    let mut reader = Reader::new(network.reading(), records);
     let mut cut_off = None;
     loop {
         let record = match capture.next_record() {
@@ -210,13 +245,22 @@ pub fn run(args: &WhyArgs) -> ExitCode {
 
 fn try_run(args: &WhyArgs) -> Result<ExitCode, ExitCode> {
     let name = args.file.display();
-    let places = Places::default().with("--json", args.json.as_deref());
+    let places = Places::default()
+        .with("--json", args.json.as_deref())
+        .with("--html", args.html.as_deref());
     if let Err(line) = places.reads(&args.file).check() {
         return Err(fail(USAGE, line));
     }
-    let (seen, cut_off) = read(&args.file, &args.network)?;
-    let told = findings(&seen, args.simulate);
-    tell::tell(args, &seen, &told)?;
+    let records = if args.html.is_some() { RECORDS } else { 0 };
+    let (seen, cut_off) = read(&args.file, &args.network, records)?;
+    let told = findings(&seen, args.simulate || args.html.is_some());
+    if let Some(path) = &args.html {
+        page::write(path, args, &seen, &told)?;
+    }
+    let is_standard = |path: &Option<PathBuf>| path.as_deref().is_some_and(is_standard);
+    if !is_standard(&args.html) {
+        tell::tell(args, &seen, &told)?;
+    }
     Ok(match cut_off {
         None => ExitCode::SUCCESS,
         Some(Ended::CutOff) => fail(
@@ -236,7 +280,7 @@ fn try_run(args: &WhyArgs) -> Result<ExitCode, ExitCode> {
 /// Returns the causes in the capture of a result's folder, for its page; `nodes` are the names of
 /// the result's nodes.
 pub fn diagnosis(file: &Path, nodes: &[&str]) -> Result<Diagnosis, ExitCode> {
-    let (seen, _) = read(file, &NetworkArgs::default())?;
+    let (seen, _) = read(file, &NetworkArgs::default(), 0)?;
     let connection = |flow: &Flow| Connection {
         what: tell::summary(flow, nodes),
         causes: causes::of(flow).iter().map(cause).collect(),

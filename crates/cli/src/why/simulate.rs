@@ -1,12 +1,17 @@
 //! The same traffic in the simulator: as captured, and with the remedy.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
+use std::rc::Rc;
 
+use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Scenario, World};
 
+use super::Reader;
 use super::causes::{Cause, Finding};
 use super::flow::Flow;
 use super::half::Half;
+use crate::dissect::NetworkArgs;
 
 /// Hops of the longest line among the built-in scenarios.
 const HOPS_MAX: u8 = 4;
@@ -28,6 +33,8 @@ pub struct Simulated {
     pub command: String,
     /// Goodput of the application in kb/s.
     pub goodput_kbps: f64,
+    /// The connection with most data in the simulated frames.
+    pub flow: Option<Flow>,
 }
 
 #[derive(Clone, Debug)]
@@ -50,6 +57,26 @@ pub fn compare(flow: &Flow, finding: &Finding) -> Result<Comparison, String> {
         captured: traffic.run(&fault)?,
         remedied: traffic.run(&remedy)?,
     })
+}
+
+/// Passes the frames of a simulation to the reader of captures.
+struct Tap {
+    reader: Rc<RefCell<Reader>>,
+    frames: u64,
+}
+
+impl FrameTrace for Tap {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        self.frames += 1;
+        let at_us = frame.start.as_micros();
+        let mut reader = self.reader.borrow_mut();
+        reader.input(self.frames, at_us, Some(frame.mpdu));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
 }
 
 struct Traffic {
@@ -175,12 +202,22 @@ impl Traffic {
         }
         let scenario = Scenario::load(&name, &all).map_err(|error| error.to_string())?;
         let mut world = World::new(&scenario, scenario.seed).map_err(|error| error.to_string())?;
+        let reader = Reader::new(NetworkArgs::default().reading(), 1);
+        let reader = Rc::new(RefCell::new(reader));
+        world.add_trace(Box::new(Tap {
+            reader: Rc::clone(&reader),
+            frames: 0,
+        }));
         world.run_until(redpoll_base::Instant::ZERO + scenario.duration);
         let report = world.report();
         let flow = report.flows.first().ok_or("the simulation has no flow")?;
+        drop(world);
+        let seen = Rc::into_inner(reader).map(|reader| reader.into_inner().finish());
+        let flows = seen.into_iter().flat_map(|seen| seen.flows);
         Ok(Simulated {
             command,
             goodput_kbps: flow.goodput_kbps,
+            flow: flows.max_by_key(|flow| flow.main().bytes),
         })
     }
 }

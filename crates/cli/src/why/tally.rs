@@ -2,8 +2,10 @@
 
 use super::air::Place;
 
-/// Number of events of each cause that are kept for the output.
+/// Number of events of each cause that the output names.
 const SHOWN_MAX: usize = 3;
+/// Number of events of each cause that are kept for plots.
+const KEPT_MAX: usize = 48;
 
 /// An event that delayed a flow.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +22,8 @@ pub struct Tally {
     pub count: u64,
     pub cost_us: u64,
     pub details_us: Option<(u64, u64)>,
-    pub shown: Vec<Event>,
+    /// The most costly events, the most costly one first.
+    pub kept: Vec<Event>,
 }
 
 impl Tally {
@@ -30,7 +33,7 @@ impl Tally {
         let detail = event.detail_us;
         let (least, most) = self.details_us.unwrap_or((detail, detail));
         self.details_us = Some((least.min(detail), most.max(detail)));
-        self.show([event]);
+        self.keep([event]);
     }
 
     pub fn join(&mut self, other: Tally) {
@@ -40,13 +43,18 @@ impl Tally {
             (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
             (a, b) => a.or(b),
         };
-        self.show(other.shown);
+        self.keep(other.kept);
     }
 
-    fn show(&mut self, events: impl IntoIterator<Item = Event>) {
-        self.shown.extend(events);
-        self.shown
+    /// Returns the events that the output names.
+    pub fn shown(&self) -> &[Event] {
+        self.kept.get(..SHOWN_MAX).unwrap_or(&self.kept)
+    }
+
+    fn keep(&mut self, events: impl IntoIterator<Item = Event>) {
+        self.kept.extend(events);
+        self.kept
             .sort_by_key(|event| std::cmp::Reverse(event.cost_us));
-        self.shown.truncate(SHOWN_MAX);
+        self.kept.truncate(KEPT_MAX);
     }
 }

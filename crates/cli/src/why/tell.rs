@@ -147,7 +147,7 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         );
         lines.push(format!("  {}. {title}: {cost}", at + 1));
         wrap(&finding.seen, lines);
-        for event in &finding.tally.shown {
+        for event in finding.tally.shown() {
             let [a, b] = event.frames;
             let cost = seconds(event.cost_us);
             let shown = format!("Example: {} and {}: costs {cost}", frame(a), frame(b));
@@ -267,7 +267,7 @@ fn direction(half: &Half) -> Value {
 
 fn cause(told: &Told) -> Value {
     let finding = &told.finding;
-    let shown = finding.tally.shown.iter().map(|event| {
+    let shown = finding.tally.shown().iter().map(|event| {
         json!({
             "frames": event.frames.map(|place| place.number),
             "cost_s": s(event.cost_us),

@@ -1,7 +1,9 @@
 //! Axes: map numbers to pixels, linear or logarithmic, with round marks.
 
-/// Number of marks for which an axis that does not start at zero must have room.
-const MARKS: f64 = 5.0;
+use super::html::{mark_text, trimmed};
+
+/// Smallest span of an axis that does not start at zero, as a share of its greatest value.
+const SPAN_MIN: f64 = 0.005;
 
 /// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -50,14 +52,7 @@ impl Axis {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let span = high - low;
-        // Marks with the same digits would look equal.
-        let digit = match high {
-            high if high >= 1_000.0 => 1.0,
-            high if high >= 10.0 => 0.1,
-            high if high >= 1.0 => 0.01,
-            _ => 0.001,
-        };
-        let is_near = low > 0.5 * high && span / MARKS >= digit;
+        let is_near = low > 0.5 * high && span > SPAN_MIN * high;
         if !is_near {
             return Axis::over(values.into_iter(), true, px);
         }
@@ -93,6 +88,17 @@ impl Axis {
         };
         let share = (value - self.low) / (self.high - self.low);
         self.from_px + share * (self.to_px - self.from_px)
+    }
+
+    /// Formats a mark with the digits that distinguish it from its neighbours.
+    pub fn text(&self, mark: f64) -> String {
+        let marks = self.marks();
+        let step = match marks.as_slice() {
+            [first, second, ..] if !self.is_logarithmic => second - first,
+            _ => return mark_text(mark),
+        };
+        let digits = (1.0 - step.log10().floor()).clamp(0.0, 9.0) as usize;
+        trimmed(format!("{mark:.digits$}"))
     }
 
     /// Returns round numbers along the axis, at most about six, or powers of ten.
@@ -147,6 +153,32 @@ mod tests {
     }
 
     #[test]
+    fn marks_have_texts_that_differ() {
+        let texts = |low: f64, high: f64| {
+            let axis = Axis::over([low, high].into_iter(), false, (0.0, 1.0));
+            let marks = axis.marks();
+            marks
+                .iter()
+                .map(|mark| axis.text(*mark))
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            texts(28.0, 29.0),
+            ["28", "28.2", "28.4", "28.6", "28.8", "29"]
+        );
+        assert_eq!(texts(28.0, 28.9), ["28", "28.2", "28.4", "28.6", "28.8"]);
+        assert_eq!(texts(0.0, 11.0), ["0", "2.5", "5", "7.5", "10"]);
+        assert_eq!(
+            texts(1_000.0, 1_001.2),
+            ["1000", "1000.25", "1000.5", "1000.75", "1001"]
+        );
+        assert_eq!(
+            texts(0.0, 97_000.0),
+            ["0", "20000", "40000", "60000", "80000"]
+        );
+    }
+
+    #[test]
     fn an_axis_of_lines_shows_their_variation() {
         let low = |values: &[f64]| Axis::of_lines(values.iter().copied(), (0.0, 1.0)).low;
         assert!(low(&[30.0, 34.0]) > 29.0);
@@ -156,7 +188,7 @@ mod tests {
             &[3.0, 34.0][..],
             &[100.0, 100.1],
             &[7.0],
-            &[0.0202, 0.0203],
+            &[0.02, 0.02001],
             &[-1.0, 3.0],
             &[],
         ] {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::{Look, Looks};
-use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label, mark_text};
+use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label};
 use super::html::escape;
 use crate::figure::{Figure, X};
 use crate::row::Row;
@@ -111,7 +111,7 @@ fn over_numbers(
     }
     for mark in x.marks() {
         let place = (x.px(mark), BOTTOM + 16.0);
-        label(svg, place, "middle", &mark_text(mark));
+        label(svg, place, "middle", &x.text(mark));
     }
     for row in rows {
         band(svg, row, (x.px(at(row)), BAND), y);

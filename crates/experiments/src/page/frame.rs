@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::Look;
-use super::html::{escape, number};
+use super::html::escape;
 
 /// The place that a picture must fit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -69,7 +69,7 @@ pub fn frame(
     for mark in y.marks() {
         let at = y.px(mark);
         let _ = writeln!(svg, "<path class=\"grid\" d=\"M{left} {at:.1}H{right}\"/>");
-        label(&mut svg, (left - 6.0, at + 4.0), "end", &mark_text(mark));
+        label(&mut svg, (left - 6.0, at + 4.0), "end", &y.text(mark));
     }
     let _ = writeln!(
         svg,
@@ -79,16 +79,6 @@ pub fn frame(
     );
     label(&mut svg, (right, x_label_y), "end", x_label);
     svg
-}
-
-/// Formats a mark's number without trailing zeros.
-pub fn mark_text(value: f64) -> String {
-    let text = number(value);
-    if text.contains('.') {
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    } else {
-        text
-    }
 }
 
 /// Writes a text at a point; `anchor` is `start`, `middle` or `end`.

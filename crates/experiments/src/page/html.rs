@@ -21,6 +21,20 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// Formats a mark's number without trailing zeros.
+pub fn mark_text(value: f64) -> String {
+    trimmed(number(value))
+}
+
+/// Removes trailing zeros after the point.
+pub fn trimmed(text: String) -> String {
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
+}
+
 /// Returns the current day in UTC, as `2026-03-01`.
 pub fn today() -> String {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);

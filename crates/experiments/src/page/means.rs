@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::Look;
-use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label, mark_text};
+use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label};
 
 /// Means over a first axis.
 #[derive(Clone, Debug)]
@@ -101,7 +101,7 @@ impl Means {
         let at = BOTTOM + 16.0;
         if self.names.is_empty() {
             for mark in x.marks() {
-                label(svg, (x.px(mark), at), "middle", &mark_text(mark));
+                label(svg, (x.px(mark), at), "middle", &x.text(mark));
             }
             return;
         }

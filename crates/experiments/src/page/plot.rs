@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::Look;
-use super::frame::{BOTTOM, FOOT, Fit, Legend, TOP, frame, label, mark_text};
+use super::frame::{BOTTOM, FOOT, Fit, Legend, TOP, frame, label};
 use super::html::{escape, number};
 
 /// Lines over a first axis.
@@ -66,7 +66,7 @@ impl Plot {
                 &mut svg,
                 (x.px(mark), BOTTOM + 16.0),
                 "middle",
-                &mark_text(mark),
+                &x.text(mark),
             );
         }
         for line in &self.lines {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::colours::Look;
-use super::frame::{BOTTOM, Fit, Legend, TOP, frame, label, mark_text};
+use super::frame::{BOTTOM, Fit, Legend, TOP, frame, label};
 
 /// Times are in seconds and sequence numbers in bytes, both since the start.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +84,7 @@ impl Sequence {
                 &mut svg,
                 (x.px(mark), BOTTOM + 16.0),
                 "middle",
-                &mark_text(mark),
+                &x.text(mark),
             );
         }
         self.shades(&mut svg, &x);

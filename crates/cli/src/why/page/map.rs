@@ -1,0 +1,189 @@
+//! The links of a capture, without positions: nodes by their distance from the first one.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+
+use redpoll_experiments::page::escape;
+use redpoll_wire::ieee802154::Address;
+
+use super::super::Link;
+
+const WIDTH: f64 = 900.0;
+const MARGIN: f64 = 70.0;
+/// Pixels between two nodes with the same distance.
+const ROW: f64 = 64.0;
+/// Maximum number of nodes on the map; those with most frames are shown.
+const NODES: usize = 60;
+/// Links with fewer frames than this share of those of the busiest link are left out.
+const SHARE_MIN: f64 = 0.01;
+/// A link is red if a greater share of its attempts failed.
+const FAILED_MAX: f64 = 0.2;
+
+/// Both directions of a link.
+type Edges = BTreeMap<(Address, Address), Link>;
+
+/// Draws the links; `near` is the first node, if it is known. Returns nothing without links.
+pub fn svg(links: &HashMap<(Address, Address), Link>, near: Option<Address>) -> Option<String> {
+    let edges = edges(links);
+    let busiest = edges.values().map(|link| link.frames).max()?;
+    let places = places(&edges, near);
+    let rows = places.values().map(|(_, row)| *row).fold(0.0, f64::max);
+    let columns = places
+        .values()
+        .map(|(column, _)| *column)
+        .fold(1.0, f64::max);
+    let height = 2.0 * MARGIN + ROW * rows;
+    let at = |node: &Address| {
+        let (column, row) = places.get(node)?;
+        Some((
+            MARGIN + column * (WIDTH - 2.0 * MARGIN) / columns,
+            MARGIN + ROW * row,
+        ))
+    };
+    let mut svg = format!(
+        "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" class=\"map\" \
+         role=\"img\" aria-label=\"links\">\n"
+    );
+    for ((a, b), link) in &edges {
+        if let Some(ends) = at(a).zip(at(b)) {
+            line(&mut svg, ends, *link, busiest);
+        }
+    }
+    for node in places.keys() {
+        if let Some((x, y)) = at(node) {
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"7\" fill=\"var(--blue)\"/>\
+                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                y + 22.0,
+                escape(&node.to_string())
+            );
+        }
+    }
+    svg.push_str("</svg>\n");
+    Some(svg)
+}
+
+/// Combines the directions of links between nodes, without multicasts and links that are hardly used.
+fn edges(links: &HashMap<(Address, Address), Link>) -> Edges {
+    let is_node = |address: &Address| !matches!(address, Address::Absent | Address::Short(0xffff));
+    let mut edges = Edges::new();
+    for ((a, b), link) in links {
+        if is_node(a) && is_node(b) {
+            let sum = edges.entry((*a.min(b), *a.max(b))).or_default();
+            sum.frames += link.frames;
+            sum.attempts += link.attempts;
+            sum.lost += link.lost;
+        }
+    }
+    let mut frames: HashMap<Address, u64> = HashMap::new();
+    for ((a, b), link) in &edges {
+        *frames.entry(*a).or_default() += link.frames;
+        *frames.entry(*b).or_default() += link.frames;
+    }
+    let mut most: Vec<(u64, Address)> = frames
+        .into_iter()
+        .map(|(node, count)| (count, node))
+        .collect();
+    most.sort_unstable_by(|a, b| b.cmp(a));
+    most.truncate(NODES);
+    let busiest = edges
+        .values()
+        .map(|link| link.frames)
+        .max()
+        .unwrap_or_default() as f64;
+    edges.retain(|(a, b), link| {
+        let has = |node: &Address| most.iter().any(|it| it.1 == *node);
+        has(a) && has(b) && link.frames as f64 >= SHARE_MIN * busiest
+    });
+    edges
+}
+
+/// Returns column and row of each node: the column is the number of links from the first node.
+fn places(edges: &Edges, near: Option<Address>) -> BTreeMap<Address, (f64, f64)> {
+    let mut nodes: Vec<Address> = edges.keys().flat_map(|(a, b)| [*a, *b]).collect();
+    nodes.sort_unstable();
+    nodes.dedup();
+    let mut places = BTreeMap::new();
+    let mut column = 0;
+    let first = near
+        .filter(|it| nodes.contains(it))
+        .or(nodes.first().copied());
+    let mut level: Vec<Address> = first.into_iter().collect();
+    while !level.is_empty() {
+        for (row, node) in level.iter().enumerate() {
+            places.insert(*node, (f64::from(column), row as f64));
+        }
+        column += 1;
+        let is_next = |node: &&Address| {
+            let ends = |(a, b): &(Address, Address)| {
+                (a == *node && level.contains(b)) || (b == *node && level.contains(a))
+            };
+            !places.contains_key(*node) && edges.keys().any(ends)
+        };
+        let next: Vec<Address> = nodes.iter().filter(is_next).copied().collect();
+        level = if next.is_empty() {
+            // Nodes without a path to the first one.
+            let rest = nodes.iter().find(|node| !places.contains_key(*node));
+            rest.copied().into_iter().collect()
+        } else {
+            next
+        };
+    }
+    places
+}
+
+fn line(svg: &mut String, ends: ((f64, f64), (f64, f64)), link: Link, busiest: u64) {
+    let ((x1, y1), (x2, y2)) = ends;
+    let failed = 1.0 - link.frames.saturating_sub(link.lost) as f64 / link.attempts.max(1) as f64;
+    let width = 1.0 + 5.0 * link.frames as f64 / busiest.max(1) as f64;
+    let colour = if failed > FAILED_MAX {
+        "var(--bad)"
+    } else {
+        "var(--grey)"
+    };
+    let _ = writeln!(
+        svg,
+        "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.7\" \
+         stroke-width=\"{width:.1}\" fill=\"none\"/>\
+         <text class=\"soft\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{:.0} %</text>",
+        (x1 + x2) / 2.0,
+        (y1 + y2) / 2.0 - 8.0,
+        100.0 * failed
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_placed_by_their_links_from_the_first_one() {
+        let node = Address::Short;
+        let link = |frames: u64| Link {
+            frames,
+            attempts: 2 * frames,
+            lost: 0,
+        };
+        let links = HashMap::from([
+            ((node(3), node(2)), link(100)),
+            ((node(2), node(3)), link(50)),
+            ((node(2), node(1)), link(100)),
+            ((node(2), node(4)), link(100)),
+            // A multicast, a link that is hardly used, and a link elsewhere.
+            ((node(2), node(0xffff)), link(900)),
+            ((node(1), node(4)), link(1)),
+            ((node(8), node(9)), link(30)),
+        ]);
+        let places = places(&edges(&links), Some(node(3)));
+        let column = |at: u16| places[&node(at)].0 as u32;
+        assert_eq!([3, 2, 1, 4, 8, 9].map(column), [0, 1, 2, 2, 3, 4]);
+        let rows = [1, 4].map(|at| places[&node(at)].1 as u32);
+        assert_eq!(rows, [0, 1]);
+        let svg = svg(&links, Some(node(3))).unwrap();
+        // Half of the attempts failed at all four links.
+        assert_eq!(svg.matches("stroke=\"var(--bad)\"").count(), 4, "{svg}");
+        assert_eq!(svg.matches(">50 %</text>").count(), 4);
+        assert_eq!(super::svg(&HashMap::new(), None), None);
+    }
+}
