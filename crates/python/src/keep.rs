@@ -81,7 +81,9 @@ impl Kept {
         for point in &self.plan.points {
             let mut runs = results.within(&point.case, least, most)?;
             runs.retain(|kept| self.plan.seeds.contains(&kept.seed));
-            let reports = runs.iter().filter_map(|kept| Report::of(kept.run.report().clone()));
+            let reports = runs
+                .iter()
+                .filter_map(|kept| Report::of(kept.run.report().clone()));
             side.cases.push((point.case.text(), reports.collect()));
         }
         Ok(side)
@@ -179,7 +181,8 @@ impl Kept {
     fn pictures(&self, py: Python<'_>, over: Option<&str>) -> PyResult<Vec<Drawn>> {
         let side = self.side().map_err(|problem| damaged(py, &problem))?;
         let found = swept(&side, over, Fit::Page);
-        let found = found.map_err(|problem| PyValueError::new_err(format!("the sweep {problem}")))?;
+        let found =
+            found.map_err(|problem| PyValueError::new_err(format!("the sweep {problem}")))?;
         Ok(drawn(found.pictures))
     }
 
