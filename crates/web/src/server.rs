@@ -354,7 +354,7 @@ impl Shared {
         let done = match said.ask {
             Ask::Layers(frames) => {
                 let layers = self.hub.layers(&frames);
-                layers.ok_or_else(|| "not a frame".to_owned())
+                layers.ok_or_else(|| "the request contains no frame".to_owned())
             }
             _ if !guard::is_token(&said.token, &self.token) => Err(
                 "this page is read-only without the token: open the address that the terminal \
