@@ -318,7 +318,7 @@ await test("the air time by message type is shown, also that of an earlier momen
     );
   await until(page, "data", () => [...document.querySelectorAll(".air tr:not([hidden])")].some((row) => /^data/.test(row.textContent)));
   const rows = await table();
-  for (const name of ["DIO, multicast", "DIS", "DAO", "DAO-ACK", "acknowledgements", "data"]) {
+  for (const name of ["DIO, multicast", "DIS", "DAO", "DAO-ACK", "link acknowledgements", "data"]) {
     check(rows.some((row) => row.name === name && row.all > 0), `${name}: ${JSON.stringify(rows)}`);
   }
   check(!rows.some((row) => row.name.startsWith("fragment")), "a type without frames is left out");

@@ -173,7 +173,7 @@ mod present {
             subject.missing().is_none()
         });
         if subjects.is_empty() {
-            return Err("this program contains none of the requested stacks; `make bench` builds one that does".to_owned());
+            return Err("this program contains none of the requested stacks; `make bench` builds a program that contains them".to_owned());
         }
         Ok(subjects)
     }

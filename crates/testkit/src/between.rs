@@ -462,7 +462,7 @@ impl Between {
             turns += 1;
             assert!(
                 turns < 20_000,
-                "they do not come to an end: {}",
+                "the exchange does not come to an end: {}",
                 self.tell()
             );
             let mut idle = true;

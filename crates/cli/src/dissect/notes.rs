@@ -45,7 +45,7 @@ impl Notes {
         let name = if is_known {
             name
         } else {
-            "other link types".to_owned()
+            "(various)".to_owned()
         };
         self.foreign.entry(name).or_insert((0, record.number)).0 += 1;
         false

@@ -78,12 +78,12 @@ impl MessageType {
             MessageType::Dao => "DAO",
             MessageType::DaoAck => "DAO-ACK",
             MessageType::Nd => "neighbour discovery",
-            MessageType::Mac => "MAC: beacons, polls",
-            MessageType::Ack => "acknowledgements",
+            MessageType::Mac => "MAC: beacons, data requests",
+            MessageType::Ack => "link acknowledgements",
             MessageType::FragmentAck => "fragment acknowledgements",
-            MessageType::Icmp => "ICMPv6, other",
+            MessageType::Icmp => "other ICMPv6 messages",
             MessageType::Data => "data",
-            MessageType::Other => "other",
+            MessageType::Other => "other frames",
         }
     }
 

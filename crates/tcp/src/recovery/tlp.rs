@@ -116,7 +116,7 @@ mod tests {
     fn one_probe_a_measurement() {
         let mut tlp = probed(false);
         tlp.on_timeout();
-        assert!(!tlp.is_due(), "one is out");
+        assert!(!tlp.is_due(), "a probe is in flight");
         assert!(!tlp.on_ack(UNA, 500, None, false));
         tlp.on_timeout();
         assert!(!tlp.is_due(), "nothing was measured");
