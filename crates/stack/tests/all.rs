@@ -29,5 +29,6 @@ mod rpl_hosts;
 mod rpl_inquiries;
 mod rpl_parents;
 mod rpl_repair;
+mod rpl_targets;
 mod security;
 mod unverified;

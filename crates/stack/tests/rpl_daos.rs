@@ -10,10 +10,7 @@ use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, hop_by_hop_len};
-use redpoll_wire::rpl::{
-    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, TargetOption,
-    Transit, mode, status,
-};
+use redpoll_wire::rpl::{MESSAGE_TYPE, Message, PacketInformation, RplOption, mode, status};
 
 /// Runs the node for `seconds` next to a parent that sends a DIO every 30 s and acknowledges each
 /// DAO. Returns the times of the DAOs in seconds.
@@ -129,14 +126,7 @@ fn the_first_dao_is_delayed_by_a_delay_per_hop() {
 fn advertised(lone: &mut Lone) -> Vec<Addr> {
     let mut targets = Vec::new();
     for (_, body) in said(lone, 2) {
-        let Ok(Message::Dao(dao)) = Message::parse(2, &body) else {
-            panic!("a DAO");
-        };
-        for option in dao.options.iter() {
-            if let RplOption::Target(target) = option {
-                targets.push(target.prefix);
-            }
-        }
+        targets.extend(targets_of(&body));
     }
     targets
 }
@@ -396,60 +386,6 @@ fn parents_in_a_circle_make_no_source_route() {
         to_mesh.iter().any(|(to, _)| *to == Address::Short(7)),
         "{to_mesh:?}"
     );
-}
-
-/// RFC 6550 §9.4: a group has any number of targets. The node processes every target that fits in a
-/// packet, in groups of any size, and also a No-Path for all of them.
-#[test]
-fn groups_of_targets_have_any_size() {
-    let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
-    for sizes in [&[1][..], &[4], &[5], &[6], &[1, 5], &[5, 1], &[3, 3]] {
-        let mut lone = lone(RplRole::Root(root));
-        lone.run_for(Duration::from_secs(10));
-        let told = |lifetime: u8| {
-            let mut options = Vec::new();
-            let mut target = 100;
-            for &size in sizes {
-                for _ in 0..size {
-                    options.push(RplOption::Target(TargetOption {
-                        prefix: address(target),
-                        len: 128,
-                    }));
-                    target += 1;
-                }
-                options.push(RplOption::Transit(Transit {
-                    external: false,
-                    control: 0,
-                    sequence: Sequence(240),
-                    lifetime,
-                    parent: None,
-                }));
-            }
-            bytes(&options)
-        };
-        let count: usize = sizes.iter().sum();
-        for (lifetime, reachable) in [(30, count), (0, 0)] {
-            let options = told(lifetime);
-            let dao = Message::Dao(Dao {
-                instance: 0,
-                acknowledge: true,
-                sequence: 1,
-                dodag: None,
-                options: Options::parse(&options).unwrap(),
-            });
-            say(&mut lone, CHILD, link_local(1), &dao);
-            assert_eq!(acks(&mut lone), [status::ACCEPTED], "{sizes:?}");
-            assert_eq!(lone.node.rpl_targets(lone.now), reachable, "{sizes:?}");
-            for target in 100..100 + count as u16 {
-                lone.frames.clear();
-                let asked = packets::echo_request(Addr([0x20; 16]), address(target));
-                let _ = lone.host_sends(&asked);
-                let to_child = |(to, _): &(Address, Vec<u8>)| *to == Address::Short(CHILD);
-                let is_reached = lone.link_packets().iter().any(to_child);
-                assert_eq!(is_reached, lifetime > 0, "{sizes:?}: {target}");
-            }
-        }
-    }
 }
 
 /// A parent has rejected a DAO that renews routes, and more renewals are due: they wait as the

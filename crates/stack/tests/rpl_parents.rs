@@ -362,36 +362,36 @@ fn equal_neighbours_are_chosen_equally_often() {
 }
 
 /// A router with targets changes its parent for a larger improvement only, because DAOs for all of
-/// them have to reach the root by the new path.
+/// them have to reach the root by the new path. The improvement has to reach the threshold (RFC 6719
+/// §3.2.2 (3)).
 #[test]
 fn a_router_with_targets_keeps_its_parent_longer() {
-    for (targets, needed) in [(0, 192), (3, 192), (4, 384), (5, 384)] {
-        for changes in [false, true] {
-            let mut lone = lone_with(RplRole::Router, |config| config.dao_ack = false);
-            dio(&mut lone, ROUTER, VERSION, 900);
+    // Every frame needs one transmission, so a link has the same ETX before and after its first frame.
+    let etx = 128;
+    let rules = TestRules {
+        initial_etx: etx,
+        ..TestRules::default()
+    };
+    for (targets, threshold) in [(0, 192), (3, 192), (4, 384), (15, 384), (16, 768)] {
+        for better in [threshold - 1, threshold] {
+            let mut lone = route(Lone::with_routes(20), rules, RplRole::Router, |config| {
+                config.dao_ack = false;
+            });
+            dio(&mut lone, ROUTER, VERSION, 1_400);
             for target in 0..targets {
-                dao(
-                    &mut lone,
-                    CHILD,
-                    target,
-                    &[(100 + u16::from(target), 240, 30)],
-                );
+                let to = 100 + u16::from(target);
+                dao(&mut lone, CHILD, target, &[(to, 240, 30)]);
+                // The child acknowledges the answer to its first DAO.
+                lone.run_for(Duration::from_millis(100));
             }
             lone.run_for(Duration::from_secs(10));
             assert_eq!(lone.node.rpl_targets(lone.now), usize::from(targets));
-            // The cost of the present path. The first frame to the other neighbour, which has an
-            // ETX of 2 before and 1.5 after, is a probe.
-            let (cost, _) = lone.node.rpl_place().expect("the node routes by RPL");
-            let rank = match changes {
-                true => cost - needed - 256,
-                false => cost - needed - 192 + 64,
-            };
             for _ in 0..3 {
-                dio(&mut lone, 5, VERSION, rank);
+                dio(&mut lone, 5, VERSION, 1_400 - better);
                 lone.run_for(Duration::from_secs(5));
             }
-            let chosen = if changes { 5 } else { ROUTER };
-            let what = format!("{targets} targets");
+            let chosen = if better < threshold { ROUTER } else { 5 };
+            let what = format!("{targets} targets, better by {better}");
             assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what}");
         }
     }

@@ -169,7 +169,9 @@ impl Draft {
             seconds(draw.between(60, 300))
         });
         self.maybe(draw, 4, "rpl.dao_ack", |_| false);
-        self.maybe(draw, 4, "rpl.dao_targets", |draw| draw.between(1, 4) as i64);
+        self.maybe(draw, 4, "rpl.dao_targets", |draw| {
+            draw.between(1, 20) as i64
+        });
         self.maybe(draw, 5, "rpl.tunnels", |_| false);
         self.maybe(draw, 5, "rpl.packet_option", |_| "rfc6553");
         self.maybe(draw, 4, "rpl.probe_interval", |draw| {

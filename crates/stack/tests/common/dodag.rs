@@ -182,7 +182,16 @@ pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
 }
 
 pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
-    let mut lone = Lone::border(|_| {});
+    route(Lone::border(|_| {}), rules, role, adapt)
+}
+
+/// Makes a node route by RPL.
+pub fn route(
+    mut lone: Lone,
+    rules: TestRules,
+    role: RplRole,
+    adapt: impl FnOnce(&mut RplConfig),
+) -> Lone {
     let mut config = RplConfig::new(7);
     adapt(&mut config);
     let memory = RplMemory {
@@ -219,6 +228,18 @@ pub fn said(lone: &mut Lone, code: u8) -> Vec<(Addr, Vec<u8>)> {
     all.filter(|(it, ..)| *it == code)
         .map(|(_, dst, body)| (dst, body))
         .collect()
+}
+
+/// The targets of a DAO.
+pub fn targets_of(body: &[u8]) -> Vec<Addr> {
+    let Ok(Message::Dao(dao)) = Message::parse(2, body) else {
+        panic!("a DAO");
+    };
+    let targets = dao.options.iter().filter_map(|option| match option {
+        RplOption::Target(target) => Some(target.prefix),
+        _ => None,
+    });
+    targets.collect()
 }
 
 pub fn acks(lone: &mut Lone) -> Vec<u8> {

@@ -11,7 +11,7 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_wire::sixlowpan::Contexts;
 
-use super::{Assisted, HeapMemory, assisted_node, prefix};
+use super::{Assisted, HeapMemory, assisted_node, node_with_memory, prefix};
 
 pub const SLOTS: usize = 6;
 
@@ -46,11 +46,21 @@ impl Lone {
     pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
         Lone::border_with(adapt, NoAssist)
     }
+
+    /// A border router with room for this number of routes in addition to its two fixed ones.
+    pub fn with_routes(routes: usize) -> Self {
+        Lone::around(node_with_memory(|memory| {
+            memory.routes = vec![None; routes + 2].into();
+        }))
+    }
 }
 
 impl<A: Assist> Lone<A> {
     pub fn border_with(adapt: impl FnOnce(&mut NodeConfig), assist: A) -> Self {
-        let mut node = assisted_node(1, 1_500, adapt, assist);
+        Lone::around(assisted_node(1, 1_500, adapt, assist))
+    }
+
+    fn around(mut node: Node<Assisted<A>>) -> Self {
         for (prefix, len, via) in [
             (prefix(), 64, Via::OnLink),
             (Addr::UNSPECIFIED, 0, Via::Host),

@@ -4,9 +4,12 @@ use redpoll_base::{Addr, Duration, Memory};
 use redpoll_wire::rpl::Configuration;
 
 use super::RplNeighbour;
+use super::upward::STORES;
 
-/// Targets in one DAO at most: with these it fits into one frame.
-pub(super) const TARGETS_MAX: u8 = 4;
+/// Targets in one DAO by default: with these it fits into one frame.
+const TARGETS: u8 = 4;
+/// Targets in one DAO at most. Only a router in storing mode has many.
+pub(super) const TARGETS_MAX: u8 = if STORES { 20 } else { TARGETS };
 
 /// The parameters of one node. The root distributes the parameters that all nodes share.
 #[derive(Clone, Debug)]
@@ -15,8 +18,9 @@ pub(super) const TARGETS_MAX: u8 = 4;
 pub struct RplConfig {
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
-    /// Targets in one DAO, 1 to 4; 4 by default. With more than one, each has transit
-    /// information of its own (RFC 6550 §9.4). Some routers read only the last target.
+    /// Targets in one DAO, 1 to 20, or to 4 in a build without `rpl-storing`; 4 by default. More
+    /// than 4 targets need several frames. Each target has transit information of its own
+    /// (RFC 6550 §9.4). Some routers read only the last target.
     pub dao_targets: u8,
     /// Repetitions after which a DAO counts as given up, so that in storing mode the node looks
     /// for another parent. The node continues to repeat the DAO. RFC 6550 leaves the number open;
@@ -95,7 +99,7 @@ impl RplConfig {
         RplConfig {
             dao_delay: Duration::from_secs(1),
             dao_ack: true,
-            dao_targets: TARGETS_MAX,
+            dao_targets: TARGETS,
             dao_timeout: Duration::from_secs(5),
             dao_retries: 3,
             dis_interval: Duration::from_secs(30),

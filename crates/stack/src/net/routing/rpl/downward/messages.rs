@@ -16,11 +16,18 @@ use crate::net::routing::rpl::upward::DodagOf;
 use crate::net::routing::rpl::{Envelope, RplConfig};
 use crate::profile::Profile;
 
-/// Bytes of the longest message of RPL: a DAO with [`TARGETS_MAX`] targets.
-pub(in crate::net::routing::rpl) const MESSAGE_MAX: usize = 128;
+/// Bytes of a DAO before its options.
+const DAO_LEN: usize = 4;
+/// Bytes of a target with transit information.
+const TARGET_LEN: usize = 26;
+/// Bytes of the longest DIO, with some to spare.
+const DIO_MAX: usize = 128;
+/// Bytes of the longest DAO.
+const DAO_MAX: usize = DAO_LEN + TARGETS_MAX as usize * TARGET_LEN;
 
-/// Targets that fit into a message if the transit information of each names its parent.
-const TARGETS_WITH_PARENTS: usize = 2;
+/// Bytes of the longest message of RPL.
+pub(in crate::net::routing::rpl) const MESSAGE_MAX: usize =
+    if DAO_MAX > DIO_MAX { DAO_MAX } else { DIO_MAX };
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ack {
@@ -155,7 +162,8 @@ impl<P: Profile> Downward<P> {
         let most = targets_max(&cx.shared.config);
         let mut room = match storing {
             true => most,
-            false => most.min(TARGETS_WITH_PARENTS),
+            // A target whose transit information names its parent takes 42 bytes, not 26.
+            false => (most.saturating_mul(5) >> 3).max(1),
         };
         if has_own {
             self.daos.own = Advertisement::Sent;

@@ -139,7 +139,7 @@ impl<P: Profile> Downward<P> {
         }
         if !is_same && !is_proven && is_at_limit(cx, dodag, *link) {
             count(&mut cx.shared.counters.targets_refused);
-            return Taken::Full;
+            return Taken::Later;
         }
         let lifetime_s = lifetime_s(dodag, transit);
         let mut downward = DownwardRoute::new(now, *link, transit.sequence, lifetime_s);
