@@ -16,8 +16,8 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
              the air time of its own packets",
         ),
         "trickle-readers" if is_leaf => Some(
-            "the attacker reads its answers, so it is served like any client: the answers use the \
-             honest flow's air time",
+            "the attacker reads 600 bytes a second, so it is served like any client: a stream of \
+             600 bytes a second from the leaf to an honest client alone leaves 81 % of the goodput",
         ),
         _ => None,
     }
