@@ -395,7 +395,7 @@ fn a_report_starts_with_the_outcome_its_causes_and_the_command() {
         .collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none';"));
-    // A capture that is none does not become a page without the causes.
+    // A file that is not a capture does not become a page without the causes.
     folder.write("r/frames.pcapng", "nothing");
     let refused = redpoll(&["report", &out, "--out", "-"]);
     assert_eq!(code(&refused), 2);

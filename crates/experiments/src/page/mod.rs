@@ -306,7 +306,7 @@ impl Page<'_> {
     }
 }
 
-/// What a page may load: nothing except its own styles. Scripts do not run.
+/// A page may load only its own styles. Scripts do not run.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

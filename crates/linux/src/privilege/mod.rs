@@ -83,7 +83,7 @@ fn become_account(account: &Account) -> io::Result<()> {
     }
 }
 
-/// Capabilities and Landlock's rules apply to one thread, so there must be no other thread.
+/// Capabilities and Landlock's rules apply to one thread, so the process must have only one thread.
 fn refuse_threads() -> io::Result<()> {
     // Without /proc the number of threads is unknown.
     let Ok(threads) = fs::read_dir("/proc/self/task") else {

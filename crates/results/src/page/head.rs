@@ -32,7 +32,7 @@ pub struct Cause {
     pub title: String,
     /// Share of the time with data in flight that it cost, 0 to 1.
     pub share: f64,
-    /// What the capture shows.
+    /// Symptom in the capture.
     pub seen: String,
     pub remedy: String,
 }

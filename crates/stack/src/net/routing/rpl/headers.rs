@@ -34,7 +34,7 @@ const IS_EDGE: bool = HAS_ROOT || HAS_HOSTS;
 
 /// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one. `None` if it has
 /// none. A source route of a neighbour that cannot lie on a path from the root is dropped without
-/// an error, because that neighbour could choose who receives the error.
+/// an error, because that neighbour could choose the receiver of the error.
 pub(super) fn follow_route<P: Profile>(
     upward: &Upward<P>,
     identity: &Identity,
