@@ -95,6 +95,8 @@ pub struct Lowpan<M: Memory> {
     forwarding: Passing<M>,
     recovery: Recovering<M>,
     has_forwarded: bool,
+    /// Forwarded fragments that left since this node's own datagrams last had a turn.
+    forwarded: u8,
     drop_rest: bool,
     fragment_pending: bool,
     segment_pending: bool,
@@ -138,6 +140,7 @@ impl<M: Memory> Lowpan<M> {
             forwarding: Passing::none(),
             recovery: Recovering::none(),
             has_forwarded: false,
+            forwarded: 0,
             drop_rest: config.drop_rest,
             fragment_pending: config.fragment_pending,
             segment_pending: config.segment_pending,

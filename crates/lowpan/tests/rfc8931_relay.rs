@@ -61,6 +61,32 @@ fn a_relay_switches_labels() {
     }
 }
 
+/// A neighbour that retransmits fragments without end does not keep the relay's own datagrams from
+/// leaving.
+#[test]
+fn own_datagrams_leave_between_retransmitted_fragments() {
+    let (mut a, mut relay) = pair();
+    let (_, first) = begin(&mut a, START, 6);
+    for frame in &first {
+        pass(&mut relay, START, frame).unwrap();
+    }
+    let slot = hold(&mut relay, &common::packet(to_c(59), 1, 40));
+    relay.queue(START, slot, C);
+    let mut left = 0;
+    let mut out = [0; CAPACITY];
+    while let Some(frame) = relay.next_frame(START, B, CAPACITY, &mut out, &mut Source::default()) {
+        let frame = out[..frame.len].to_vec();
+        relay.on_frame_done(START, true);
+        if Fragment::parse(&frame).is_err() {
+            break;
+        }
+        left += 1;
+        assert!(left <= 16, "the own datagram has no turn");
+        pass(&mut relay, START, &first[1]).unwrap();
+    }
+    assert!(left > 5, "{left}");
+}
+
 #[test]
 fn a_fragment_that_the_link_loses_takes_no_other_with_it() {
     let (mut a, mut relay) = pair();

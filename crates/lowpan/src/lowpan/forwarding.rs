@@ -14,6 +14,11 @@ use crate::receive::{FirstFragment, Piece};
 use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
+/// Forwarded fragments that may leave before a datagram of this node: as many as a packet of 1280 bytes
+/// has. Without the limit, neighbours that retransmit fragments (RFC 8931) could keep this node's own
+/// datagrams from ever leaving.
+const TURN: u8 = 16;
+
 impl<M: Memory> Lowpan<M> {
     /// Returns whether the fragment was accepted for forwarding; otherwise this node reassembles
     /// it. `route` returns the next hop for a first fragment.
@@ -85,10 +90,11 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns whether a forwarded fragment leaves before this node's own datagrams: the rest of a
-    /// started datagram does, and otherwise they take turns.
+    /// started datagram does, up to [`TURN`] fragments, and otherwise they take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
-        waiting.is_some_and(|place| place != Place::First || !self.has_forwarded)
+        let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);
+        is_first && self.forwarded < TURN
     }
 
     pub(super) fn next_fragment(&mut self) -> Option<InService> {
@@ -100,6 +106,7 @@ impl<M: Memory> Lowpan<M> {
         let forwarding = self.forwarding.get_mut()?;
         let (front, by) = (forwarding.front()?, forwarding.by);
         self.has_forwarded |= front.place == Place::First;
+        self.forwarded = self.forwarded.saturating_add(1);
         let mut fragment = InService::new(Origin::Forwarded(by), front.next_hop, front.len);
         fragment.repeats = front.repeats;
         Some(fragment)

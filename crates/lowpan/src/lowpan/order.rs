@@ -20,7 +20,7 @@ impl<M: Memory> Lowpan<M> {
         if passing.is_some() {
             return passing;
         }
-        self.has_forwarded = false;
+        (self.has_forwarded, self.forwarded) = (false, 0);
         let lost = self.next_train();
         if lost.is_some() {
             return lost;
