@@ -4,7 +4,7 @@
 //! A rule maps facts to a [`Treatment`] without side effects. The first rule whose treatment is not
 //! [`Treatment::Pass`] decides.
 
-use redpoll_base::{Instant, Rng};
+use redpoll_base::{Duration, Instant, Rng};
 
 /// A rule and the period in which it applies.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,7 +40,7 @@ pub enum Rule {
         to: Option<usize>,
         probability: f64,
     },
-    /// One byte of data frames is changed, and the check sequence does not reveal it.
+    /// One bit of data frames is set, and the check sequence does not reveal it.
     CorruptFrames {
         from: Option<usize>,
         to: Option<usize>,
@@ -48,13 +48,18 @@ pub enum Rule {
     },
     /// A node's radio is off: it neither receives nor sends. Its processor keeps running.
     NodeOff { node: usize },
-    /// A node is off, and restarts afterwards with only the state in flash. It runs no applications
-    /// except one that fetches an image.
+    /// A node is off, and restarts afterwards with only the state in flash. Its applications begin
+    /// again.
     NodeRestart { node: usize },
+    /// At the beginning, the clock of a node is set forward.
+    ClockStep { node: usize, by: Duration },
     /// Packets between the host and the border router are lost, in both directions.
     DropPackets { probability: f64 },
     /// Packets between the host and the border router arrive twice.
     DuplicatePackets { probability: f64 },
+    /// Packets between the host and the border router arrive later by `delay`, after packets that
+    /// were sent later.
+    ReorderPackets { probability: f64, delay: Duration },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,11 +78,13 @@ pub enum Treatment {
     Drop,
     Lose,
     Duplicate,
-    /// Changes the bits `flip` of one byte. It is the byte at `3 + at % (length - 3)`.
+    /// Sets the bit `flip` of one byte, or the next higher one that is clear. It is the byte at
+    /// `3 + at % (length - 3)`.
     Corrupt {
         at: u32,
         flip: u8,
     },
+    Delay(Duration),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -223,6 +230,9 @@ impl Faults {
                 }
                 Rule::DuplicatePackets { probability } if chance(rng, probability) => {
                     return Treatment::Duplicate;
+                }
+                Rule::ReorderPackets { probability, delay } if chance(rng, probability) => {
+                    return Treatment::Delay(delay);
                 }
                 _ => {}
             }

@@ -35,6 +35,7 @@ mod radio;
 mod radio_sockets;
 mod rivals;
 mod rpl;
+mod scenario_faults;
 mod security;
 mod sleepy;
 mod spare;

@@ -100,7 +100,7 @@ fn about(node: &NodeSpec) -> String {
             AppKind::HttpServer { port, .. } => format!("http on port {port}"),
             AppKind::CoapServer { port: 5683, .. } => "coap".to_owned(),
             AppKind::CoapServer { port, .. } => format!("coap on port {port}"),
-            AppKind::BulkSink { port } => format!("accepts bytes on port {port}"),
+            AppKind::BulkSink { port, .. } => format!("accepts bytes on port {port}"),
             AppKind::Echo { port } => format!("echoes on port {port}"),
             sender => sender.to_string(),
         });

@@ -235,13 +235,17 @@ impl Air {
     }
 }
 
-/// Changes one byte after the frame control and sequence number, which the radio has used.
+/// Sets a bit in one byte after the frame control and sequence number, which the radio has used. Bits
+/// are only set: otherwise the changes of two fragments of a packet could cancel each other in the
+/// checksum, which does not have to detect such changes.
 fn corrupt(frame: &mut FrameBuf, at: u32, flip: u8) {
     const FIRST: usize = 3;
     let mut bytes = frame.to_vec();
     let rest = bytes.get_mut(FIRST..).unwrap_or_default();
     if let Some(place) = (at as usize).checked_rem(rest.len()) {
-        rest[place] ^= flip;
+        let mut bits = (0..8).map(|by| flip.rotate_left(by));
+        let clear = bits.find(|bit| rest[place] & bit == 0);
+        rest[place] |= clear.unwrap_or_default();
     }
     // The length is the same, so the bytes fit.
     let _ = frame.copy_from(&bytes);

@@ -4,7 +4,7 @@
 //! rounded down to whole microseconds, so it never runs backwards. A timer at a node's time expires
 //! at the first microsecond of the world at which the node's clock has reached that time.
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 
 use super::Seed;
 
@@ -13,6 +13,8 @@ use super::Seed;
 pub struct Oscillator {
     /// Drift in parts per billion, positive if fast.
     drift_ppb: i64,
+    /// Sum of the steps so far, each forward.
+    ahead: Duration,
 }
 
 const BILLION: i64 = 1_000_000_000;
@@ -21,7 +23,10 @@ impl Oscillator {
     /// Returns a clock that is fast by `drift_ppm` parts per million, limited to ±1,000.
     pub fn new(drift_ppm: f64) -> Oscillator {
         let drift_ppb = libm::round(drift_ppm * 1_000.0).clamp(-1e6, 1e6) as i64;
-        Oscillator { drift_ppb }
+        Oscillator {
+            drift_ppb,
+            ahead: Duration::ZERO,
+        }
     }
 
     /// Draws the clock of node `node` evenly between minus and plus `range_ppm` parts per million.
@@ -33,6 +38,11 @@ impl Oscillator {
         Oscillator::new(range_ppm * (2.0 * crate::fault::unit(&mut rng) - 1.0))
     }
 
+    /// Sets the clock forward.
+    pub fn step(&mut self, by: Duration) {
+        self.ahead = Duration::from_micros(self.ahead.as_micros().saturating_add(by.as_micros()));
+    }
+
     #[cfg(test)]
     pub fn drift_ppm(&self) -> f64 {
         self.drift_ppb as f64 / 1_000.0
@@ -40,11 +50,16 @@ impl Oscillator {
 
     /// Returns the time of this clock at the world's time `at`.
     pub fn local(&self, at: Instant) -> Instant {
-        self.convert(at, |at, ticks| at * ticks / BILLION as u128)
+        self.convert(at, |at, ticks| at * ticks / BILLION as u128) + self.ahead
     }
 
-    /// Returns the world's first microsecond at which this clock shows `local` or more.
+    /// Returns the world's first microsecond at which this clock shows `local` or more, with the
+    /// steps so far.
     pub fn global(&self, local: Instant) -> Instant {
+        if local == Instant::FAR_FUTURE {
+            return local;
+        }
+        let local = Instant::ZERO + local.since(Instant::ZERO).minus(self.ahead);
         self.convert(local, |local, ticks| {
             (local * BILLION as u128).div_ceil(ticks)
         })
@@ -102,6 +117,22 @@ mod tests {
             assert_eq!(clock.global(Instant::FAR_FUTURE), Instant::FAR_FUTURE);
             assert_eq!(clock.local(Instant::ZERO), Instant::ZERO);
         }
+    }
+
+    #[test]
+    fn a_step_sets_a_clock_forward() {
+        let mut clock = Oscillator::new(10.0);
+        let (before, now) = (
+            clock.local(Instant::from_millis(5_000)),
+            Instant::from_millis(5_001),
+        );
+        clock.step(Duration::from_secs(60));
+        assert!(clock.local(now).since(before) >= Duration::from_secs(60));
+        let due = clock.global(Instant::from_millis(70_000));
+        assert!(clock.local(due) >= Instant::from_millis(70_000));
+        assert!(due < Instant::from_millis(10_001));
+        assert_eq!(clock.global(Instant::from_millis(59_000)), Instant::ZERO);
+        assert_eq!(clock.local(Instant::FAR_FUTURE), Instant::FAR_FUTURE);
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub(super) struct Flow {
     is_given: bool,
     /// Whether a connection exists; otherwise bytes in transit are lost.
     is_open: bool,
+    /// Whether the receiver has restarted since the present connection began: bytes that it had
+    /// acknowledged but not read are lost.
+    has_lost_receiver: bool,
     /// Connections that began.
     begun: u64,
     datagrams: Datagrams,
@@ -121,6 +124,7 @@ impl Flow {
             lost_connections: 0,
             is_given: false,
             is_open: false,
+            has_lost_receiver: false,
             begun: 0,
             datagrams: Datagrams::default(),
             readings: None,
@@ -248,6 +252,7 @@ impl Flow {
         }
         self.given = 0;
         self.is_open = true;
+        self.has_lost_receiver = false;
         self.begun += 1;
         self.sender.renew();
         self.receiver.renew();
@@ -258,14 +263,39 @@ impl Flow {
         self.is_open = false;
     }
 
+    /// Records the restart of a node. A sender has no connection until it opens one; its requests
+    /// have failed, and its readings are lost. A receiver has lost the bytes that it had not read.
+    pub(super) fn on_restart_of(&mut self, node: &str) {
+        if self.from == node {
+            self.pause();
+            self.requests.fail_open();
+            if let Some(readings) = &mut self.readings {
+                readings.lose_open();
+            }
+        }
+        if self.to == node {
+            self.has_lost_receiver = true;
+            if let Some(readings) = &mut self.readings {
+                readings.restart();
+            }
+        }
+    }
+
     /// Returns the progress of the flow, which changes with every arrival, answer and failure;
     /// `None` if no byte is in transit and no request is open. A stream whose receiver reports
     /// nothing counts only by its requests.
     pub(super) fn progress(&self) -> Option<(u64, u64)> {
         let is_reported = self.receiver.total().segments() > 0;
-        let has_bytes = self.is_open && is_reported && !self.on_the_way.is_empty();
-        let ended = self.requests.ended();
-        (has_bytes || self.requests.are_open()).then_some((self.delivered + ended, self.begun))
+        let is_waiting = if self.has_lost_receiver {
+            self.given > self.sender.present().bytes_acked
+        } else {
+            !self.on_the_way.is_empty()
+        };
+        let has_bytes = self.is_open && is_reported && is_waiting;
+        // A new message follows the answer to the previous one, for example with a block of a body.
+        let (sent, repeated) = self.messages;
+        let answers = self.requests.ended() + sent.saturating_sub(repeated);
+        (has_bytes || self.requests.are_open()).then_some((self.delivered + answers, self.begun))
     }
 
     pub(super) fn datagram_sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {

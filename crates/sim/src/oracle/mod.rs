@@ -144,6 +144,14 @@ impl Oracle {
         self.flow_mut(id).pause();
     }
 
+    /// Records that the node called `node` has restarted: its applications have lost their state.
+    pub(crate) fn node_restarted(&mut self, node: &str, now: Instant) {
+        self.at(now);
+        for flow in &mut self.flows {
+            flow.on_restart_of(node);
+        }
+    }
+
     /// Returns for each flow the progress of its stream, or `None` if no byte is in transit.
     pub(crate) fn progress(&self) -> impl Iterator<Item = Option<(u64, u64)>> {
         self.flows.iter().map(Flow::progress)

@@ -156,6 +156,15 @@ impl Readings {
         }
     }
 
+    /// Records that all readings that have not arrived are lost.
+    pub(super) fn lose_open(&mut self) {
+        let open = self
+            .made
+            .iter_mut()
+            .filter(|(_, state)| *state == ReadingState::Open);
+        open.for_each(|(_, state)| *state = ReadingState::Lost);
+    }
+
     pub(super) fn has_arrived(&self, number: u32) -> bool {
         let Some(index) = number.checked_sub(self.old) else {
             return true;

@@ -41,6 +41,11 @@ impl Requests {
         self.failed += 1;
     }
 
+    /// Records that the open requests have failed.
+    pub(super) fn fail_open(&mut self) {
+        self.failed = self.made - self.answered;
+    }
+
     /// Returns the number of requests that were answered or have failed.
     pub(super) fn ended(&self) -> u64 {
         self.answered + self.failed

@@ -34,6 +34,7 @@ pub(super) struct Sums {
     pub(super) path_mtu: u64,
     pub(super) tail: u64,
     pub(super) probe: u64,
+    window_probes: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,7 +71,11 @@ impl Tally {
         };
         self.now = now;
         if before.again() == self.now.again() {
-            self.fresh += self.now.bytes_sent - before.bytes_sent;
+            // Each probe of a closed window may carry the same octet, which then counts once it is
+            // acknowledged.
+            let probes = self.now.window_probes - before.window_probes;
+            let sent = self.now.bytes_sent - before.bytes_sent;
+            self.fresh += sent.saturating_sub(probes);
         }
         let refused = self.now.syn_bytes_refused - before.syn_bytes_refused;
         self.fresh = self.fresh.saturating_sub(refused);
@@ -123,6 +128,7 @@ impl Tally {
             path_mtu: a.path_mtu + b.path_mtu,
             tail: a.tail + b.tail,
             probe: a.probe + b.probe,
+            window_probes: a.window_probes + b.window_probes,
         }
     }
 }
@@ -148,6 +154,7 @@ impl Sums {
             path_mtu: advance(self.path_mtu, again.path_mtu)?,
             tail: advance(self.tail, again.tail)?,
             probe: advance(self.probe, again.probe)?,
+            window_probes: advance(self.window_probes, stats.window_probes)?,
         })
     }
 

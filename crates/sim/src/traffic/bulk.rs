@@ -124,12 +124,20 @@ impl App for Sender {
 /// Time without data after which a peer that is not a sender of the scenario is reset.
 pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Accepts connections and reads as fast as possible. The scenario's own senders may be silent
+/// Interval at which a slow sink may read.
+const READ_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Accepts connections and reads from each as fast as possible, or as many bytes per second as the
+/// scenario says. The scenario's own senders may be silent
 /// without limit. Other peers from outside are reset after [`IDLE_TIMEOUT`], or when there is no
 /// room for another connection.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,
+    /// Bytes per second that the sink reads from a connection.
+    rate: u64,
+    /// Time of the next read of a slow sink with connections.
+    reads_at: Option<Instant>,
 }
 
 struct Upload {
@@ -137,6 +145,8 @@ struct Upload {
     pair: Pair,
     irs: Option<SeqNum>,
     heard: Instant,
+    /// Bytes that may be read before the next interval.
+    may_read: u64,
 }
 
 impl Session for Upload {
@@ -146,12 +156,19 @@ impl Session for Upload {
 }
 
 impl Sink {
-    /// Returns a sink on a node with memory for `connections`.
-    pub(super) fn new(port: u16, peers: Peers, connections: u16) -> Sink {
+    /// Returns a sink on a node with memory for `connections`, which reads at most `rate` bytes per
+    /// second from each; `None` means without a limit.
+    pub(super) fn new(port: u16, peers: Peers, connections: u16, rate: Option<u64>) -> Sink {
         Sink {
             peers,
             sessions: Sessions::new(port, connections),
+            rate: rate.unwrap_or(u64::MAX),
+            reads_at: None,
         }
+    }
+
+    fn is_slow(&self) -> bool {
+        self.rate < u64::MAX
     }
 
     pub(super) fn opens_fast(mut self, fast: bool) -> Sink {
@@ -161,7 +178,7 @@ impl Sink {
 }
 
 impl Upload {
-    fn begin(cx: &mut Context<'_>, conn: ConnId, peers: &Peers) -> Option<Upload> {
+    fn begin(cx: &mut Context<'_>, conn: ConnId, peers: &Peers, may_read: u64) -> Option<Upload> {
         let stream = cx.node.stream(conn)?;
         let pair = Pair::new(stream.remote, stream.local);
         let irs = irs(cx.node, conn);
@@ -174,6 +191,7 @@ impl Upload {
             pair,
             irs,
             heard,
+            may_read,
         })
     }
 
@@ -190,13 +208,14 @@ impl Upload {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Reads the available data. Returns false once the session is over.
+    /// Reads the available data within the limit. Returns false once the session is over.
     fn pump(&mut self, cx: &mut Context<'_>, peers: &Peers) -> bool {
         let mut chunk = [0; CHUNK];
-        loop {
+        while self.may_read > 0 {
+            let most = usize::try_from(self.may_read).unwrap_or(CHUNK).min(CHUNK);
             // A connection that its sender abandoned may still hold bytes, which belong to no flow.
             let flow = peers.flow(&self.pair, self.irs);
-            match cx.node.recv(cx.now, self.conn, &mut chunk) {
+            match cx.node.recv(cx.now, self.conn, &mut chunk[..most]) {
                 Ok(0) => {
                     if let Some(flow) = flow {
                         cx.oracle.ended(flow, cx.world_time);
@@ -207,6 +226,9 @@ impl Upload {
                 }
                 Ok(len) => {
                     self.heard = cx.now;
+                    if self.may_read < u64::MAX {
+                        self.may_read -= len as u64;
+                    }
                     if let Some(flow) = flow {
                         cx.oracle.received(flow, cx.world_time, &chunk[..len]);
                     }
@@ -218,6 +240,7 @@ impl Upload {
                 }
             }
         }
+        true
     }
 }
 
@@ -227,13 +250,17 @@ impl App for Sink {
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
-        let peers = &self.peers;
+        let (peers, rate) = (&self.peers, self.rate);
         self.sessions.on_event(
             cx,
             event,
-            |cx, conn| Upload::begin(cx, conn, peers),
+            |cx, conn| Upload::begin(cx, conn, peers, rate),
             |cx, upload| upload.pump(cx, peers),
         );
+        if self.is_slow() && self.reads_at.is_none() && !self.sessions.open().is_empty() {
+            self.reads_at = Some(cx.now + READ_INTERVAL);
+        }
+        let peers = &self.peers;
         let idle = |upload: &Upload| upload.idle_since(peers);
         self.sessions
             .make_room(cx, idle, |cx, upload| upload.end(cx));
@@ -241,6 +268,15 @@ impl App for Sink {
 
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let peers = &self.peers;
+        if self.reads_at.is_some_and(|at| at <= cx.now) {
+            let rate = self.rate;
+            self.sessions.open().retain_mut(|upload| {
+                upload.may_read = rate;
+                upload.pump(cx, peers)
+            });
+            let goes_on = !self.sessions.open().is_empty();
+            self.reads_at = goes_on.then_some(cx.now + READ_INTERVAL);
+        }
         self.sessions.open().retain(|upload| {
             let idle = upload.idle_since(peers);
             let late = idle.is_some_and(|since| since + IDLE_TIMEOUT <= cx.now);
@@ -254,6 +290,7 @@ impl App for Sink {
     fn next_timer(&self) -> Option<Instant> {
         let idle = self.sessions.iter();
         let idle = idle.filter_map(|upload| upload.idle_since(&self.peers));
-        idle.min().map(|since| since + IDLE_TIMEOUT)
+        let late = idle.min().map(|since| since + IDLE_TIMEOUT);
+        late.into_iter().chain(self.reads_at).min()
     }
 }

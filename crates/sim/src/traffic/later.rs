@@ -56,6 +56,10 @@ impl App for Later {
         }
     }
 
+    fn has_flash(&self) -> bool {
+        self.app.has_flash()
+    }
+
     fn restart(&mut self, cx: &mut Context<'_>) {
         if self.has_started {
             self.app.restart(cx);

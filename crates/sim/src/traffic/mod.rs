@@ -67,7 +67,13 @@ pub trait App {
     /// Handles a possible acknowledgment; called while [`wants_acks`](Self::wants_acks) is true.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Restarts the app with the node. Only its state in flash remains.
+    /// Returns whether the app has state in flash, with which it continues after a restart of its
+    /// node. Other apps are created again.
+    fn has_flash(&self) -> bool {
+        false
+    }
+
+    /// Restarts an app with state in flash, and with no other state, after its node.
     fn restart(&mut self, _cx: &mut Context<'_>) {}
 
     /// Returns its losses for lack of room, by reason.
@@ -76,39 +82,85 @@ pub trait App {
     }
 }
 
-/// Creates the apps of `scenario`, each with the index of its node, with random numbers of the
-/// run's `seed`. Secrets come from `secrets`. The apps may need a host. A caller without one
-/// removes them from the scenario first ([`Scenario::retain_apps_of`]).
-pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize, Box<dyn App>)> {
-    let mut maker = Maker {
-        seed,
-        secrets,
-        rng: Rng::named(seed, "traffic"),
-        peers: Peers::default(),
-    };
-    let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
-    // Receivers come first, so that no app sends to a port that opens at the same instant.
-    for (index, ports) in datagram_ports(scenario).into_iter().enumerate() {
-        for port in ports {
-            let sink = sensor::DatagramSink::new(port, maker.peers.clone());
-            apps.push((index, Box::new(sink)));
+/// Creates the apps of a run.
+pub(crate) struct Traffic {
+    seed: u64,
+    peers: Peers,
+}
+
+impl Traffic {
+    pub(crate) fn new(seed: u64) -> Traffic {
+        Traffic {
+            seed,
+            peers: Peers::default(),
         }
     }
-    for receives in [true, false] {
-        for (index, node) in scenario.places().enumerate() {
-            // The firmware of such a node runs its apps.
-            if node.thread.is_some() {
-                continue;
+
+    /// Creates the apps of `scenario`, each with the index of its node. Secrets come from `secrets`.
+    /// The apps may need a host. A caller without one removes them from the scenario first
+    /// ([`Scenario::retain_apps_of`]).
+    pub(crate) fn apps(
+        &self,
+        scenario: &Scenario,
+        secrets: &mut Secrets,
+    ) -> Vec<(usize, Box<dyn App>)> {
+        let mut maker = self.maker(secrets, "traffic");
+        let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
+        // Receivers come first, so that no app sends to a port that opens at the same instant.
+        for (index, ports) in datagram_ports(scenario).into_iter().enumerate() {
+            for port in ports {
+                let sink = sensor::DatagramSink::new(port, self.peers.clone());
+                apps.push((index, Box::new(sink)));
             }
-            for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
-                if spec.kind.target().is_none() == receives {
-                    let app = maker.app(scenario, index, spec);
-                    apps.push((index, Later::wrap(app, maker.delay(scenario, index, spec))));
+        }
+        for receives in [true, false] {
+            for (index, node) in scenario.places().enumerate() {
+                // The firmware of such a node runs its apps.
+                if node.thread.is_some() {
+                    continue;
+                }
+                for spec in node.apps.iter().filter(|spec| spec.when != When::Never) {
+                    if spec.kind.target().is_none() == receives {
+                        let app = maker.app(scenario, index, spec);
+                        apps.push((index, Later::wrap(app, maker.delay(scenario, index, spec))));
+                    }
                 }
             }
         }
+        apps
     }
-    apps
+
+    /// Creates the apps of a node that has restarted at `now`, without those that continue with
+    /// their state in flash. Receivers come first.
+    pub(crate) fn restarted(
+        &self,
+        scenario: &Scenario,
+        index: usize,
+        now: Instant,
+    ) -> Vec<Box<dyn App>> {
+        let secrets = &mut Secrets::of_seed();
+        let name = format!("restart/{index}/{}", now.as_micros());
+        let mut maker = self.maker(secrets, &name);
+        let specs = scenario.place(index).into_iter().flat_map(|it| &it.apps);
+        let specs = specs.filter(|spec| spec.when != When::Never && !spec.kind.outlives_restart());
+        let mut specs: Vec<&AppSpec> = specs.collect();
+        specs.sort_by_key(|spec| spec.kind.target().is_some());
+        let apps = specs.into_iter().map(|spec| {
+            let delay = maker.delay(scenario, index, spec);
+            let left = delay.minus(now.since(Instant::ZERO));
+            Later::wrap(maker.app(scenario, index, spec), left)
+        });
+        apps.collect()
+    }
+
+    fn maker<'a>(&self, secrets: &'a mut Secrets, name: &str) -> Maker<'a> {
+        Maker {
+            seed: self.seed,
+            secrets,
+            rng: Rng::named(self.seed, name),
+            peers: self.peers.clone(),
+        }
+    }
 }
 
 /// Common parts of all apps of a run.
@@ -169,8 +221,8 @@ impl Maker<'_> {
                 let sender = bulk::Sender::new(route(to), *bytes, *retry, *resumes);
                 Box::new(sender.opens_fast(opens_fast && !resumes))
             }
-            AppKind::BulkSink { port } => {
-                let sink = bulk::Sink::new(*port, peers, connections);
+            AppKind::BulkSink { port, read_rate } => {
+                let sink = bulk::Sink::new(*port, peers, connections, *read_rate);
                 Box::new(sink.opens_fast(opens_fast))
             }
             AppKind::Echo { port } => Box::new(echo::Echo::new(*port, connections)),

@@ -115,6 +115,7 @@ impl Outgoing {
         self.flow = Some(flow);
         self.acked = 0;
         cx.oracle.restart(flow);
+        peers.forget(flow);
         let mut first = [0; EARLY];
         let first = &mut first[..self.offered.min(EARLY as u64) as usize];
         let opened = match *is_inside && !first.is_empty() {

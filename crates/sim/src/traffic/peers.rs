@@ -50,6 +50,15 @@ impl Peers {
         pairs.flows.insert(pair, (flow, iss));
     }
 
+    /// Forgets the pair of `flow`, whose connection was lost. Its receiver may still read bytes of it,
+    /// which belong to no flow.
+    pub(super) fn forget(&self, flow: FlowId) {
+        let mut pairs = self.0.borrow_mut();
+        if let Some(old) = pairs.pairs.remove(&flow) {
+            pairs.flows.remove(&old);
+        }
+    }
+
     /// Returns the flow over `pair`, whose sender began with `irs`; `None` for a connection
     /// that its sender has given up, and for hosts outside the scenario.
     pub(super) fn flow(&self, pair: &Pair, irs: Option<SeqNum>) -> Option<FlowId> {
@@ -101,5 +110,7 @@ mod tests {
         assert_eq!(peers.flow(&pair, Some(SeqNum(8))), None);
         peers.set(pair, None, flow);
         assert_eq!(peers.flow(&pair, Some(SeqNum(8))), Some(flow));
+        peers.forget(flow);
+        assert_eq!(peers.flow(&pair, None), None);
     }
 }

@@ -31,7 +31,7 @@ impl Transfers {
             return (*port, None);
         }
         self.sinks.insert(to, PORT);
-        let sink = bulk::Sink::new(PORT, self.peers.clone(), connections);
+        let sink = bulk::Sink::new(PORT, self.peers.clone(), connections, None);
         (PORT, Some(Box::new(sink)))
     }
 

@@ -135,6 +135,7 @@ impl Builder<'_> {
             places,
             crossing: Crossing::new(scenario, seed, &mut self.options.secrets),
             plan: plan(scenario, &routes),
+            traffic: traffic::Traffic::new(seed.0),
             transfers: traffic::Transfers::default(),
             demands: Demands::of(scenario),
             has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
@@ -150,7 +151,7 @@ impl Builder<'_> {
             world.serve(index);
         }
         world.drain();
-        for (index, app) in traffic::apps(scenario, seed.0, &mut self.options.secrets) {
+        for (index, app) in world.traffic.apps(scenario, &mut self.options.secrets) {
             world.add_app(index, app);
         }
         Ok(world)
@@ -333,6 +334,12 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
             queue.schedule(at, Event::Restart { node });
         }
     }
+    for (fault, spec) in scenario.faults.iter().enumerate() {
+        if matches!(spec.rule, Rule::ClockStep { .. }) {
+            let fault = fault as u32;
+            queue.schedule(spec.from, Event::ClockStep { fault });
+        }
+    }
     air
 }
 
@@ -388,8 +395,14 @@ impl World {
         let begins = (self.env.seed, birth);
         let secrets = &mut Secrets::of_seed();
         let built = node::build(scenario, index, own, sockets, begins, secrets);
+        let (name, now) = (scenario.nodes[index].name.clone(), self.env.now);
+        self.env.oracle.node_restarted(&name, now);
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.restart(&mut seat, built.node);
+        }
+        let shared = Arc::clone(&self.env.scenario);
+        for app in self.traffic.restarted(&shared, index, now) {
+            self.add_app(index, app);
         }
         self.serve(index);
     }
@@ -442,8 +455,12 @@ fn check(scenario: &Scenario) -> Result<(), BuildError> {
             | Rule::LoseFrames { from, to, .. }
             | Rule::DuplicateFrames { from, to, .. }
             | Rule::CorruptFrames { from, to, .. } => [from, to],
-            Rule::NodeOff { node } | Rule::NodeRestart { node } => [Some(node), None],
-            Rule::DropPackets { .. } | Rule::DuplicatePackets { .. } => [None, None],
+            Rule::NodeOff { node } | Rule::NodeRestart { node } | Rule::ClockStep { node, .. } => {
+                [Some(node), None]
+            }
+            Rule::DropPackets { .. }
+            | Rule::DuplicatePackets { .. }
+            | Rule::ReorderPackets { .. } => [None, None],
         };
         if let Some(node) = named.into_iter().flatten().find(|node| *node >= count) {
             return Err(BuildError::UnknownNode { fault, node });

@@ -1,7 +1,9 @@
 //! The scenario's demands on a run (`[oracle]`), which are checked once a simulated second.
 //!
 //! - Rest: after the end of the apps, every pool of every node must be empty at least once in the
-//!   last minute. A pool that is never empty has leaked an entry.
+//!   last minute. A pool that is never empty has leaked an entry. The minutes before the last one
+//!   are examined in the same way, so that a caller can end the run after the first one that
+//!   meets the demand.
 //! - Progress: after the last fault, a stream with bytes in transit delivers a byte or fails.
 //! - Work: a simulated second has a bounded number of events.
 
@@ -27,8 +29,11 @@ pub(super) struct Demands {
     events: u64,
     /// Progress of each flow, and since when it has been the same.
     streams: Vec<Stream>,
-    /// Pools of each place in the last minute.
+    /// Pools of each place in the present minute after the end of the apps.
     least: Vec<Option<Pools>>,
+    /// Number of checks in the present minute.
+    checks: u64,
+    is_at_rest: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -62,6 +67,24 @@ impl Demands {
     }
 }
 
+impl Demands {
+    /// Returns whether the present minute ends at `now`. Minutes are counted back from the end of the
+    /// run, so that the last one is complete.
+    fn is_minute_over(&self, now: Instant) -> bool {
+        let left = self.end.since(now).as_micros();
+        left % OracleParams::REST.as_micros() < INTERVAL.as_micros()
+    }
+
+    fn end_minute(&mut self) {
+        let minute = OracleParams::REST.as_micros() / INTERVAL.as_micros();
+        let is_complete = self.checks >= minute;
+        let mut pools = self.least.iter().flatten().flatten();
+        self.is_at_rest |= is_complete && pools.all(|(_, used)| *used == 0);
+        self.least.clear();
+        self.checks = 0;
+    }
+}
+
 fn pools(tables: &Tables) -> Pools {
     let lowpan = &tables.lowpan;
     [
@@ -90,13 +113,21 @@ impl World {
             }
         }
         let next = now + INTERVAL;
-        if self.demands.apps_ended && now + OracleParams::REST > self.demands.end {
+        if self.demands.apps_ended {
             self.note_pools();
             if next > self.demands.end {
                 self.check_rest();
+            } else if self.demands.is_minute_over(now) {
+                self.demands.end_minute();
             }
         }
         self.env.queue.schedule(next, Event::Check);
+    }
+
+    /// Returns whether all apps have ended, and every pool of every node was empty at least once in
+    /// a minute since then. The rest of the run demands nothing else.
+    pub fn is_at_rest(&self) -> bool {
+        self.demands.is_at_rest
     }
 
     fn check_work(&mut self) {
@@ -174,6 +205,7 @@ impl World {
             }
         }
         self.demands.least = least;
+        self.demands.checks += 1;
     }
 
     fn check_rest(&mut self) {

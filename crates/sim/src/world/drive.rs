@@ -5,6 +5,7 @@ use super::environment::Seat;
 use super::occupant::{Occupant, Place};
 use super::{Event, World};
 use crate::air::Indication;
+use crate::fault::Rule;
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
@@ -16,6 +17,7 @@ impl World {
             Event::Wake { node } => self.on_wake(node as usize),
             Event::App { node } => self.on_app_timer(node as usize),
             Event::Restart { node } => self.on_restart(node as usize),
+            Event::ClockStep { fault } => self.on_clock_step(fault as usize),
             Event::Wire => {
                 let (crossing, mut mesh) = self.crossing();
                 crossing.on_wire(&mut mesh);
@@ -48,6 +50,20 @@ impl World {
             occupant.resident().on_wake(&mut seat);
             self.serve(index);
         }
+    }
+
+    /// Sets a clock forward. The timers of the node and of its applications expire earlier.
+    fn on_clock_step(&mut self, fault: usize) {
+        let faults = &self.env.scenario.faults;
+        let Some(&Rule::ClockStep { node: index, by }) = faults.get(fault).map(|it| &it.rule)
+        else {
+            return;
+        };
+        if let (Occupant::Native(native), mut seat) = self.at(index) {
+            seat.timing.clock.step(by);
+            native.on_clock_step(&mut seat);
+        }
+        self.serve(index);
     }
 
     fn on_app_timer(&mut self, index: usize) {

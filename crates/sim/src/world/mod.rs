@@ -42,7 +42,7 @@ use crate::node::SimNode;
 use crate::oracle::Oracle;
 use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
-use crate::traffic::{App, Transfers};
+use crate::traffic::{App, Traffic, Transfers};
 use crossing::Crossing;
 use demands::Demands;
 use environment::Environment;
@@ -59,6 +59,10 @@ enum Event {
     },
     Restart {
         node: u32,
+    },
+    /// The clock of a node is set forward.
+    ClockStep {
+        fault: u32,
     },
     /// The oldest packet between border router and simulated host arrives.
     Wire,
@@ -87,6 +91,7 @@ pub struct World {
     places: Vec<Place>,
     crossing: Crossing,
     plan: Plan,
+    traffic: Traffic,
     transfers: Transfers,
     demands: Demands,
     has_lines: bool,

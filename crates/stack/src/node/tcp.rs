@@ -34,6 +34,11 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.unlisten(now, listener);
     }
 
+    /// Every open listener.
+    pub fn tcp_listeners(&self) -> impl Iterator<Item = ListenerId> {
+        self.transports.tcp.listeners()
+    }
+
     /// Whether [`tcp_accept`](Self::tcp_accept) would return a connection.
     pub fn tcp_may_accept(&self, listener: ListenerId) -> bool {
         self.transports.tcp.may_accept(listener)

@@ -113,7 +113,10 @@ impl App<'_, '_> {
                 file_bytes: values.bytes(&self.key("file")).unwrap_or_default(),
             },
             "bulk-sink" => match values.count(&self.key("port")) {
-                Some(port) => AppKind::BulkSink { port: port as u16 },
+                Some(port) => AppKind::BulkSink {
+                    port: port as u16,
+                    read_rate: values.bytes(&self.key("read_rate")),
+                },
                 None => {
                     let problem = "is missing; allowed: a whole number from 1 to 65535";
                     return Err(values.error(&self.key("port"), problem));
@@ -436,9 +439,9 @@ enum Protocol {
 
 fn listens_on(kind: &AppKind) -> Option<(Protocol, u16)> {
     match kind {
-        AppKind::HttpServer { port, .. } | AppKind::BulkSink { port } | AppKind::Echo { port } => {
-            Some((Protocol::Tcp, *port))
-        }
+        AppKind::HttpServer { port, .. }
+        | AppKind::BulkSink { port, .. }
+        | AppKind::Echo { port } => Some((Protocol::Tcp, *port)),
         AppKind::CoapServer { port, .. } => Some((Protocol::Udp, *port)),
         AppKind::ImageSource(source) => Some(match source.protocol {
             ImageProtocol::Http => (Protocol::Tcp, source.port),

@@ -1,11 +1,11 @@
 //! Builds the faults of a scenario.
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 
 use crate::fault::{FrameKind, Rule, Spec};
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{AppKind, AppSpec, NodeSpec, Role};
+use crate::scenario::model::{AppKind, AppSpec, ClientProtocol, NodeSpec, Role, SensorTransport};
 use crate::scenario::routing::Routing;
 
 pub(super) fn faults(
@@ -24,8 +24,8 @@ pub(super) fn faults(
     Ok(specs)
 }
 
-/// Refuses restarts that a run cannot carry out. Only image-leaf applications can restart, and with
-/// fixed routes only leaves get their routes again.
+/// Refuses restarts that a run cannot carry out. Only apps over TCP and image-leaf apps can restart,
+/// and with fixed routes only leaves get their routes again.
 fn check_restart(
     values: &Values<'_>,
     name: &str,
@@ -33,8 +33,9 @@ fn check_restart(
     routing: &Routing,
 ) -> Result<(), ScenarioError> {
     let problem = match node {
-        Some(node) if node.apps.iter().any(|app| !outlives(app)) => format!(
-            "got {}, on which apps run; allowed: a node without apps other than image-leaf",
+        Some(node) if node.apps.iter().any(|app| !can_restart(app)) => format!(
+            "got {}, on which other apps run; allowed: a node whose apps are image-leaf, bulk-sender, \
+             bulk-sink, http-client, http-server, echo, or a sensor with transport = \"tcp\"",
             node.name
         ),
         Some(node) if routing.rpl().is_none() && node.role != Role::Leaf => {
@@ -47,8 +48,17 @@ fn check_restart(
     Err(values.error(&format!("faults.{name}.node"), problem))
 }
 
-fn outlives(app: &AppSpec) -> bool {
-    matches!(app.kind, AppKind::ImageLeaf(_))
+fn can_restart(app: &AppSpec) -> bool {
+    match &app.kind {
+        AppKind::Sensor(sensor) => sensor.transport == SensorTransport::Tcp,
+        AppKind::Client(client) => client.protocol == ClientProtocol::Http,
+        AppKind::ImageLeaf(_)
+        | AppKind::BulkSender { .. }
+        | AppKind::BulkSink { .. }
+        | AppKind::HttpServer { .. }
+        | AppKind::Echo { .. } => true,
+        _ => false,
+    }
 }
 
 fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, ScenarioError> {
@@ -96,6 +106,14 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
         },
         "drop-packets" => Rule::DropPackets { probability },
         "duplicate-packets" => Rule::DuplicatePackets { probability },
+        "reorder-packets" => Rule::ReorderPackets {
+            probability,
+            delay: values.duration(&key("delay")),
+        },
+        "clock-step" => Rule::ClockStep {
+            node: node("node")?.unwrap_or_default(),
+            by: values.duration(&key("by")),
+        },
         "node-restart" => Rule::NodeRestart {
             node: node("node")?.unwrap_or_default(),
         },
@@ -106,6 +124,8 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
     };
     let from = Instant::ZERO + values.duration(&key("from"));
     let until = match values.time(&key("until")) {
+        // A step ends at once.
+        _ if matches!(rule, Rule::ClockStep { .. }) => from + Duration::from_micros(1),
         Some(time) => Instant::ZERO + time,
         None => Instant::FAR_FUTURE,
     };

@@ -1,5 +1,6 @@
 //! Nodes with the firmware of other stacks, and their link-layer addresses.
 
+use crate::fault::{Rule, Spec};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
@@ -70,9 +71,9 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
         }
     }
     check_senders(values, scenario)?;
-    let restarts = |node: &NodeSpec| {
-        let is_it = |spec: &crate::fault::Spec| match spec.rule {
-            crate::fault::Rule::NodeRestart { node: at } => scenario
+    let is_disturbed = |node: &NodeSpec| {
+        let is_it = |spec: &Spec| match spec.rule {
+            Rule::NodeRestart { node: at } | Rule::ClockStep { node: at, .. } => scenario
                 .nodes
                 .get(at)
                 .is_some_and(|it| it.name == node.name),
@@ -80,10 +81,10 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
         };
         node.module.is_some() && scenario.faults.iter().any(is_it)
     };
-    match scenario.nodes.iter().find(|node| restarts(node)) {
+    match scenario.nodes.iter().find(|node| is_disturbed(node)) {
         None => Ok(()),
         Some(node) => {
-            let problem = "got module, but a fault restarts it; allowed: node-restart of nodes of the kind redpoll";
+            let problem = "got module, but a fault restarts it or steps its clock; allowed: node-restart and clock-step of nodes of the kind redpoll";
             Err(values.error(&format!("nodes.{}.kind", node.name), problem))
         }
     }
@@ -115,7 +116,7 @@ fn check_senders(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scenari
 fn runs(scenario: &Scenario, node: &NodeSpec, app: &AppSpec) -> bool {
     let is_router = |it: &NodeSpec| it.thread.is_some() && it.role == Role::Router;
     match &app.kind {
-        AppKind::BulkSink { .. } => is_router(node),
+        AppKind::BulkSink { read_rate, .. } => is_router(node) && read_rate.is_none(),
         AppKind::BulkSender { to, resumes, .. } => {
             let far = match to.host {
                 TargetHost::Node(far) => scenario.nodes.get(far),

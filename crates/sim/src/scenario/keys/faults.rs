@@ -1,6 +1,6 @@
 //! Keys of interferers and faults.
 
-use super::kinds::{DAY_US, FRAMES, LOSSES, SHARE, US_PER_S, dbm, key, length, time};
+use super::kinds::{DAY_US, FRAMES, LASTING, LOSSES, SHARE, US_PER_S, dbm, key, length, time};
 use crate::scenario::schema::Key;
 use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
@@ -31,20 +31,24 @@ pub(super) const KEYS: &[Key] = &[
     key("interferers.*.session_share", SHARE, Default("25 %"), None,
         "Share of the time between `from` and `until` for which the interferer is active, if `session` is not `always`."),
 
-    key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "corrupt-frames", "drop-packets", "duplicate-packets", "node-off", "node-restart"]), Required, None,
-        "Kind of fault. Faults of frames concern the air; faults of packets concern the path between border router and host. `lose-frames` loses data frames after the radio has acknowledged them, so no link retry repairs the loss. `corrupt-frames` changes a bit of data frames after their check sequence was verified. `node-off` switches a node's radio off. `node-restart` restarts the whole node: it loses its state except for its flash, and finds its route again by RPL; a leaf without RPL gets its fixed routes again."),
+    key("faults.*.type", Choice(&["drop-frames", "lose-frames", "duplicate-frames", "corrupt-frames", "drop-packets", "duplicate-packets", "reorder-packets", "clock-step", "node-off", "node-restart"]), Required, None,
+        "Kind of fault. Faults of frames concern the air; faults of packets concern the path between border router and host. `lose-frames` loses data frames after the radio has acknowledged them, so no link retry repairs the loss. `corrupt-frames` sets a bit of data frames after their check sequence was verified. No bit is cleared, so the changes of several fragments of a packet do not cancel each other in the checksum. `clock-step` sets the clock of a node forward. `node-off` switches a node's radio off. `node-restart` restarts the whole node: it loses its state except for its flash, and finds its route again by RPL; a leaf without RPL gets its fixed routes again."),
     key("faults.*.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
-        "Start of the fault."),
-    key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), None,
+        "Start of the fault; for `clock-step`, the time of the step."),
+    key("faults.*.until", QuantityOr { measure: Measure::Time, min: 0.0, max: 1000.0 * DAY_US, word: "the end" }, Default("the end"), LASTING,
         "End of the fault; after `from`."),
     key("faults.*.share", SHARE, Default("100 %"), LOSSES,
         "Share of the frames or packets that the fault affects."),
+    key("faults.*.delay", time(1_000.0, 60.0 * US_PER_S), Default("200 ms"), Some(("type", &["reorder-packets"])),
+        "Time by which the affected packets arrive late. Packets that were sent later arrive before them."),
     key("faults.*.sender", Name, Optional("any node"), FRAMES,
         "The fault affects only frames from this node."),
     key("faults.*.receiver", Name, Optional("any node"), FRAMES,
         "The fault affects frames only at this receiver; other nodes still receive them."),
     key("faults.*.frames", Choice(&["any", "data", "ack"]), Default("any"), Some(("type", &["drop-frames"])),
         "Frames that the fault affects: `any`, all frames; `data`, all except link acknowledgements; `ack`, only link acknowledgements."),
-    key("faults.*.node", Name, Required, Some(("type", &["node-off", "node-restart"])),
-        "The node that is switched off or restarted; for `node-restart` it may run no app except `image-leaf`."),
+    key("faults.*.by", time(1_000.0, DAY_US), Required, Some(("type", &["clock-step"])),
+        "Time by which the clock is set forward, with all timers of the node and of its apps."),
+    key("faults.*.node", Name, Required, Some(("type", &["node-off", "node-restart", "clock-step"])),
+        "The node that is switched off or restarted, or whose clock is set forward; for `node-restart` its apps must be `image-leaf` or use TCP: `bulk-sender`, `bulk-sink`, `http-client`, `http-server`, `echo`, or a `sensor` with `transport = \"tcp\"`. Apps other than `image-leaf` begin again without their earlier state."),
 ];

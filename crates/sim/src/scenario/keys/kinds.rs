@@ -141,6 +141,7 @@ pub(super) const SENDERS: Only = Some((
         "image-leaf",
     ],
 ));
+pub(super) const SINK: Only = Some(("type", &["bulk-sink"]));
 pub(super) const IMAGES: Only = Some(("type", &["image-source", "image-leaf"]));
 pub(super) const IMAGE_LEAF: Only = Some(("type", &["image-leaf"]));
 pub(super) const CLIENTS: Only = Some(("type", &["http-client", "coap-client"]));
@@ -192,5 +193,20 @@ pub(super) const LOSSES: Only = Some((
         "corrupt-frames",
         "drop-packets",
         "duplicate-packets",
+        "reorder-packets",
+    ],
+));
+pub(super) const LASTING: Only = Some((
+    "type",
+    &[
+        "drop-frames",
+        "lose-frames",
+        "duplicate-frames",
+        "corrupt-frames",
+        "drop-packets",
+        "duplicate-packets",
+        "reorder-packets",
+        "node-off",
+        "node-restart",
     ],
 ));

@@ -2,8 +2,8 @@
 
 use super::kinds::{
     BLOCKS, BULK, CLIENTS, COAP, CONGESTION, DAY_US, EXTERNAL, FILES, FIRMWARE, IMAGE_LEAF, IMAGES,
-    MODULE, MQTT, PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, TRANSPORT, US_PER_S,
-    db, dbm, key, size, time,
+    MODULE, MQTT, PERIODIC, PORT, RETRIES, SENDERS, SENSOR, SENSORS, SERVERS, SINK, TRANSPORT,
+    US_PER_S, db, dbm, key, size, time,
 };
 use crate::scenario::schema::Key;
 use crate::scenario::schema::KeyKind::*;
@@ -60,6 +60,8 @@ pub(super) const KEYS: &[Key] = &[
         "Destination: a node's name, `border`, `host`, or an IPv6 address in brackets, and a port. A client requests `/file` there."),
     key("apps.*.total", QuantityOr { measure: Measure::Size, min: 1.0, max: 1e12, word: "until the end" }, Default("until the end"), BULK,
         "Bytes that the app sends before it closes the connection."),
+    key("apps.*.read_rate", size(1.0, 1e9), Optional("as fast as possible"), SINK,
+        "Bytes per second that the app reads from each connection. A slow reader closes its window to the sender."),
     key("apps.*.resume", Bool, Default("false"), BULK,
         "After a lost connection, the next one carries only data that were not acknowledged; otherwise the app sends all data again."),
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,

@@ -53,8 +53,12 @@ pub enum AppKind {
         /// Whether a new connection carries only the bytes not acknowledged on earlier connections.
         resumes: bool,
     },
-    /// Accepts connections and reads as fast as it can.
-    BulkSink { port: u16 },
+    /// Accepts connections and reads.
+    BulkSink {
+        port: u16,
+        /// Bytes per second that the app reads from each connection; `None` without a limit.
+        read_rate: Option<u64>,
+    },
     /// Sends a reading at every interval, one by one or in batches.
     Sensor(SensorSpec),
     /// Requests the same resource from a server periodically.
@@ -229,6 +233,11 @@ impl std::fmt::Display for AppKind {
 }
 
 impl AppKind {
+    /// Returns whether the app has state in flash, with which it continues after a restart.
+    pub(crate) fn outlives_restart(&self) -> bool {
+        matches!(self, AppKind::ImageLeaf(_))
+    }
+
     /// Returns the destination, if the app sends on its own initiative.
     pub fn target(&self) -> Option<&Target> {
         match self {
@@ -259,10 +268,10 @@ impl AppKind {
             (AppKind::HttpServer { port, .. }, AppKind::Client(client)) => {
                 client.protocol == ClientProtocol::Http && *port == target.port
             }
-            (AppKind::BulkSink { port }, AppKind::Sensor(sensor)) => {
+            (AppKind::BulkSink { port, .. }, AppKind::Sensor(sensor)) => {
                 !sensor.transport.is_udp() && *port == target.port
             }
-            (AppKind::BulkSink { port }, AppKind::BulkSender { .. }) => *port == target.port,
+            (AppKind::BulkSink { port, .. }, AppKind::BulkSender { .. }) => *port == target.port,
             (AppKind::ImageSource(source), AppKind::ImageLeaf(leaf)) => {
                 source.protocol == leaf.protocol && source.port == target.port
             }

@@ -138,6 +138,10 @@ impl App for Leaf {
         self.begin(cx);
     }
 
+    fn has_flash(&self) -> bool {
+        true
+    }
+
     fn restart(&mut self, cx: &mut Context<'_>) {
         self.way.forget();
         if self.unfinished().is_some() {

@@ -9,10 +9,12 @@ mod serial;
 mod shaper;
 mod spare;
 mod waiting;
+mod wire;
 
 use std::collections::VecDeque;
 
 use redpoll_assist::spare::{Side, Spare};
+use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 
 use super::Event;
@@ -27,6 +29,7 @@ use crate::scenario::Scenario;
 use serial::Serial;
 use shaper::Shaper;
 use waiting::Waiting;
+use wire::{Transit, Wire};
 
 const HOST_QUEUE: usize = 256;
 
@@ -42,9 +45,7 @@ pub(super) struct Crossing {
     border: Option<usize>,
     /// Index of the simulated host, which comes after the nodes.
     host: Option<usize>,
-    /// Packets between border router and simulated host in the order of their arrival, with
-    /// the side that they go to.
-    wire: VecDeque<(Side, Vec<u8>)>,
+    wire: Wire,
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
@@ -89,7 +90,7 @@ impl Crossing {
             serial: border.serial.map(|params| Box::new(Serial::new(params))),
             border: scenario.border_router(),
             host: scenario.host_index(),
-            wire: VecDeque::new(),
+            wire: Wire::default(),
             from_host: Waiting::new(border.queue),
             to_host: VecDeque::new(),
             is_tapped: false,
@@ -120,10 +121,18 @@ impl Crossing {
 
     /// Accepts a packet from the host's link at the border router's host side.
     pub(super) fn host_input(&mut self, mesh: &mut Mesh<'_>, packet: &[u8]) {
-        let copies = copies(mesh.env);
-        record(mesh.env, Side::Mesh, packet);
-        for _ in 0..copies {
-            self.pass_spare(mesh, Side::Host, packet.to_vec());
+        match fate(mesh.env) {
+            Fate::Arrives(copies) => {
+                record(mesh.env, Side::Mesh, packet);
+                for _ in 0..copies {
+                    self.pass_spare(mesh, Side::Host, packet.to_vec());
+                }
+            }
+            Fate::IsLate(delay) => {
+                let at = mesh.env.now + delay;
+                let late = Transit::late(Side::Mesh, packet.to_vec());
+                self.send_over_wire(mesh.env, at, late);
+            }
         }
     }
 
@@ -252,16 +261,21 @@ impl Crossing {
                 return;
             };
             let packet = self.packet[..len].to_vec();
-            self.send_over_wire(mesh.env, Side::Mesh, packet);
+            let at = mesh.env.now + mesh.env.scenario.border.host_delay;
+            self.send_over_wire(mesh.env, at, Transit::new(Side::Mesh, packet));
         }
     }
 
     fn send_to_host(&mut self, env: &mut Environment, packet: Vec<u8>) {
-        let copies = copies(env);
         record(env, Side::Host, &packet);
+        let (copies, delay) = match fate(env) {
+            Fate::Arrives(copies) => (copies, Duration::ZERO),
+            Fate::IsLate(delay) => (1, delay),
+        };
         for _ in 0..copies {
             if self.host.is_some() && !self.is_for_others(env, &packet) {
-                self.send_over_wire(env, Side::Host, packet.clone());
+                let at = env.now + env.scenario.border.host_delay + delay;
+                self.send_over_wire(env, at, Transit::new(Side::Host, packet.clone()));
             } else if self.to_host.len() >= HOST_QUEUE {
                 self.host_overflow += 1;
             } else {
@@ -276,25 +290,35 @@ impl Crossing {
         self.is_tapped && packet.get(24..40) != Some(&host.0[..])
     }
 
-    /// Sends a packet over the host's link. All packets take equally long and arrive in order.
-    fn send_over_wire(&mut self, env: &mut Environment, to: Side, packet: Vec<u8>) {
-        let at = env.now + env.scenario.border.host_delay;
-        self.wire.push_back((to, packet));
+    fn send_over_wire(&mut self, env: &mut Environment, at: Instant, transit: Transit) {
+        self.wire.push(at, transit);
         env.queue.schedule(at, Event::Wire);
     }
 
-    /// Delivers the oldest packet on the host's link.
+    /// Delivers the next packet on the host's link.
     pub(super) fn on_wire(&mut self, mesh: &mut Mesh<'_>) {
-        match (self.wire.pop_front(), self.host) {
-            (Some((Side::Mesh, packet)), _) => self.host_input(mesh, &packet),
-            (Some((Side::Host, packet)), Some(host)) => {
+        let Some(Transit {
+            to,
+            packet,
+            is_late,
+        }) = self.wire.pop()
+        else {
+            return;
+        };
+        match (to, self.host) {
+            (Side::Mesh, _) if is_late => {
+                record(mesh.env, Side::Mesh, &packet);
+                self.pass_spare(mesh, Side::Host, packet);
+            }
+            (Side::Mesh, _) => self.host_input(mesh, &packet),
+            (Side::Host, Some(host)) => {
                 if let Some((native, seat)) = mesh.native(host) {
                     // The host's node counts the packets that it rejects.
                     let _ = native.node.input_packet(seat.local_now(), &packet);
                 }
                 self.serve(mesh, host);
             }
-            _ => {}
+            (Side::Host, None) => {}
         }
     }
 
@@ -337,12 +361,19 @@ impl Crossing {
     }
 }
 
-/// Returns how many copies of the next packet between border router and host arrive.
-fn copies(env: &mut Environment) -> usize {
+/// What the faults do with a packet between border router and host.
+enum Fate {
+    /// Number of copies that arrive.
+    Arrives(usize),
+    IsLate(Duration),
+}
+
+fn fate(env: &mut Environment) -> Fate {
     match env.air.faults_mut().on_packet(env.now) {
-        Treatment::Drop | Treatment::Lose => 0,
-        Treatment::Pass | Treatment::Corrupt { .. } => 1,
-        Treatment::Duplicate => 2,
+        Treatment::Drop | Treatment::Lose => Fate::Arrives(0),
+        Treatment::Pass | Treatment::Corrupt { .. } => Fate::Arrives(1),
+        Treatment::Duplicate => Fate::Arrives(2),
+        Treatment::Delay(delay) => Fate::IsLate(delay),
     }
 }
 

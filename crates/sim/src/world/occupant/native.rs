@@ -55,7 +55,9 @@ impl Native {
         });
     }
 
-    /// Ends all applications. Closes and releases their connections.
+    /// Ends all applications. Closes and releases their connections, and closes their listeners:
+    /// otherwise a handshake that completes later would leave a connection that no application
+    /// closes.
     pub(in crate::world) fn stop_apps(&mut self, seat: &mut Seat<'_>) {
         self.apps.clear();
         let now = seat.local_now();
@@ -66,6 +68,10 @@ impl Native {
             }
             return;
         }
+        let listeners: Vec<_> = self.node.tcp_listeners().collect();
+        for listener in listeners {
+            self.node.tcp_unlisten(now, listener);
+        }
         let open = self.node.tcp_connections();
         let open: Vec<_> = open.map(|(conn, _)| conn).collect();
         for conn in open {
@@ -74,16 +80,22 @@ impl Native {
         }
     }
 
-    /// Replaces the node by a restarted one. Applications keep only their state in flash.
+    /// Replaces the node by a restarted one. Applications without state in flash are removed.
     pub(in crate::world) fn restart(&mut self, seat: &mut Seat<'_>, node: SimNode) {
         self.node = node;
         seat.timing.wakes_at = Instant::FAR_FUTURE;
         self.watches.clear();
+        self.apps.retain(|app| app.has_flash());
         self.with_apps(seat, |apps, cx| {
             for app in apps {
                 app.restart(cx);
             }
         });
+    }
+
+    /// Schedules the timers of the applications again after a step of the clock.
+    pub(in crate::world) fn on_clock_step(&mut self, seat: &mut Seat<'_>) {
+        self.with_apps(seat, |_, _| {});
     }
 
     pub(in crate::world) fn losses(&self) -> Vec<(&'static str, u64)> {
@@ -157,14 +169,19 @@ impl Native {
         self.labour.rest();
         self.take_time(seat.env);
         let Environment { now, oracle, .. } = &mut *seat.env;
-        for watch in &mut self.watches {
-            if let Some(stats) = self.node.stats(watch.conn)
-                && *stats != watch.seen
-            {
-                watch.seen = *stats;
-                oracle.observe(&watch.source, *now, stats);
-            }
-        }
+        let node = &self.node;
+        self.watches
+            .retain_mut(|watch| match node.stats(watch.conn) {
+                Some(stats) => {
+                    if *stats != watch.seen {
+                        watch.seen = *stats;
+                        oracle.observe(&watch.source, *now, stats);
+                    }
+                    true
+                }
+                // The handle of a connection that has ended may later be that of another one.
+                None => node.stream(watch.conn).is_some(),
+            });
         self.wants_at = self.node.poll_at().map(|wake| wake.at);
         if let Some(at) = self.wants_at {
             seat.wake_at(at);

@@ -40,7 +40,7 @@ pub(super) fn lines(scenario: &Scenario, index: usize, rng: &mut Rng) -> Vec<Con
 
 fn line(scenario: &Scenario, app: &AppSpec) -> Option<String> {
     match &app.kind {
-        AppKind::BulkSink { port } => Some(format!("bulk serve {port}")),
+        AppKind::BulkSink { port, .. } => Some(format!("bulk serve {port}")),
         AppKind::BulkSender {
             to, bytes, retry, ..
         } => {

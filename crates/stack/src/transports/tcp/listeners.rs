@@ -84,6 +84,17 @@ impl<M: Memory + 'static> ListenerTable<M> {
         open.any(|(listener, _)| listener.local().port == port)
     }
 
+    /// The open listeners.
+    pub(super) fn iter(&self) -> impl Iterator<Item = ListenerId> {
+        let slots = INDICES.zip(self.0.as_ref());
+        slots.filter_map(|(index, slot)| {
+            let generation = slot.generation;
+            slot.open
+                .is_some()
+                .then_some(ListenerId { index, generation })
+        })
+    }
+
     /// Records that a Fast Open at this listener was reset before its handshake was complete.
     pub(super) fn on_fast_open_reset(&mut self, now: Instant, id: ListenerId) {
         if let Some(slot) = self.0.as_mut().get_mut(usize::from(id.index)) {

@@ -35,6 +35,10 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.dirty = true;
     }
 
+    pub(crate) fn listeners(&self) -> impl Iterator<Item = ListenerId> {
+        self.listeners.iter()
+    }
+
     pub(crate) fn may_accept(&self, listener: ListenerId) -> bool {
         let mut open = self.slots().iter().flat_map(|slot| slot.open());
         open.any(|open| open.waits_at(listener) && !open.connection.is_closed())
