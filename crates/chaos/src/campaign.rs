@@ -10,8 +10,8 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use serde::Serialize;
 
-use crate::examine::{Failure, Limits, Verdict, examine};
-use crate::generate::generate;
+use crate::examine::{Failure, Limits, Verdict, examine, guarded};
+use crate::generate::{Invalid, generate};
 use crate::kind::Kind;
 use crate::shrink::shrink;
 
@@ -147,14 +147,12 @@ fn work(shared: &Shared, pulse: &Pulse, sender: &mpsc::Sender<Message>) {
             !shared.stop.load(Ordering::Relaxed)
         };
         let limits = Limits { go_on: &go_on };
-        let text = match generate(seed) {
+        let text = match scenario(&generate, seed) {
             Ok(text) => text,
-            Err(error) => {
-                let line = error.to_string();
-                let kind = Kind::of("no valid scenario", &[]);
+            Err(failure) => {
                 let finding = Finding {
                     seed,
-                    failure: Failure { kind, line },
+                    failure,
                     text: String::new(),
                 };
                 let is_last = false;
@@ -169,6 +167,18 @@ fn work(shared: &Shared, pulse: &Pulse, sender: &mpsc::Sender<Message>) {
             }
             Verdict::Failed(failure) => found(shared, &limits, sender, seed, text, failure),
         }
+    }
+}
+
+/// Draws the scenario of `seed`. A seed without a valid scenario and a panic are failures.
+fn scenario(draw: &dyn Fn(u64) -> Result<String, Invalid>, seed: u64) -> Result<String, Failure> {
+    match guarded(|| draw(seed)) {
+        Ok(Ok(text)) => Ok(text),
+        Ok(Err(error)) => Err(Failure {
+            kind: Kind::of("no valid scenario", &[]),
+            line: error.to_string(),
+        }),
+        Err(panic) => Err(Failure::new(panic, &[])),
     }
 }
 
@@ -244,11 +254,8 @@ impl<'a> Watch<'a> {
                 let seed = pulse.seed.load(Ordering::Relaxed);
                 findings.push(Finding {
                     seed,
-                    failure: Failure {
-                        kind: Kind::of(&line, &[]),
-                        line,
-                    },
-                    text: generate(seed).unwrap_or_default(),
+                    failure: Failure::new(line, &[]),
+                    text: scenario(&generate, seed).unwrap_or_default(),
                 });
             }
         }
@@ -260,5 +267,19 @@ impl<'a> Watch<'a> {
         let mut threads = self.pulses.iter().zip(&self.seen);
         self.seen.contains(&None)
             && threads.all(|(pulse, seen)| seen.is_none() || pulse.is_idle.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_while_a_scenario_is_drawn_is_a_failure_with_its_place() {
+        let failure = scenario(&|seed| panic!("seed {seed} is planted"), 7).unwrap_err();
+        let line = &failure.line;
+        assert!(line.contains("campaign.rs line"), "{line}");
+        assert!(line.ends_with("seed 7 is planted"), "{line}");
+        assert!(scenario(&generate, 7).is_ok(), "the thread goes on");
     }
 }

@@ -31,6 +31,13 @@ pub struct Failure {
     pub line: String,
 }
 
+impl Failure {
+    pub(crate) fn new(line: String, names: &[String]) -> Failure {
+        let kind = Kind::of(&line, names);
+        Failure { kind, line }
+    }
+}
+
 /// The conditions that end a run early.
 pub struct Limits<'a> {
     /// Is called after each simulated second, and returns whether to continue.
@@ -44,35 +51,34 @@ pub fn examine(text: &str, limits: &Limits<'_>) -> Verdict {
 
 /// Runs the scenario like [`examine`]; `prepare` may change the world before the run.
 pub fn examine_with(text: &str, limits: &Limits<'_>, prepare: impl FnOnce(&mut World)) -> Verdict {
-    note_panics();
-    let scenario = match Scenario::parse("chaos", text, &[]) {
-        Ok(scenario) => scenario,
-        Err(error) => return failed(error.to_string(), &[]),
+    let scenario = match guarded(|| Scenario::parse("chaos", text, &[])) {
+        Ok(Ok(scenario)) => scenario,
+        Ok(Err(error)) => return failed(error.to_string(), &[]),
+        Err(panic) => return failed(panic, &[]),
     };
     let names = names(&scenario);
-    PANIC.take();
-    CATCHES.set(true);
-    let ran = panic::catch_unwind(AssertUnwindSafe(|| run(&scenario, limits, prepare)));
-    CATCHES.set(false);
-    match ran {
-        Ok(Ok(verdict)) => match verdict {
-            Some(line) => failed(line, &names),
-            None => Verdict::Stopped,
-        },
+    match guarded(|| run(&scenario, limits, prepare)) {
+        Ok(Ok(Some(line))) | Err(line) => failed(line, &names),
+        Ok(Ok(None)) => Verdict::Stopped,
         Ok(Err(events)) => Verdict::Passed { events },
-        Err(_) => {
-            let line = PANIC.take();
-            failed(
-                line.unwrap_or_else(|| "a panic without a message".to_owned()),
-                &names,
-            )
-        }
     }
 }
 
 fn failed(line: String, names: &[String]) -> Verdict {
-    let kind = Kind::of(&line, names);
-    Verdict::Failed(Failure { kind, line })
+    Verdict::Failed(Failure::new(line, names))
+}
+
+/// Calls `act`. Returns place and message of its panic as an error.
+pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
+    note_panics();
+    PANIC.take();
+    CATCHES.set(true);
+    let result = panic::catch_unwind(AssertUnwindSafe(act));
+    CATCHES.set(false);
+    result.map_err(|_| {
+        let line = PANIC.take();
+        line.unwrap_or_else(|| "a panic without a message".to_owned())
+    })
 }
 
 /// Returns the first violation, `None` if the caller ended the run, or as an error the number of
@@ -88,7 +94,9 @@ fn run(
     };
     prepare(&mut world);
     let end = Instant::ZERO + scenario.duration;
-    while world.now() < end && world.stall().is_none() && world.oracle().is_satisfied() {
+    let is_over =
+        |world: &World| world.now() >= end || world.stall().is_some() || world.is_at_rest();
+    while !is_over(&world) && world.oracle().is_satisfied() {
         if !(limits.go_on)() {
             return Ok(None);
         }
@@ -112,7 +120,7 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Lets panics within [`examine`] be noted instead of printed.
+/// Lets panics within [`guarded`] be noted instead of printed.
 fn note_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

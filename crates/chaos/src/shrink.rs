@@ -16,6 +16,15 @@ pub struct Shrunk {
 const PARTS: [&str; 4] = ["faults", "interferers", "apps", "nodes"];
 /// Keys that are never removed, because the scenario would be another one.
 const KEPT: [&str; 4] = ["duration", "seed", "topology", "oracle"];
+/// Options of which `oracle.patience` is a function.
+const KEPT_OPTIONS: [[&str; 2]; 3] = [
+    ["tcp", "max_rto"],
+    ["tcp", "max_retries"],
+    ["poll", "base_interval"],
+];
+/// Keys of apps without which the scenario is another one. Without its amount, a transfer never
+/// ends, and starves the other streams without a defect.
+const KEPT_OF_APPS: [&str; 2] = ["total", "count"];
 
 /// Shrinks the scenario `text`, whose run has `failure`, with at most `runs` runs. `examine` runs a
 /// scenario.
@@ -83,15 +92,21 @@ fn steps(document: &Table) -> Vec<Step> {
     }
     let rest = |name: &&String| !PARTS.contains(&name.as_str()) && !KEPT.contains(&name.as_str());
     for name in document.keys().filter(rest) {
-        steps.push(path(&[name]));
-        for key in table(document, name).keys() {
+        let is_kept = |key: &str| KEPT_OPTIONS.contains(&[name.as_str(), key]);
+        let keys = || table(document, name).keys();
+        if !keys().any(|key| is_kept(key)) {
+            steps.push(path(&[name]));
+        }
+        for key in keys().filter(|key| !is_kept(key)) {
             steps.push(path(&[name, key]));
         }
     }
     for part in PARTS {
         for (name, value) in table(document, part) {
             for key in value.as_table().into_iter().flat_map(Table::keys) {
-                steps.push(path(&[part, name, key]));
+                if part != "apps" || !KEPT_OF_APPS.contains(&key.as_str()) {
+                    steps.push(path(&[part, name, key]));
+                }
             }
         }
     }
@@ -254,8 +269,27 @@ mod tests {
         assert_eq!(table(&document, "faults").len(), 1, "{}", small.text);
         assert_eq!(table(&document, "nodes").len(), 2, "{}", small.text);
         assert!(table(&document, "apps").is_empty(), "{}", small.text);
-        assert!(table(&document, "tcp").is_empty(), "{}", small.text);
+        for key in table(&document, "tcp").keys() {
+            assert!(KEPT_OPTIONS.contains(&["tcp", key]), "{}", small.text);
+        }
         assert_eq!(small.failure, failure());
+    }
+
+    #[test]
+    fn a_transfer_keeps_its_amount() {
+        let has_total = |text: &str| {
+            let document: Table = text.parse().unwrap();
+            let mut apps = table(&document, "apps").values();
+            apps.any(|app| app.get("total").is_some())
+        };
+        let seed = (1..).find(|seed| has_total(&generate(*seed).unwrap()));
+        let text = generate(seed.unwrap()).unwrap();
+        let is_sender =
+            |app: &Value| app.get("type").and_then(Value::as_str) == Some("bulk-sender");
+        let small = shrunk(&text, &|document| {
+            table(document, "apps").values().any(is_sender)
+        });
+        assert!(has_total(&small.text), "{}", small.text);
     }
 
     #[test]

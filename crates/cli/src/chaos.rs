@@ -78,7 +78,8 @@ struct Outcome<'a> {
 struct Shown<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
-    file: String,
+    /// File of the scenario; `None` if the seed has none.
+    file: Option<String>,
     replay: String,
 }
 
@@ -141,20 +142,37 @@ fn conduct(args: &ChaosArgs, plan: &Plan, started: WallInstant) -> (Campaign, Op
     (campaign, signal)
 }
 
-/// Writes the scenario of each failure to its file.
+/// Writes the scenario of each failure to its file. A seed whose scenario could not be drawn has no
+/// file.
 fn keep<'a>(args: &ChaosArgs, campaign: &'a Campaign) -> Result<Vec<Shown<'a>>, Failure> {
+    let program = program();
     let kept = campaign.findings.iter().map(|finding| {
-        let file = args.out.join(format!("chaos-{}.toml", finding.seed));
+        let seed = finding.seed;
+        if finding.text.is_empty() {
+            return Ok(Shown {
+                finding,
+                file: None,
+                replay: format!("{program} chaos --from {seed} --seeds 1"),
+            });
+        }
+        let file = args.out.join(format!("chaos-{seed}.toml"));
         let text = head(finding) + &finding.text;
         std::fs::write(&file, text)
             .map_err(|error| cannot_write(&file.display().to_string(), &error))?;
         Ok(Shown {
             finding,
-            replay: format!("redpoll run {} --seed {}", quoted(&file), finding.seed),
-            file: file.display().to_string(),
+            replay: format!("{program} run {} --seed {seed}", quoted(&file)),
+            file: Some(file.display().to_string()),
         })
     });
     kept.collect()
+}
+
+/// Returns the word with which this program was called, for a shell: another build of the program
+/// may lack the overflow checks.
+fn program() -> String {
+    let word = std::env::args_os().next();
+    word.map_or_else(|| "redpoll".to_owned(), |word| quoted(Path::new(&word)))
 }
 
 fn head(finding: &Finding) -> String {

@@ -16,9 +16,9 @@ impl Draft {
             while client == server {
                 client = self.place(draw);
             }
-            self.pair(draw, number, &server, &client);
+            let is_tcp = self.pair(draw, number, &server, &client);
             for node in &mut self.nodes {
-                node.has_app |= node.name == server || node.name == client;
+                node.has_datagrams |= !is_tcp && [&server, &client].contains(&&node.name);
             }
         }
     }
@@ -32,8 +32,8 @@ impl Draft {
         }
     }
 
-    /// Adds a server and its client.
-    fn pair(&mut self, draw: &mut Draw, number: u64, server: &str, client: &str) {
+    /// Adds a server and its client. Returns whether they use TCP.
+    fn pair(&mut self, draw: &mut Draw, number: u64, server: &str, client: &str) -> bool {
         let port = FIRST_PORT + number;
         let (from, to) = (format!("apps.c{number}"), format!("apps.s{number}"));
         let kind = draw.index(8);
@@ -50,6 +50,7 @@ impl Draft {
             &format!("{from}.start"),
             millis(draw.between(0, 1_000 * CALM_BEFORE)),
         );
+        let mut is_tcp = kind != 5;
         match kind {
             0..4 => {
                 self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
@@ -62,13 +63,14 @@ impl Draft {
                 self.set(&format!("{from}.total"), bytes(total));
             }
             4 | 5 => {
+                self.limits.has_requests = true;
                 self.set(&format!("{from}.interval"), seconds(draw.between(2, 60)));
                 self.maybe(draw, 2, &format!("{from}.count"), |draw| {
                     draw.between(1, 50) as i64
                 });
                 self.set(&format!("{to}.file"), bytes(draw.between(0, 5_000)));
             }
-            _ => self.sensor(draw, &from, &to),
+            _ => is_tcp = self.sensor(draw, &from, &to),
         }
         let to_type = format!("{to}.type");
         if !self.has(&to_type) {
@@ -76,9 +78,16 @@ impl Draft {
         }
         self.set(&format!("{to}.on"), server);
         self.set(&format!("{to}.port"), port as i64);
+        if is_tcp && serves == "bulk-sink" {
+            self.maybe(draw, 4, &format!("{to}.read_rate"), |draw| {
+                bytes(draw.between(20, 2_000))
+            });
+        }
+        is_tcp
     }
 
-    fn sensor(&mut self, draw: &mut Draw, from: &str, to: &str) {
+    /// Returns whether the sensor uses TCP.
+    fn sensor(&mut self, draw: &mut Draw, from: &str, to: &str) -> bool {
         let transport = *draw.pick(&["tcp", "tcp", "coap", "cocoa", "unreliable"]);
         self.set(&format!("{from}.transport"), transport);
         self.set(
@@ -91,5 +100,6 @@ impl Draft {
         if transport != "tcp" {
             self.set(&format!("{to}.type"), "coap-server");
         }
+        transport == "tcp"
     }
 }

@@ -7,7 +7,7 @@ impl Draft {
     pub(super) fn faults(&mut self, draw: &mut Draw) {
         for number in 0..draw.between(0, 6) {
             let name = format!("faults.f{number}");
-            match draw.index(10) {
+            match draw.index(12) {
                 0 => self.link(draw, &name, "drop-frames"),
                 1 => self.link(draw, &name, "lose-frames"),
                 2 => self.link(draw, &name, "duplicate-frames"),
@@ -17,6 +17,8 @@ impl Draft {
                 6 => self.restart(draw, &name),
                 7 => self.link(draw, &name, "corrupt-frames"),
                 8 => self.flaps(draw, &name),
+                9 => self.reordering(draw, &name),
+                10 => self.clock_step(draw, &name),
                 _ => self.interferer(draw, number),
             }
         }
@@ -62,9 +64,26 @@ impl Draft {
         self.set(&format!("{name}.node"), node);
     }
 
-    /// Restarts a node. Without RPL only leaves can restart.
+    fn reordering(&mut self, draw: &mut Draw, name: &str) {
+        self.share(draw, name, "reorder-packets", 100);
+        self.set(&format!("{name}.delay"), millis(draw.between(10, 5_000)));
+    }
+
+    fn clock_step(&mut self, draw: &mut Draw, name: &str) {
+        self.set(&format!("{name}.type"), "clock-step");
+        let storm_ms = 1_000 * self.storm_s;
+        let at = draw.between(1_000 * CALM_BEFORE, 1_000 * CALM_BEFORE + storm_ms - 1_000);
+        self.set(&format!("{name}.from"), millis(at));
+        let longest = if draw.one_in(2) { 1_000 } else { 120_000 };
+        self.set(&format!("{name}.by"), millis(draw.between(1, longest)));
+        let node = self.any_node(draw);
+        self.set(&format!("{name}.node"), node);
+    }
+
+    /// Restarts a node. Without RPL only leaves can restart, and apps must use TCP.
     fn restart(&mut self, draw: &mut Draw, name: &str) {
-        let able = |node: &&super::Node| !node.has_app && (self.is_rpl || node.role == "leaf");
+        let able =
+            |node: &&super::Node| !node.has_datagrams && (self.is_rpl || node.role == "leaf");
         let able: Vec<String> = self
             .nodes
             .iter()

@@ -34,7 +34,7 @@ impl Draft {
                 name,
                 role,
                 is_sleepy,
-                has_app: false,
+                has_datagrams: false,
             });
         }
         if draw.one_in(4) {

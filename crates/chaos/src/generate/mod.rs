@@ -20,11 +20,18 @@ const DRAWS: usize = 20;
 
 /// The time in which apps start, before the first fault, in seconds.
 const CALM_BEFORE: u64 = 20;
-/// Time between the last fault and the end of the apps, in seconds.
-const CALM: u64 = 400;
-/// Longest time without progress of a stream in the calm, in seconds: several of the longest
-/// retransmission timeouts, and the repair of routes.
-const PATIENCE: u64 = 300;
+/// Time between the last fault and the end of the apps, in addition to the longest time without
+/// progress, in seconds.
+const CALM: u64 = 60;
+/// Longest time that a segment may spend in queues and in link retries, in seconds.
+const LINK: u64 = 20;
+/// Factor of [`LINK`] with duty-cycled radios, which repeat each frame for up to a wake-up interval,
+/// and with recoverable fragments, which the link itself retransmits: TCP then waits for the outcome
+/// of a segment, and starts no timer before.
+const SLOW_LINK: u64 = 6;
+/// Longest time that an HTTP client waits for an answer, in seconds. A CoAP client waits at most 93 s
+/// (RFC 7252 §4.8.2, MAX_TRANSMIT_WAIT) for each block.
+const ANSWER: u64 = 240;
 /// Time between the end of the apps and the end of the run, in seconds: more than the longest life
 /// of a connection without a peer.
 const REST: u64 = 900;
@@ -63,13 +70,59 @@ struct Draft {
     is_rpl: bool,
     /// Time in which faults come and go, in seconds.
     storm_s: u64,
+    limits: Limits,
+}
+
+/// The options that limit the time without progress of a stream. They begin with the defaults of
+/// scenarios.
+struct Limits {
+    max_rto_s: u64,
+    /// Retransmissions of a segment before the connection fails.
+    retries: u64,
+    /// Longest time between two polls of a sleepy node.
+    poll_s: u64,
+    has_slow_link: bool,
+    has_requests: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            max_rto_s: 60,
+            retries: 12,
+            poll_s: 0,
+            has_slow_link: false,
+            has_requests: false,
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the time within which a stream progresses or fails, in seconds: each transmission
+    /// takes at most the time of the link, a poll, and the retransmission timeout (RFC 6298 §5.5
+    /// with its maximum). After the last one the connection fails (RFC 9293 §3.8.3). This bound
+    /// holds for any loss.
+    fn patience(&self) -> u64 {
+        let link = if self.has_slow_link {
+            SLOW_LINK * LINK
+        } else {
+            LINK
+        };
+        let stream = (self.retries + 1) * (self.max_rto_s + self.poll_s + link);
+        if self.has_requests {
+            stream.max(ANSWER + link)
+        } else {
+            stream
+        }
+    }
 }
 
 struct Node {
     name: String,
     role: &'static str,
     is_sleepy: bool,
-    has_app: bool,
+    /// Whether an app without TCP runs on it.
+    has_datagrams: bool,
 }
 
 impl Draft {
@@ -79,17 +132,21 @@ impl Draft {
             nodes: Vec::new(),
             is_rpl: draw.one_in(2),
             storm_s: draw.between(30, 240),
+            limits: Limits::default(),
         };
-        let calm = CALM_BEFORE + draft.storm_s;
-        draft.set("duration", seconds(calm + CALM + REST));
         draft.set("seed", (seed & i64::MAX as u64) as i64);
         draft.set("routing", if draft.is_rpl { "rpl" } else { "fixed" });
         draft.mesh(draw);
         draft.options(draw);
         draft.apps(draw);
         draft.faults(draw);
-        draft.set("oracle.apps_end", seconds(calm + CALM));
-        draft.set("oracle.patience", seconds(PATIENCE));
+        let is_cycled = draft.has("mac.access");
+        draft.limits.has_slow_link = is_cycled || draft.has("lowpan.fragment_recovery");
+        let patience = draft.limits.patience();
+        let apps_end = CALM_BEFORE + draft.storm_s + patience + CALM;
+        draft.set("duration", seconds(apps_end + REST));
+        draft.set("oracle.apps_end", seconds(apps_end));
+        draft.set("oracle.patience", seconds(patience));
         draft.set("oracle.events", EVENTS);
         draft
     }

@@ -89,9 +89,10 @@ impl Draft {
         self.maybe(draw, 4, "indirect.limit", |draw| draw.between(1, 6) as i64);
         self.maybe(draw, 5, "indirect.burst", |_| false);
         self.maybe(draw, 5, "indirect.preempt", |_| false);
-        self.maybe(draw, 4, "poll.base_interval", |draw| {
-            seconds(draw.between(1, 60))
-        });
+        if self.nodes.iter().any(|node| node.is_sleepy) {
+            self.limits.poll_s = draw.between(1, 20);
+            self.set("poll.base_interval", seconds(self.limits.poll_s));
+        }
     }
 
     fn tcp(&mut self, draw: &mut Draw) {
@@ -128,15 +129,17 @@ impl Draft {
         self.maybe(draw, 3, "tcp.initial_rto", |draw| {
             millis(draw.between(200, 5_000))
         });
-        if draw.one_in(3) {
-            let least = draw.between(100, 3_000);
-            self.set("tcp.min_rto", millis(least));
-            self.set("tcp.max_rto", seconds(draw.between(4, 60)));
-        }
-        self.maybe(draw, 4, "tcp.max_retries", |draw| {
-            draw.between(2, 12) as i64
+        self.maybe(draw, 3, "tcp.min_rto", |draw| {
+            millis(draw.between(100, 3_000))
         });
-        self.maybe(draw, 4, "tcp.syn_retries", |draw| draw.between(0, 8) as i64);
+        self.maybe(draw, 2, "tcp.syn_retries", |draw| draw.between(0, 4) as i64);
+        // With the defaults, a run takes several times longer.
+        if !draw.one_in(8) {
+            self.limits.max_rto_s = draw.between(5, 15);
+            self.limits.retries = draw.between(2, 6);
+            self.set("tcp.max_rto", seconds(self.limits.max_rto_s));
+            self.set("tcp.max_retries", self.limits.retries as i64);
+        }
         self.maybe(draw, 4, "tcp.time_wait", |draw| {
             seconds(draw.between(0, 30))
         });
