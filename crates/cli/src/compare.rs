@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
 use redpoll_results::compare::{Comparison, Interval, Line, compare, load};
+use redpoll_results::page::page_of_comparison;
 use serde_json::{Value, json};
 
 use crate::USAGE;
@@ -37,6 +38,11 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub b: PathBuf,
 
+    /// Write a page to this file, with the values of all seeds as dots beside each figure. The page
+    /// is one HTML file without external resources; - is standard output, in place of the table
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
     /// Write the comparison as one JSON object to this file; - is standard output, in place of
     /// the table
     #[arg(long, value_name = "FILE")]
@@ -53,6 +59,7 @@ pub fn run(args: &CompareArgs) -> ExitCode {
 fn try_run(args: &CompareArgs) -> Result<(), Failure> {
     Places::default()
         .with("--json", args.json.as_deref())
+        .with("--html", args.html.as_deref())
         .reads(&args.a)
         .reads(&args.b)
         .check()
@@ -85,6 +92,15 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
         }
         let name = path.display().to_string();
         std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?;
+    }
+    if let Some(path) = &args.html {
+        let names = [&args.a, &args.b].map(|path| path.display().to_string());
+        let page = page_of_comparison(&both, (&names[0], &names[1]), env!("CARGO_PKG_VERSION"));
+        if is_standard(path) {
+            return print(&page).map_err(standard);
+        }
+        let name = path.display().to_string();
+        std::fs::write(path, page).map_err(|error| cannot_write(&name, &error))?;
     }
     let mut text = String::new();
     for comparison in &both {

@@ -230,6 +230,24 @@ fn a_result_is_plotted_explained_and_compared() {
     let same: Value = serde_json::from_str(&stdout(&same)).unwrap();
     let lines = same["comparisons"][0]["lines"].as_array().unwrap();
     assert!(lines.iter().all(|line| line["differs"] == false));
+    let dots = redpoll(&[
+        "compare",
+        &folder.file("a"),
+        &folder.file("b"),
+        "--html",
+        "-",
+    ]);
+    let dots = stdout(&dots);
+    assert!(
+        dots.contains("figures differ significantly. Goodput of B is 0."),
+        "{dots}"
+    );
+    // Three seeds on both sides of each figure.
+    let figures = compared["comparisons"][0]["lines"]
+        .as_array()
+        .unwrap()
+        .len();
+    assert_eq!(dots.matches("<circle").count(), 6 * figures);
     let one = redpoll(&["compare", &result, &folder.file("b/1")]);
     assert!(stdout(&one).contains("one seed allows no intervals"));
 }

@@ -11,6 +11,7 @@ mod html;
 mod means;
 mod plot;
 mod sequence;
+mod strip;
 mod topology;
 
 use std::fmt::Write as _;
@@ -30,6 +31,7 @@ pub use html::{escape, mark_text, number, today};
 pub use means::{Mean, MeanLine, Means};
 pub use plot::{Bars, Line, Plot};
 pub use sequence::{Range, Sequence, Shades};
+pub use strip::strip;
 pub use topology::{Mesh, Place};
 
 /// Style sheet of pages and their pictures, light and dark.

@@ -122,9 +122,10 @@ impl Sequence {
             .filter(|it| (self.t.0..=self.t.1).contains(&it.0));
         for (t, acked) in shown {
             let (x, y) = (x.px(*t), y.px(*acked).clamp(TOP, BOTTOM));
-            let _ = match path.is_empty() {
-                true => write!(path, "M{x:.1} {y:.1}"),
-                false => write!(path, "H{x:.1}V{y:.1}"),
+            let _ = if path.is_empty() {
+                write!(path, "M{x:.1} {y:.1}")
+            } else {
+                write!(path, "H{x:.1}V{y:.1}")
             };
         }
         if !path.is_empty() {

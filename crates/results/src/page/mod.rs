@@ -1,5 +1,6 @@
 //! The page of a result, in one self-contained HTML file.
 
+mod compared;
 mod head;
 mod sweep;
 
@@ -12,6 +13,7 @@ use crate::folder::Files;
 use crate::picture::{Fit, Picture, pictures};
 use crate::report::{Problem, Report};
 
+pub use compared::page_of_comparison;
 pub use head::{Cause, Connection, Diagnosis};
 pub use sweep::page_of_several;
 
