@@ -108,7 +108,8 @@ pub fn make(workspace: &Workspace, program: Option<&str>) -> Outcome {
         let mut plot = Command::new(&program);
         plot.arg("plot")
             .arg(&result)
-            .args(["--format", "svg", "--picture", &picture.picture]);
+            .args(["--format", "svg", "--width", "page"])
+            .args(["--picture", &picture.picture]);
         for of in &picture.of {
             plot.args(["--of", of]);
         }
