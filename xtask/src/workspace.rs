@@ -100,10 +100,13 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
         .output()
         .map_err(|e| Failure::new(format!("cannot run `{shown}`: {e}")))?;
     if !output.status.success() {
+        // Some programs, such as the demonstration, write why they failed to standard output.
+        let is_silent = output.stderr.trim_ascii().is_empty();
+        let said = if is_silent { &output.stdout } else { &output.stderr };
         return Err(Failure::new(format!(
             "`{shown}` failed: {}\n{}",
             output.status,
-            String::from_utf8_lossy(&output.stderr)
+            String::from_utf8_lossy(said)
         )));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())

@@ -1,10 +1,13 @@
 //! Step 4: a leaf's readings at a real MQTT broker.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::net::{SocketAddrV6, TcpStream};
 use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::mqtt::Subscriber;
 use super::plan::{Plan, Readings};
@@ -114,10 +117,11 @@ impl Broker {
             listen.port(),
             listen.ip()
         );
+        let config = unnamed_file(&config)?;
         let spawn = |program: &&str| {
             let child = command(program)
                 .args(["-c", "/dev/stdin"])
-                .stdin(Stdio::piped())
+                .stdin(config.try_clone().ok()?)
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
                 .spawn();
@@ -127,13 +131,6 @@ impl Broker {
             return Ok(None);
         };
         let mut broker = Broker(child);
-        // Closing the pipe is the end of its configuration.
-        broker
-            .0
-            .stdin
-            .take()
-            .ok_or("mosquitto does not accept input")?
-            .write_all(config.as_bytes())?;
         for _ in 0..100 {
             if TcpStream::connect(listen).is_ok() {
                 return Ok(Some(broker));
@@ -150,9 +147,36 @@ impl Broker {
     }
 }
 
+/// Returns a file in memory with the text. mosquitto 2.0.21 refuses a pipe as its configuration.
+fn unnamed_file(text: &str) -> io::Result<File> {
+    let mut file = File::from(memfd_create("mosquitto.conf", MFdFlags::MFD_CLOEXEC)?);
+    file.write_all(text.as_bytes())?;
+    file.rewind()?;
+    Ok(file)
+}
+
 impl Drop for Broker {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    /// mosquitto opens `/dev/stdin`, and reads it only if it is a file.
+    #[test]
+    fn a_program_can_open_the_configuration_by_its_path() {
+        let config = unnamed_file("listener 1883\n").unwrap();
+        let output = Command::new("sh")
+            .args(["-c", "test -f /dev/stdin && cat /dev/stdin"])
+            .stdin(config)
+            .output()
+            .unwrap();
+        assert_eq!(output.stdout, b"listener 1883\n");
     }
 }
