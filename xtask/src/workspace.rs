@@ -102,7 +102,11 @@ pub fn output(command: &mut Command) -> Result<String, Failure> {
     if !output.status.success() {
         // Some programs, such as the demonstration, write why they failed to standard output.
         let is_silent = output.stderr.trim_ascii().is_empty();
-        let said = if is_silent { &output.stdout } else { &output.stderr };
+        let said = if is_silent {
+            &output.stdout
+        } else {
+            &output.stderr
+        };
         return Err(Failure::new(format!(
             "`{shown}` failed: {}\n{}",
             output.status,
