@@ -19,6 +19,8 @@ use crate::workspace::{self, Workspace};
 
 const CHANGELOG: &str = "CHANGELOG.md";
 const BRANCH: &str = "main";
+/// Files that each version wrote: later versions must read them or refuse them with advice.
+const WRITTEN: &str = "crates/cli/tests/written";
 
 /// A version without a suffix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -151,6 +153,12 @@ impl Repository {
             found.push(format!(
                 "{CHANGELOG} has no entry under `{}`: describe what users notice",
                 changelog::UNRELEASED
+            ));
+        }
+        let written = self.root.join(WRITTEN);
+        if written.exists() && !written.join(version.to_string()).exists() {
+            found.push(format!(
+                "{WRITTEN} has no files of {version}: run `REDPOLL_BLESS={version} cargo test -p redpoll --test upgrades`, and commit them"
             ));
         }
         Ok(found)

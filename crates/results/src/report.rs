@@ -11,6 +11,8 @@ use crate::table::ReadError;
 
 /// Greatest size of a report in bytes.
 const LARGEST: u64 = 1 << 30;
+/// The newest version of a report that this program reads. It reads every earlier one.
+const NEWEST: u64 = 1;
 
 /// The reason why a result file is unusable.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +76,13 @@ impl Report {
             Value::Array(values) if !values.is_empty() => values,
             value => vec![value],
         };
+        if let Some(found) = values.iter().find_map(newer) {
+            let text = format!(
+                "a newer Redpoll wrote this result: it has version {found}, and this program \
+                 reads versions up to {NEWEST}; use that Redpoll, or repeat the run with this one"
+            );
+            return Err(Problem::other(path, text));
+        }
         let reports = values
             .into_iter()
             .map(Report::of)
@@ -153,4 +162,9 @@ fn numbers(items: &[Value], pointer: &str, scale: f64) -> Vec<(String, f64)> {
         Some((item["name"].as_str()?.to_owned(), number * scale))
     });
     items.collect()
+}
+
+/// The version of a report that this program does not know.
+fn newer(report: &Value) -> Option<u64> {
+    report["version"].as_u64().filter(|&it| it > NEWEST)
 }

@@ -448,3 +448,41 @@ fn after_a_received_segment_an_invalid_ack_is_challenged() {
     two.pass();
     assert_eq!(two.here.error(), None);
 }
+
+/// A frozen connection of each earlier version is restored and continues, or is refused because of
+/// its version: a change of the format without a new version breaks the transfer.
+#[test]
+fn connections_frozen_by_earlier_versions_continue_or_are_refused() {
+    let config = Config::default();
+    let two = || {
+        let mut two = Two::new(&config);
+        two.here.send(two.now, b"twenty-one").unwrap();
+        two.pass();
+        two.here.send(two.now, b"twenty-two").unwrap();
+        two
+    };
+    let present = two().freeze();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/written");
+    if let Some(version) = std::env::var_os("REDPOLL_BLESS") {
+        let path = std::path::Path::new(folder).join(format!("{}.frozen", version.display()));
+        std::fs::write(path, &present).unwrap();
+    }
+    let mut versions = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let frozen = std::fs::read(&path).unwrap();
+        versions += 1;
+        let mut two = two();
+        let restored = thaw(two.now, &config, Duration::ZERO, &frozen, 1_848);
+        if frozen[0] != present[0] {
+            assert_eq!(restored.err(), Some(ThawError::Version), "{path:?}");
+            continue;
+        }
+        two.here = restored.unwrap();
+        two.pass();
+        let mut read = [0; 100];
+        let len = two.there.recv(two.now, &mut read).unwrap();
+        assert_eq!(&read[..len], b"twenty-onetwenty-two");
+    }
+    assert!(versions > 0);
+}

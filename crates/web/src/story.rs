@@ -85,7 +85,10 @@ pub enum StoryError {
     #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]
     NoRecording,
     /// Another version of the program made the recording.
-    #[error("is a recording of version {0}; this program reads version {VERSION}")]
+    #[error(
+        "is a recording of version {0}, and this program reads version {VERSION}; use the Redpoll \
+         that wrote it, or record the run again"
+    )]
     Version(u32),
     /// A line of the recording cannot be used.
     #[error("line {0} does not belong to a recording")]

@@ -54,6 +54,9 @@ impl Clone {
                 fs::copy(here.root.join(path), target).unwrap();
             }
         }
+        let written = clone.written();
+        fs::create_dir_all(&written).unwrap();
+        fs::write(written.join("scenario.toml"), "").unwrap();
         clone.git(&["add", "--all"]);
         clone.git(&[
             "commit",
@@ -118,6 +121,12 @@ impl Clone {
     fn next(&self) -> Version {
         let Version([major, minor, _]) = self.repository.version().unwrap();
         Version([major, minor + 1, 0])
+    }
+
+    /// The folder of files that the next version wrote.
+    fn written(&self) -> PathBuf {
+        let folder = self.repository.root.join(WRITTEN);
+        folder.join(self.next().to_string())
     }
 
     /// Commit, tags and changes.
@@ -211,7 +220,7 @@ fn is_made(clone: &Clone) {
 type Prepare = fn(&Clone);
 
 /// Each obstacle, its preparation and words of its line.
-const OBSTACLES: [(&str, Prepare, &str); 9] = [
+const OBSTACLES: [(&str, Prepare, &str); 10] = [
     (
         "changed",
         |it| it.edit("README.md", |text| format!("{text}x\n")),
@@ -267,6 +276,14 @@ const OBSTACLES: [(&str, Prepare, &str); 9] = [
             it.commit_all();
         },
         "has no entry under `## Unreleased`",
+    ),
+    (
+        "no-files",
+        |it| {
+            fs::remove_dir_all(it.written()).unwrap();
+            it.commit_all();
+        },
+        "has no files of",
     ),
     (
         "behind",
