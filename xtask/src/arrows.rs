@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 40] = [
+const ARROWS: [(&str, &[&str]); 41] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -67,6 +67,7 @@ const ARROWS: [(&str, &[&str]); 40] = [
     ("python", &["sweep", "studies"]),
     ("samples", &["apps"]),
     ("testkit", &["base", "tcp", "wire"]),
+    ("fuzz", &["sim", "linux", "web", "dissect", "testkit"]),
     ("packetdrill", &["socket"]),
     ("peers", &["base", "tcp", "testkit"]),
     ("xtask", &[]),

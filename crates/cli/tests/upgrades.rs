@@ -109,7 +109,11 @@ fn results_files_of_every_version_are_continued_or_refused_with_advice() {
         let mut sweep = Command::new(PROGRAM);
         let run = sweep.args(["sweep", "sweep.toml"]).current_dir(&own.0);
         let run = run.output().unwrap();
-        let compared = redpoll(&["compare", &own.file("sweep.sqlite"), &own.file("sweep.sqlite")]);
+        let compared = redpoll(&[
+            "compare",
+            &own.file("sweep.sqlite"),
+            &own.file("sweep.sqlite"),
+        ]);
         if code(&run) == 0 {
             assert!(stdout(&run).contains("mac.link_retry_delay=40 ms"));
             has_worked(&compared);

@@ -181,20 +181,20 @@ fn a_registration_byte_by_byte() {
 
 #[test]
 fn the_seeds_of_the_fuzzer_are_registrations() {
-    let options = include_bytes!("../../../../fuzz/seeds/icmpv6/options_with_a_registration");
+    let options = include_bytes!("../../../../crates/fuzz/seeds/icmpv6/options_with_a_registration");
     let has_tid = |options: Options<'_>| {
         let mut all = options.iter();
         all.any(|option| matches!(option, NdOption::AddressRegistration(r) if r.tid.is_some()))
     };
     assert!(has_tid(Options::parse(options).unwrap()));
     let message =
-        include_bytes!("../../../../fuzz/seeds/icmpv6/neighbor_solicitation_that_registers");
+        include_bytes!("../../../../crates/fuzz/seeds/icmpv6/neighbor_solicitation_that_registers");
     let Ok(Message::NeighborSolicitation(asks)) = Message::parse_unverified(message) else {
         panic!("no solicitation");
     };
     assert!(has_tid(asks.options));
     let message =
-        include_bytes!("../../../../fuzz/seeds/icmpv6/duplicate_address_request_with_a_tid");
+        include_bytes!("../../../../crates/fuzz/seeds/icmpv6/duplicate_address_request_with_a_tid");
     let Ok(Message::DuplicateAddressRequest(report)) = Message::parse_unverified(message) else {
         panic!("no report");
     };

@@ -1,0 +1,17 @@
+//! Scenarios. A mistake is reported in one line, and a small scenario without mistakes can be built.
+
+use redpoll_sim::{Scenario, World};
+
+/// Most nodes of a scenario that is built: more would only take time.
+const NODES: usize = 40;
+
+pub fn run(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
+    match Scenario::parse("scenario", text, &[]) {
+        Ok(scenario) if scenario.nodes.len() <= NODES => drop(World::new(&scenario, 1)),
+        Ok(_) => {}
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
