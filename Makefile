@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 CARGO := . scripts/env.sh && cargo
 SCENARIO ?= scenarios/office.toml
-# Seconds for which each codec is fuzzed; TCP is fuzzed ten times as long.
+# Seconds for which each target is fuzzed; TCP is fuzzed ten times as long.
 FUZZ_SECONDS ?= 60
 # Number of steps for which the radios are fuzzed.
 FUZZ_STEPS ?= 50000000
@@ -81,7 +81,7 @@ taim: ## Measure the cost of redpoll taim, of its engine alone and end to end, a
 	@. scripts/env.sh && export TAIM_FORGED=1000000 && cargo test --release --package redpoll --test taim; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-fuzz: ## Fuzz every codec for a minute and TCP for ten minutes (needs rustup)
+fuzz: ## Fuzz every parser and state machine by libFuzzer, a minute each and TCP ten minutes (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
