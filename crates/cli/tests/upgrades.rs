@@ -57,12 +57,13 @@ fn results_of_every_version_are_read() {
     let own = Folder::new("upgrades-results");
     for version in versions() {
         let result = text(&version.join("result"));
-        for (command, name) in [("report", "page.html"), ("plot", "plot.svg")] {
-            let file = own.file(name);
-            has_worked(&redpoll(&[command, &result, "-o", &file]));
-            let page = fs::read_to_string(&file).unwrap();
-            assert!(page.contains("node-2"), "{version:?}: {command}");
-        }
+        let page = own.file("page.html");
+        has_worked(&redpoll(&["report", &result, "--out", &page]));
+        let page = fs::read_to_string(&page).unwrap();
+        assert!(page.contains("node-2"), "{version:?}");
+        has_worked(&redpoll(&["plot", &result, "--out", &own.file("plots")]));
+        let plots = fs::read_dir(own.file("plots")).unwrap();
+        assert!(plots.count() > 5, "{version:?}");
         let frames = text(&version.join("result/frames.pcapng"));
         for command in ["dissect", "why"] {
             let run = redpoll(&[command, &frames]);
@@ -138,8 +139,8 @@ fn files_of_later_versions_are_refused_with_advice() {
     let result = changed("result.json", "\"version\": 1", "\"version\": 2");
     let page = own.file("page.html");
     for args in [
-        &["report", &result, "-o", &page][..],
-        &["plot", &result, "-o", &page],
+        &["report", &result, "--out", &page][..],
+        &["plot", &result, "--out", &page],
         &["compare", &result, &result],
     ] {
         let run = redpoll(args);

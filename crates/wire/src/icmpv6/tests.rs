@@ -181,7 +181,8 @@ fn a_registration_byte_by_byte() {
 
 #[test]
 fn the_seeds_of_the_fuzzer_are_registrations() {
-    let options = include_bytes!("../../../../crates/fuzz/seeds/icmpv6/options_with_a_registration");
+    let options =
+        include_bytes!("../../../../crates/fuzz/seeds/icmpv6/options_with_a_registration");
     let has_tid = |options: Options<'_>| {
         let mut all = options.iter();
         all.any(|option| matches!(option, NdOption::AddressRegistration(r) if r.tid.is_some()))
