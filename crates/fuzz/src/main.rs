@@ -180,12 +180,12 @@ fn watch(args: &Args, running: &[Running], is_done: &AtomicBool) {
             let is_idle = place.as_ref().is_ok_and(|place| place.is_none());
             if now != *count || is_idle {
                 (*count, *since) = (now, Instant::now());
-            } else if since.elapsed() > LONGEST {
-                if let Ok(Some((target, input))) = place.as_deref() {
-                    let line = keep(&args.out, target, input, "does not end");
-                    eprintln!("redpoll-fuzz: {line}");
-                    std::process::exit(1);
-                }
+            } else if since.elapsed() > LONGEST
+                && let Ok(Some((target, input))) = place.as_deref()
+            {
+                let line = keep(&args.out, target, input, "does not end");
+                eprintln!("redpoll-fuzz: {line}");
+                std::process::exit(1);
             }
         }
     }

@@ -97,7 +97,7 @@ pub fn run(input: &[u8]) {
             }
             4 => own(&mut relay, now, usize::from(*number) * 2),
             5 => {
-                now = now + Duration::from_millis(u64::from(*number) * 8);
+                now += Duration::from_millis(u64::from(*number) * 8);
                 relay.on_timeout(now);
             }
             _ => {

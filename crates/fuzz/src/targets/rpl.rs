@@ -17,15 +17,15 @@ pub fn run(bytes: &[u8]) {
         let again = Options::parse(out.written()).expect("the emitted options can be parsed");
         assert!(again.iter().eq(options.iter()));
     }
-    if let Some((code, body)) = bytes.split_first() {
-        if let Ok(message) = Message::parse(*code, body) {
-            let mut buffer = vec![0; body.len() + 64];
-            let mut out = Cursor::new(&mut buffer);
-            message
-                .emit(&mut out)
-                .expect("the emitted bytes are no longer than the parsed ones");
-            assert_eq!(Message::parse(*code, out.written()), Ok(message));
-        }
+    if let Some((code, body)) = bytes.split_first()
+        && let Ok(message) = Message::parse(*code, body)
+    {
+        let mut buffer = vec![0; body.len() + 64];
+        let mut out = Cursor::new(&mut buffer);
+        message
+            .emit(&mut out)
+            .expect("the emitted bytes are no longer than the parsed ones");
+        assert_eq!(Message::parse(*code, out.written()), Ok(message));
     }
     let mut packet = bytes.to_vec();
     let at = 40 + hop_by_hop_len(&packet);

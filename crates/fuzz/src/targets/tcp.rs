@@ -195,10 +195,11 @@ impl World {
                 }
                 _ => while self.connection.poll_event().is_some() {},
             },
-            _ => match self.connection.poll_at() {
-                Some(wake) => self.wait(wake.at - self.now),
-                None => {}
-            },
+            _ => {
+                if let Some(wake) = self.connection.poll_at() {
+                    self.wait(wake.at - self.now);
+                }
+            }
         }
     }
 }
