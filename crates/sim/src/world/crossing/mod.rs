@@ -361,7 +361,7 @@ impl Crossing {
     }
 }
 
-/// What the faults do with a packet between border router and host.
+/// Effect of the faults on a packet between border router and host.
 enum Fate {
     /// Number of copies that arrive.
     Arrives(usize),
