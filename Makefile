@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants drill drill-test drill-grid why-test heal firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -123,6 +123,15 @@ why-test: ## Test redpoll why and redpoll dissect with captures of 256 MiB
 heal: ## Measure how RPL repairs a mesh of 30 nodes after a router fails or its border router restarts, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test all -- --nocapture rpl::
+
+# Nodes, simultaneous transfers, and bytes of a transfer.
+MANY_NODES ?= 1000
+MANY_TRANSFERS ?= 500
+MANY_BYTES ?= 1024
+
+many: ## Let curl fetch a file from each of 500 nodes at the same time, in a mesh of 1,000 nodes in real time
+	@scripts/setup.sh demo
+	@. scripts/env.sh && export MANY_NODES=$(MANY_NODES) MANY_TRANSFERS=$(MANY_TRANSFERS) MANY_BYTES=$(MANY_BYTES) && cargo test --release --package redpoll --test up_many -- --nocapture
 
 firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
 	@scripts/setup.sh size

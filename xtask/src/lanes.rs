@@ -16,7 +16,7 @@ use crate::thread;
 use crate::workspace::{self, Workspace};
 
 /// Tests that mostly wait, by the names of their targets.
-const WAITING: [&str; 8] = [
+const WAITING: [&str; 9] = [
     "device",
     "interop",
     "radio",
@@ -24,6 +24,7 @@ const WAITING: [&str; 8] = [
     "tun",
     "up_forward",
     "up_joined",
+    "up_many",
     "zep",
 ];
 

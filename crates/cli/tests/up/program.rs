@@ -1,7 +1,11 @@
 //! The program, started by a test and ended with it.
+#![allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
 
 #[path = "../support/processor.rs"]
-mod processor;
+pub mod processor;
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::AsFd;
@@ -56,10 +60,6 @@ impl Program {
     }
 
     /// Returns the next line of the program's output.
-    #[allow(
-        dead_code,
-        reason = "each test binary uses its own part of this module"
-    )]
     pub fn line(&mut self) -> String {
         self.read_line()
     }
@@ -83,19 +83,11 @@ impl Program {
     }
 
     /// Process identifier of the program.
-    #[allow(
-        dead_code,
-        reason = "each test binary uses its own part of this module"
-    )]
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends a signal to the program. Returns its messages on standard error until its end.
-    #[allow(
-        dead_code,
-        reason = "each test binary uses its own part of this module"
-    )]
     pub fn ends_with(mut self, signal: Signal) -> String {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         kill(pid, signal).expect("the program still runs");
@@ -165,10 +157,6 @@ impl Drop for Program {
 }
 
 /// The data that nodes serve and upload: the beginning of the output of `seq -f %07.0f 0 N`.
-#[allow(
-    dead_code,
-    reason = "each test binary uses its own part of this module"
-)]
 pub fn expected(len: usize) -> Vec<u8> {
     (0_u32..)
         .flat_map(|n| format!("{n:07}\n").into_bytes())
