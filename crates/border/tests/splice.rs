@@ -1,4 +1,5 @@
-//! Two nodes joined by their host sides: one forwards, the other serves.
+//! Two border routers joined by their host sides: the first splices a stream of a host to a TCP
+//! connection, the second is the server.
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_border::{Gate, Rejected, Splice, ToHost};

@@ -17,7 +17,7 @@ use crate::role::LEAF;
 const MTU: u16 = 1_280;
 /// The headers of IPv6 and TCP in a segment without options, in bytes.
 const HEADERS: u16 = 60;
-/// The shortest buffer, in bytes, as of a node on a radio.
+/// Least length of a send, receive or UDP buffer in bytes, the same as for a node with a radio.
 const BUFFER_MIN: u16 = 64;
 
 /// `struct rp_ip_config`; `redpoll.h` describes each member.

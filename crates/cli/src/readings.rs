@@ -32,7 +32,7 @@ const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
 /// Least time between two frames of the leaf that count as two wake-ups of its radio.
 const APART: Duration = Duration::from_secs(2);
-/// Size of a frozen connection without unsent bytes, rounded up.
+/// Bytes of a frozen connection without unsent data, rounded up.
 const FROZEN: usize = 300;
 
 /// Lengths of the messages that TLS 1.3 exchanges, in bytes.

@@ -209,7 +209,7 @@ pub(crate) struct Sending<'a, M: Memory> {
 }
 
 impl<M: Memory> Sending<'_, M> {
-    /// Writes the compressed headers; returns the bytes of the datagram that they represent.
+    /// Writes the compressed headers. Returns the length of the headers that they replace, in bytes.
     pub(crate) fn compress(
         &self,
         datagram: &InService,

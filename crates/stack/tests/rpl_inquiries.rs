@@ -65,7 +65,7 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     }
 }
 
-/// Path control and lifetime as in forged DAOs.
+/// Sets the Path Sequence and the infinite lifetime of a forged DAO.
 fn endless(transit: &mut Transit) {
     (transit.sequence, transit.lifetime) = (Sequence(250), 255);
 }

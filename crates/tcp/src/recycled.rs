@@ -53,7 +53,7 @@ impl Recycled {
         self.put(isn, connection, FROZEN);
     }
 
-    /// Forgets a frozen connection that continues.
+    /// Forgets a frozen connection that was thawed.
     pub fn on_thawed<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,

@@ -29,7 +29,7 @@ struct World {
     acked: usize,
     window: usize,
     max_window: usize,
-    /// End of the last small segment with PSH, for the Nagle algorithm.
+    /// Stream offset after the last short segment, for which the Nagle algorithm waits.
     small_end: usize,
     /// Time since which an open window has blocked data, with nothing in flight.
     held_since: Option<u64>,

@@ -58,7 +58,7 @@ fn the_estimate_follows_the_formulas() {
     assert_eq!(t.conn.info().rto, ms(125 + 4 * 55));
 }
 
-/// RFC 6298 §2.3: the first data take no longer than the handshake did.
+/// First data that take no longer than the handshake are an ordinary measurement (RFC 6298 §2.3).
 #[test]
 fn first_data_that_is_faster_is_one_measurement_of_many() {
     let mut t = Host::connect(&low_floor(), 64, 64);

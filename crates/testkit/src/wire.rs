@@ -1,4 +1,4 @@
-//! A bad link: a seeded choice of which packets are lost, doubled or late.
+//! A bad link: a seeded generator chooses packets that are lost, duplicated or reordered.
 
 use std::collections::BTreeMap;
 

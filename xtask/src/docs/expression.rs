@@ -26,7 +26,7 @@ pub struct Sources<'a> {
     pub base: Option<&'a Value>,
 }
 
-/// A formula that can be worked out.
+/// A parsed formula, which can be evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expression {
     Number(f64),

@@ -197,7 +197,7 @@ fn is_made(clone: &Clone) {
         today().unwrap()
     );
     assert!(citation.contains(&date), "{citation}");
-    // Several kinds of file have the version.
+    // The release changes the version in files of several kinds.
     let changed = clone.git(&["show", "--name-only", "--format="]);
     for file in [
         "Cargo.toml",

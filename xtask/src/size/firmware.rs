@@ -33,7 +33,7 @@ pub struct Images {
     pub seal: Image,
 }
 
-/// The parts of RPL in a node, by the features of the firmware.
+/// Names of the node image's variants of RPL, and the features that build each.
 const ROUTED: [(&str, &str); 2] = [
     ("router or leaf, non-storing mode", "rpl"),
     ("all of it", "rpl-root,rpl-storing,rpl-hosts"),

@@ -117,7 +117,7 @@ fn probe(types: &[&str]) -> String {
     text
 }
 
-/// Returns the sizes in the compiler's messages, in the order of the lines.
+/// Returns the sizes that the compiler's errors state, in the order of the source lines.
 fn said(messages: &str) -> Vec<u64> {
     let mut sizes: Vec<(u64, u64)> = errors(messages)
         .filter_map(|error| {

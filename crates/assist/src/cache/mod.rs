@@ -375,7 +375,7 @@ impl<M: Kinds> Cache<M> {
         self.held.release(|copied| copied.flow == place);
     }
 
-    /// Handles an acknowledgment of all data before `ack` that an end has sent.
+    /// Releases the copies of data that the end `upper` sent before `ack`: they are acknowledged.
     fn on_acked(&mut self, place: usize, upper: bool, ack: SeqNum) {
         let is_over = |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && ack > it.seq;
         let over = self

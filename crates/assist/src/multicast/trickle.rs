@@ -21,7 +21,7 @@ pub(super) struct Trickle {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Step {
     pub(super) sends: bool,
-    /// Whether it was the last interval.
+    /// Whether the message's last interval has ended.
     pub(super) is_last: bool,
 }
 

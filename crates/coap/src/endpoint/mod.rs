@@ -102,7 +102,7 @@ pub enum Expect {
 pub struct Counters {
     /// Datagrams given to [`Endpoint::poll_datagram`]'s queue.
     pub sent: u64,
-    /// Repetitions of confirmable messages among the messages sent.
+    /// Retransmissions of confirmable messages; `sent` includes them.
     pub retransmissions: u64,
     /// Datagrams received.
     pub received: u64,

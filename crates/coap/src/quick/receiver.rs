@@ -113,7 +113,8 @@ impl QuickReceiver {
         let tag = packet.get_first_option(REQUEST_TAG).cloned();
         let bytes = read_uint(&packet, CoapOption::Size1).map(u64::from);
         let (Some(tag), Some(bytes)) = (tag, bytes) else {
-            // §4.3: it "MUST be returned if the request does not include" them.
+            // RFC 9177 §4.3: 4.00 "MUST be returned if the request does not include a Request-Tag
+            // option or a Size1 option".
             self.respond(from, packet.get_token(), ResponseType::BadRequest);
             return None;
         };

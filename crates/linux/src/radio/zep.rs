@@ -37,7 +37,7 @@ pub struct Datagram<'a> {
 /// Reason for which a datagram was ignored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NotZep {
-    /// The datagram is not ZEP, or has another version or type.
+    /// The datagram is too short, is not ZEP, or has an unsupported version or type.
     Unknown,
     /// The datagram's length contradicts its content.
     Length,

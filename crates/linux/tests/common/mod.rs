@@ -141,7 +141,7 @@ fn isolate() -> Result<(), String> {
     namespace::enter().map_err(|e| e.to_string())
 }
 
-/// Returns a TUN interface for test number `n`, with a prefix that no other test uses.
+/// Returns the settings of the TUN interface of test `n`, with a prefix that no other test uses.
 pub fn config(n: u16) -> TunConfig {
     TunConfig {
         name: "rptest%d".to_owned(),

@@ -323,7 +323,7 @@ impl<M: Memory + 'static> Security<M> {
         self.replay.forget(eui64)
     }
 
-    /// Returns the number of neighbours' entries.
+    /// Returns the number of neighbours whose frame counters are stored.
     pub fn neighbours(&self) -> usize {
         self.replay.len()
     }

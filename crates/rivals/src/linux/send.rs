@@ -297,7 +297,8 @@ impl Linux {
             if seg.payload.is_empty() && same && waits {
                 self.on_duplicate(c, body);
             } else if c.snd.count == 0 {
-                // The answer to a probe shows a living peer, but does not advance the next probe.
+                // The answer to a probe shows that the peer is alive, so the connection must not
+                // reach RETRIES. The time of the next probe stays.
                 c.backoff = c.backoff.min(LONGEST_PROBE);
             }
             return;

@@ -306,7 +306,8 @@ fn mss(text: &str) -> Option<Value> {
 
 impl Key {
     pub(crate) fn matches(&self, path: &str) -> bool {
-        // Most keys differ in the first or last letter. A thousand nodes look up 9,000 keys.
+        // A quick test for most keys: `path` has another first or last letter. 1,000 nodes cause
+        // 9,000 calls.
         let ends = |text: &str| (text.bytes().next(), text.bytes().last());
         let ((first, last), (its_first, its_last)) = (ends(self.path), ends(path));
         let may_be = |pattern, letter| pattern == Some(b'*') || pattern == letter;

@@ -8,7 +8,7 @@ use crate::is_long;
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
-/// Largest relative difference of frames per second, and largest difference of the unacknowledged
+/// Largest relative deviation from the model, of the frames per second and of the unacknowledged
 /// share, for every number of senders.
 const LIMIT: f64 = 0.05;
 

@@ -88,8 +88,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return self.challenge();
         }
         self.stats.count(|stats| &mut stats.bad_segments);
-        // "If a non-<RST> segment is received without a TSopt, a TCP SHOULD
-        // silently drop the segment."
+        // RFC 7323 §3.2: "If a non-<RST> segment is received without a TSopt, a TCP SHOULD silently
+        // drop the segment." A segment with an old timestamp is answered.
         if is_old.is_some() {
             self.answer_unacceptable(seg);
         }

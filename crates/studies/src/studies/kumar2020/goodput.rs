@@ -349,7 +349,7 @@ struct Rival {
     multihop: f64,
 }
 
-/// A frame inside the mesh carries at most 72 bytes of a segment; a buffer has at least 64.
+/// Payload of a segment in one frame. A frame has room for 72 bytes; `tcp.send_buffer` starts at 64.
 const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
