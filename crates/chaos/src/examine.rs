@@ -94,8 +94,9 @@ fn run(
     };
     prepare(&mut world);
     let end = Instant::ZERO + scenario.duration;
-    let is_over =
-        |world: &World| world.now() >= end || world.stall().is_some() || world.is_at_rest();
+    let is_over = |world: &World| {
+        world.now() >= end || world.stall().is_some() || world.oracle().is_at_rest()
+    };
     while !is_over(&world) && world.oracle().is_satisfied() {
         if !(limits.go_on)() {
             return Ok(None);

@@ -74,6 +74,7 @@ pub struct Oracle {
     duplicates: bool,
     /// Connections to watch that the world has not yet fetched.
     new_watches: Vec<Watch>,
+    is_at_rest: bool,
 }
 
 impl Oracle {
@@ -299,6 +300,16 @@ impl Oracle {
 
     pub fn is_satisfied(&self) -> bool {
         self.violation_count == 0
+    }
+
+    pub(crate) fn rest(&mut self) {
+        self.is_at_rest = true;
+    }
+
+    /// Returns whether all apps have ended, and every pool of every node was empty at least once in
+    /// a minute since then. The rest of the run demands nothing else.
+    pub fn is_at_rest(&self) -> bool {
+        self.is_at_rest
     }
 
     pub fn violations(&self) -> &[String] {

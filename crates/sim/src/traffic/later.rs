@@ -56,14 +56,8 @@ impl App for Later {
         }
     }
 
-    fn has_flash(&self) -> bool {
-        self.app.has_flash()
-    }
-
-    fn restart(&mut self, cx: &mut Context<'_>) {
-        if self.has_started {
-            self.app.restart(cx);
-        }
+    fn restart(&mut self, cx: &mut Context<'_>) -> bool {
+        self.has_started && self.app.restart(cx)
     }
 
     fn losses(&self) -> Vec<(&'static str, u64)> {

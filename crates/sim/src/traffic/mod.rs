@@ -67,14 +67,11 @@ pub trait App {
     /// Handles a possible acknowledgment; called while [`wants_acks`](Self::wants_acks) is true.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Returns whether the app has state in flash, with which it continues after a restart of its
-    /// node. Other apps are created again.
-    fn has_flash(&self) -> bool {
+    /// Restarts the app after its node, with its state in flash and no other state. Returns false
+    /// if it has none: then it is created again.
+    fn restart(&mut self, _cx: &mut Context<'_>) -> bool {
         false
     }
-
-    /// Restarts an app with state in flash, and with no other state, after its node.
-    fn restart(&mut self, _cx: &mut Context<'_>) {}
 
     /// Returns its losses for lack of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {

@@ -33,7 +33,6 @@ pub(super) struct Demands {
     least: Vec<Option<Pools>>,
     /// Number of checks in the present minute.
     checks: u64,
-    is_at_rest: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -75,13 +74,15 @@ impl Demands {
         left % OracleParams::REST.as_micros() < INTERVAL.as_micros()
     }
 
-    fn end_minute(&mut self) {
+    /// Returns whether every pool was empty at least once in the minute that ends now.
+    fn end_minute(&mut self) -> bool {
         let minute = OracleParams::REST.as_micros() / INTERVAL.as_micros();
         let is_complete = self.checks >= minute;
         let mut pools = self.least.iter().flatten().flatten();
-        self.is_at_rest |= is_complete && pools.all(|(_, used)| *used == 0);
+        let is_at_rest = is_complete && pools.all(|(_, used)| *used == 0);
         self.least.clear();
         self.checks = 0;
+        is_at_rest
     }
 }
 
@@ -117,17 +118,11 @@ impl World {
             self.note_pools();
             if next > self.demands.end {
                 self.check_rest();
-            } else if self.demands.is_minute_over(now) {
-                self.demands.end_minute();
+            } else if self.demands.is_minute_over(now) && self.demands.end_minute() {
+                self.env.oracle.rest();
             }
         }
         self.env.queue.schedule(next, Event::Check);
-    }
-
-    /// Returns whether all apps have ended, and every pool of every node was empty at least once in
-    /// a minute since then. The rest of the run demands nothing else.
-    pub fn is_at_rest(&self) -> bool {
-        self.demands.is_at_rest
     }
 
     fn check_work(&mut self) {

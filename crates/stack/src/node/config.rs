@@ -4,7 +4,6 @@ use redpoll_base::{Addr, Forwarding, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
 use redpoll_tcp::{self as tcp, Algorithms, FastOpenServer, HalfOpen, Standard};
-use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::sixlowpan::Contexts;
 
@@ -178,11 +177,6 @@ impl<A, F> NodeConfig<A, F> {
             preempts: self.preempts,
             isn_secret: self.isn_secret,
         }
-    }
-
-    /// The source address of this node's frames.
-    pub fn link_address(&self) -> Address {
-        self.mac.address()
     }
 }
 

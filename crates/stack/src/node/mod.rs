@@ -112,10 +112,10 @@ impl<P: Profile> Node<P> {
             None => Solicitor::new(start),
         };
         let identity = Identity {
-            link: config.link_address(),
+            link: config.mac.address(),
             eui64: config.mac.extended,
             // RFC 4944 §7.
-            link_local: addr::link_local(config.link_address()).unwrap_or_default(),
+            link_local: addr::link_local(config.mac.address()).unwrap_or_default(),
             address: config.address,
             hop_limit: config.hop_limit,
             forwards: config.forwards.into(),

@@ -138,15 +138,12 @@ impl App for Leaf {
         self.begin(cx);
     }
 
-    fn has_flash(&self) -> bool {
-        true
-    }
-
-    fn restart(&mut self, cx: &mut Context<'_>) {
+    fn restart(&mut self, cx: &mut Context<'_>) -> bool {
         self.way.forget();
         if self.unfinished().is_some() {
             self.begin(cx);
         }
+        true
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {

@@ -85,12 +85,7 @@ impl Native {
         self.node = node;
         seat.timing.wakes_at = Instant::FAR_FUTURE;
         self.watches.clear();
-        self.apps.retain(|app| app.has_flash());
-        self.with_apps(seat, |apps, cx| {
-            for app in apps {
-                app.restart(cx);
-            }
-        });
+        self.with_apps(seat, |apps, cx| apps.retain_mut(|app| app.restart(cx)));
     }
 
     /// Schedules the timers of the applications again after a step of the clock.
@@ -201,7 +196,7 @@ impl Native {
     fn with_apps(
         &mut self,
         seat: &mut Seat<'_>,
-        act: impl FnOnce(&mut [Box<dyn App>], &mut Context<'_>),
+        act: impl FnOnce(&mut Vec<Box<dyn App>>, &mut Context<'_>),
     ) {
         let now = seat.local_now();
         let mut context = Context {
