@@ -204,8 +204,8 @@ fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
     assert_eq!(node.counters().datagrams_sent, 0);
 }
 
-/// The outcome of a segment in a slot for a sleepy node is reported with its handle, when the node
-/// has received it or it is given up.
+/// The outcome of a segment in a slot for a sleepy node is reported with the segment's handle, once
+/// the sleepy node has received the segment or the segment expires.
 #[test]
 fn the_outcome_of_a_segment_is_reported_once() {
     let mut node = node(4);

@@ -198,7 +198,7 @@ fn a_null_bitmap_ends_the_path() {
         bitmap: Bitmap::NULL,
     };
     relay.input(START, C, B, &null.to_bytes()).unwrap();
-    // The fragment that waited does not leave any more.
+    // The null bitmap also discards the queued fragment: the relay sends only the acknowledgment.
     assert_eq!(ack(&mut relay, START, B, A).bitmap, Bitmap::NULL);
     assert_eq!((relay.poll_at(), relay.occupancy().current), (None, 0));
     // §6.2: without a path back it is dropped silently.

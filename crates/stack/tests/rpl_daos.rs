@@ -417,8 +417,8 @@ fn renewals_wait_after_a_rejected_dao() {
     assert!(!said(&mut lone, 2).is_empty(), "they are sent later");
 }
 
-/// Targets that did not fit into a DAO wait after its acknowledgement, longer if that took longer.
-/// Otherwise routers with many targets keep a crowded channel crowded (ADR 62).
+/// After a DAO is acknowledged, the router waits before it advertises the targets that did not fit,
+/// in proportion to the time of the acknowledgement: otherwise the channel stays crowded (ADR 62).
 #[test]
 fn the_other_targets_wait_after_an_acknowledgement() {
     let mut lone = lone_with(RplRole::Router, |config| {

@@ -433,8 +433,8 @@ fn lifetimes(daos: &[(Addr, Vec<u8>)], target: u16) -> Vec<u8> {
     told.collect()
 }
 
-/// A router advertises a target whose next hop is unproven at once to its parent, for one lifetime
-/// unit. When the next hop has acknowledged a frame, it advertises the whole lifetime.
+/// A router advertises a target to its own parent at once. Until the target's next hop has
+/// acknowledged a frame, the advertised lifetime is one unit; afterwards it is the whole lifetime.
 #[test]
 fn an_unproven_target_is_advertised_for_one_unit() {
     let mut lone = joined();

@@ -89,7 +89,7 @@ fn paper(row: &Row) -> String {
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
         "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th \
-         class=\"n\">spread<th class=\"n\">n<th class=\"n\">paper<th>expected<th></tr>\n",
+         class=\"n\">spread<th class=\"n\">seeds<th class=\"n\">paper<th>expected<th></tr>\n",
     );
     for row in rows {
         let (class, mark) = match row.ok {
@@ -123,8 +123,8 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
 
 fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th>series<th>x<th>metric<th class=\"n\">measured<th class=\"n\">spread\
-         <th class=\"n\">n<th class=\"n\">paper<th class=\"n\">case<th>remarks</tr>\n",
+        "<div class=\"scroll\"><table><tr><th>series<th>position<th>metric<th class=\"n\">measured<th class=\"n\">spread\
+         <th class=\"n\">seeds<th class=\"n\">paper<th class=\"n\">case<th>remarks</tr>\n",
     );
     for row in rows {
         let case = row.told.case.map(|case| (case + 1).to_string());

@@ -229,7 +229,10 @@ impl Runner {
         if ready == 0 && timeout != 0 {
             return match may_wait {
                 true => Ok(None),
-                false => Err("poll would wait; state its end time".into()),
+                false => Err(
+                    "poll would block; give its line an end time, as in `+0...+.1 poll(...)`"
+                        .into(),
+                ),
             };
         }
         wrong.map_or(Ok(Some(Ok(ready))), Err)

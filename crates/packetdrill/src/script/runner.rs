@@ -178,7 +178,10 @@ impl Runner {
     fn instant_call(&mut self, call: &Call) -> Result<(), String> {
         match self.call(call, None)? {
             Some(answer) => compare_answers(call, answer),
-            None => Err(format!("{} would wait; state its end time", call.name)),
+            None => Err(format!(
+                "{} would block; give its line an end time, as in `+0...+.1 read(...)`",
+                call.name
+            )),
         }
     }
 

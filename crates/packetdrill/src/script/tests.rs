@@ -105,7 +105,7 @@ fn blocking_calls_need_a_range_and_return_within_it() {
         read,
         "+.1 read(4, ..., 49) = 49\n+0 read(4, ..., 9) = 1\n+0 read(4, ..., 9) = 1",
         16,
-        "would wait",
+        "would block",
     );
     spoiled(
         read,

@@ -15,7 +15,7 @@ pub enum Method {
     /// X-MAC: the receiver is on for a twentieth of each cycle; the sender repeats a strobe until
     /// it is acknowledged, then sends the frame.
     XMac,
-    /// CX-MAC: X-MAC in software. The frame after the strobes is not acknowledged, and strobes
+    /// CX-MAC (`cxmac.c`). The frame after the strobes is not acknowledged, and strobes
     /// begin shortly before the expected wake-up of their receiver.
     CxMac,
     /// LPP: the receiver announces each listening time by a probe; the sender waits for the probe.

@@ -115,7 +115,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rivals.linux_delayed_ack", time(1_000.0, 0.2 * US_PER_S), Default("40 ms"), None,
         "Delay of an acknowledgement of `linux`, after the first sixteen, while the application does not read."),
     key("rivals.linux_nagle", Bool, Default("true"), None,
-        "Nagle's algorithm of `linux`; false with TCP_NODELAY."),
+        "`linux` uses Nagle's algorithm; `false`: as if its applications set TCP_NODELAY."),
     key("rivals.linux_gso", Bool, Default("true"), None,
         "`linux` keeps written data in pieces of several segments, as Linux 4.17 and later. `false`: in pieces of one segment, as earlier versions on an interface without segmentation; if a piece was cut at the window's edge and more data wait, its rest is then a separate segment."),
     key("rivals.linux_buffer", size(1_280.0, 65_535.0), Default("65535 B"), None,

@@ -103,7 +103,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         }
     }
 
-    /// The number of reset Fast Opens that count as pending.
+    /// Returns the number of reset Fast Opens that still count as pending (RFC 7413 §5.1).
     pub(super) fn fast_open_resets(&self, now: Instant, id: ListenerId) -> u8 {
         let slot = self.0.as_ref().get(usize::from(id.index));
         slot.map_or(0, |slot| slot.resets.at(now))

@@ -182,35 +182,35 @@ pub fn figure_3b() -> Figure {
     figure.line("beyond", RTT, own(), rtt);
     figure
         .ratio(
-            "uplink, goodput with a buffer of 3 / 4 segments",
+            "uplink: goodput with a buffer of 3 segments / of 4",
             up.at(3),
             up.at(4),
         )
         .judged("uplink-3-over-4");
     figure
         .ratio(
-            "uplink, goodput with a buffer of 6 / 4 segments",
+            "uplink: goodput with a buffer of 6 segments / of 4",
             up.at(6),
             up.at(4),
         )
         .judged("uplink-6-over-4");
     figure
         .ratio(
-            "uplink, goodput with a buffer of 4 / 1 segments",
+            "uplink: goodput with a buffer of 4 segments / of 1",
             up.at(4),
             up.at(1),
         )
         .judged("uplink-4-over-1");
     figure
         .ratio(
-            "downlink, goodput with a buffer of 3 / 4 segments",
+            "downlink: goodput with a buffer of 3 segments / of 4",
             down.at(3),
             down.at(4),
         )
         .judged("downlink-3-over-4");
     figure
         .ratio(
-            "downlink, goodput with a buffer of 6 / 4 segments",
+            "downlink: goodput with a buffer of 6 segments / of 4",
             down.at(6),
             down.at(4),
         )
