@@ -123,7 +123,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
 
 /// Makes the kind of interface that the pages use.
 const TUN: &str = "ip tuntap add dev probe mode tun";
-/// A rule that needs the kernel's queue for user space.
+/// A firewall rule that works only if the kernel supports NFQUEUE.
 const QUEUE_RULE: &str = "ip6tables -t mangle -A FORWARD -p tcp -j NFQUEUE --queue-num 0";
 
 /// Returns the first need of a page that this machine does not meet.

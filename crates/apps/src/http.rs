@@ -1,9 +1,9 @@
 //! A web server over `edge-http`, for HTTP/1.1 and the method GET.
 //!
-//! Clients cannot block it. While all its connections are in use, one of them is ended for a new
-//! client: the connection that has been without a request for longest, otherwise the slowest one,
-//! if its client receives less than 300 bytes a second. A client also has a minute for its request
-//! and for each 2,000 bytes of the answer, and 15 seconds between two requests.
+//! Clients cannot block it. While all its connections are in use, the server ends one to make room:
+//! the connection that has been without a request for longest. If all of them have requests, it
+//! ends the slowest one that receives less than 300 bytes a second. Other limits: a minute for a
+//! request, a minute for each 2,000 bytes of the answer, and 15 seconds between two requests.
 
 use core::array::from_fn;
 use core::cell::Cell;

@@ -231,7 +231,7 @@ fn a_child_is_one_until_its_registration_ends() {
 }
 
 #[test]
-fn a_ninth_child_is_refused_and_evicts_no_other() {
+fn a_child_beyond_the_last_place_is_refused_and_evicts_no_other() {
     let mut lone = router(1);
     for leaf in 11..=14 {
         assert_eq!(adopt(&mut lone, leaf, 60), SUCCESS);

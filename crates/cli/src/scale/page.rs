@@ -287,7 +287,10 @@ mod tests {
         assert!(missed[0].starts_with("greatest cost"), "{missed:?}");
         assert_eq!(
             missed[1..],
-            ["memory of a node in a mesh of 10", "set-up of 10000 nodes"]
+            [
+                "memory of a node in a mesh of 10 nodes",
+                "time to set up 10000 nodes"
+            ]
         );
         let text = verdicts_text(&bad);
         assert_eq!(text.matches("MISSED").count(), 3, "{text}");

@@ -84,6 +84,6 @@ mod tests {
             "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  Ctrl-C ends it";
         assert_eq!(text(&facts), expected);
         facts.lateness = Duration::from_millis(30);
-        assert!(text(&facts).contains("  30 ms behind  "));
+        assert!(text(&facts).contains("  30 ms behind real time  "));
     }
 }

@@ -323,12 +323,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Starts the tail loss probe's timer after new data were sent or acknowledged (RFC 8985 §7.2).
     ///
-    /// The RFC excludes recovery, because the data in the network elicit ACKs. Here these are about
-    /// two segments, and ACKs are lost as well. So new data serve as a probe in fast recovery, too,
-    /// but old data do not.
+    /// The RFC sends no probe in recovery, because the data in flight elicit ACKs. Here only about
+    /// two segments are in flight, and ACKs are lost as well. So in fast recovery new data serve as
+    /// a probe, but old data do not.
     ///
-    /// Before the first measurement §7.3 forbids the probe. The timer of 1 s that §7.2 requires
-    /// nevertheless would only delay the retransmission timer.
+    /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but §7.3
+    /// forbids its probe, so it would only delay the retransmission timer.
     pub(super) fn arm_probe(&mut self) {
         let may = self.has_tail_probes()
             && self.has_sack()

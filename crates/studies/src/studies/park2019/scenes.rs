@@ -181,8 +181,8 @@ impl Testbed {
         taim(self.tcp())
     }
 
-    /// Returns the case in which a server with Linux's rules sends packets to some nodes, which
-    /// have the window of Kim et al. 2015, and the other nodes send datagrams.
+    /// Returns the case with traffic in both directions. A server with Linux's TCP sends to some
+    /// nodes, which have the window of Kim et al. 2015. The other nodes send UDP datagrams.
     pub fn down(self) -> Case {
         let scene = Scene {
             name: "testbed-1-down".into(),

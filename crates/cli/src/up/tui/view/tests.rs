@@ -91,7 +91,9 @@ fn a_node_is_switched_off_and_on_and_the_log_tells() {
     assert!(view.nodes[1].is_off);
     assert!(screen(&view, 160, 40).contains("node-2 off"));
     assert!(
-        view.log.iter().any(|line| line.ends_with("node-2 is off")),
+        view.log
+            .iter()
+            .any(|line| line.ends_with("node-2 is switched off")),
         "{:?}",
         view.log
     );
