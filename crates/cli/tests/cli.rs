@@ -119,7 +119,7 @@ fn a_run_prints_flows_nodes_and_the_medium_with_its_ranges() {
         "retries",
         "air time by message type",
         "\ndata  ",
-        "\nacknowledgements  ",
+        "\nlink acknowledgements  ",
         "control plane (RPL and neighbour discovery): 0.00 % of ",
         "oracle: every byte arrived once and in order",
     ] {

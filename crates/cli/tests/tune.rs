@@ -284,12 +284,12 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "\"current\"",
             "\"current of node-9\"",
-            "no node is called \"node-9\"; allowed",
+            "no node has the name \"node-9\"; allowed",
         ),
         (
             "latency.p95 =",
             "\"latency.p95 of ask\" =",
-            "no flow that has this figure is called \"ask\"",
+            "no flow with this figure has the name \"ask\"",
         ),
         (
             "minimize = \"current\"",

@@ -143,7 +143,7 @@ fn a_mesh_is_shown_changed_and_left_by_a_key() {
     assert!(session.is_raw());
     // The border router's first child is switched off.
     session.press("jx");
-    session.wait_for("node-2 is off");
+    session.wait_for("node-2 is switched off");
     session.press("x");
     session.wait_for("node-2 is switched on again");
     session.press("q");
