@@ -209,6 +209,6 @@ pub fn killed_with_thousands() {
     println!("{arrived} of 60000 packets of 3000 flows beside them arrived");
     let name = "flows that SIGKILL beside 3,000 breaks, of 40";
     tell(&[(name, Must::AtMost(0.0), 40.0 - whole as f64, "")]);
-    // Held packets are lost, and are not retransmitted here.
+    // SIGKILL loses the packets that TAiM holds, and `Pour` does not retransmit them.
     assert!(arrived > 30_000, "{arrived}");
 }

@@ -73,7 +73,10 @@ pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Ve
     options.resize(options.len().next_multiple_of(4), 0);
     let words = u8::try_from(5 + options.len() / 4).unwrap_or(u8::MAX);
     if words > 15 {
-        return Err("more than 40 bytes of options".into());
+        return Err(format!(
+            "{} bytes of options, padding included; allowed: at most 40",
+            options.len()
+        ));
     }
     let mut tcp = Vec::new();
     tcp.extend(ends.remote_port.to_be_bytes());

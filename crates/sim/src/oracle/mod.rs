@@ -333,8 +333,8 @@ impl Oracle {
     /// each flow has different bytes. All bytes are from 0x40 to 0x7f: tshark guesses protocols
     /// from content, and sometimes mistakes arbitrary bytes for a binary protocol.
     pub fn pattern(id: FlowId, offset: u64) -> u8 {
-        // One multiplication mixes the offset's bits upwards. The period exceeds any transfer's
-        // length.
+        // The multiplication carries the offset's low bits into the top six bits, which are the
+        // result. The bytes repeat only after more bytes than any transfer has.
         let place = offset ^ (u64::from(id.0) << 40);
         0x40 | (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u8
     }
