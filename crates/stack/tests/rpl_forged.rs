@@ -226,7 +226,7 @@ fn the_root_ignores_daos_for_other_nodes() {
     let reached = |lone: &mut Lone| next_hop(lone, VICTIM);
     assert_eq!(reached(&mut lone), Some(CHILD));
     let before = lone.node.rpl_counters().implausible;
-    // ROUTER tells about others: a route to VICTIM, a host behind CHILD, and a No-Path for VICTIM.
+    // DAOs of ROUTER: a route to VICTIM, a host behind CHILD, and a No-Path for VICTIM.
     tell(&mut lone, ROUTER, ROUTER, VICTIM, ROUTER, |it| {
         it.sequence = Sequence(245)
     });
