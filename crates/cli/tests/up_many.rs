@@ -138,7 +138,7 @@ fn wait_until_formed(servers: &[usize], mesh: &mut Running, folder: &Folder) {
     }
 }
 
-/// The frames and messages that a viewer of the live view gets, until the end of the transfers.
+/// Measurements of a viewer of the live view, until the end of the transfers.
 #[derive(Default)]
 struct Seen {
     requests: usize,
