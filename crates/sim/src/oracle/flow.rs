@@ -13,6 +13,7 @@ use super::readings::{ReadingFigures, ReadingFormat, Readings};
 use super::requests::{RequestFigures, Requests};
 use super::tally::{Observation, Tally, under_way};
 use super::{FlowId, Oracle};
+use crate::MTU;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
@@ -26,6 +27,11 @@ pub(super) struct Flow {
     from: String,
     to: String,
     on_the_way: VecDeque<u8>,
+    /// With TCP Fast Open, the first bytes that the receiver got from the sender's present
+    /// connection: it may get them once more.
+    opening: Option<Vec<u8>>,
+    /// Whether the receiver has accepted the sender's present connection.
+    is_accepted: bool,
     matched: u64,
     /// Bytes that the application gave to the present connection.
     given: u64,
@@ -119,6 +125,8 @@ impl Flow {
             from: from.to_owned(),
             to: to.to_owned(),
             on_the_way: VecDeque::new(),
+            opening: None,
+            is_accepted: false,
             matched: 0,
             given: 0,
             lost_connections: 0,
@@ -173,6 +181,10 @@ impl Flow {
             .iter()
             .zip(&self.on_the_way)
             .position(|(got, sent)| got != sent);
+        if let Some(opening) = &mut self.opening {
+            let room = MTU.saturating_sub(opening.len());
+            opening.extend(bytes.iter().take(room));
+        }
         self.on_the_way.drain(..bytes.len());
         self.matched += bytes.len() as u64;
         if let Some(offset) = wrong {
@@ -247,6 +259,10 @@ impl Flow {
 
     pub(super) fn restart(&mut self) {
         self.on_the_way.clear();
+        self.is_accepted = false;
+        if let Some(opening) = &mut self.opening {
+            opening.clear();
+        }
         if let Some(readings) = &mut self.readings {
             readings.restart();
         }
@@ -318,10 +334,36 @@ impl Flow {
         self.datagrams.permit_repeats();
     }
 
+    /// Permits that a receiver gets the first bytes of a connection again, in another connection.
+    pub(super) fn permit_replays(&mut self) {
+        self.opening = Some(Vec::new());
+    }
+
     pub(super) fn renew(&mut self, end: End) -> u32 {
         match end {
             End::Sender => self.sender.renew(),
-            End::Receiver => self.receiver.renew(),
+            End::Receiver => {
+                if self.is_accepted {
+                    self.replay();
+                }
+                self.is_accepted = true;
+                self.receiver.renew()
+            }
+        }
+    }
+
+    /// Expects the first bytes of the sender's connection once more: the receiver has accepted a
+    /// repetition of its SYN.
+    fn replay(&mut self) {
+        let Some(opening) = &mut self.opening else {
+            return;
+        };
+        self.matched = self.matched.saturating_sub(opening.len() as u64);
+        for byte in opening.drain(..).rev() {
+            self.on_the_way.push_front(byte);
+        }
+        if let Some(readings) = &mut self.readings {
+            readings.restart();
         }
     }
 

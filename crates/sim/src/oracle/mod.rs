@@ -75,6 +75,7 @@ pub struct Oracle {
     /// Connections to watch that the world has not yet fetched.
     new_watches: Vec<Watch>,
     is_at_rest: bool,
+    has_fast_open: bool,
 }
 
 impl Oracle {
@@ -86,6 +87,15 @@ impl Oracle {
         }
     }
 
+    /// With TCP Fast Open, data of a SYN may arrive once more: a server that has lost the connection
+    /// accepts a late repetition of the SYN (RFC 7413 §2.1).
+    pub(crate) fn with_fast_open(self, has_fast_open: bool) -> Oracle {
+        Oracle {
+            has_fast_open,
+            ..self
+        }
+    }
+
     /// Returns the flow called `name` between the nodes called `from` and `to`. Creates it on the
     /// first call, which either end may make.
     pub fn flow(&mut self, name: &str, from: &str, to: &str) -> FlowId {
@@ -94,6 +104,9 @@ impl Oracle {
             let mut flow = Flow::new(name, from, to);
             if self.duplicates {
                 flow.permit_repeats();
+            }
+            if self.has_fast_open {
+                flow.permit_replays();
             }
             self.flows.push(flow);
             self.flows.len() - 1

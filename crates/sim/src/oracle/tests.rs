@@ -296,3 +296,31 @@ fn counters_may_overflow_but_not_go_down() {
         ["0.020000 s: flow bulk: a counter of TCP at the Sender decreased"]
     );
 }
+
+/// A server that lost the connection accepts a late repetition of its SYN (RFC 7413 §2.1).
+#[test]
+fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
+    for has_fast_open in [true, false] {
+        let mut oracle = Oracle::default().with_fast_open(has_fast_open);
+        let id = oracle.flow("bulk", "a", "b");
+        let accept = |oracle: &mut Oracle| oracle.watch(id, End::Receiver, ConnId::new(0, 0));
+        oracle.restart(id);
+        oracle.sent(id, at(1), b"hello world");
+        accept(&mut oracle);
+        oracle.received(id, at(10), b"hello");
+        accept(&mut oracle);
+        oracle.received(id, at(20), b"hello");
+        oracle.received(id, at(30), b" world");
+        assert_eq!(oracle.is_satisfied(), has_fast_open);
+    }
+    // The next connection of the sender begins with other bytes.
+    let mut oracle = Oracle::default().with_fast_open(true);
+    let id = oracle.flow("bulk", "a", "b");
+    for bytes in [b"one", b"two"] {
+        oracle.restart(id);
+        oracle.sent(id, at(1), bytes);
+        oracle.watch(id, End::Receiver, ConnId::new(0, 0));
+        oracle.received(id, at(10), bytes);
+    }
+    assert!(oracle.is_satisfied());
+}

@@ -116,7 +116,8 @@ impl Builder<'_> {
             now: Instant::ZERO,
             queue,
             air,
-            oracle: Oracle::new(duplicates_packets(scenario)),
+            oracle: Oracle::new(duplicates_packets(scenario))
+                .with_fast_open(scenario.tcp.fast_open),
             digest: Digest::default(),
             scenario: Arc::clone(&shared),
             seed,
