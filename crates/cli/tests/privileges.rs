@@ -1,9 +1,5 @@
 //! The rights of `redpoll up` in /proc once it is up; its files and live view work with them.
 
-#[allow(
-    dead_code,
-    reason = "each test binary uses its own part of this module"
-)]
 #[path = "up/program.rs"]
 mod program;
 #[path = "support/rights.rs"]

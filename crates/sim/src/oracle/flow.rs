@@ -28,7 +28,7 @@ pub(super) struct Flow {
     to: String,
     on_the_way: VecDeque<u8>,
     /// With TCP Fast Open, the first bytes that the receiver got from the sender's present
-    /// connection: it may get them once more.
+    /// connection: it may get them in another connection, too.
     opening: Option<Vec<u8>>,
     /// Whether the receiver has accepted the sender's present connection.
     is_accepted: bool,
@@ -352,8 +352,8 @@ impl Flow {
         }
     }
 
-    /// Expects the first bytes of the sender's connection once more: the receiver has accepted a
-    /// repetition of its SYN.
+    /// Expects the first bytes of the sender's connection a second time: the receiver has accepted
+    /// a repetition of its SYN.
     fn replay(&mut self) {
         let Some(opening) = &mut self.opening else {
             return;

@@ -87,7 +87,7 @@ impl Oracle {
         }
     }
 
-    /// With TCP Fast Open, data of a SYN may arrive once more: a server that has lost the connection
+    /// With TCP Fast Open, data of a SYN may arrive twice: a server that has lost the connection
     /// accepts a late repetition of the SYN (RFC 7413 §2.1).
     pub(crate) fn with_fast_open(self, has_fast_open: bool) -> Oracle {
         Oracle {
