@@ -119,3 +119,19 @@ fn a_clock_step_has_no_end() {
         "{error}"
     );
 }
+
+/// Checks an image-leaf whose node restarts before it and after it has begun: the image arrives.
+#[test]
+fn an_image_leaf_continues_after_a_restart_before_and_after_its_start() {
+    for start in [1, 20] {
+        let text = format!(
+            "[faults.reboot]\ntype = \"node-restart\"\nnode = \"node-2\"\nfrom = \"4 s\"\n\
+             until = \"6 s\"\n[apps.source]\ntype = \"image-source\"\non = \"node-1\"\nport = 5683\n\
+             file = \"30001 B\"\n[apps.image]\ntype = \"image-leaf\"\non = \"node-2\"\n\
+             to = \"node-1:5683\"\nstart = \"{start} s\"\nretry = \"1 s\"\n"
+        );
+        let report = report_at(&mut world(&text), 200);
+        let image = report.flows.iter().find_map(|flow| flow.image.as_ref());
+        assert!(image.unwrap().took_s.is_some(), "start after {start} s");
+    }
+}

@@ -57,7 +57,8 @@ impl App for Later {
     }
 
     fn restart(&mut self, cx: &mut Context<'_>) -> bool {
-        self.has_started && self.app.restart(cx)
+        // An app that continues keeps the time of its start.
+        self.app.restart(cx)
     }
 
     fn losses(&self) -> Vec<(&'static str, u64)> {
