@@ -20,7 +20,6 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
     list.args([
         "run",
         "--quiet",
-        "--release",
         "--package",
         "redpoll-fuzz",
         "--",

@@ -16,7 +16,7 @@ pub struct Shrunk {
 const PARTS: [&str; 4] = ["faults", "interferers", "apps", "nodes"];
 /// Keys that are never removed, because the scenario would be another one.
 const KEPT: [&str; 4] = ["duration", "seed", "topology", "oracle"];
-/// Options of which `oracle.patience` is a function.
+/// Options that determine `oracle.patience`, which would otherwise be too short.
 const KEPT_OPTIONS: [[&str; 2]; 3] = [
     ["tcp", "max_rto"],
     ["tcp", "max_retries"],

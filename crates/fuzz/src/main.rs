@@ -200,7 +200,7 @@ fn keep(folder: &Path, target: &Target, input: &[u8], what: &str) -> String {
     let path = folder.join(format!("{name}-{sum:016x}"));
     let written = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(&path, input));
     let path = path.display();
-    let repeat = format!("cargo run --release --package redpoll-fuzz -- {name} {path}");
+    let repeat = format!("cargo run --profile chaos --package redpoll-fuzz -- {name} {path}");
     match written {
         Ok(()) => format!("{name} {what}; to repeat it: {repeat}"),
         Err(error) => format!("{name} {what}, and {path} cannot be written: {error}: {input:02x?}"),

@@ -2,8 +2,7 @@
 
 use redpoll_fuzz::{Mutator, TARGETS, Target};
 
-/// Time for the random inputs of a target, in executions of a small parser. A target that takes
-/// longer runs fewer.
+/// Number of random inputs of a parser.
 const RANDOM: u32 = 2_000;
 /// Targets that simulate or use files, and run a hundredth of the inputs.
 const SLOW: [&str; 8] = [

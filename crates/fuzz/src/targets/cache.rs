@@ -10,13 +10,7 @@ use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::ipv6::Ipv6Header;
 
-enum Heap {}
-
-impl redpoll_base::Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-}
+use super::Heap;
 
 const FLOWS: usize = 2;
 const PACKETS: usize = 3;

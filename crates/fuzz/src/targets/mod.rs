@@ -32,6 +32,16 @@ mod uart;
 mod udp;
 mod world;
 
+/// Memory of the nodes and tables of all targets.
+enum Heap {}
+
+impl redpoll_base::Memory for Heap {
+    type Buffer = Box<[u8]>;
+    type Table<T: 'static> = Box<[T]>;
+    type Forwards = bool;
+    const JOINS_FRAGMENTS: bool = true;
+}
+
 /// A function of bytes that panics if it finds a mistake.
 #[derive(Debug)]
 pub struct Target {

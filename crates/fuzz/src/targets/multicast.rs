@@ -9,13 +9,7 @@ use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::ipv6::mpl::{ALL_FORWARDERS, MplOption};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
-enum Heap {}
-
-impl redpoll_base::Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-}
+use super::Heap;
 
 const GROUP: Addr = Addr([0xff, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd]);
 const NODE: Addr = Addr([0xfd; 16]);

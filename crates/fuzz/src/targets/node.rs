@@ -7,7 +7,7 @@
 //! checksum, which random bytes hardly ever have.
 
 use redpoll_base::checksum::Checksum;
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanMemory, Outgoing, RecoveryConfig,
     RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
@@ -26,14 +26,7 @@ use redpoll_wire::rpl::{self, Configuration, config_flag, mode, objective};
 use redpoll_wire::sixlowpan::Contexts;
 use redpoll_wire::sixlowpan::iphc::{Upper, compress};
 
-enum Heap {}
-
-impl Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-    const JOINS_FRAGMENTS: bool = true;
-}
+use super::Heap;
 
 const SLOTS: usize = 4;
 const PREFIX: Addr = Addr([

@@ -5,7 +5,7 @@
 //! The input is a list of steps: a byte for the kind of step, a byte for a length, a time or a
 //! result, and the bytes of a frame if there is one.
 
-use redpoll_base::{Duration, Instant, Memory};
+use redpoll_base::{Duration, Instant};
 use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Gone, Incoming, Lowpan, LowpanConfig, LowpanMemory, Note,
     Onward, Outgoing, PayloadSource, RecoveryConfig, RecoveryMemory, Slot, SwitchedPath,
@@ -14,13 +14,7 @@ use redpoll_lowpan::{
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-enum Heap {}
-
-impl Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-}
+use super::Heap;
 
 struct NoTransport;
 

@@ -1,6 +1,6 @@
 //! Auxiliary security headers, and what a node with security makes of any frame.
 
-use redpoll_base::{Instant, Memory, Rng};
+use redpoll_base::{Instant, Rng};
 use redpoll_mac::security::{
     Key, Security, SecurityConfig, SecurityLevel, SecurityMemory, SoftwareAes,
 };
@@ -8,13 +8,7 @@ use redpoll_mac::{CsmaCa, FrameBuf, Mac, MacConfig, RxInfo};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::AuxiliaryHeader;
 
-enum Heap {}
-
-impl Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-}
+use super::Heap;
 
 pub fn run(bytes: &[u8]) {
     if let Ok((header, rest)) = AuxiliaryHeader::parse(bytes) {

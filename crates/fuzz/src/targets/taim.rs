@@ -4,13 +4,7 @@
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};
 use redpoll_base::{Duration, Instant};
 
-enum Heap {}
-
-impl redpoll_base::Memory for Heap {
-    type Buffer = Box<[u8]>;
-    type Table<T: 'static> = Box<[T]>;
-    type Forwards = bool;
-}
+use super::Heap;
 
 const FLOWS: usize = 8;
 const PACKETS: usize = 6;

@@ -3,9 +3,9 @@
 //!
 //! Nodes two hops apart do not hear each other. While the node after the next hop forwards the
 //! datagram, a new one would collide with it at the next hop. OpenThread waits for 8 ms after such
-//! a frame. Here the fragments of a datagram follow one another without a pause, and the pause for
-//! all of them follows the last. Random early detection has a separate pause, only for a node that
-//! several conversations share.
+//! a frame. Here the fragments of a datagram follow one another without a pause, and one pause for
+//! the whole datagram follows its last fragment. Random early detection has a separate pause, only
+//! for a node that several conversations share.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;

@@ -14,7 +14,7 @@ const MARGIN: f64 = 70.0;
 const ROW: f64 = 64.0;
 /// Maximum number of nodes on the map; those with most frames are shown.
 const NODES: usize = 60;
-/// Links with fewer frames than this share of those of the busiest link are left out.
+/// Least number of a link's frames, as a share of the busiest link's; other links are left out.
 const SHARE_MIN: f64 = 0.01;
 /// A link is red if a greater share of its attempts failed.
 const FAILED_MAX: f64 = 0.2;
