@@ -374,8 +374,10 @@ impl Between {
             window: input.word(),
             ..Fields::default()
         };
-        if let Some(last) = self.past[side].last() {
-            let last = Segment::parse(&meta(side), last).expect("a segment of ours");
+        // A reset acknowledges nothing: its number may look like an acknowledgment of data in flight.
+        let past = self.past[side].iter().rev();
+        let mut past = past.filter_map(|packet| Segment::parse(&meta(side), packet).ok());
+        if let Some(last) = past.find(|segment| !segment.flags.rst()) {
             fields.options.timestamps = last.options.timestamps;
             fields.ack = last.ack;
         }
