@@ -137,19 +137,19 @@ impl Figure {
         Ok(rows)
     }
 
-    /// Runs each case for `duration`, such as `3 s`, with seed 1, and reads the values of all rows.
-    /// `runs` caches the runs that other figures of the study share. Fails if a case cannot run, or
-    /// a row reads a value that the run does not have.
+    /// Runs each case in the short form that `shorten` returns, with seed 1, and reads the values of
+    /// all rows. `runs` caches the runs that other figures of the study share. Fails if a case
+    /// cannot run, or a row reads a value that the run does not have.
     pub fn check_names(
         &self,
-        duration: &str,
+        shorten: impl Fn(Case) -> Case,
         runs: &mut BTreeMap<String, Run>,
     ) -> Result<(), String> {
         for declared in &self.rows {
             let Origin::Runs(case, read) = &declared.origin else {
                 continue;
             };
-            let short = Case::clone(case).set("duration", duration);
+            let short = shorten(Case::clone(case));
             let place = |error: &dyn fmt::Display| {
                 format!("{}: {}: {error}", self.name, self.place_of(declared))
             };
