@@ -133,7 +133,7 @@ many: ## Let curl fetch a file from each of 500 nodes at the same time, in a mes
 	@scripts/setup.sh demo
 	@. scripts/env.sh && export MANY_NODES=$(MANY_NODES) MANY_TRANSFERS=$(MANY_TRANSFERS) MANY_BYTES=$(MANY_BYTES) && cargo test --release --package redpoll --test up_many -- --nocapture
 
-firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
+firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests in 24 simulated hours, with lost and random frames
 	@scripts/setup.sh size
 	@$(CARGO) xtask firmware --long
 

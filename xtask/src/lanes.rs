@@ -31,7 +31,7 @@ const WAITING: [&str; 9] = [
 /// The longest of the waiting tests, which takes three quarters of their time.
 const LONGEST: &str = "taim";
 
-/// Tests that a separate step runs later, with their requirements.
+/// Names of test targets that a later step runs, after it has built the images that they need.
 const LATER: [&str; 1] = ["firmware"];
 
 #[derive(Debug, PartialEq, Eq)]

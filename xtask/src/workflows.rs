@@ -53,7 +53,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     }
 }
 
-/// Returns actionlint of this version: the one of setup.sh, or the one on the path.
+/// Returns actionlint of the required version: the one that setup.sh installed, or that in PATH.
 fn program(workspace: &Workspace) -> Option<PathBuf> {
     let own = workspace.root.join("target/tools/bin/actionlint");
     [own, PathBuf::from("actionlint")]

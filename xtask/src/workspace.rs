@@ -86,7 +86,7 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// Returns the program of this version: the one of setup.sh, or `name` on the path.
+/// Returns the program of this version: `own`, which setup.sh installed, or `name` in PATH.
 pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     [own, PathBuf::from(name)].into_iter().find(|program| {
         let said = output(Command::new(program).arg("--version"));

@@ -150,7 +150,7 @@ mod tests {
         }
     }
 
-    /// RFC 7959 §2.2: 1 to 3 bytes, 0 as no byte at all.
+    /// RFC 7959 §2.2: the option's value has 0 to 3 bytes; the value 0 is encoded without a byte.
     #[test]
     fn values_survive_the_wire() {
         for (num, more, bytes, len) in [

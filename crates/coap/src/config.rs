@@ -113,8 +113,8 @@ pub struct Config {
     pub initial_response: usize,
     /// Number of messages stored to recognise duplicates.
     pub max_seen: usize,
-    /// Time after which an unanswered request is acknowledged alone. The response then follows in a
-    /// separate message (RFC 7252 §5.2.2).
+    /// Time after which an unanswered request is acknowledged by an Empty message. The response
+    /// then follows in a separate message (RFC 7252 §5.2.2).
     pub piggyback_within: Duration,
     /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
     /// within this time. Default 5 s.

@@ -173,8 +173,8 @@ fn s5_2_1_piggybacked() {
     assert_eq!((pair.client.poll_at(), pair.server.poll_at()), (None, None));
 }
 
-/// §5.2.2: a request that takes long is acknowledged alone and answered by a separate confirmable
-/// message, also if the request is repeated.
+/// §5.2.2: a request that takes long is acknowledged by an Empty message and answered by a separate
+/// confirmable message, also if the request is repeated.
 #[test]
 fn s5_2_2_separate() {
     let mut pair = pair();

@@ -13,7 +13,7 @@ pub enum Value {
     Number(u64),
     /// An integer below zero, or one that may be.
     Signed(i64),
-    /// An integer that is written in hexadecimal, with its digits.
+    /// An integer that is written in hexadecimal, and the least number of its digits.
     Hex(u64, usize),
     Addr(Addr),
     Link(Address),

@@ -194,7 +194,7 @@ impl Reach {
         self.flows.len()
     }
 
-    /// Returns the next refused destination of a node. Each node and destination is reported once.
+    /// Returns the next refused destination of a node. Each pair of the two is reported once.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.attempts.pop_front()
     }

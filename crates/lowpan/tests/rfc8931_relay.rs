@@ -417,7 +417,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
                 }
             }
         }
-        // A datagram that restarted after it had arrived may come twice.
+        // A datagram that its sender restarts after its arrival may be delivered twice.
         let restarted = nodes[0].recovery_counters().restarted;
         let twice = whole.iter().filter(|n| **n > 1).count() as u32;
         assert!(twice <= restarted, "round {round}: {whole:?}");

@@ -77,8 +77,12 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     let most = least + TURNAROUND + backoff + bench.limits.report;
     let window = (least - bench.limits.early)..=most;
     ensure(window.contains(&took), || {
-        let (took, least) = (took.as_micros(), least.as_micros());
-        format!("Transmit took {took} µs; expected: about {least} µs")
+        format!(
+            "Transmit took {} µs; expected: {} to {} µs",
+            took.as_micros(),
+            window.start().as_micros(),
+            window.end().as_micros()
+        )
     })?;
     passed()
 }

@@ -135,7 +135,7 @@ impl Faults {
         self.holding(now)
     }
 
-    /// Returns the times at which a node is switched off or on, with its index.
+    /// Returns the times at which nodes are switched off or on, each with the index of the node.
     pub fn switches(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
         self.specs.iter().flat_map(|spec| {
             let node = match spec.rule {

@@ -444,7 +444,7 @@ fn duplicate_address_detection_is_answered() {
             "RFC 4861: with the target's link-layer address"
         );
     }
-    // RFC 4861 §7.1.1: no answer if the destination is another group or the node alone, or the
+    // RFC 4861 §7.1.1: no answer if the destination is another group or a unicast address, or the
     // sender names its link-layer address, or the target is not an address of the node.
     for (dst, target, options) in [
         (address(1), address(1), &[][..]),

@@ -17,7 +17,7 @@ const LEAF: u16 = 9;
 const SUCCESS: u8 = 0;
 const CACHE_FULL: u8 = 2;
 
-/// A router on the link (`border` is the router itself if it is 1), with slots for `children`.
+/// Returns node 1 as a router that announces `border` as the border router, which may be node 1.
 fn router(border: u16) -> Lone {
     let mut lone = Lone::border(|config| {
         config.mac.caps.source_match = true;

@@ -395,7 +395,7 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     lone.frames.clear();
     let rank = lone.node.rpl_place().unwrap().0;
     assert!((512..256 + 512).contains(&rank), "{rank}");
-    // A child of rank 384 receives packets from here and sends packets up.
+    // The child's rank 384 is below the actual rank, but the node forwards packets to and from it.
     lone.link_sends(ROOT, &with_information(true, 1, false, CHILD));
     let down = lone.link_packets();
     let down = down.iter().find(|(to, _)| *to == Address::Short(CHILD));

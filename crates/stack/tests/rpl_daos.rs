@@ -205,8 +205,8 @@ fn lifetimes(lone: &mut Lone, to: Addr) -> Vec<u8> {
     lifetimes
 }
 
-/// Without acknowledgements a DAO that finds no slot is lost before it is sent. The node repeats it,
-/// and sends DAOs one at a time. The same holds for No-Paths to a former parent.
+/// Without DAO-ACKs, the node repeats a DAO that was dropped for lack of a slot, and sends DAOs one
+/// at a time. The same holds for No-Path DAOs to a former parent.
 #[test]
 fn no_target_is_lost_for_lack_of_slots() {
     let targets = [CHILD, 100, 101, 102];

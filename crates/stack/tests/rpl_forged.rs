@@ -351,8 +351,8 @@ fn a_forged_rank_takes_no_node_from_its_parent() {
     assert_eq!(place.1, Some(Address::Short(ROOT)));
 }
 
-/// A DIO with the address of a neighbour that acknowledges frames, or of the parent, has no effect
-/// if the neighbour does not repeat its rank or version to the node alone.
+/// A DIO with the address of the parent or of another neighbour that acknowledges frames has no
+/// effect if this neighbour does not confirm the DIO's rank and version by a unicast DIO.
 #[test]
 fn a_dio_in_the_name_of_a_neighbour_is_not_believed() {
     for (claimed, version, rank) in [

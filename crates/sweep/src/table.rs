@@ -16,7 +16,7 @@ pub struct Table {
     pub columns: Vec<String>,
     /// Rows, each with a cell for every column.
     pub rows: Vec<Row>,
-    /// Runs in which the oracle found a violation, with or without rows.
+    /// Number of runs in which the oracle found a violation, including runs without rows.
     pub objections: u64,
     places: HashMap<String, usize>,
 }

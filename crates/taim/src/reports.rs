@@ -32,7 +32,7 @@ impl Reports {
         }
     }
 
-    /// Writes a line. Logs the first of several failures, and the first success after them.
+    /// Writes a line. Logs the first of consecutive failures, and the first success after them.
     /// Returns whether more lines can follow: a closed pipe takes none.
     pub(super) fn write(&mut self, line: &str) -> bool {
         // A failure may have left a part of a line.

@@ -51,7 +51,7 @@ pub struct HalfOpen {
 
 const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
-/// Behaviour when the table is full. It is a type, so that the compiler omits unused code.
+/// Behaviour when the table is full. A type selects it, so that the compiler omits unused code.
 pub trait Overflow {
     /// Whether requests are answered with SYN cookies. Otherwise they are dropped.
     const COOKIES: bool;
@@ -91,7 +91,7 @@ pub enum Answer {
     /// connection, call [`SynCache::input`] again without [`Terms::fast_open`].
     Open(Request),
     /// The handshake is complete: see [`Connection::complete`](crate::Connection::complete). If
-    /// there is no memory for a connection, drop it; the peer will retransmit.
+    /// there is no memory for a connection, drop the segment; the peer will retransmit.
     Complete(Handshake),
     /// Drop the segment.
     Drop,

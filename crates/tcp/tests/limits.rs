@@ -42,7 +42,7 @@ fn a_peer_that_accepts_no_data_holds_no_orphan() {
     t.write(&[1; 900]);
     t.close();
     let deaf = |t: &mut Host| send!(t, seq 1, ack 1, win 0);
-    // RFC 9293 §3.8.6.1, MUST-37: the application may still use the connection.
+    // RFC 9293 §3.8.6.1, MUST-37: a closed window ends no connection that the application holds.
     last_under(&mut t, 3_600_000, deaf);
     assert_eq!(t.conn.state(), State::FinWait1);
     orphan(&mut t);

@@ -72,7 +72,7 @@ fn of_several_duplicate_parts_the_first_is_reported() {
     }
 }
 
-/// A reduction is undone when all retransmissions prove duplicates (RFC 3708, RFC 4015 §3.2).
+/// A reduction is undone when all retransmissions were duplicates (RFC 3708, RFC 4015 §3.2).
 #[test]
 fn a_needless_reduction_is_taken_back() {
     let mut t = with_sack();

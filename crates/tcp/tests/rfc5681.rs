@@ -79,7 +79,7 @@ fn congestion_avoidance() {
     // A timeout with four segments outstanding: ssthresh is two segments, and cwnd is one segment.
     assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 200));
     t.sent();
-    // The peer had the rest already: the ACK covers it.
+    // The peer already had the three other segments, so its ACK covers all four.
     let mut next = 401;
     send!(t, seq 1, ack next, win 60_000);
     assert_eq!(t.conn.info().cwnd, 200);

@@ -30,7 +30,7 @@ fn icmp(t: &mut Host, kind: IcmpKind, quoted: SeqNum) {
 }
 
 /// Returns connections in each synchronised state that can have outstanding data, with 100 bytes
-/// outstanding from 1 on if the application may still write.
+/// outstanding from sequence number 1 on if the application may still write.
 fn with_data_out() -> Vec<Host> {
     let established = || {
         let mut t = Host::established(&plain(), 1400, 4096);
@@ -86,8 +86,8 @@ fn a_number_that_is_not_out_is_ignored() {
     }
 }
 
-/// During an attempt to connect, hard errors end it and soft ones do not; the quoted number must be
-/// that of the SYN.
+/// ICMP hard errors end an attempt to connect, and soft errors do not. The quoted sequence number
+/// must be that of the SYN.
 #[test]
 fn an_attempt_to_connect_ends_by_hard_errors_only() {
     let syn = Record::new().flags(SYN).mss(462);

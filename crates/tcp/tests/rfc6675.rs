@@ -14,7 +14,7 @@ fn plain() -> Config {
 }
 
 /// Establishes a connection with SACK and segments of 100 bytes on a path of 100 ms, with `bytes`
-/// to send from 1 on. The time is 100 ms.
+/// to send from sequence number 1 on. Returns at 100 ms.
 fn with_sack(bytes: usize) -> Host {
     let answer = Record::new().mss(100).win(60_000).sack_ok(true);
     let mut t = Host::established_by(&plain(), answer, 100);

@@ -106,7 +106,7 @@ fn text_on_a_crossing_syn_is_queued() {
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
         assert_eq!(t.events(), []);
         assert_eq!(t.conn.recv_queue(), 0);
-        // The SYN arrives again, with its text.
+        // The SYN arrives again, with its data.
         t.wait(500);
         send!(t, flags SYN, seq 0, mss 300, data b"early");
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);

@@ -57,7 +57,7 @@ test $code -eq 2
 test $(wc -l </tmp/said) -eq 1
 rm /tmp/said
 ";
-/// Installs the whole program, next to the daemon and from an older version, and uses it.
+/// Installs an older version of the whole program next to the daemon, upgrades it, and runs it.
 const WHOLE: &str = "
 dpkg -i /packages/redpoll-old.deb
 dpkg -i /packages/redpoll.deb
@@ -130,7 +130,7 @@ fn judged(workspace: &Workspace, system: &Path, arch: &Arch, failed: &mut Vec<St
     }
 }
 
-/// Returns the folder of a fresh system.
+/// Makes a fresh Debian system, and returns its folder.
 fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     let name = format!("{suite}-{}", arch.debian);
     let (root, packed) = (folder.join(&name), folder.join(format!("{name}.tar")));

@@ -163,7 +163,7 @@ fn cells(line: &str) -> Vec<String> {
     line.split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
-/// Lines outside of blocks that have a number with a unit, with their numbers.
+/// Returns the lines outside of blocks that contain a quantity with a unit, and their line numbers.
 pub fn loose(text: &str) -> Vec<(usize, String)> {
     let marks = marks(text).unwrap_or_default();
     let mut outside = String::new();

@@ -101,8 +101,8 @@ impl Image {
         found
     }
 
-    /// Flash by crate. Code of `core` that was inlined into a function of the project counts
-    /// for that function; separate functions count for their own crate.
+    /// Returns the flash by crate. Code of `core` that was inlined into a function counts for the
+    /// crate of this function; functions of `core` that were not inlined count for `core`.
     pub fn flash_by_crate(&self) -> BTreeMap<String, u64> {
         let mut sums = BTreeMap::new();
         let mut named = 0;

@@ -39,8 +39,8 @@ pub struct Params {
     pub locks: bool,
     /// Whether a segment with acknowledged data is acknowledged instead of forwarded.
     pub regenerates: bool,
-    /// Whether a segment is retransmitted after two thirds of the timeout if no frame was heard for
-    /// the last estimated round-trip time.
+    /// Whether a segment is retransmitted after two thirds of the timeout if no frame has been
+    /// heard for an estimated round-trip time.
     pub by_activity: bool,
     /// Whether a duplicate acknowledgment that requests a cached segment is replaced by the
     /// retransmission of the copy.

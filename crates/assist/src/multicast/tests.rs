@@ -97,7 +97,7 @@ fn a_packet_from_the_host_is_enclosed_and_sent_three_times() {
         assert_eq!(message[56..], packet[8..]);
         sent.push(at);
     }
-    // RFC 6206 §4.2: in the second half of each interval.
+    // RFC 6206 §4.2: each transmission is in the second half of its interval.
     for (number, at) in sent.iter().enumerate() {
         let end = 100 * (number as u64 + 1);
         assert!((end - 50..end).contains(&at.as_millis()), "{sent:?}");

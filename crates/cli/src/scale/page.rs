@@ -71,7 +71,7 @@ fn series(rows: &[Value]) -> Vec<Series<'_>> {
     all
 }
 
-/// Returns the slope of the best line through the points' logarithms; `None` for fewer than two.
+/// Returns the slope of the least-squares line of the points' logarithms; `None` for a single x.
 fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let logs: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
     let count = logs.len() as f64;

@@ -30,7 +30,7 @@ pub struct WhyArgs {
     pub network: NetworkArgs,
 
     /// Simulate similar traffic for each cause, with the cause and with its remedy: one bulk
-    /// transfer over a line of as many hops (four at most), with the captured segment size,
+    /// transfer over a line with the captured number of hops (at most four), segment size,
     /// window, losses and retries
     #[arg(long)]
     pub simulate: bool,

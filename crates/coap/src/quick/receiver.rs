@@ -15,7 +15,7 @@ use crate::request::Incoming;
 /// A block that has arrived for the first time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Taken {
-    /// Path to which the block was put, with its query.
+    /// Path to which the block was put, without its query.
     pub path: String,
     /// Query of this path.
     pub query: String,

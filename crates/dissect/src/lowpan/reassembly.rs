@@ -24,11 +24,11 @@ type Key = (Address, Address, Address, Label);
 /// A datagram that arrived in several fragments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Complete {
-    /// The uncompressed form: the bytes of the first fragment, and those after the `size_at_hand`
-    /// uncompressed bytes that the first fragment represents.
+    /// Fragments of RFC 4944, whose offsets count uncompressed bytes. `first` is the first
+    /// fragment as received, with compressed headers.
     Expanded {
         first: Vec<u8>,
-        /// The whole datagram; the place of the first fragment has zeros.
+        /// The uncompressed datagram, with zeros for the bytes that the first fragment represents.
         bytes: Vec<u8>,
     },
     Compressed(Vec<u8>),

@@ -21,7 +21,7 @@ pub use cycle::{
     Meaning, Move, Target,
 };
 
-/// A method of access to the medium. The default of every part is that of IEEE 802.15.4-2015.
+/// A method of access to the medium. The default functions implement that of IEEE 802.15.4-2015.
 pub trait Access: Clone + Debug {
     /// Radio works of this method in addition to those of every radio:
     /// [`RadioWork::Cycled`](crate::RadioWork::Cycled). [`Infallible`] if there are none.

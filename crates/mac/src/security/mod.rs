@@ -113,7 +113,7 @@ impl core::fmt::Debug for SecurityConfig {
 
 /// The tables in the caller's memory; their lengths are the limits.
 pub struct SecurityMemory<M: Memory + 'static> {
-    /// One entry per neighbour and key in use; see [`Refusal::NoRoom`].
+    /// One entry for each pair of a neighbour and a key that it uses; see [`Refusal::NoRoom`].
     pub replay: M::Table<Option<ReplayEntry>>,
     /// Neighbours with a known EUI-64; may be empty.
     pub names: M::Table<Option<NamedNeighbour>>,

@@ -1,7 +1,7 @@
 //! Replay protection by the frame counters of neighbours (IEEE 802.15.4-2015 §9.2.3,
 //! secDeviceDescriptors).
 //!
-//! A neighbour's counter only grows, so the last counter of each neighbour and key is sufficient.
+//! A neighbour's counter only grows, so one number for each pair of neighbour and key is enough.
 //! The table is bounded, and only a frame that a key of this network authenticates makes an entry.
 //! When the table is full, frames of all other neighbours are rejected: replacing an entry would
 //! allow replays of its neighbour's frames.

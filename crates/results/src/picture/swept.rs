@@ -128,7 +128,7 @@ impl<'n> FirstAxis<'n> {
         };
         let key = match over {
             Some(over) => keys.iter().find(|key| **key == over),
-            // The first of several keys with as many values; keys with numbers come first.
+            // The key with the most values; among equals, one with numbers, then the first one.
             None => keys
                 .iter()
                 .rev()

@@ -39,8 +39,8 @@ pub(super) struct Exchange {
     is_initiator: bool,
     next_counter: u32,
     pending: Option<Pending>,
-    /// A message of the other end that must be acknowledged, and the time at which it is
-    /// acknowledged alone.
+    /// A message of the other end that must be acknowledged, and the time at which an
+    /// acknowledgment without data is sent for it.
     owed: Option<(u32, Instant)>,
     /// Counter of the last new message. Each end waits for the answer of the other end, so a
     /// message never arrives before an older one of the same exchange.

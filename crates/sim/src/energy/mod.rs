@@ -52,7 +52,7 @@ pub struct Figures {
     pub spi_s: f64,
     pub cpu_s: f64,
     pub wake_ups: u64,
-    /// Executed instructions, without waits for frames to move.
+    /// Executed instructions, without those during the transfers of frames (`spi_s`).
     pub instructions: f64,
     /// Share of the time in which the processor ran.
     pub cpu_duty_cycle: f64,

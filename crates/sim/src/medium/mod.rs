@@ -46,7 +46,7 @@ pub struct Medium {
     change: LinkChanges,
     ears: Ears,
     interferers: Vec<BurstSequence>,
-    /// Nodes that each interferer reaches, with its power.
+    /// By interferer: the nodes that it reaches, and the power in mW that arrives at each.
     reached: Vec<Vec<(u32, f64)>>,
     success_ratio_tx: f64,
     rng: Rng,

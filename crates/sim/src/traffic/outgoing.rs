@@ -97,7 +97,7 @@ impl Outgoing {
         self.offered = total.unwrap_or(u64::MAX);
     }
 
-    /// Returns the bytes that went with the SYN of the present connection.
+    /// Returns the number of bytes that the SYN of the current connection carried.
     pub(super) fn early(&self) -> u64 {
         self.early
     }

@@ -127,8 +127,8 @@ pub fn dio_with(
     announce(lone, from, &Message::Dio(dio));
 }
 
-/// Sends a DIO to all nodes. If the node doubts it, sends the DIO to the node alone, as a
-/// neighbour answers its DIS. An absent neighbour does not answer.
+/// Sends a DIO to all nodes. If the node doubts the DIO, sends it again by unicast, as a neighbour
+/// answers the node's DIS. An absent neighbour does not answer.
 fn announce(lone: &mut Lone, from: u16, dio: &Message<'_>) {
     let doubts = |lone: &Lone| {
         let counters = lone.node.rpl_counters();

@@ -36,7 +36,7 @@ impl NewReno {
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // The division follows the comparison, because it is slow.
+            // The division is slow, so it runs only if the comparison requires it.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable

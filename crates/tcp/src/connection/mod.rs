@@ -386,7 +386,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         None
     }
 
-    /// Returns a snapshot of the sender's state, for diagnosis.
+    /// Returns a snapshot of the connection's variables, for diagnosis.
     pub fn info(&self) -> Info {
         Info {
             snd_nxt: self.snd.max(),

@@ -82,9 +82,9 @@ impl RecvWindow {
         u16::try_from(self.wnd()).unwrap_or(u16::MAX)
     }
 
-    /// Returns whether the peer should learn of free space without waiting for the next
-    /// acknowledgment: two segments or half the buffer, or one segment if the window is smaller
-    /// than one.
+    /// Returns whether to announce free space at once: if the window can grow by two segments or by
+    /// half the buffer. If the window is below one segment or half the buffer, it is enough that it
+    /// can grow by this amount.
     pub(crate) fn wants_update(&self, room: u32, capacity: u32, mss: u32) -> bool {
         let growth = self.growth(room);
         let least = mss.min(capacity / 2).max(1);

@@ -272,7 +272,7 @@ fn mac_layer(opened: &Opened<'_>, len: usize) -> Layer {
 fn lowpan_layer(lowpan: Lowpan, len: usize) -> Layer {
     let mut fields = vec![("Length", format!("{len} B"))];
     let title = match lowpan {
-        Lowpan::Whole => "a whole datagram, header compressed".to_owned(),
+        Lowpan::Whole => "a whole datagram".to_owned(),
         Lowpan::First { tag, size } => {
             fields.push(("Datagram tag", tag.to_string()));
             fields.push(("Datagram size", format!("{size} B")));

@@ -197,7 +197,7 @@ impl PanFields {
         const EXTENDED: u16 = 0b11;
         let fields = |dst, src| Ok(PanFields { dst, src });
         match (version, dst, src) {
-            // Versions 0 and 1 compress only with both addresses present.
+            // Frame versions 0 and 1 permit PAN ID compression only with both addresses present.
             (0 | 1, ABSENT, _) | (0 | 1, _, ABSENT) if compression => Err(Error::Reserved),
             (0 | 1, _, _) => fields(dst != ABSENT, src != ABSENT && !compression),
             (_, ABSENT, ABSENT) => fields(compression, false),
@@ -220,8 +220,8 @@ pub fn set_frame_pending(frame: &mut [u8]) {
     }
 }
 
-/// Sets or clears the security-enabled bit of an emitted frame (§7.2.2.2): an auxiliary security
-/// header follows its header.
+/// Sets or clears the security-enabled bit of an emitted frame (§7.2.2.2), which states that an
+/// auxiliary security header follows the MAC header.
 pub fn set_security(frame: &mut [u8], enabled: bool) {
     let bit = control::SECURITY.to_le_bytes()[0];
     if let Some(low) = frame.first_mut() {

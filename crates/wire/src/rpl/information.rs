@@ -91,7 +91,7 @@ fn place(packet: &[u8]) -> Option<usize> {
         let options = packet.get(at..end)?;
         let len = match *options {
             [PAD1, ..] => 1,
-            // RFC 6553 §3: four bytes, and unknown sub-TLVs.
+            // RFC 6553 §3: the option has four bytes; sub-TLVs may follow, which are ignored.
             [kind, len, ..] if is_option(kind) && len >= 4 => {
                 return (options.len() >= usize::from(len).saturating_add(2)).then_some(at);
             }

@@ -242,7 +242,7 @@ fn source_route(stops: &[u8]) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// RFC 6554 §4.2: stop by stop.
+/// RFC 6554 §4.2: each router of the route puts the route's next address into the IPv6 header.
 #[test]
 fn a_packet_goes_from_stop_to_stop() {
     let header = source_route(&[3, 4, 5]);
@@ -260,7 +260,7 @@ fn a_packet_goes_from_stop_to_stop() {
     assert_eq!(visited, [addr(2), addr(3), addr(4)]);
 }
 
-/// RFC 6554 §4.2: loops, groups, more segments than addresses.
+/// RFC 6554 §4.2: routes with loops, in packets to groups, or with too many segments left.
 #[test]
 fn source_routes_that_must_not_be_followed_are_not() {
     let me = |address: &Addr| *address == addr(2);

@@ -66,7 +66,7 @@ pub fn multicast() -> impl Strategy<Value = Addr> {
     })
 }
 
-/// Any IPv6 header between two of `addresses`; hop limits of all forms.
+/// Any IPv6 header from an address of `src` to one of `dst`; hop limits of all compressed forms.
 pub fn ipv6_header(
     src: impl Strategy<Value = Addr>,
     dst: impl Strategy<Value = Addr>,

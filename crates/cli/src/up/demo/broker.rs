@@ -46,8 +46,8 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     result
 }
 
-/// Watches the arriving readings until `batches` batches are complete. Because the leaf has
-/// kept readings from before the broker started, it also waits as long as a new batch takes.
+/// Watches the arriving readings until [`BATCHES`] batches are complete, and at least for the time
+/// of one batch, because the leaf has kept readings from before the broker started.
 fn watch(
     subscriber: &mut Subscriber,
     readings: &Readings,

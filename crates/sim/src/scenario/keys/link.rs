@@ -48,7 +48,7 @@ pub(super) const KEYS: &[Key] = &[
     key("security.counter_stretch", Count { min: 1, max: 1_000_000 }, Default("1000"), SECURED,
         "Number of frame counters that a node reserves at a time in persistent memory; after a restart the node skips the unused counters."),
     key("security.neighbours", Count { min: 1, max: 255 }, Default("64"), SECURED,
-        "Number of neighbours whose frame counters a node remembers; the node refuses frames from further neighbours."),
+        "Number of neighbours whose frame counters a node remembers; the node refuses frames from additional neighbours."),
 
     key("mac.access", Choice(&["csma", "nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"]), Default("csma"), None,
         "Access to the medium. `csma`: unslotted CSMA-CA of IEEE 802.15.4; the radio is on whenever its node is awake. The other values are Contiki's MACs. `nullrdc`: radios are always on, and a frame is transmitted once after one assessment. `contikimac`: receivers assess the channel twice in each cycle, and senders repeat a frame until it is acknowledged. `x-mac`: receivers are on for 6.2 ms in each cycle, and senders repeat a short frame before the data frame. `cx-mac`: Contiki's `cxmac.c`, a variant of X-MAC with receivers that are on for 7.8 ms, and without an acknowledgement of the data frame. `lpp`: receivers announce in each cycle that they listen, and senders wait for this announcement."),
@@ -152,7 +152,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.red_pause", time(0.0, US_PER_S), Default("16 ms"), None,
         "Like `lowpan.pause`, a wait per frame after a datagram to a node that forwards it, while the average queue length is at least `lowpan.red_min` and several conversations are active. The longer of the two waits applies."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
-        "Longest time between two fragments of a datagram."),
+        "Longest time without a new fragment of a datagram; after it the node discards the datagram."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,
         "Number of datagrams that a node can hold: those that it reassembles, forwards, or sends by protocols other than TCP."),
     key("lowpan.slot_size", size(128.0, 2_047.0), Default("1280 B"), None,

@@ -134,8 +134,8 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         matches!(self.use_, Use::Free(..))
     }
 
-    /// Takes only the buffers out of a free slot: moving the whole slot, which is as large as a
-    /// connection, would need as much stack.
+    /// Takes only the buffers out of a free slot: moving the whole slot would need stack of the
+    /// size of a connection.
     fn take_buffers(&mut self) -> Option<(B, B)> {
         match &mut self.use_ {
             Use::Free(buffers) => buffers.take(),

@@ -370,7 +370,7 @@ pub fn line(
     figure.line(series, metric, cases, read)
 }
 
-/// Adds a line over all hops, collapsed on the page.
+/// Adds a line of plots with a point for each of 2 to 6 hops. The page collapses its rows.
 pub fn aside(
     figure: &mut Figure,
     series: &str,

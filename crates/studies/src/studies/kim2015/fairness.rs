@@ -1,4 +1,4 @@
-//! Figures 7, 8 and 10: shares of the nodes by hop distance.
+//! Figures 7, 8 and 10: throughput of the nodes by hop distance, and its fairness.
 
 use super::read::{
     FLOWS, THROUGHPUT, behind_the_fullest, by_hops, etx_to_the_fullest, loss_at_the_fullest,

@@ -92,7 +92,7 @@ pub const SOURCES: [Source; 5] = [
         ],
     },
     // 10,000 to 11,000 binary milliseconds. A router forwards each node's DAO separately, at most
-    // 256 ms after the first of several.
+    // 256 ms after the first DAO arrived.
     Source {
         name: "a DAO every ten seconds",
         keys: &[

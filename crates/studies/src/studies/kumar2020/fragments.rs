@@ -92,7 +92,7 @@ pub fn fragments() -> Figure {
                 figure.line(way, loss.loss, cases(), segment_loss);
                 figure.line(way, loss.goodput, cases(), goodput).all()
             });
-        // Sum of the goodput over all hops, relative to that of reassembling relays.
+        // Sum of the goodputs over one to five hops, relative to that of reassembling relays.
         let gain = |values: &[f64]| {
             let (way, reassembling) = values.split_at(HOPS.len());
             way.iter().sum::<f64>() / reassembling.iter().sum::<f64>()

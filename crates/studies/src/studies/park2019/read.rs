@@ -241,7 +241,7 @@ pub fn offered(run: &Run) -> Reading {
     Ok(run.flow(READINGS, "/readings/made")? / seconds)
 }
 
-/// Returns Jain's index of the bytes of the line's flows since their start.
+/// Returns Jain's index of the bytes that the line's flows delivered in their first `seconds`.
 pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
     let at = (LINE_BEGIN_S + seconds) / STEP_S;
     let bytes = at

@@ -1,4 +1,4 @@
-//! Figures 4, 10 and 11 of testbed-1, and 14 and 15 of testbed-2: shares of the nodes.
+//! Figures 4, 10 and 11 (testbed-1), and 14 and 15 (testbed-2): the nodes' throughput and fairness.
 
 use super::probes::{Minutes, Progress};
 use super::read::{
@@ -361,7 +361,7 @@ const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio within the minute",
 
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
-        .x_label("minutes since the start of all flows")
+        .x_label("minutes since the flows started")
         .about(
             "Computed from each node's mean throughput since the beginning, while all nodes are \
              active. The paper uses the throughput of each minute, in which a simulated node sends \

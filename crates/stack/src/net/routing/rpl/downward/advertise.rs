@@ -364,7 +364,7 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Processes a DAO-ACK. Returns whether the parent has rejected the DAO.
+    /// Processes a DAO-ACK of the parent (storing mode) or the root. Returns whether it rejects.
     pub(in crate::net::routing::rpl) fn on_dao_ack(
         &mut self,
         cx: &mut Context<'_, P>,

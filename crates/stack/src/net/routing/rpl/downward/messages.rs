@@ -74,7 +74,7 @@ impl<P: Profile> Downward<P> {
         None
     }
 
-    /// Writes the DAO-ACK that is due. Only a root or a router in storing mode acknowledges DAOs.
+    /// Writes the DAO-ACK that is due. Only a root, or a router in storing mode, acknowledges DAOs.
     pub(in crate::net::routing::rpl) fn poll_ack(
         &mut self,
         shared: &mut Shared<P>,

@@ -69,10 +69,10 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Whether a DIO promises so much that its sender must repeat it to this node alone: a newer
+    /// Returns whether the sender must confirm a DIO by a unicast DIO: if the DIO has a newer
     /// version, or a rank far below that of this node. Any node can send a DIO with the address
     /// of a neighbour, whose own answer to a DIS then refutes it (§8.3). A node without a parent
-    /// that acknowledges frames has no doubts.
+    /// that acknowledges frames requires no confirmation.
     #[inline(never)] // size
     pub(in crate::net::routing::rpl) fn doubts(
         &self,

@@ -42,7 +42,7 @@ impl<P: Profile> Upward<P> {
         core::mem::take(&mut self.dio_due).then_some(ALL_NODES)
     }
 
-    /// Schedules a DIO to the neighbour `link` alone.
+    /// Schedules a unicast DIO to the neighbour `link`.
     pub(super) fn answer_dis(&mut self, link: Peer) {
         let is_known = self.askers.contains(&Some(link));
         if let Some(free) = self.askers.iter_mut().find(|place| place.is_none())
