@@ -37,21 +37,21 @@ pub const FAVOURS: [Favour; 6] = [
         name: "no delay after a loss",
         reason: "After a gap, the library acknowledges 16 segments one by one, while FreeBSD delays \
                  ACKs again. RFC 5681 §4.2 asks for an ACK for at least \
-                 every second full-sized segment, so more are permitted.",
+                 every second full-sized segment, so more ACKs are permitted.",
         apply: no_delay,
     },
     Favour {
         name: "data of a SYN",
         reason: "In a simultaneous open, the library acknowledges the data of the peer's SYN when the \
                  handshake ends. FreeBSD delays this ACK. RFC 5681 §4.2 asks for an ACK for at least \
-                 every second full-sized segment, so more are permitted.",
+                 every second full-sized segment, so more ACKs are permitted.",
         apply: text_of_a_syn,
     },
     Favour {
         name: "immediate ACKs",
         reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
                  at the start of a connection. RFC 5681 §4.2 asks for an ACK for at least \
-                 every second full-sized segment, so more are permitted.",
+                 every second full-sized segment, so more ACKs are permitted.",
         apply: at_once,
     },
 ];

@@ -78,7 +78,7 @@ class Sweep:
 
     def plot(self, *names: str, over: str | None = None) -> Pictures:
         """Means over the seeds with 95 % confidence intervals, over the values of the key `over`, by
-        default the key with most values. `names` selects pictures: `goodput`, `loss`, `round-trip`,
+        default the key with the most values. `names` selects pictures: `goodput`, `loss`, `round-trip`,
         `retransmissions`, `duty-cycle` and `charge`. A picture is left out if all points are equal.
         """
         return chosen(self._kept.pictures(over), names)
