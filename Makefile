@@ -85,7 +85,7 @@ fuzz: ## Fuzz every parser and state machine by libFuzzer, a minute each and TCP
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
-dissect-check: ## Compare our decoder with tshark's, field by field, over more than 50,000 frames
+dissect-check: ## Compare Redpoll's decoder with tshark's, field by field, over more than 50,000 frames
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask dissect-check; code=$$?; \
@@ -216,7 +216,7 @@ dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three ar
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist-test $(DIST)
 
-wheel-test: ## Build the Python wheel of this computer, install it in an empty environment, and measure the times
+wheel-test: ## Build the Python wheel of this computer, install it in an empty environment, and measure the times of the installation and of a first run
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist --only python --arch "$$(uname -m)" && . scripts/env.sh && cargo xtask dist-test --wheel
 

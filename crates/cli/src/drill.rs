@@ -161,7 +161,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
                 Outcome::Explained => "  keeps less than required, because:",
                 Outcome::Lost => "  FAILS: keeps less than required",
                 Outcome::LeftBehind =>
-                    "  FAILS: the tables differ from a run without the attack, or the oracle objects",
+                    "  FAILS: the tables differ from a run without the attack, or the oracle found a violation",
             }
         );
         if let Some(reason) = row.reason {

@@ -142,8 +142,8 @@ impl Tun {
     pub fn gone(&self) -> String {
         let (prefix, len) = self.route;
         format!(
-            "the interface {} has lost its route to {prefix}/{len}: another program changed it or \
-             switched it off",
+            "the interface {} has lost its route to {prefix}/{len}: another program removed the \
+             route or switched the interface off",
             self.name
         )
     }

@@ -68,8 +68,8 @@ fn main() {
     let variance = (squares / seeds as f64 - mean.powi(2)).max(0.0);
     let half_width = 1.96 * (variance / (seeds as f64 - 1.0).max(1.0)).sqrt();
     println!(
-        "{loss} % loss: a transfer takes {mean:.1} s (95 % interval +/- {half_width:.1} s), mean of {seeds} seeds, \
-         of which:"
+        "{loss} % loss: a transfer takes {mean:.1} s (95 % interval +/- {half_width:.1} s), mean of {seeds} seeds. \
+         Its parts by cause:"
     );
     for (cause, sum) in seconds {
         let (mean, share) = (sum / seeds as f64, 100.0 * sum / total);

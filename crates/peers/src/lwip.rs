@@ -12,7 +12,7 @@ mod absent {
     use crate::peer::{Limits, Peer};
 
     pub(crate) const MISSING: Option<&str> = Some(
-        "its C source or a C compiler was missing when this was built; \
+        "its C source or a C compiler was missing when this program was built; \
          `scripts/setup.sh bench` gets both (Debian's source package lwip)",
     );
 

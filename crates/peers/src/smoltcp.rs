@@ -12,7 +12,7 @@ mod absent {
     use crate::peer::{Limits, Peer};
 
     pub(crate) const MISSING: Option<&str> =
-        Some("smoltcp needs Rust 1.91 and the feature `smoltcp`; `make bench` sets it");
+        Some("smoltcp needs Rust 1.91 and the feature `smoltcp`, which `make bench` sets");
 
     pub(crate) fn open(_now: Instant, _limits: &Limits, _reno: bool) -> [Box<dyn Peer>; 2] {
         panic!("smoltcp is missing")

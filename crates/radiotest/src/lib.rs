@@ -178,7 +178,7 @@ const PROPERTIES: [Property; 26] = [
         sending::twice,
     ),
     (
-        "a frame that arrives meanwhile does not overwrite the loaded frame",
+        "a frame that arrives after Load does not overwrite the loaded frame",
         sending::undisturbed,
     ),
     (

@@ -232,10 +232,10 @@ fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Opt
     })?;
     let (start, from) = names.frames.get(&differs[0].as_u64()?)?;
     Some(format!(
-        "the outcome of a frame from {} that began at {:.6} s, at {}: {} in A, {} in B",
+        "outcome at {} of the frame that {} began at {:.6} s: {} in A, {} in B",
+        names.name(&differs[1]),
         names.name(&Value::from(*from)),
         *start as f64 / 1e6,
-        names.name(&differs[1]),
         names.outcome(find(of_a, differs).as_ref()),
         names.outcome(find(of_b, differs).as_ref()),
     ))

@@ -58,7 +58,7 @@ pub fn render(
     );
     if report.oracle.ok {
         text.push_str(
-            "oracle: every byte arrived once and in order, every frame is accounted for\n",
+            "oracle: every byte arrived once and in order, and every frame is accounted for\n",
         );
     } else {
         text.push_str("oracle: VIOLATED\n");

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 
 use redpoll_experiments::{Figure, Results, StudyError};
 
-/// Returns a line for each figure: its runs, their core-seconds, and the number of runs shared with
-/// an earlier figure.
+/// Returns a line for each figure: its runs, their core-seconds, and those of the runs that it
+/// shares with earlier figures.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
     let mut text = format!(
         "\n{:>11} {:>6} {:>19} {:>34}\n",
-        "figure", "runs", "core seconds", "in runs of earlier figures"
+        "figure", "runs", "core seconds", "shared with earlier figures"
     );
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);

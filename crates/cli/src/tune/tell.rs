@@ -203,7 +203,7 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Limit { limits, neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "{}: {} = {} would change {} by {}, but would miss {}",
+                    "{}: {} = {} would change {} by {}, but would not keep {}",
                     limits.join(" and "),
                     name(it.along),
                     it.value,
@@ -232,8 +232,8 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Alike { neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "no significant difference: {} = {} changes {} by {}, and its means are \
-                     within the limits",
+                    "no significant difference: {} = {} changes {} by {}, and the means keep all \
+                     limits",
                     name(it.along),
                     it.value,
                     goal.aims.best.name(),

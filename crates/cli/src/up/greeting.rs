@@ -59,7 +59,7 @@ pub(super) fn text(
         let _ = match services.as_slice() {
             [] => writeln!(
                 text,
-                "Nodes may answer packets from outside the mesh, but open no connections to services there (--expose names services that they may use)."
+                "Nodes may answer packets from outside the mesh, but may not open connections to services there (--expose names services that they may use)."
             ),
             services => writeln!(
                 text,

@@ -23,7 +23,7 @@ impl Odds {
     pub(crate) fn add(&mut self, what: &str, frame: u64) {
         let what = match self.kinds.len() < KINDS_MAX || self.kinds.contains_key(what) {
             true => what,
-            false => "further kinds of unusual fields",
+            false => "other kinds of unusual fields",
         };
         if let Some((count, _)) = self.kinds.get_mut(what) {
             *count += 1;

@@ -54,7 +54,7 @@ impl Reader {
                 false => u16::from_le_bytes([c, d]),
             };
             odds.add(
-                &format!("the file has version {major}.{minor} of pcap; known: 2.4"),
+                &format!("the file has version {major}.{minor} of pcap; allowed: 2.4"),
                 1,
             );
         }

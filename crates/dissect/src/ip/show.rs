@@ -28,7 +28,7 @@ impl Packet {
             None => layers.push(complaint("malformed IPv6")),
         }
         if self.is_short {
-            layers.push(complaint("malformed: shorter than its length"));
+            layers.push(complaint("malformed: shorter than its length field says"));
         }
     }
 }

@@ -176,7 +176,7 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
         page,
         "<details><summary>scenario and command of each point ({} case{})</summary><p \
          class=\"soft\">The commands use seed 1; for the other seeds use --seed 2 and so on. \
-         Figures that the report of a run does not contain are computed by the study.</p><div \
+         The study computes the values that the report of a run does not contain.</p><div \
          class=\"scroll\"><table><tr><th>case<th>rows<th>command</tr>",
         cases.len(),
         if cases.len() == 1 { "" } else { "s" }

@@ -248,7 +248,7 @@ pub fn run(bytes: &[u8]) {
         {
             known.sent(&out[..len]);
             turns += 1;
-            assert!(turns < 64, "the cache sends packets without end");
+            assert!(turns < 64, "the cache does not stop sending packets");
         }
         assert!(cache.flows() <= FLOWS);
     }

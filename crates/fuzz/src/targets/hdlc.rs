@@ -36,7 +36,9 @@ fn try_one<C: Check>(bytes: &[u8], is_special: impl Fn(u8) -> bool) {
             _ if bytes.is_empty() => Frame::Damaged,
             _ => Frame::Good(bytes),
         };
-        let (last, rest) = line.split_last().expect("the line has at least the flags");
+        let (last, rest) = line
+            .split_last()
+            .expect("an encoded frame contains at least the flags");
         assert!(rest.iter().all(|byte| deframer.input(*byte).is_none()));
         assert_eq!(deframer.input(*last), Some(expected));
     }

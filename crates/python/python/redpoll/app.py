@@ -6,7 +6,7 @@ from ._native import Node
 
 
 class App:
-    """An application on a node. Each method receives its node, which can be used until the method
+    """An application on a node. Each method receives this node, which can be used until the method
     returns. An exception ends the run, and `redpoll.run` raises it."""
 
     def start(self, node: Node) -> None:

@@ -21,8 +21,8 @@ class Picture:
         self.svg = svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture as an SVG file. Its letters are texts; `redpoll plot` writes outlines
-        and PNG files."""
+        """Writes the picture as an SVG file, with its labels stored as text. `redpoll plot` writes
+        labels as outlines, and PNG files."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 
@@ -38,7 +38,7 @@ class Picture:
 
 
 class Pictures(Sequence[Picture]):
-    """Pictures, by their place or their name. A notebook shows all of them."""
+    """Pictures, indexed by position or by name. A notebook shows all of them."""
 
     def __init__(self, pictures: Iterable[Picture]) -> None:
         self._pictures = list(pictures)
@@ -83,7 +83,7 @@ class Pictures(Sequence[Picture]):
 
 
 def chosen(drawn: Iterable[tuple[str, str, str]], names: Sequence[str]) -> Pictures:
-    """The pictures with these names, in their order, or all of them."""
+    """The pictures with these names, in the order of the names; without names, all pictures."""
     pictures = Pictures(Picture(*one) for one in drawn)
     if not names:
         return pictures

@@ -198,8 +198,8 @@ class Result:
             file.write(self._text + "\n")
 
     def plot(self, *names: str, of: Iterable[str] = ()) -> Pictures:
-        """The pictures of `redpoll plot` with these names, by default all: `topology`, and of flows
-        and nodes `flows`, `duty-cycle` and `charge`; with a series also `goodput`, `window`,
+        """The pictures of `redpoll plot` with these names, by default all: `topology`,
+        `flows`, `duty-cycle` and `charge`; with a series also `goodput`, `window`,
         `round-trip`, `in-flight`, `retransmissions`, `queue`, `radio` and `current`.
 
         `of` names the flows and nodes to show, by default the busiest ones. The pictures are SVG and

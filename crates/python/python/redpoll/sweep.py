@@ -62,8 +62,8 @@ class Sweep:
 
     @property
     def objections(self) -> int:
-        """Number of runs in which the oracle found a violation. In `flows`, their `oracle_ok` is
-        false."""
+        """Number of runs in which the oracle found a violation. The rows of these runs in `flows`
+        have `oracle_ok` false."""
         return self._objections
 
     @property
@@ -77,10 +77,10 @@ class Sweep:
         return self._kept.nodes()
 
     def plot(self, *names: str, over: str | None = None) -> Pictures:
-        """Means over the seeds with 95 % confidence intervals, over the values of the key `over`, by
-        default the key with the most values. `names` selects pictures: `goodput`, `loss`, `round-trip`,
-        `retransmissions`, `duty-cycle` and `charge`. A picture is left out if all points are equal.
-        """
+        """Pictures of means over the seeds with 95 % confidence intervals. The first axis has the
+        values of the key `over`, by default the key with the most values. `names` selects pictures:
+        `goodput`, `loss`, `round-trip`, `retransmissions`, `duty-cycle` and `charge`. A picture is
+        left out if all points are equal."""
         return chosen(self._kept.pictures(over), names)
 
     def __repr__(self) -> str:
@@ -117,7 +117,7 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario for every combination of `grid`'s values, or for points drawn at `random`
     (`{"points": 20, "seed": 1, "keys": {"mac.link_retry_delay": {"from": "1 ms", "to":
-    "100 ms"}}}`), each with `seeds`.
+    "100 ms"}}}`). Each is run with every seed of `seeds`, a number of seeds or a list.
 
     Everything is checked before the first run. The result of each run is kept in the file
     `results` as soon as it is done, so the same call resumes a stopped sweep. Without a file,
@@ -125,8 +125,8 @@ def sweep(
 
     Without an `executor` the runs are spread over this computer's cores (`jobs` at once). With
     an executor (`concurrent.futures`), batches of runs go to its workers. If a worker dies, its
-    batch is assigned to another one, and no run is kept twice. A pool that breaks with a worker,
-    as `ProcessPoolExecutor` does, can be replaced if `executor` is a function that creates one.
+    batch is assigned to another one, and no run is kept twice. A `ProcessPoolExecutor` cannot be
+    used after a worker has died. It is replaced if `executor` is a function that creates one.
 
     `progress` is called with the number of finished runs and of all runs. If the oracle finds a
     fault, the sweep warns (`OracleWarning`) and counts the run in `objections`.

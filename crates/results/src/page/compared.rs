@@ -13,8 +13,9 @@ pub fn page_of_comparison(both: &[Comparison], (a, b): (&str, &str), version: &s
     let _ = writeln!(
         page,
         "<p class=\"big\"><strong>{}</strong></p>\n<p>A is {}, and B is {}. Each dot is a seed, and \
-         each stroke a mean. Intervals are bootstrap intervals of 95 %; a bold row has an interval \
-         of B - A that excludes 0. By chance, one in twenty figures without a difference is bold.</p>",
+         each stroke a mean. Intervals are 95 % bootstrap confidence intervals. In a bold row, \
+         the interval of B - A excludes 0. By chance, one in twenty figures without a difference \
+         is bold.</p>",
         escape(&headline(both)),
         escape(a),
         escape(b)

@@ -62,8 +62,8 @@ pub fn page_of_several(
     let seeds = side.cases.iter().map(|(_, reports)| reports.len()).max();
     let _ = writeln!(
         page,
-        "<p>{}, at most {} each. Intervals are bootstrap intervals of 95 % of the mean over the \
-         seeds.</p>",
+        "<p>{}, at most {} each. Intervals are 95 % bootstrap confidence intervals of the mean \
+         over the seeds.</p>",
         counted(points.len(), "point"),
         counted(seeds.unwrap_or_default(), "seed"),
     );

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use redpoll_experiments::page::STYLE;
 
-/// Makes a page's picture a self-contained file on a white background. Its letters are texts, in a
-/// font of the viewer.
+/// Makes a page's picture a self-contained file on a white background. Its labels are stored as
+/// text, which the viewer shows in a font of its own.
 pub fn self_contained(svg: &str) -> String {
     dressed(svg, "text")
 }
