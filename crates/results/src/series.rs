@@ -95,7 +95,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "cwnd_bytes",
         CellType::Whole,
         RowsOf::Flows,
-        "the sender's congestion window (RFC 5681); this column and the next ones are only filled \
+        "the sender's congestion window (RFC 5681); this and the next four columns are only filled \
          while a node has a connection of Redpoll's TCP for the flow",
     ),
     (

@@ -77,7 +77,8 @@ impl Events {
         if untracked > 0 {
             warn!(
                 packets = untracked,
-                "packets of flows without a place passed at once; --flows sets the number of places"
+                "packets of flows without a place in the table passed at once; --flows sets the \
+                 number of places"
             );
         }
         let pushed_out = since(|it| it.pushed_out);

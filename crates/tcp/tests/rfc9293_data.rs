@@ -118,7 +118,7 @@ fn a_gap_is_reported_at_once_and_so_is_its_end() {
     let mut t = established();
     send!(t, seq 1, ack 1, data b"ab");
     send!(t, seq 5, ack 1, data b"ef");
-    recv!(t, seq 1, ack 3); // for the first segment, which had waited
+    recv!(t, seq 1, ack 3); // the delayed acknowledgment of the first segment
     recv!(t, seq 1, ack 3); // for the second
     send!(t, seq 7, ack 1, data b"gh");
     recv!(t, seq 1, ack 3);

@@ -16,8 +16,9 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
              the air time of its own packets",
         ),
         "trickle-readers" if is_leaf => Some(
-            "the attacker reads 600 bytes a second, so it is served like any client: a stream of \
-             600 bytes a second from the leaf to an honest client alone leaves 81 % of the goodput",
+            "the attacker reads 600 bytes a second, so the leaf serves it like any client: without \
+             an attack, a stream of 600 bytes a second to another honest client leaves the honest \
+             flow 81 % of its goodput",
         ),
         _ => None,
     }

@@ -191,7 +191,7 @@ impl Readings {
         if readings.is_empty() || !readings.len().is_multiple_of(self.format.bytes) {
             let len = payload.len();
             return Err(format!(
-                "a message of {len} bytes was received, which contains no whole readings"
+                "a message of {len} bytes was received, which does not consist of whole readings"
             ));
         }
         let mut new = 0;
@@ -213,7 +213,7 @@ impl Readings {
         let Some((place, bytes)) = payload.split_first_chunk::<PLACE>() else {
             let len = payload.len();
             return Err(format!(
-                "a message of {len} bytes was received, which contains no whole readings"
+                "a message of {len} bytes was received, which is too short for a position"
             ));
         };
         let place = u32::from_be_bytes(*place);

@@ -21,7 +21,7 @@ pub fn figure_8(mac: Mac) -> Figure {
         "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP; with \
          two connections (dual); with the cache and two connections (cctrl + dual); with the \
          cache, activity monitoring and two connections (all). A row \"x / y\" is the ratio of the \
-         means over 2 to 6 hops, or over the hops in its name.",
+         means over 2 to 6 hops, or over the numbers of hops in its name.",
     );
     let [unmodified, dual, both, all] =
         [UNMODIFIED, DUAL, CCTRL_DUAL, ALL].map(|variant| of(&mut figure, mac, variant));

@@ -57,7 +57,7 @@ pub fn figure_6(mac: Mac) -> Figure {
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
         "Segments of 16 bytes that arrived within ten minutes over the chain: unmodified uIP, with \
          the cache, and with cache and activity monitoring. A row \"x / y\" is the ratio of the \
-         means over 2 to 6 hops, or over the hops in its name.",
+         means over 2 to 6 hops, or over the numbers of hops in its name.",
     );
     let [unmodified, cctrl, activity] =
         [UNMODIFIED, CCTRL, ACTIVITY].map(|variant| of(&mut figure, mac, variant));

@@ -11,8 +11,8 @@ pub fn by_load() -> Figure {
         .x_label("packets per minute and node")
         .about(
             "Seven hops, upstream; the TCP is Redpoll's. A router that has dropped a packet for \
-             lack of room announces it for a minute (RFC 6551 §3.1), and other nodes count it as \
-             two transmissions farther away.",
+             lack of room announces for a minute that it is overloaded (RFC 6551 §3.1), and other \
+             nodes add two transmissions to the cost of a path through this router.",
         )
         .aside();
     for (traffic, word) in [(UDP_UP, "udp"), (TCP_UP, "tcp")] {

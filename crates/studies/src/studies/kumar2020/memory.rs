@@ -65,9 +65,9 @@ pub fn table_3() -> Figure {
     let mut figure = Figure::new("table-3", "Memory of TCP")
         .x_label("module")
         .about(
-            "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine with \
-             the features that TCPlp has. The protocol's sockets are Connection and Listener; the \
-             socket layer is the part that a node's table adds to each; posix_sockets is a Socket, \
+            "Sizes on a Cortex-M0; those of connections are without buffers. The protocol's ROM is \
+             that of the engine with TCPlp's features. The protocol's sockets are Connection and \
+             Listener; the socket layer is the part that a node's table adds to each; posix_sockets is a Socket, \
              which is the same for active and passive sockets. The ROM of the socket layer and of \
              posix_sockets is part of a node's ROM and not measured separately. Each value should \
              be at most the paper's.",

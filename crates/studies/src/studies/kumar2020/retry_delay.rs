@@ -188,8 +188,8 @@ pub fn figure_6a() -> Figure {
     let mut figure = Figure::new("6a", "Congestion window at d = 0, three hops")
         .x_label("time in s")
         .about(
-            "cwnd, capped at the send buffer as in the paper, over 100 s; the mean of all \
-             seeds, the least and the greatest. In the paper cwnd is nearly always at its maximum \
+            "cwnd, capped at the send buffer as in the paper, over 100 s: mean, least and \
+             greatest value of all seeds. In the paper cwnd is nearly always at its maximum \
              although 6 % of the segments are lost, and has no sawtooth.",
         );
     let case = testbed(3, 0).probe(SENDER);

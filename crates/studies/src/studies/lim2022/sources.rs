@@ -15,8 +15,8 @@ pub fn sources() -> Figure {
         .x_label("transmission range in m")
         .about(
             "20 segments a minute and node: the scenes without Contiki 3.0's values (original), \
-             with one of these values, and with all of them. Addresses of 8 bytes, which Contiki \
-             uses, are not among all values, because they make frames longer here than in Contiki.",
+             with one of these values, and with all of them. The scenes with all values do not \
+             have Contiki's addresses of 8 bytes, which make frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {

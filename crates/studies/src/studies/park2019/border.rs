@@ -21,7 +21,7 @@ type Read = fn(&Run) -> Reading;
 /// Shows the line of four hops and testbed-1 with each rule at the border router.
 pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on a flow's lead")
-        .x_label("seconds since the start of all flows")
+        .x_label("seconds since the flows started")
         .about(
             "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
              deficit round robin and FQ-CoDel behind a shaper with TAiM's first delay, FQ-CoDel \

@@ -257,7 +257,7 @@ pub fn figure_10() -> Figure {
         beside(&mut figure, series, &case, together);
     }
     for (series, case) in [
-        ("without, room for ten packets", without),
+        ("without TAiM, room for ten packets", without),
         ("TAiM, room for ten packets", with.clone()),
         (
             "TAiM, D_init 36 ms, room for ten packets",
@@ -338,7 +338,7 @@ pub fn figure_14() -> Figure {
     let shown = at_most_a_second(&mut figure, Testbed::Two);
     let paper = [[0.989, 0.997], [1.7, 1.3]];
     let [jain, max_min] = compared(&mut figure, Testbed::Two, &shown, paper);
-    let series = "without, room for ten packets";
+    let series = "without TAiM, room for ten packets";
     let ten = beside(&mut figure, series, &ten_packets(&case), together);
     let case = Testbed::Two.taim();
     let case = case.set("taim.initial_delay", FAIR_ENOUGH.0);

@@ -7,11 +7,7 @@ use redpoll_experiments::{At, Figure, Handle, Metric, Reading, Run, mean, quanti
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
-const CHILDREN: Metric = Metric::new(
-    "routing targets of the worst node / mean number of all \
-                                      nodes",
-    "",
-);
+const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean of all nodes", "");
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
@@ -86,7 +82,7 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of(
-            "routing targets of the worst node / mean number of all nodes",
+            "routing targets of the worst node / mean of all nodes",
             children,
         )
         .judged("worst-has-children")
