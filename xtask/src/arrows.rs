@@ -13,7 +13,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and its allowed dependencies.
-const ARROWS: [(&str, &[&str]); 41] = [
+const ARROWS: [(&str, &[&str]); 42] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -68,6 +68,7 @@ const ARROWS: [(&str, &[&str]); 41] = [
     ("samples", &["apps"]),
     ("testkit", &["base", "tcp", "wire"]),
     ("fuzz", &["sim", "linux", "web", "dissect", "testkit"]),
+    ("proofs", &["stack", "assist"]),
     ("packetdrill", &["socket"]),
     ("peers", &["base", "tcp", "testkit"]),
     ("xtask", &[]),

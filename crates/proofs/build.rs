@@ -1,0 +1,34 @@
+//! Copies files of the device crates, without their tests and their inner documentation, so that
+//! this crate can include mechanisms that those crates do not export.
+
+use std::path::Path;
+use std::{env, fs};
+
+const FILES: [&str; 7] = [
+    "mac/src/security/counter.rs",
+    "tcp/src/ahead.rs",
+    "tcp/src/recv/inbox.rs",
+    "tcp/src/recv/ranges.rs",
+    "tcp/src/send/scoreboard.rs",
+    "tcp/src/seq.rs",
+    "wire/src/cursor.rs",
+];
+
+fn main() {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
+    for file in FILES {
+        let path = crates.join(file);
+        println!("cargo::rerun-if-changed={}", path.display());
+        let text = fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        let text = text.replace("#[cfg(test)]\nmod tests;\n", "");
+        let text = text
+            .split("#[cfg(test)]\nmod tests {")
+            .next()
+            .unwrap_or_default();
+        let lines = text.lines().filter(|line| !line.starts_with("//!"));
+        let code: String = lines.flat_map(|line| [line, "\n"]).collect();
+        let name = file.replace('/', "-");
+        fs::write(Path::new(&out).join(name), code).expect("OUT_DIR is writable");
+    }
+}

@@ -1,0 +1,161 @@
+//! The write position of `redpoll-wire` against a list: every sequence of operations on a small
+//! buffer.
+
+use crate::{Model, device, hash_of};
+pub use file::Cursor;
+use file::Reader;
+
+device!(file, "wire-src-cursor.rs");
+
+const BUFFER: usize = 6;
+
+/// An operation of the cursor.
+#[derive(Clone, Copy, Debug)]
+pub enum Action {
+    /// Write this many bytes.
+    Put(usize),
+    /// Write numbers of 8, 16 and 32 bits, and 16 bits low byte first.
+    PutU8,
+    /// See [`Action::PutU8`].
+    PutU16,
+    /// See [`Action::PutU8`].
+    PutU32,
+    /// See [`Action::PutU8`].
+    PutU16Le,
+    /// Write zeros.
+    Zeros(usize),
+    /// Replace 16 bits at a position.
+    Patch(usize),
+}
+
+/// The operations so far; the cursor borrows its buffer, so each check applies them to a new one.
+#[derive(Clone, Debug, Default)]
+pub struct World {
+    buffer: [u8; BUFFER],
+    position: usize,
+    written: Vec<u8>,
+}
+
+/// The model. A test passes another function for `patch_u16`.
+pub struct CursorModel {
+    /// Replaces 16 bits, and returns whether they were written before.
+    pub patch: fn(&mut Cursor<'_>, usize, u16) -> bool,
+}
+
+/// The model of `redpoll-wire`.
+pub const REAL: CursorModel = CursorModel {
+    patch: |out, position, value| out.patch_u16(position, value).is_ok(),
+};
+
+impl Model for CursorModel {
+    type Action = Action;
+    type World = World;
+
+    fn start(&self) -> World {
+        World::default()
+    }
+
+    fn actions(&self, _: &World) -> Vec<Action> {
+        let mut actions = vec![
+            Action::PutU8,
+            Action::PutU16,
+            Action::PutU32,
+            Action::PutU16Le,
+        ];
+        for len in 0..=BUFFER + 1 {
+            actions.extend([Action::Put(len), Action::Zeros(len), Action::Patch(len)]);
+        }
+        actions
+    }
+
+    fn step(&self, world: &mut World, action: Action) -> Result<(), String> {
+        let World {
+            buffer,
+            position,
+            written,
+        } = world;
+        let mut out = Cursor::new(buffer);
+        out.reserve(*position).map_err(|_| "no room".to_owned())?;
+        let mut more: Vec<u8> = Vec::new();
+        let done = match action {
+            Action::Put(len) => {
+                more.extend((1..=len).map(|n| n as u8));
+                out.put(&more).is_ok()
+            }
+            Action::PutU8 => {
+                more.push(0x11);
+                out.put_u8(0x11).is_ok()
+            }
+            Action::PutU16 => {
+                more.extend([0x12, 0x34]);
+                out.put_u16(0x1234).is_ok()
+            }
+            Action::PutU32 => {
+                more.extend([0x12, 0x34, 0x56, 0x78]);
+                out.put_u32(0x1234_5678).is_ok()
+            }
+            Action::PutU16Le => {
+                more.extend([0x34, 0x12]);
+                out.put_u16_le(0x1234).is_ok()
+            }
+            Action::Zeros(len) => {
+                more.resize(len, 0);
+                out.put_zeros(len).is_ok()
+            }
+            Action::Patch(at) => {
+                let is_inside = at + 2 <= written.len();
+                if is_inside {
+                    written[at..at + 2].copy_from_slice(&[0xab, 0xcd]);
+                }
+                if (self.patch)(&mut out, at, 0xabcd) != is_inside {
+                    return Err(format!("patch at {at} of {}", written.len()));
+                }
+                true
+            }
+        };
+        let fits = written.len() + more.len() <= BUFFER;
+        if fits {
+            written.extend(more);
+        }
+        if done != fits {
+            return Err(format!("fits: {fits}, written: {done}"));
+        }
+        if out.written() != *written || out.remaining() != BUFFER - written.len() {
+            return Err(format!("{:?} instead of {written:?}", out.written()));
+        }
+        *position = out.position();
+        read_again(written)
+    }
+
+    fn key(&self, world: &World) -> u64 {
+        hash_of(&(world.position, &world.written))
+    }
+
+    fn copy(&self, world: &World) -> Option<World> {
+        Some(world.clone())
+    }
+}
+
+/// Reads the bytes in all pieces of one and two bytes: nothing is read past the end.
+fn read_again(bytes: &[u8]) -> Result<(), String> {
+    for pattern in 0..1u32 << bytes.len() {
+        let mut input = Reader::new(bytes);
+        let mut read = Vec::new();
+        for bit in 0..=bytes.len() {
+            let left = bytes.len() - read.len();
+            let wide = pattern >> bit & 1 == 1;
+            let got = match wide {
+                true => input.u16().map(|value| value.to_be_bytes().to_vec()),
+                false => input.u8().map(|value| vec![value]),
+            };
+            if got.is_ok() != (left > usize::from(wide)) {
+                return Err(format!("a read of {left} remaining bytes: {got:?}"));
+            }
+            read.extend(got.unwrap_or_default());
+        }
+        if !bytes.starts_with(&read) || input.rest() != &bytes[read.len()..] {
+            return Err(format!("{read:?} was read from {bytes:?}"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,50 @@
+//! Exhaustive small models of Redpoll's mechanisms.
+//!
+//! A model runs the code of a device crate and a naive reference side by side, and [`explore`]s
+//! every sequence of events up to a depth. Most models have finitely many states, and all of them
+//! are visited. The reference is written for clarity: sets of bytes, lists, large integers.
+//!
+//! If a crate does not export a mechanism, `build.rs` includes the file of that crate, so that the
+//! model checks the code itself. `tests/` runs each model, and plants a defect in
+//! each, which the model must find. [ADR 65](../../../docs/adr/0065-small-models.md) has the
+//! reasons.
+//!
+//! `cargo test -p redpoll-proofs` takes seconds. `make proofs` explores deeper; `REDPOLL_PROOFS=deep`
+//! selects its depth.
+#![forbid(unsafe_code)]
+
+mod explore;
+
+pub mod counters;
+pub mod cursor;
+pub mod numbers;
+pub mod recv;
+pub mod ring;
+pub mod send;
+
+/// Includes a file of a device crate.
+macro_rules! device {
+    ($name:ident, $file:literal) => {
+        #[allow(dead_code, reason = "the model uses a part of the file")]
+        mod $name {
+            include!(concat!(env!("OUT_DIR"), "/", $file));
+        }
+    };
+}
+pub(crate) use device;
+
+device!(ahead, "tcp-src-ahead.rs");
+device!(seq, "tcp-src-seq.rs");
+
+pub use explore::{Bounds, Model, Outcome, explore, hash_of, is_deep};
+
+// The included files name these types by their paths in `redpoll-tcp`.
+pub(crate) use redpoll_wire::tcp::{SeqNum, SeqRange};
+pub(crate) use redpoll_wire::{Error, NoRoom};
+
+/// Has the limit that the included files read from the list of SACK blocks of `redpoll-tcp`.
+pub(crate) struct SackBlocks;
+
+impl SackBlocks {
+    pub(crate) const MOST: usize = 4;
+}

@@ -1,0 +1,3 @@
+//! Runs each model, and shows that each finds a planted defect.
+
+mod mechanisms;
