@@ -74,7 +74,7 @@ fairness: ## Measure how Redpoll and Linux's Reno share a short queue (takes ten
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
-taim: ## Measure the cost of redpoll taim, of its engine alone and end to end, and compare it with its bounds (takes ten minutes)
+taim: ## Measure the cost of redpoll taim, both of its engine alone and end to end, and compare the cost with the bounds (takes ten minutes)
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) run --release --quiet --package redpoll -- bench taim
@@ -112,7 +112,7 @@ drill: ## Run every known attack on small meshes next to an honest flow (DRILL="
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
-drill-test: ## Test with every attack, and with 3 to 6 seeds, that honest flows continue and that all tables are afterwards as without an attack
+drill-test: ## Test with every attack and 3 to 6 seeds that honest flows continue, and that all tables are the same afterwards as without the attack
 	@scripts/setup.sh build
 	@. scripts/env.sh && export REDPOLL_DRILL_LONG=1 && cargo test --package redpoll-sim --test all -- --nocapture drill::
 

@@ -268,7 +268,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
                 !connection.needs_close()
             }
             Err(Error::Io(_) | Error::ConnectionClosed | Error::IncompleteHeaders) => break,
-            // RFC 9112 §5.1: a malformed request, such as one with a space before a colon.
+            // RFC 9112 §5.1: the request is malformed, for example by a space before a colon.
             Err(error) => {
                 let status = match error {
                     Error::TooLongHeaders | Error::TooManyHeaders => "431",

@@ -292,7 +292,7 @@ struct rp_work {
     size_t frame_len;     /* RP_WORK_LOAD: bytes of frame */
     uint8_t kind;         /* RP_WORK_* */
     uint8_t cca;          /* RP_WORK_TRANSMIT: 1 to assess the channel before the transmission */
-    uint8_t pending;      /* RP_WORK_SOURCE_MATCH: 1 to set the bit, 0 to clear it */
+    uint8_t pending;      /* RP_WORK_SOURCE_MATCH: the frame-pending bit, 1 or 0 */
     uint8_t reserved;
     uint16_t neighbour;   /* RP_WORK_SOURCE_MATCH: short address of the neighbour */
 };

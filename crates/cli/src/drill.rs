@@ -1,4 +1,4 @@
-//! `redpoll drill`: attackers of each kind and an honest flow, with a row for each attacker.
+//! `redpoll drill`: runs each attack next to an honest flow, and prints a row for each attack.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

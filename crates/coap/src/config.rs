@@ -7,7 +7,7 @@ use crate::block::BlockSize;
 /// Method by which retransmission timeouts are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RtoPolicy {
-    /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
+    /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled at each retransmission.
     #[default]
     Rfc7252,
     /// CoCoA according to draft-ietf-core-cocoa-03. The rate of messages that are neither

@@ -119,7 +119,7 @@ fn s4_5_duplicates_are_answered_and_not_processed() {
     assert_eq!(pair.server.counters().duplicates, 2);
 }
 
-/// §4.7: one interaction with a peer at a time.
+/// §4.7: NSTART limits the interactions with a peer at the same time, by default to one.
 #[test]
 fn s4_7_nstart_bounds_the_outstanding_interactions() {
     for nstart in [1, 2] {

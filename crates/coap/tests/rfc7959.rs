@@ -37,7 +37,7 @@ fn get(mut pair: Pair, len: usize) -> usize {
     pair.log.len()
 }
 
-/// §2.4: a body arrives in as many blocks as necessary, of the smaller size.
+/// §2.4: a body arrives in blocks of the smaller of the two ends' sizes.
 #[test]
 fn s2_4_a_response_in_blocks() {
     for (len, blocks) in [(0, 1), (1, 1), (64, 1), (65, 2), (128, 2), (1_000, 16)] {

@@ -1,4 +1,4 @@
-//! Fuzz targets of every parser and of every state machine that hears others.
+//! Fuzz targets of every parser, and of every state machine that processes input of other nodes.
 //!
 //! A [`Target`] is a function of bytes, which panics if it finds a mistake. Three runners use it:
 //! `cargo test` replays the inputs in `seeds` and adds a fixed number of random ones; the program

@@ -129,7 +129,7 @@ fn an_ambiguous_round_trip_is_not_measured() {
     assert_eq!(a.poll_at().unwrap().at, ms(501 + 500));
 }
 
-/// §7.2: the counters of a node for its retries, its round trips and ECN.
+/// §7.2: a node counts its retries, round trips and ECN marks.
 #[test]
 fn timeouts_round_trips_and_marks_are_counted() {
     let (mut a, mut b) = pair();
@@ -156,7 +156,7 @@ fn timeouts_round_trips_and_marks_are_counted() {
     assert_eq!((counters.acknowledgments, counters.timeouts), (1, 0));
 }
 
-/// §5: a tag is not given again while its datagram lives.
+/// §5: a tag is not used again while its datagram is in flight.
 #[test]
 fn tags_of_living_datagrams_are_left_out() {
     let mut a = recovering(RecoveryConfig::default());
@@ -272,7 +272,7 @@ fn a_window_asks_more_often() {
     assert_eq!(a.counters().datagrams_sent, 1);
 }
 
-/// §7.1: MinFragmentSize and MaxFragmentSize.
+/// §7.1: MinFragmentSize and MaxFragmentSize limit the lengths of fragments.
 #[test]
 fn fragments_are_as_long_as_configured() {
     let with = |min_fragment, max_fragment| {
@@ -322,7 +322,7 @@ fn late_fragments_are_absorbed() {
     assert_eq!(ack(&mut b, ms(2_000), B, A).bitmap, Bitmap::NULL);
 }
 
-/// RFC 8930 §5: if the first fragment does not leave, the datagram is over.
+/// RFC 8930 §5: if the link loses the first fragment, the datagram is given up.
 #[test]
 fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     let (mut a, _) = pair();

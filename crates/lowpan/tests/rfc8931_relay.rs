@@ -106,7 +106,7 @@ fn a_fragment_that_the_link_loses_takes_no_other_with_it() {
     assert_eq!(pass(&mut relay, START, &first[1]), Ok(None));
 }
 
-/// §6.2: once all has arrived, a relay answers for the receiver, for a while.
+/// §6.2: after all fragments have arrived, a relay answers for the receiver, for a limited time.
 #[test]
 fn a_relay_answers_when_its_acknowledgment_was_lost() {
     let (mut a, mut relay) = pair();
@@ -201,7 +201,7 @@ fn a_null_bitmap_ends_the_path() {
     // The null bitmap also discards the queued fragment: the relay sends only the acknowledgment.
     assert_eq!(ack(&mut relay, START, B, A).bitmap, Bitmap::NULL);
     assert_eq!((relay.poll_at(), relay.occupancy().current), (None, 0));
-    // §6.2: without a path back it is dropped silently.
+    // §6.2: an acknowledgment without a path back is dropped silently.
     let stray = relay.input(START, C, B, &null.to_bytes());
     assert_eq!(stray, Err(DropReason::Orphan));
     assert!(!relay.has_frame());

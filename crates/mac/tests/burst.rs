@@ -97,7 +97,7 @@ fn longest_backoff(promised: Promised, continues: bool) -> u64 {
     longest
 }
 
-/// IEEE 802.15.4-2015 §6.2.5.1: 2^BE - 1 units at most, BE = macMinBE = 3.
+/// IEEE 802.15.4-2015 §6.2.5.1: a backoff has at most 2^BE - 1 units, BE = macMinBE = 3.
 #[test]
 fn the_standards_backoff_is_every_frames_own() {
     assert_eq!(longest_backoff(Promised::Csma, true), 7);

@@ -91,7 +91,7 @@ impl Head {
         let value = value.trim_matches([' ', '\t']);
         if name.eq_ignore_ascii_case("content-length") {
             let length = number(value)?;
-            // RFC 9112 §6.3: two that differ are an error.
+            // RFC 9112 §6.3: two Content-Length fields that differ are an error.
             if self.length.is_some_and(|other| other != length) {
                 return None;
             }
@@ -125,7 +125,7 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok().filter(|_| is_number)
 }
 
-/// RFC 9110 §14.4: `bytes 0-499/1234`, `bytes 0-499/*`, `bytes */1234`.
+/// Parses `bytes 0-499/1234`, `bytes 0-499/*` or `bytes */1234` (RFC 9110 §14.4).
 fn range(value: &str) -> Option<Range> {
     let (part, whole) = value.strip_prefix("bytes ")?.split_once('/')?;
     let whole = match whole {

@@ -155,7 +155,7 @@ impl Objective for StandardObjective {
         let (rank, etx) = (u32::from(candidate.rank), u32::from(candidate.etx));
         let min_hop = u32::from(min_hop_rank_increase);
         match self {
-            // RFC 6719 §3.3: the larger of path cost, and one hop more.
+            // RFC 6719 §3.3: the rank is at least the path cost and the parent's rank plus one hop.
             StandardObjective::Mrhof => {
                 let cost = rank.saturating_add(etx);
                 if cost > MAX_PATH_COST {

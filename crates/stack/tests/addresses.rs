@@ -232,7 +232,7 @@ fn errors_are_limited_in_rate_and_free_their_slots() {
     assert_eq!(lone.link_packets().len(), 1, "there are tokens again");
 }
 
-/// RFC 8200 §4: the errors of a destination about extension headers.
+/// RFC 8200 §4: a destination skips extension headers, or answers them with an error.
 #[test]
 fn extension_headers_are_skipped_or_answered_with_errors() {
     let mut lone = lone();

@@ -66,7 +66,7 @@ fn ask(lone: &mut Lone, from: u16) {
 /// `leaf` registers its address for `minutes`; the frame's source is `sender`.
 fn register_as(lone: &mut Lone, sender: u16, leaf: u16, minutes: u16) {
     let mut rest = vec![0; 4];
-    // RFC 8505 §5.5: the registered address.
+    // RFC 8505 §5.5: the target is the registered address.
     rest.extend(address(leaf).0);
     rest.extend([1, 1, 0, leaf as u8, 0, 0, 0, 0]);
     rest.extend([33, 2, 0, 0, 3, 241]);

@@ -218,7 +218,7 @@ fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     assert!(lone.node.tcp_listen(80).is_ok());
 }
 
-/// RFC 6056 §3.2: the node chooses ports without a listener, and each of them once.
+/// RFC 6056 §3.2: the node chooses only ports without a listener, and no port twice.
 #[test]
 fn ephemeral_ports_are_apart() {
     let mut lone = Lone::border(|_| {});
@@ -413,8 +413,8 @@ fn packet_too_big_does_not_shrink_segments() {
     peer.acknowledge(&mut lone);
 }
 
-/// RFC 8201 §4: over a host link with a larger MTU, segments follow the reported path MTU; RFC 5927
-/// §4.1: only if the message quotes a segment in flight.
+/// RFC 8201 §4: over a host link with a larger MTU, segments follow the reported path MTU if the
+/// message quotes a segment in flight (RFC 5927 §4.1).
 #[test]
 fn packet_too_big_makes_smaller_segments() {
     let mut lone = Lone::border(|config| config.tcp.mss = 1_440);

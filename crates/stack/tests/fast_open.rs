@@ -217,7 +217,7 @@ fn no_more_are_pending_than_the_listener_allows() {
     assert!(attack.opens(6));
 }
 
-/// RFC 7413 §5.1: a reset request counts for a while.
+/// RFC 7413 §5.1: a request that its client resets still counts for a while against the limit.
 #[test]
 fn resets_make_no_room_for_more() {
     let mut attack = Attack::new(FAST);

@@ -66,7 +66,7 @@ fn report_unmet(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], min
 /// The leaf itself registers here.
 fn register(lone: &mut Lone, tid: u8, routed: bool) {
     let mut rest = vec![0; 4];
-    // RFC 8505 §5.5: the registered address.
+    // RFC 8505 §5.5: the target is the registered address.
     rest.extend(address(LEAF).0);
     rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
     let flags = 1 | u8::from(routed) << 1;

@@ -53,7 +53,7 @@ const ROLES: &[Role] = &[
 enum Kind {
     RouterSolicitation,
     RouterAdvertisement,
-    /// RFC 6775 §5.5, RFC 8505 §5.5: with or without a transaction ID.
+    /// A registration (RFC 6775 §5.5, RFC 8505 §5.5), with or without a transaction ID.
     Registration(bool),
     /// An answer to a registration that the node did not request.
     RegistrationAnswer(u8),

@@ -90,7 +90,7 @@ type Told = (Addr, Transit, Addr);
 /// advertises at once.
 fn ask(lone: &mut Lone, asked: Asked) -> (Option<u8>, Vec<Told>) {
     let mut rest = vec![0; 4];
-    // RFC 8505 §5.5: the registered address.
+    // RFC 8505 §5.5: the target is the registered address.
     rest.extend(address(asked.address).0);
     rest.extend([1, 1, 0, asked.link as u8, 0, 0, 0, 0]);
     rest.extend([33, 2, 0, 0, 3, asked.tid]);

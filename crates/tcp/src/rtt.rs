@@ -124,7 +124,7 @@ impl RttEstimator {
             // take longer than the handshake; RFC 6298 §1 allows a more conservative timeout.
             (r, twice)
         } else if self.doubt == Doubt::Timeout {
-            // RFC 4015 §3.1, step 11: a more conservative timeout from now on.
+            // RFC 4015 §3.1, step 11: the timeout is more conservative from now on.
             let more = srtt.wrapping_add(2 * u32::from(G));
             (more.max(r), variation.max(twice))
         } else {

@@ -307,7 +307,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         let theirs = seg.options.fast_open().filter(|_| may);
         let client = &request.remote.addr;
         let opens = theirs.is_some_and(|theirs| {
-            // RFC 7413 §4.2.2, steps 3 and 4: with or without data.
+            // RFC 7413 §4.2.2, steps 3 and 4: a valid cookie suffices, with or without data.
             terms.isn.is_fast_open_cookie(now, client, theirs)
         });
         let free = self.entry_mut(entry.or_else(|| self.free_entry()));
@@ -546,7 +546,7 @@ impl Reply {
         let (mut flags, mut seq) = (Flags::ACK, self.iss + 1);
         if !self.is_challenge {
             (flags, seq) = (Flags::SYN.with(Flags::ACK), self.iss);
-            // RFC 3168 §6.1.1: an ECN-setup SYN-ACK.
+            // RFC 3168 §6.1.1: an ECN-setup SYN-ACK has ECE, but not CWR.
             if config.ecn.wants(true) && syn.offer.has(Offer::ECN) {
                 flags = flags.with(Flags::ECE);
             }

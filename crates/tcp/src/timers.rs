@@ -17,7 +17,7 @@ pub(crate) enum Timer {
     User,
     /// RFC 8985 §6.2, step 5.
     Reordering,
-    /// RFC 8985 §7.2: PTO.
+    /// RFC 8985 §7.2: the probe timeout, PTO.
     LossProbe,
     /// RFC 6298 §5.
     Retransmission,

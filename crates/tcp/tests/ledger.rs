@@ -227,7 +227,7 @@ fn by_default_keepalive_waits_for_two_hours() {
     recv!(t, at 7_200_000, seq 0, ack 1);
 }
 
-/// RFC 9293 §3.8.4, MUST-26: no probes while data are outstanding.
+/// RFC 9293 §3.8.4, MUST-26: no keep-alive probes are sent while data are outstanding.
 #[test]
 fn keepalive_leaves_outstanding_data_to_its_timer() {
     let mut t = with_keepalive(3);

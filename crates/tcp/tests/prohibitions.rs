@@ -235,12 +235,12 @@ impl World {
         self.check_timers();
         let missing = self.held.iter().position(|held| !held).unwrap_or(TOTAL);
         self.acked = self.acked.max(missing);
-        // RFC 5681 §4.2: at most one for each segment, except for window updates.
+        // RFC 5681 §4.2: at most one ACK for each received segment, except for window updates.
         assert!(self.acks <= self.segments + self.reads);
     }
 
     /// Checks timers. RFC 9293 §3.8.6.3, MUST-40: an acknowledgment waits for less than half a
-    /// second. RFC 8985 §7.3: one probe for each RTT sample.
+    /// second. RFC 8985 §7.3: one probe per RTT sample.
     fn check_timers(&mut self) {
         if let Some((by, heard)) = self.due {
             assert!(self.t.ms() < by, "{heard} is not acknowledged");
@@ -265,7 +265,7 @@ impl World {
             let (start, end) = (start as usize - 1, end as usize - 1);
             assert!(start < end && end <= TOTAL, "{text}");
             assert!(self.arrived[start..end].iter().all(|it| *it), "{text}");
-            // RFC 2883 §4: only the first may report a duplicate.
+            // RFC 2883 §4: only the first SACK block may report a duplicate.
             assert!(n == 0 || start >= record.ack_number() as usize, "{text}");
         }
     }
@@ -386,7 +386,7 @@ impl World {
             let ssthresh = self.t.conn.info().ssthresh;
             self.t.run_until(at.max(self.t.ms()));
             if self.t.conn.stats().rtos > rtos {
-                // RFC 5681 §3.1: the loss window, and equation (4).
+                // RFC 5681 §3.1: cwnd is the loss window, and equation (4) limits ssthresh.
                 let half = (given / 2).max(2 * MSS) as u32;
                 assert!(self.t.conn.info().cwnd <= MSS as u32);
                 assert!(self.t.conn.info().ssthresh <= half.max(ssthresh));

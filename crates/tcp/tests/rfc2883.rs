@@ -13,7 +13,7 @@ fn with_sack() -> Host {
     Host::established_by(&config, answer, 100)
 }
 
-/// RFC 2883 §4.1: a full duplicate below the cumulative acknowledgment, reported once.
+/// RFC 2883 §4.1: a full duplicate below the cumulative acknowledgment is reported once.
 #[test]
 fn a_duplicate_below_the_acknowledgment() {
     let mut t = with_sack();
@@ -26,7 +26,7 @@ fn a_duplicate_below_the_acknowledgment() {
     recv!(t, seq 1, ack 21, sack [(31, 41)]);
 }
 
-/// RFC 2883 §4.1.2: a duplicate beyond the gap; the second block encloses it.
+/// RFC 2883 §4.1.2: a duplicate beyond the gap is reported first; the second block encloses it.
 #[test]
 fn a_duplicate_beyond_the_gap() {
     let mut t = with_sack();
@@ -36,7 +36,7 @@ fn a_duplicate_beyond_the_gap() {
     recv!(t, seq 1, ack 1, sack [(15, 20), (11, 31)]);
 }
 
-/// RFC 2883 §4.2: a segment of which a part is a duplicate.
+/// RFC 2883 §4.2: if a part of a segment is a duplicate, only this part is reported.
 #[test]
 fn a_partial_duplicate() {
     let mut t = with_sack();

@@ -38,7 +38,7 @@ fn two_duplicates_bring_a_new_segment_each() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// RFC 3042 §2: only if the peer's window permits it.
+/// RFC 3042 §2: limited transmit sends a segment only if the peer's window permits it.
 #[test]
 fn the_window_of_the_peer_counts() {
     let mut t = four_out(400);

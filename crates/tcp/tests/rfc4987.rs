@@ -387,7 +387,7 @@ fn a_reset_in_the_window_of_a_request_is_challenged() {
         assert_eq!(answer.ack, redpoll_testkit::IRS + 1);
         assert_eq!(answer.seq, ISS + ours);
         assert_eq!(answer.window, BUFFER as u16);
-        // RFC 7323 §3.2: in every segment once both ends have offered them.
+        // RFC 7323 §3.2: if both ends have offered timestamps, every segment has them.
         assert_eq!(answer.options.timestamps.unwrap().echo, 7);
     }
     let challenged = (0..100).filter(|_| matches!(node.input(&reset(9)), Answer::Reply(_)));

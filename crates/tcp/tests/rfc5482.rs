@@ -30,7 +30,7 @@ fn established(config: &Config, theirs: Option<Duration>) -> Host {
     Host::established_by(config, answer, 0)
 }
 
-/// RFC 5482 §3: off by default, for sending and for adopting.
+/// RFC 5482 §3: by default, a node neither sends nor adopts the user timeout option.
 #[test]
 fn by_default_the_user_timeout_option_is_neither_sent_nor_used() {
     let config = Config::default();
@@ -42,7 +42,7 @@ fn by_default_the_user_timeout_option_is_neither_sent_nor_used() {
     assert_eq!(t.sent()[0].user_timeout(), None);
 }
 
-/// RFC 5482 §3: on the SYN, and on the first segment other than a SYN.
+/// RFC 5482 §3: the SYN and the first segment after it have the option.
 #[test]
 fn it_is_on_the_syn_and_on_the_first_segment_after() {
     let mut t = Host::connect(&with_option(), 1024, 1024);

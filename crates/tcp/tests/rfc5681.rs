@@ -150,7 +150,7 @@ fn fast_retransmit() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// RFC 5681 §2: which ACKs are duplicates.
+/// RFC 5681 §2: an ACK is a duplicate only if all conditions (a) to (e) hold.
 #[test]
 fn only_real_duplicates_count() {
     let mut t = busy();

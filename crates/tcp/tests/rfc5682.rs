@@ -70,7 +70,7 @@ fn two_advancing_acks_reveal_a_spurious_timeout() {
     assert_eq!(resent(&t), 1);
 }
 
-/// RFC 5682 §2.1, step 3a: the second ACK is a duplicate: the rest was lost.
+/// RFC 5682 §2.1, step 3a: if the second ACK is a duplicate, the other segments were lost.
 #[test]
 fn a_duplicate_as_the_second_ack_confirms_the_loss() {
     let mut t = timed_out(false, 4096, 60_000);

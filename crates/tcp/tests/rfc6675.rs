@@ -54,7 +54,7 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
     }
 }
 
-/// RFC 6675 §4, NextSeg, rules 1 and 2, and §5, step C: holes in order, then new data, within cwnd.
+/// RFC 6675 §4, NextSeg, and §5, step C: cwnd permits the holes in order, and then new data.
 #[test]
 fn holes_come_before_new_data() {
     let (mut t, una, end) = grown(800);

@@ -82,7 +82,7 @@ fn a_delayed_ack_echoes_the_first_segment_that_it_covers() {
     recv!(t, seq 1, ack 3, ts (1_010, 601));
 }
 
-/// RFC 7323 §4.3, the second example: a hole.
+/// RFC 7323 §4.3, the second example: echoes while the sequence space has a hole.
 #[test]
 fn around_a_hole_the_segment_that_advanced_the_edge_is_echoed() {
     let mut t = established();
@@ -114,7 +114,7 @@ fn paws_rejects_an_old_duplicate() {
     assert_eq!(t.conn.recv_queue(), 4);
 }
 
-/// RFC 7323 §5.2: the clock wraps.
+/// RFC 7323 §5.2: the timestamp clock wraps.
 #[test]
 fn the_peers_clock_may_wrap() {
     let mut t = Host::accept(

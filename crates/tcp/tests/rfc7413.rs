@@ -187,7 +187,7 @@ mod client {
         assert_eq!(t.conn.read(desc.token, 4, &mut out), Ok(0));
     }
 
-    /// RFC 9293 §3.10.7.3: an acknowledgment of data that were not sent.
+    /// RFC 9293 §3.10.7.3: an acknowledgment of data that were not sent is answered by a reset.
     #[test]
     fn resets_an_answer_that_acknowledges_too_much() {
         let mut t = client(COOKIE, None, b"data");

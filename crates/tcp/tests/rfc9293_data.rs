@@ -199,7 +199,7 @@ fn small_writes_fill_a_segment() {
     recv_nothing!(t);
 }
 
-/// RFC 9293 §3.9.1.2: PSH on the last segment of the available data.
+/// RFC 9293 §3.9.1.2: the last segment of the available data has PSH.
 #[test]
 fn the_last_segment_is_pushed() {
     let mut t = established();

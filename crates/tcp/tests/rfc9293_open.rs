@@ -195,7 +195,7 @@ fn the_syn_is_repeated_and_then_given_up() {
     assert_eq!(t.events().last(), Some(&Event::Failed(Error::TimedOut)));
 }
 
-/// RFC 9293 §3.8.3, MUST-23: at least three minutes by default.
+/// RFC 9293 §3.8.3, MUST-23: by default, a SYN is retransmitted for at least three minutes.
 #[test]
 fn by_default_a_syn_is_tried_for_three_minutes() {
     let mut t = Host::connect(&plain(), 64, 64);

@@ -189,7 +189,7 @@ impl Endpoint {
         outgoing.is_some_and(|outgoing| outgoing.has_token(token))
     }
 
-    /// RFC 7252 §5.3.2: the request to `peer` with this token.
+    /// Returns the serial number of the request to `peer` with this token (RFC 7252 §5.3.2).
     pub(super) fn with_token(&self, peer: Peer, token: &[u8]) -> Option<u32> {
         let is_it = |outgoing: &&Outgoing| outgoing.to == peer && outgoing.has_token(token);
         self.outgoing

@@ -103,7 +103,7 @@ impl Endpoint {
         let message = packet.header.message_id;
         let proxy = options::asks_for_proxy(&packet);
         let bad_option = options::check(&mut packet).err();
-        // RFC 7252 §5.4.1: refused if it is confirmable, otherwise rejected.
+        // RFC 7252 §5.4.1: a request with a bad option is refused if confirmable, or rejected.
         if bad_option.is_some() && !proxy && !confirmable {
             return self.reject(from, message, confirmable);
         }
@@ -147,7 +147,7 @@ impl Endpoint {
         } else if read.is_none() {
             Some(refused(ResponseType::BadOption).with_payload("not UTF-8"))
         } else if blocks.is_err() {
-            // RFC 7959 §2.2: SZX 7.
+            // RFC 7959 §2.2: the block size SZX 7 is reserved.
             Some(refused(ResponseType::BadRequest))
         } else {
             None
@@ -359,7 +359,7 @@ impl Endpoint {
             };
             self.answer(asked.from, asked.message, datagram);
         } else if asked.is_for_group {
-            // RFC 7252 §8.2: no errors, because many servers would send them.
+            // RFC 7252 §8.2: a request to a group gets no errors, which many servers would send.
             if !is_unwanted && !is_error(&packet) {
                 self.delay(now, asked.from, packet);
             }

@@ -16,7 +16,7 @@ class Window(NamedTuple):
 
 
 class Congestion:
-    """The congestion control of one connection, which sends from a node. A method that returns
+    """The congestion control of the data that a node sends on one connection. A method that returns
     `None`, or that a class does not define, applies RFC 5681 and 6582. An exception ends the
     run, and `redpoll.run` raises a `CongestionError`.
 

@@ -8,8 +8,8 @@ use crate::is_long;
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
-/// Largest relative deviation from the model, of the frames per second and of the unacknowledged
-/// share, for every number of senders.
+/// Largest relative deviation of the simulated frames per second, and of the unacknowledged share,
+/// from the model for the same number of senders.
 const LIMIT: f64 = 0.05;
 
 /// Returns the model's frames per second and unacknowledged share; `None` without Python.

@@ -68,7 +68,7 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours received it.
+            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame, which all neighbours received.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),

@@ -95,7 +95,7 @@ impl Outgoing {
             Content::NeighborAdvertisement { router, target, .. } => {
                 Message::NeighborAdvertisement(NeighborAdvertisement {
                     router,
-                    // RFC 4861 §7.2.4: not set in answers to duplicate address detection.
+                    // RFC 4861 §7.2.4: the flag is clear for duplicate address detection.
                     solicited: !self.dst.is_multicast(),
                     override_cached: true,
                     target,

@@ -82,7 +82,7 @@ impl<P: Profile> Node<P> {
         port: u16,
         remote: &Endpoint,
     ) -> Result<Endpoint, Error> {
-        // RFC 9293 §3.9.1.1, MUST-46: not to a group.
+        // RFC 9293 §3.9.1.1, MUST-46: no connection is opened to a group.
         let possible = !remote.addr.is_multicast()
             && !self.net.identity.is_own(&remote.addr)
             && self.net.routing.next_hop(now, &remote.addr).is_some();

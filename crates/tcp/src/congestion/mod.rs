@@ -216,7 +216,7 @@ impl FlowState {
     }
 }
 
-/// RFC 5681 §3.1: IW.
+/// Returns the initial window in bytes (IW, RFC 5681 §3.1).
 #[inline(never)] // size
 pub(crate) fn initial_window(mss: u32) -> u32 {
     let segments = match mss {

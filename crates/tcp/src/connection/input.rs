@@ -266,7 +266,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                 self.fail(Error::Reset);
                 Break(())
             }
-            // RFC 5961 §4.2: a challenge ACK for every sequence number.
+            // RFC 5961 §4.2: a challenge ACK answers a SYN with any sequence number.
             _ => self.challenge(),
         }
     }

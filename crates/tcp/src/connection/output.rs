@@ -147,7 +147,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     fn put_options(&mut self, ms: u32, plan: &Plan, header: &mut Header) {
         let mut timestamps = self.ts.option(ms);
         if plan.flags.syn() {
-            // RFC 9293 §3.7.1: in every SYN.
+            // RFC 9293 §3.7.1: the MSS option should be in every SYN.
             header.put_mss(self.params.mss);
             let cookie = if plan.flags.ack() {
                 None

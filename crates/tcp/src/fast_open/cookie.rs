@@ -18,7 +18,7 @@ pub struct FastOpenCookie {
     bytes: [u8; MOST],
 }
 
-/// RFC 7413 §4.1.1: 4 to 16 bytes.
+/// RFC 7413 §4.1.1: a cookie has 4 to 16 bytes.
 const LEAST: usize = 4;
 const MOST: usize = 16;
 

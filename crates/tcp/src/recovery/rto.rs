@@ -29,7 +29,7 @@ impl Rto {
     /// Returns the current timeout in milliseconds. `estimated` is SRTT + max(G, K·RTTVAR).
     pub(crate) fn value(&self, estimated: Option<u32>, params: &Params) -> u32 {
         let (base, least) = match estimated {
-            // RFC 6298 §2.4: not below the minimum.
+            // RFC 6298 §2.4: the timeout is at least the minimum.
             Some(rto) => (rto, params.min_rto),
             // RFC 6298 §2.1.
             None => (0, params.initial_rto),

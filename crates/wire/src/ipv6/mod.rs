@@ -153,7 +153,7 @@ pub fn skip_extension_headers(first: u8, payload: &[u8]) -> Result<(u8, usize), 
         let rest = payload.get(offset..).ok_or(Error::Truncated)?;
         let units = match next {
             next_header::HOP_BY_HOP if offset != 0 => return Ok((next, offset)),
-            // RFC 8200 §4.3: in units of 8 octets, not including the first 8.
+            // RFC 8200 §4.3: the length is in units of 8 octets, not including the first 8.
             next_header::HOP_BY_HOP | next_header::ROUTING | next_header::DST_OPTIONS => {
                 usize::from(*rest.get(1).ok_or(Error::Truncated)?).saturating_add(1)
             }

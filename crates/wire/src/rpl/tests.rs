@@ -41,7 +41,7 @@ const CONFIGURATION: Configuration = Configuration {
     lifetime_unit_s: 60,
 };
 
-/// RFC 6550 §6.3.1, §6.7.6, §6.7.10: the fields where the figures have them.
+/// RFC 6550 §6.3.1, §6.7.6, §6.7.10: the figures show the places of the fields.
 #[test]
 fn a_dio_has_its_fields_where_the_standard_has_them() {
     let prefix = PrefixInformation {

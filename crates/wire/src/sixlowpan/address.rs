@@ -66,7 +66,7 @@ const LINK_LOCAL: Context = Context {
 
 pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
     if addr.is_unspecified() {
-        // RFC 6282 §3.1.1: SAC = 1, SAM = 00.
+        // RFC 6282 §3.1.1: SAC = 1 and SAM = 00 encode the unspecified address.
         return Encoded::new(Some(0), 0b00, &[]);
     }
     encode_unicast(addr, link, contexts)

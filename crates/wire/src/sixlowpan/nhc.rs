@@ -23,7 +23,7 @@ enum EncodedHeader {
 }
 
 fn kind(encoding: u8) -> Result<EncodedHeader, Error> {
-    // RFC 6282 §4.2: 1110, EID in three bits, NH.
+    // RFC 6282 §4.2: the bits 1110, the EID in three bits, and NH.
     let number = match encoding {
         0b1111_0000..=0b1111_0111 => return Ok(EncodedHeader::Udp),
         0b1110_0000..=0b1110_1111 => match encoding >> 1 & 0b111 {
@@ -136,7 +136,7 @@ fn expand_extension(
     let units = u8::try_from((padded / 8).saturating_sub(1)).map_err(|_| Error::Length)?;
     out.put(&[next_of(inline_next, input)?, units])?;
     out.put(content)?;
-    // RFC 6282 §4.2: padded out with Pad1 or PadN (RFC 8200 §4.2).
+    // RFC 6282 §4.2: the header is padded with Pad1 or PadN (RFC 8200 §4.2).
     match pad {
         0 => {}
         1 => out.put_u8(0)?,

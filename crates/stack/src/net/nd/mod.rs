@@ -178,7 +178,7 @@ impl Discovery {
         if !addr::is_link_local(&src) || !is_unicast(router) {
             return Err(DropReason::BadSource);
         }
-        // RFC 4861 §6.3.4: a lifetime of zero ends the router's service.
+        // RFC 4861 §6.3.4: with a lifetime of zero, the node is no longer a default router.
         if lifetime_s == 0 && self.solicitor.on_router_gone(router, now) {
             return Ok(Standing::Gone(router));
         }

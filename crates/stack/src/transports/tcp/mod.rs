@@ -287,7 +287,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                 continue;
             };
             if open.connection.matches(meta, seg) && !open.connection.is_closed() {
-                // RFC 9293 §3.6.1, MAY-2: only if a listener accepts the request.
+                // RFC 9293 §3.6.1, MAY-2: TIME-WAIT yields if a listener accepts the request.
                 if listener.is_some() && open.released && open.connection.yields_to(seg) {
                     slot.free();
                     break;

@@ -127,9 +127,9 @@ pub const SOURCES: [Source; 5] = [
 ];
 
 /// The serial line with an assumption of other scenes: the mote takes 5 ms per packet and loses a
-/// packet that arrives meanwhile. With it, UDP downstream loses 37 %: half of the nodes lose
-/// everything and the others nothing, because packets of a node always arrive at the same moment of
-/// a second. In the paper all nodes lose similar shares, in a queue.
+/// packet that arrives during this time. UDP downstream then loses 37 %: half of the nodes lose all
+/// packets and the others none, because packets of a node always arrive at the same moment of a
+/// second. In the paper all nodes lose similar shares, in a queue.
 pub const SLOW_SERIAL: Source = Source {
     name: "a serial line, 5 ms per packet",
     keys: &[

@@ -67,10 +67,10 @@ pub fn table_3() -> Figure {
         .about(
             "Sizes on a Cortex-M0; those of connections are without buffers. The protocol's ROM is \
              that of the engine with TCPlp's features. The protocol's sockets are Connection and \
-             Listener; the socket layer is the part that a node's table adds to each; posix_sockets is a Socket, \
-             which is the same for active and passive sockets. The ROM of the socket layer and of \
-             posix_sockets is part of a node's ROM and not measured separately. Each value should \
-             be at most the paper's.",
+             Listener; the socket layer is the part that a node's table adds to each; \
+             posix_sockets is a Socket, which is the same for active and passive sockets. The ROM \
+             of the socket layer and of posix_sockets is part of a node's ROM and not measured \
+             separately. Each value should be at most the paper's.",
         );
     for size in sizes() {
         figure

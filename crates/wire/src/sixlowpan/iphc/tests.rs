@@ -107,7 +107,7 @@ fn the_hop_limit_is_elided_at_1_64_and_255() {
 
 #[test]
 fn traffic_class_and_flow_label_in_all_four_forms() {
-    // RFC 6282 §3.2.1: ECN in the two high bits, DSCP below.
+    // RFC 6282 §3.2.1: ECN has the two high bits, and DSCP the bits below.
     for (dscp, ecn, flow_label, first, inline) in [
         (0, Ecn::NotEct, 0, 0x7a, &[][..]),
         (0, Ecn::Ect0, 0, 0x72, &[0x80]),

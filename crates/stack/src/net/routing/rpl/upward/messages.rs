@@ -83,7 +83,7 @@ impl<P: Profile> Upward<P> {
         let prefix = PrefixInformation {
             len: 64,
             autonomous: true,
-            // §9.4: the whole address, for transit information.
+            // §9.4: transit information needs the whole address of the parent.
             router_address: true,
             prefix: identity.address,
             lifetime_s: u32::MAX,
