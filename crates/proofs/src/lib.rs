@@ -21,6 +21,7 @@ pub mod numbers;
 pub mod recv;
 pub mod ring;
 pub mod send;
+pub mod tcp;
 
 /// Includes a file of a device crate.
 macro_rules! device {

@@ -1,3 +1,4 @@
 //! Runs each model, and shows that each finds a planted defect.
 
 mod mechanisms;
+mod tcp;
