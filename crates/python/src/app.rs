@@ -24,7 +24,7 @@ impl Fault {
         self.0.borrow_mut().take()
     }
 
-    /// Whether an exception was raised.
+    /// Returns whether an exception was raised.
     pub fn is_there(&self) -> bool {
         self.0.borrow().is_some()
     }

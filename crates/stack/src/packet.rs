@@ -60,7 +60,7 @@ impl Origin {
     }
 }
 
-/// Whether frames to this address reach one node. An interface identifier that contains the
+/// Returns whether frames to this address reach one node. An interface identifier that contains the
 /// broadcast address must not turn a packet into a flood.
 pub(crate) fn is_unicast(link: Address) -> bool {
     match link {

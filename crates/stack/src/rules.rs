@@ -48,7 +48,7 @@ pub trait RplRules: Copy {
         None
     }
 
-    /// Whether packet information contains the sender's rank in place of DAGRank, against
+    /// Returns whether packet information contains the sender's rank in place of DAGRank, against
     /// RFC 6550 §11.2. Such a router mistakes the packets of other routers for a loop.
     fn sends_plain_rank(&self) -> bool {
         false
@@ -61,26 +61,26 @@ pub trait Objective: Copy {
     /// The value of a neighbour as the parent; `None` if the neighbour cannot be the parent.
     fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer>;
 
-    /// Whether the link to a neighbour is good enough for a new parent. The present parent
+    /// Returns whether the link to a neighbour is good enough for a new parent. The present parent
     /// stays as long as there is no other.
     fn is_eligible(self, etx: u16) -> bool;
 
-    /// Whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD (RFC
-    /// 6719 §5), or 0 on a leaf before its first DAO.
+    /// Returns whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD
+    /// (RFC 6719 §5), or 0 on a leaf before its first DAO.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
-    /// Whether the link to the parent is so bad that a neighbour of the node's own rank may
+    /// Returns whether the link to the parent is so bad that a neighbour of the node's own rank may
     /// replace the parent.
     fn is_worn(self, _etx: u16) -> bool {
         false
     }
 
-    /// Whether a neighbour has to acknowledge a frame before it replaces a parent that does.
+    /// Returns whether a new parent must first acknowledge a frame if the present parent does.
     fn needs_proof(self) -> bool {
         true
     }
 
-    /// Whether a DIO over a bad link resets the link's ETX each time, however recently the
+    /// Returns whether a DIO over a bad link resets the link's ETX each time, however recently the
     /// link was measured.
     fn forgives_at_once(self) -> bool {
         false

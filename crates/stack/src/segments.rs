@@ -2,15 +2,15 @@
 
 /// When the node makes a segment, and what TCP learns from the link about it.
 pub trait Handover {
-    /// Whether the node makes a segment as soon as TCP may send it. The segment is then copied to a
-    /// slot of 6LoWPAN and waits there behind earlier packets. TCP considers it sent at that
-    /// moment, and learns no more about it. Without a free slot, no segment is made. By default a
-    /// segment is made when the link has room for it.
+    /// Returns whether the node makes a segment as soon as TCP may send it. The segment is then
+    /// copied to a slot of 6LoWPAN and waits there behind earlier packets. TCP considers it sent at
+    /// that moment, and learns no more about it. Without a free slot, no segment is made. By
+    /// default a segment is made when the link has room for it.
     fn queues(&self) -> bool {
         false
     }
 
-    /// Whether TCP learns that the link has given up a segment. Otherwise TCP considers it sent.
+    /// Returns whether TCP learns that the link gave up a segment. Otherwise TCP considers it sent.
     fn reports(&self) -> bool {
         true
     }

@@ -160,7 +160,7 @@ impl Attack {
         (ack - 1_001, packets[0].clone())
     }
 
-    /// Whether the listener accepts a SYN with data and the cookie.
+    /// Returns whether the listener accepts a SYN with data and the cookie.
     fn opens(&mut self, port: u16) -> bool {
         let cookie = self.cookie.clone();
         match self.syn(port, &cookie, b"data").0 {

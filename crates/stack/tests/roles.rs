@@ -177,8 +177,8 @@ fn message(kind: Kind) -> Vec<u8> {
     packets::icmp(src, dst, 255, kind, code, &rest)
 }
 
-/// Whether a node of this role acts on the message. A router accepts the registration of a host,
-/// and answers a solicitation of hosts. A report of a neighbour that acknowledges no frame is
+/// Returns whether a node of this role acts on the message. A router accepts the registration of a
+/// host, and answers a solicitation of hosts. A report of a neighbour that acknowledges no frame is
 /// tested below.
 fn acts(role: Role, kind: Kind) -> bool {
     let advertises = matches!(role, Role::Router | Role::Border);

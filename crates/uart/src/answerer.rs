@@ -99,7 +99,7 @@ impl Answerer {
         Request::parse(self.request.message())
     }
 
-    /// Whether the node has started.
+    /// Returns whether the node has started.
     pub fn has_begun(&self) -> bool {
         self.answered.is_some()
     }

@@ -57,7 +57,7 @@ impl Asker {
         }
     }
 
-    /// Whether a request is in progress.
+    /// Returns whether a request is in progress.
     pub fn waits(&self) -> bool {
         self.waits
     }

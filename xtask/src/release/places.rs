@@ -61,7 +61,7 @@ pub fn dated(citation: &str, date: &str) -> String {
     out
 }
 
-/// Whether a package has the repository's version; examples to copy have versions of their own.
+/// Returns whether a package has the repository's version. Examples to copy have their own.
 fn is_own(name: &str) -> bool {
     name == "xtask" || name == "redpoll" || name.starts_with("redpoll-")
 }

@@ -20,7 +20,7 @@ impl Limit {
         }
     }
 
-    /// Whether a packet may pass now.
+    /// Returns whether a packet may pass now.
     pub(super) fn admit(&mut self, now: Instant, params: &Params) -> bool {
         while self.permits < params.burst && now.since(self.since) >= params.interval {
             self.permits = self.permits.saturating_add(1);

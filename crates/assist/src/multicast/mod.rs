@@ -199,7 +199,7 @@ impl<M: Kinds> Multicast<M> {
         passes && self.groups.set(group, |role| role.is_let_in = true)
     }
 
-    /// Whether the node is a member of a group.
+    /// Returns whether the node is a member of a group.
     pub fn is_member(&self, group: &Addr) -> bool {
         self.groups.role(group).is_member
     }

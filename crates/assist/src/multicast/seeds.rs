@@ -86,7 +86,7 @@ impl<T: AsRef<[SeedSlot]> + AsMut<[SeedSlot]>> Seeds<T> {
     }
 }
 
-/// Whether `one` is less than `other` (RFC 1982 with 8 bits).
+/// Returns whether `one` is less than `other` (RFC 1982 with 8 bits).
 fn is_before(one: u8, other: u8) -> bool {
     one.wrapping_sub(other) >= 0x80
 }

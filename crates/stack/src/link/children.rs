@@ -126,7 +126,7 @@ impl Children {
         true
     }
 
-    /// Whether a registration would make the neighbour a child now, and there is no room.
+    /// Returns whether a registration would make the neighbour a child now, and there is no room.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
         let full = self.children.iter().all(|place| !is_free(place));
         full && !self.contains(link) && self.has_asked(now, link)
@@ -176,7 +176,7 @@ impl Children {
     }
 }
 
-/// Whether a new child may take the place: it is empty, or its child counts as awake.
+/// Returns whether a new child may take the place: it is empty, or its child counts as awake.
 fn is_free(place: &Option<Child>) -> bool {
     place.is_none_or(|child| child.habit == Habit::Awake)
 }

@@ -206,19 +206,19 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.unverified.take_silence(now, neighbour)
     }
 
-    /// Whether a packet may go to a neighbour that no route or registration confirms.
+    /// Returns whether a packet may go to a neighbour that no route or registration confirms.
     pub(crate) fn admits_unverified(&mut self, now: Instant, neighbour: Address) -> bool {
         self.unverified.admit(now, neighbour)
     }
 
-    /// Whether other neighbours occupy every queue that a duty-cycled MAC may have.
+    /// Returns whether other neighbours occupy every queue that a duty-cycled MAC may have.
     pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
         let cycled = self.mac.access().cycle();
         let limit = cycled.map_or(0, |it| it.properties.neighbour_queues);
         limit > 0 && self.lowpan.is_full_of_others(neighbour, limit)
     }
 
-    /// Whether a registration would make this neighbour a child, and there is no room for it.
+    /// Returns whether a registration would make this neighbour a child for which there is no room.
     pub(crate) fn is_crowded_by(&self, now: Instant, neighbour: Address) -> bool {
         M::ROUTES && self.children.is_crowded_by(now, neighbour)
     }

@@ -51,7 +51,7 @@ pub(crate) struct Doubt {
 }
 
 impl Doubt {
-    /// Whether the peer may repeat its part; `unproven`: whether there is such a connection.
+    /// Returns whether a peer may repeat its part of a handshake; with `unproven`, one may have to.
     pub(crate) fn expects(&mut self, now: Instant, unproven: bool) -> bool {
         if !unproven {
             self.since = None;

@@ -60,8 +60,8 @@ impl Sleepy {
         self.poll.on_new_parent(now);
     }
 
-    /// Whether the node holds back its own frames: it listens for its parent's frames, or the
-    /// parent does not know yet that the node sleeps and would answer at once.
+    /// Returns whether the node holds back its own frames: it listens for its parent's frames, or
+    /// the parent does not know yet that the node sleeps and would answer at once.
     pub(super) fn holds_back(&self) -> bool {
         self.listens_until.is_some() || !self.introduced
     }

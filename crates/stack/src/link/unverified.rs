@@ -65,7 +65,7 @@ impl Unverified {
         }
     }
 
-    /// Whether the neighbour recently failed to answer. Forgets this: the next packet is tried.
+    /// Returns whether the neighbour recently failed to answer, and forgets it for the next packet.
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
         let place = self.silent.iter_mut().find(is_it);

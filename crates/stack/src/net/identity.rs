@@ -32,8 +32,8 @@ impl Identity {
         !addr.is_unspecified() && (*addr == self.address || *addr == self.link_local)
     }
 
-    /// Whether packets to this address are for the node: its own addresses and groups
-    /// (RFC 4291 §2.8).
+    /// Returns whether packets to this address are for the node: its own addresses and groups (RFC
+    /// 4291 §2.8).
     pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
         self.is_own(dst)
             || *dst == addr::LINK_LOCAL_ALL_NODES
@@ -42,7 +42,7 @@ impl Identity {
             || (self.forwards && *dst == addr::LINK_LOCAL_ALL_ROUTERS)
     }
 
-    /// Whether this is the Subnet-Router anycast address of a router's prefix (RFC 4291 §2.6.1).
+    /// Returns whether this is a router's Subnet-Router anycast address (RFC 4291 §2.6.1).
     pub(crate) fn is_subnet_anycast(&self, dst: &Addr) -> bool {
         let is_prefix = self.forwards && self.address.shares_prefix(dst, 64);
         is_prefix && !self.address.is_unspecified() && dst.0.ends_with(&[0; 8])

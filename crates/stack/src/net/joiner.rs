@@ -257,7 +257,7 @@ impl Partial {
         fragment.offset / UNIT..fragment.end().div_ceil(UNIT)
     }
 
-    /// Whether a fragment with the same beginning and the same end was received.
+    /// Returns whether a fragment with the same beginning and the same end was received.
     fn has_exactly(&self, fragment: &Fragment) -> bool {
         let units = Self::units(fragment);
         let (first, behind) = (units.start, units.end);

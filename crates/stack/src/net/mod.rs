@@ -68,7 +68,7 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame, which all neighbours received.
+            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame, which all neighbours got.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
@@ -235,7 +235,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Whether the segments of a connection leave by the side that asks for them.
+    /// Returns whether the segments of a connection leave by the side that asks for them.
     pub(crate) fn reach(&self, now: Instant, side: Side, dst: &Addr) -> Reach<Address> {
         match (self.routing.next_hop(now, dst), side) {
             (None, _) => Reach::Nowhere,

@@ -13,8 +13,8 @@ use crate::profile::Profile;
 use crate::transports::Side;
 
 impl<P: Profile> Node<P> {
-    /// Whether the assistant decides about packets to `dst`: to groups other than those of the
-    /// node's own protocols.
+    /// Returns whether the assistant decides about packets to `dst`: to groups other than those of
+    /// the node's own protocols.
     pub(super) fn is_for_group(&self, dst: &Addr) -> bool {
         dst.is_multicast() && !self.net.is_mine(dst)
     }
@@ -79,7 +79,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Whether packets to `dst` go to a group whose scope is wider than the link.
+/// Returns whether packets to `dst` go to a group whose scope is wider than the link.
 pub(super) fn is_beyond_link(dst: &Addr) -> bool {
     dst.is_multicast() && !addr::is_link_scoped_multicast(dst)
 }

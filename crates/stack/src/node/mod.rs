@@ -264,9 +264,9 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Whether the node accepts packets from the host side now: half of the slots are free. A host
-    /// that checks this keeps packets in its own, larger memory, and leaves the other half of the
-    /// slots to the radio. Otherwise the messages that repair routes find no slot while many
+    /// Returns whether the node accepts packets from the host side now: half of the slots are free.
+    /// A host that checks this keeps packets in its own, larger memory, and leaves the other half
+    /// of the slots to the radio. Otherwise the messages that repair routes find no slot while many
     /// packets wait for a route.
     pub fn has_room(&self) -> bool {
         self.link.lowpan.has_half()

@@ -87,8 +87,8 @@ impl<P: Profile> Node<P> {
         self.link.mac.frame()
     }
 
-    /// Whether a transport may make a segment. On a sleepy node, a registration goes first: before
-    /// it, the parent does not hold back the answers to a segment.
+    /// Returns whether a transport may make a segment. On a sleepy node, a registration goes first:
+    /// before it, the parent does not hold back the answers to a segment.
     fn may_pull(&self) -> bool {
         let lowpan = &self.link.lowpan;
         let registers = self.link.sleeps() && self.net.nd.solicitor.is_registering();

@@ -39,7 +39,7 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.listeners()
     }
 
-    /// Whether [`tcp_accept`](Self::tcp_accept) would return a connection.
+    /// Returns whether [`tcp_accept`](Self::tcp_accept) would return a connection.
     pub fn tcp_may_accept(&self, listener: ListenerId) -> bool {
         self.transports.tcp.may_accept(listener)
     }
@@ -110,8 +110,8 @@ impl<P: Profile> Node<P> {
         Ok((id, self.transports.tcp.open_with(now, id, data)))
     }
 
-    /// Whether [`Self::tcp_connect_with_data`] would send data with the SYN to this server: it has
-    /// given a cookie, and Fast Open did not fail recently.
+    /// Returns whether [`Self::tcp_connect_with_data`] would send data with the SYN to this server:
+    /// it has given a cookie, and Fast Open did not fail recently.
     pub fn tcp_may_open_fast(&self, now: Instant, remote: &Endpoint) -> bool {
         self.transports.tcp.knows(now, remote)
     }

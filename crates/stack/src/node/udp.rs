@@ -25,7 +25,7 @@ impl<P: Profile> Node<P> {
         self.transports.udp.close(id);
     }
 
-    /// Whether a UDP socket holds a datagram.
+    /// Returns whether a UDP socket holds a datagram.
     pub fn udp_is_readable(&self, id: UdpId) -> bool {
         self.transports.udp.is_readable(id)
     }
@@ -38,8 +38,8 @@ impl<P: Profile> Node<P> {
         self.transports.udp.recv(id, out)
     }
 
-    /// Whether the next received datagram was sent to a group. Such a datagram has other receivers,
-    /// which should not all answer at once (RFC 7252 §8.2).
+    /// Returns whether the next received datagram was sent to a group. Such a datagram has other
+    /// receivers, which should not all answer at once (RFC 7252 §8.2).
     pub fn udp_is_for_group(&self, id: UdpId) -> bool {
         P::Assist::GROUPS && self.transports.udp.is_marked(id)
     }

@@ -54,7 +54,7 @@ pub trait StreamTransport: Transport {
     /// See [`Streams::live`].
     fn live(&self) -> usize;
 
-    /// Whether a packet of a peer is about to arrive, so that a sleepy node polls often.
+    /// Returns whether a packet of a peer is about to arrive, so that a sleepy node polls often.
     fn expects(&self) -> bool;
 
     /// See [`Streams::stats`].

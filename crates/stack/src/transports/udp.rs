@@ -183,7 +183,7 @@ impl<M: Memory + 'static> UdpSockets<M> {
         }
     }
 
-    /// Whether the next datagram is marked as one for a group.
+    /// Returns whether the next datagram is marked as one for a group.
     pub(crate) fn is_marked(&self, id: UdpId) -> bool {
         let slot = self.slots.as_ref().get(usize::from(id.index));
         slot.is_some_and(|s| s.port.is_some() && s.generation == id.generation && s.is_marked())

@@ -477,7 +477,7 @@ impl Mesh {
         panic!("not empty, or not joined: {left:#?}");
     }
 
-    /// Whether every node that routes by RPL has a route to the root.
+    /// Returns whether every node that routes by RPL has a route to the root.
     fn is_joined(&self) -> bool {
         let mut all = self.nodes.iter().enumerate();
         all.all(|(index, it)| ways::is_joined(&it.node, index))
@@ -527,8 +527,8 @@ impl Mesh {
     }
 }
 
-/// Whether the tables contain only the sleepy leaf's own registration, and routes that RPL keeps as
-/// long as DAOs arrive or for ever.
+/// Returns whether the tables contain only the sleepy leaf's own registration, and routes that RPL
+/// keeps as long as DAOs arrive or for ever.
 fn is_empty(tables: &Tables, ways: Ways) -> bool {
     let routes = if ways == Ways::Given { 1 } else { 8 };
     let expected = Tables {

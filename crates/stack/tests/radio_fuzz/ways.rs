@@ -71,7 +71,7 @@ mod found {
         node.route_by_rpl(now, role, config, RplMemory { neighbours });
     }
 
-    /// Whether the node has a route to the root, if it should have one.
+    /// Returns whether the node has a route to the root, if it should have one.
     pub fn is_joined(node: &TestNode, index: usize) -> bool {
         let place = node.rpl_place();
         place.is_none_or(|(_, parent)| index == BORDER || parent.is_some())

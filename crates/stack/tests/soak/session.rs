@@ -51,7 +51,7 @@ impl Plan {
         }
     }
 
-    /// Whether one of the roles aborts or releases early.
+    /// Returns whether one of the roles aborts or releases early.
     pub fn is_broken_off(&self) -> bool {
         matches!(self.ending, Ending::Abort(..) | Ending::Leave(..))
     }

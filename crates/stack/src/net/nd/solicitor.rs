@@ -220,7 +220,7 @@ impl Solicitor {
         }
     }
 
-    /// Whether a router has reported since the last call that another host has the address.
+    /// Returns whether a router has reported since the last call that another host has the address.
     pub(crate) fn take_duplicate(&mut self) -> bool {
         core::mem::take(&mut self.is_duplicate)
     }

@@ -119,7 +119,7 @@ pub(crate) const HAS_PROTOCOL: bool = EXTENSION_MAX != 0;
 pub(crate) const EXTENSION_MAX: usize = if cfg!(test) { 136 } else { rpl::EXTENSION_MAX };
 pub(crate) const SIGNAL_MAX: usize = rpl::MESSAGE_MAX;
 
-/// Whether a hop-by-hop option is one of a routing protocol, which the destination ignores.
+/// Returns whether a hop-by-hop option is one of a routing protocol, which the destination ignores.
 pub(crate) fn is_option(kind: u8) -> bool {
     rpl::is_option(kind)
 }
@@ -198,7 +198,7 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Whether the program has given this node its possible parents.
+    /// Returns whether the program has given this node its possible parents.
     pub(crate) fn knows_routers(&self) -> bool {
         matches!(self.way, Way::Leaf(_))
     }
@@ -219,8 +219,8 @@ impl<P: Profile> Routing<P> {
         beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
     }
 
-    /// Whether a route, a registration or the program's choice of parents names this neighbour, so
-    /// that it probably exists.
+    /// Returns whether a route, a registration or the program's choice of parents names this
+    /// neighbour, so that it probably exists.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let is_named = match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {

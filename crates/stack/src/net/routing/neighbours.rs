@@ -120,8 +120,8 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
     }
 }
 
-/// Whether a registration with `tid` is older than the one with `known`. A registration without a
-/// TID is never older (RFC 8505 §6).
+/// Returns whether a registration with `tid` is older than the one with `known`. A registration
+/// without a TID is never older (RFC 8505 §6).
 pub(crate) fn is_stale(tid: Option<Tid>, known: Option<Tid>) -> bool {
     tid.zip(known)
         .is_some_and(|(tid, known)| tid.is_stale_after(known))

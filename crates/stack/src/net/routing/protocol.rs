@@ -60,7 +60,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         })
     }
 
-    /// Whether the protocol knows this neighbour other than by a route.
+    /// Returns whether the protocol knows this neighbour other than by a route.
     fn names(&self, now: Instant, link: Address) -> bool {
         false
     }
@@ -143,7 +143,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
 
     // --- packets ---
 
-    /// Whether the node is a member of this group because of the protocol.
+    /// Returns whether the node is a member of this group because of the protocol.
     fn is_group(&self, dst: &Addr) -> bool {
         false
     }
@@ -158,8 +158,8 @@ pub(super) trait Protocol<M: Memory + 'static> {
         admitted
     }
 
-    /// Whether a router needs all of a packet to forward it, so that fragments are not forwarded as
-    /// they arrive.
+    /// Returns whether a router needs all of a packet to forward it, so that fragments are not
+    /// forwarded as they arrive.
     fn needs_whole(&self) -> bool {
         false
     }
@@ -185,7 +185,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(None)
     }
 
-    /// Whether the node decapsulates packets of `src`; an error if it refuses only those of `src`.
+    /// Returns whether the node decapsulates packets of `src`; an error if it refuses this source.
     fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
         Ok(false)
     }

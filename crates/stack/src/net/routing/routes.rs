@@ -148,7 +148,7 @@ impl RouteSlot {
         }
     }
 
-    /// Whether the route has not expired. A given route never expires.
+    /// Returns whether the route has not expired. A given route never expires.
     fn is_good(&self, now: Instant) -> bool {
         match self.kind {
             Kind::Given { .. } => true,
@@ -305,7 +305,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.hosts = 0;
     }
 
-    /// Whether the neighbour is the next hop to another destination than itself.
+    /// Returns whether the neighbour is the next hop to another destination than itself.
     pub(crate) fn leads_through(&self, link: Address) -> bool {
         let own = addr::iid_of(link);
         self.entries().any(|route| {

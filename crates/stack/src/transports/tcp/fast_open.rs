@@ -24,7 +24,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         connection.send(now, data).unwrap_or(0)
     }
 
-    /// Whether a server has given a cookie that may be used now.
+    /// Returns whether a server has given a cookie that may be used now.
     pub(crate) fn knows(&self, now: Instant, server: &Endpoint) -> bool {
         let found = self.servers.find(now, server);
         found.is_some_and(|(cookie, _)| !cookie.is_request())

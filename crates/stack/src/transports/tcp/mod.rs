@@ -162,13 +162,13 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         open.any(|open| open.connection.has_segment())
     }
 
-    /// Whether the peer of an established connection may not know that it is open.
+    /// Returns whether the peer of an established connection may not know that it is open.
     pub(crate) fn is_unproven(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         open.any(|open| !open.is_proven && open.connection.state() == State::Established)
     }
 
-    /// Whether a packet is about to arrive, for a handshake, a connection or an application.
+    /// Returns whether a handshake, a connection or an application expects a packet soon.
     pub(crate) fn expects(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         !self.half_open.is_empty() || open.any(Open::expects)

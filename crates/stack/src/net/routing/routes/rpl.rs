@@ -118,7 +118,7 @@ impl DownwardRoute {
         self.until_s = self.until_s.min(known.until_s);
     }
 
-    /// Whether this new route ends more than a quarter of its lifetime after the `known` one.
+    /// Returns whether this route ends more than a quarter of its lifetime after the `known` one.
     pub(crate) fn renews(&self, now: Instant, known: &DownwardRoute) -> bool {
         let ends = |route: &DownwardRoute| u32::from_be_bytes(route.until_s);
         let gain = ends(self).saturating_sub(ends(known));
@@ -150,8 +150,8 @@ impl DownwardRoute {
         u32::from_be_bytes(self.until_s) >= seconds(now)
     }
 
-    /// Whether packets may take the route: it has not expired, and no No-Path has withdrawn it
-    /// (RFC 6550 §6.4.3).
+    /// Returns whether packets may take the route: it has not expired, and no No-Path has withdrawn
+    /// it (RFC 6550 §6.4.3).
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
         self.is_good(now)
             && !matches!(
@@ -188,12 +188,12 @@ impl DownwardRoute {
         self.target == Target::Host
     }
 
-    /// Whether the next hop has acknowledged a frame, or has registered the address.
+    /// Returns whether the next hop has acknowledged a frame, or has registered the address.
     pub(crate) fn is_proven(&self) -> bool {
         self.hop.is_proven() || self.is_host()
     }
 
-    /// Whether the route ends within `brief_s` seconds.
+    /// Returns whether the route ends within `brief_s` seconds.
     pub(crate) fn is_brief(&self, now: Instant, brief_s: u32) -> bool {
         self.left_s(now).is_some_and(|left_s| left_s <= brief_s)
     }
@@ -317,7 +317,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Whether this neighbour is the next hop to a target.
+    /// Returns whether this neighbour is the next hop to a target.
     pub(crate) fn leads_down_through(&self, now: Instant, link: Peer) -> bool {
         self.downwards()
             .any(|(_, downward)| downward.link == link && downward.is_usable(now))

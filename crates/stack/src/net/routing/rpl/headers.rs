@@ -70,9 +70,9 @@ pub(super) fn follow_route<P: Profile>(
     Ok(Some(Onward { next: link, absent }))
 }
 
-/// Whether the sender of a packet may have received its source route from the root: the DODAG is
-/// one of non-storing mode, this node is not its root, and the sender is a neighbour that has sent
-/// a DIO, as the parent has.
+/// Returns whether the sender of a packet may have received its source route from the root: the
+/// DODAG is one of non-storing mode, this node is not its root, and the sender is a neighbour that
+/// has sent a DIO, as the parent has.
 fn routes_by_source<P: Profile>(upward: &Upward<P>, packet: &PacketView<'_>) -> bool {
     let Origin::Link { from, .. } = packet.origin else {
         return false;

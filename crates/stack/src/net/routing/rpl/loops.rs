@@ -78,13 +78,13 @@ impl Loops {
         RankCheck { resets, drops }
     }
 
-    /// Whether one more rank error has an effect.
+    /// Returns whether one more rank error has an effect.
     pub(super) fn admit_rank_error(&mut self, now: Instant) -> bool {
         self.begin_hour(now);
         admit(&mut self.rank_errors)
     }
 
-    /// Whether one more returned packet removes a route.
+    /// Returns whether one more returned packet removes a route.
     pub(super) fn admit_forwarding_error(&mut self, now: Instant) -> bool {
         self.begin_hour(now);
         admit(&mut self.forwarding_errors)

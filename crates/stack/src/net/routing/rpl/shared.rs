@@ -76,7 +76,7 @@ impl Probes {
         }
     }
 
-    /// Whether another unproven next hop may be tried.
+    /// Returns whether another unproven next hop may be tried.
     pub(super) fn has_come(&self, now: Instant) -> bool {
         HAS_TARGETS && has_come(&self.try_at, now)
     }
@@ -119,7 +119,7 @@ impl Probes {
         self.ask(now, link);
     }
 
-    /// Whether `link` is the neighbour that was asked last.
+    /// Returns whether `link` is the neighbour that was asked last.
     pub(super) fn was_asked(&self, link: Peer) -> bool {
         self.tried == Some(link)
     }

@@ -73,7 +73,7 @@ struct TriggerLimit {
 }
 
 impl TriggerLimit {
-    /// Whether a root may ask for DAOs.
+    /// Returns whether a root may ask for DAOs.
     fn admit(&mut self, now: Instant) -> bool {
         if self.at.is_some_and(|at| now < at) {
             return false;
@@ -108,7 +108,7 @@ impl<P: Profile> Downward<P> {
         self.dtsn
     }
 
-    /// Whether a DAO with the address of this node has left since the node joined.
+    /// Returns whether a DAO with the address of this node has left since the node joined.
     pub(super) fn is_known(&self) -> bool {
         self.daos.is_known
     }
@@ -173,13 +173,13 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// Whether a target can exist: one address of the DODAG, but not this node's or the root's.
+/// Returns whether a target can exist: one address of the DODAG, but not this node's or the root's.
 fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &TargetOption) -> bool {
     let to = target.prefix;
     target.len == 128 && dodag.holds(&to) && !identity.is_own(&to) && to != dodag.id
 }
 
-/// Whether a DAO has to advertise a target, or its end, to the parent after DelayDAO.
+/// Returns whether a DAO has to advertise a target, or its end, to the parent after DelayDAO.
 fn is_due(downward: &DownwardRoute) -> bool {
     matches!(
         downward.advertisement,
@@ -187,12 +187,12 @@ fn is_due(downward: &DownwardRoute) -> bool {
     )
 }
 
-/// Whether a DAO has to renew a target at the parent. It may wait for others.
+/// Returns whether a DAO has to renew a target at the parent. It may wait for others.
 fn is_renewal_due(downward: &DownwardRoute) -> bool {
     downward.advertisement == Advertisement::RenewalDue
 }
 
-/// Whether packets may take this route now.
+/// Returns whether packets may take this route now.
 fn is_good(known: &DownwardRoute, now: Instant) -> bool {
     !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
 }

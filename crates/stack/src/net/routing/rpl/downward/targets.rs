@@ -313,9 +313,9 @@ fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
 }
 
 impl DaoSender {
-    /// Whether the sender may advertise the target `to`. In non-storing mode a node advertises
-    /// itself to the root (§9.7), and a router advertises the hosts whose parent it is (RFC 9010
-    /// §9.2.2).
+    /// Returns whether the sender may advertise the target `to`. In non-storing mode a node
+    /// advertises itself to the root (§9.7), and a router advertises the hosts whose parent it is
+    /// (RFC 9010 §9.2.2).
     fn may_advertise<O>(&self, dodag: &Dodag<O>, to: &Addr, transit: &Transit) -> bool {
         match (dodag.is_storing(), transit.external) {
             (true, _) => true,
@@ -326,7 +326,7 @@ impl DaoSender {
     }
 }
 
-/// Whether a DAO names this node as the parent of its sender (non-storing mode).
+/// Returns whether a DAO names this node as the parent of its sender (non-storing mode).
 pub(super) fn is_child<P: Profile>(upward: &Upward<P>, dodag: &DodagOf<P>, dao: &Dao<'_>) -> bool {
     let mut parents = dao.options.iter().filter_map(|option| match option {
         RplOption::Transit(transit) => parent_of(dodag, &transit),

@@ -41,7 +41,7 @@ impl UnackedHop {
         self.frames() >= limit
     }
 
-    /// Whether the next hop has acknowledged a frame.
+    /// Returns whether the next hop has acknowledged a frame.
     pub(crate) fn is_proven(self) -> bool {
         self.0 & PROVEN != 0
     }
@@ -58,18 +58,18 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Whether the root stops to ask, because too many inquiries had no answer.
+    /// Returns whether the root stops to ask, because too many inquiries had no answer.
     #[allow(dead_code, reason = "only a root sends inquiries")]
     pub(super) fn is_silent(self) -> bool {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Whether two frames had no acknowledgement, or two inquiries no answer.
+    /// Returns whether two frames had no acknowledgement, or two inquiries no answer.
     pub(crate) fn is_doubtful(self) -> bool {
         self.frames() >= FRAMES_OF_UNPROVEN
     }
 
-    /// Whether the next hop has acknowledged a frame, and the last frame too.
+    /// Returns whether the next hop has acknowledged a frame, and the last frame too.
     pub(super) fn answers(self) -> bool {
         self == Self::PROVEN
     }
@@ -144,8 +144,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Whether the first hop of a route to `to` by `link` has acknowledged frames, or `to` behind
-    /// the parent `link` has answered an inquiry of the root.
+    /// Returns whether the first hop of a route to `to` by `link` has acknowledged frames, or `to`
+    /// behind the parent `link` has answered an inquiry of the root.
     pub(super) fn is_proven(
         &self,
         cx: &Context<'_, P>,
@@ -164,7 +164,7 @@ impl<P: Profile> Downward<P> {
         self.answers(cx.table, upward, dodag, hop)
     }
 
-    /// Whether the neighbour `hop` is known to have acknowledged frames.
+    /// Returns whether the neighbour `hop` is known to have acknowledged frames.
     pub(super) fn answers(
         &self,
         table: &Table<P::Memory>,
@@ -182,8 +182,8 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// Whether the next hop `link`, which has not acknowledged a frame yet, has the largest number of
-/// routes that it may have.
+/// Returns whether the next hop `link`, which has not acknowledged a frame yet, has the largest
+/// number of routes that it may have.
 pub(super) fn is_at_limit<P: Profile>(cx: &Context<'_, P>, dodag: &DodagOf<P>, link: Peer) -> bool {
     let routes = cx.table.downwards();
     let routes = routes.filter(|(_, it)| it.link == link && it.is_usable(cx.now));

@@ -41,7 +41,7 @@ pub(in crate::net::routing::rpl) struct BeforeDio {
 }
 
 impl BeforeDio {
-    /// Whether the parent asks for DAOs (§9.6).
+    /// Returns whether the parent asks for DAOs (§9.6).
     pub(in crate::net::routing::rpl) fn asks_for_daos(&self) -> bool {
         self.is_parent && self.triggers
     }

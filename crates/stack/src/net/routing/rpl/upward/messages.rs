@@ -105,7 +105,7 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Whether the node advertises that it is overloaded (RFC 6551 §3.1).
+    /// Returns whether the node advertises that it is overloaded (RFC 6551 §3.1).
     fn is_overloaded(&self, cx: &Context<'_, P>) -> bool {
         cx.shared.config.load_aware && cx.now < self.load.overloaded_until
     }

@@ -203,17 +203,17 @@ impl<P: Profile> Upward<P> {
         self.dodag.as_ref().is_some_and(|dodag| dodag.holds(addr))
     }
 
-    /// Whether the neighbour `link` has sent a DIO.
+    /// Returns whether the neighbour `link` has sent a DIO.
     pub(super) fn knows(&self, link: Peer) -> bool {
         self.candidates.get(link).is_some()
     }
 
-    /// Whether the neighbour `link` acknowledges frames.
+    /// Returns whether the neighbour `link` acknowledges frames.
     pub(super) fn answers(&self, link: Peer) -> bool {
         self.candidates.get(link).is_some_and(|it| it.answers())
     }
 
-    /// Whether the neighbour `link` is known and can still hear this node.
+    /// Returns whether the neighbour `link` is known and can still hear this node.
     pub(super) fn hears(&self, link: Peer) -> bool {
         self.candidates.get(link).is_some_and(|it| !it.is_gone())
     }

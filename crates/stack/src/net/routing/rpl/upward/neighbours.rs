@@ -60,12 +60,12 @@ impl RplNeighbour {
         }
     }
 
-    /// Whether the neighbour no longer acknowledges frames.
+    /// Returns whether the neighbour no longer acknowledges frames.
     pub(super) fn is_gone(&self) -> bool {
         self.failures >= FAILURES_MAX
     }
 
-    /// Whether the neighbour has acknowledged a frame and is not gone.
+    /// Returns whether the neighbour has acknowledged a frame and is not gone.
     pub(super) fn answers(&self) -> bool {
         self.samples > self.failures && !self.is_gone()
     }
@@ -75,7 +75,7 @@ impl RplNeighbour {
         seconds(now).wrapping_sub(self.measured_s)
     }
 
-    /// Whether no frame was sent to the neighbour yet.
+    /// Returns whether no frame was sent to the neighbour yet.
     pub(super) fn is_unknown(&self) -> bool {
         self.samples == 0
     }

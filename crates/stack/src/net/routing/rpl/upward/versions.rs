@@ -30,7 +30,7 @@ pub(super) struct VersionLimits {
 }
 
 impl VersionLimits {
-    /// Whether a neighbour other than the parent may be followed: the parent has had time to join.
+    /// Returns whether the node may follow another neighbour: the parent has had time to join.
     fn admit(&mut self, now: Instant) -> bool {
         let heard = *self.heard.get_or_insert(now);
         let is_admitted = now >= heard + VERSION_DELAY && self.followed_until <= now;
@@ -79,8 +79,8 @@ impl<P: Profile> Upward<P> {
         false
     }
 
-    /// Whether a version that the neighbour `link` advertises may be genuine: the neighbour has
-    /// acknowledged a frame, or no neighbour has. Otherwise asks the neighbour for a DIO, which
+    /// Returns whether a version that the neighbour `link` advertises may be genuine: the neighbour
+    /// has acknowledged a frame, or no neighbour has. Otherwise asks the neighbour for a DIO, which
     /// shows whether it acknowledges frames.
     fn is_believed(&mut self, cx: &mut Context<'_, P>, link: Peer) -> bool {
         let mut is_believed = true;

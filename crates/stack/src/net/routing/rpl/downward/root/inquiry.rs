@@ -248,7 +248,7 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// Whether an answer could still change what is known of the target `to`.
+/// Returns whether an answer could still change what is known of the target `to`.
 fn is_open<O>(dodag: &Dodag<O>, own: Option<Peer>, to: &Addr, route: &DownwardRoute) -> bool {
     let is_behind = dodag.first_hop(own, to, route.link).is_none();
     let is_asked = !route.hop.is_silent() || route.hop.is_proven();

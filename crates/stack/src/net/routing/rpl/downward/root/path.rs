@@ -36,12 +36,12 @@ impl Path {
         self.hops.first().map(|hop| hop.link())
     }
 
-    /// Whether the path ends at a router before the destination, to which an outer header leads.
+    /// Returns whether the path ends at the router of an external target, which decapsulates packets.
     pub(crate) fn is_external(&self) -> bool {
         self.is_external
     }
 
-    /// Stops behind the first one.
+    /// Returns the number of stops after the first one.
     pub(crate) fn stops(&self) -> usize {
         self.len.saturating_sub(1)
     }
