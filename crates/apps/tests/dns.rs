@@ -55,7 +55,7 @@ impl<F> UdpReceive for Line<F> {
     }
 }
 
-/// The result, and the number of questions.
+/// Returns the result, and the number of questions.
 fn ask_for(
     name: &str,
     answers: impl FnMut(usize, &[u8]) -> Vec<(Vec<u8>, SocketAddr)>,
@@ -76,7 +76,7 @@ fn ask_for(
     (found, line.questions)
 }
 
-/// An answer to `question`: aliases, then an address for the last name.
+/// Returns an answer to `question`: aliases, then an address for the last name.
 fn answer(question: &[u8], aliases: &[&str], address: Option<Ipv6Addr>) -> Vec<u8> {
     let question = Message::from_octets(question).unwrap();
     assert!(question.header().rd() && question.header().id() == ID);

@@ -91,7 +91,7 @@ mod tests {
 
     use super::*;
 
-    /// A mesh whose nodes have the smallest tables and buffers that the keys allow.
+    /// Returns a mesh whose nodes have the smallest tables and buffers that the keys allow.
     fn smallest(columns: usize) -> Scenario {
         let text = format!(
             "duration = \"1 s\"\n[topology]\nkind = \"grid\"\ncolumns = {columns}\nrows = 50\n\

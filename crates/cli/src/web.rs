@@ -46,7 +46,7 @@ fn exposure(address: SocketAddr) -> String {
     }
 }
 
-/// The real time since the first call, for [`Anchor::goal`](redpoll_web::clock::Anchor::goal).
+/// Returns the real time since the first call (see [`goal`](redpoll_web::clock::Anchor::goal)).
 pub(crate) fn now() -> Duration {
     static BEGUN: OnceLock<Instant> = OnceLock::new();
     BEGUN.get_or_init(Instant::now).elapsed()

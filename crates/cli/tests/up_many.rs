@@ -55,7 +55,7 @@ struct Grid {
 }
 
 impl Grid {
-    /// The grid of this number of nodes that is nearest to a square.
+    /// Returns the grid of this number of nodes that is nearest to a square.
     fn of(nodes: usize) -> Grid {
         let rows = (1..=nodes).filter(|rows| nodes.is_multiple_of(*rows) && rows * rows <= nodes);
         let rows = rows.max().expect("a node");

@@ -22,12 +22,12 @@ const SHARED: [(&str, &str); 3] = [
 ];
 
 impl Target {
-    /// The target with this name.
+    /// Returns the target with this name.
     pub fn find(name: &str) -> Option<&'static Target> {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// The folders of its inputs, from the repository's root. There is none if random bytes suffice.
+    /// Returns the folders of its inputs, from the repository's root: none if random bytes suffice.
     pub fn folders(&self) -> Vec<String> {
         let shared = SHARED.iter().filter(|(name, _)| *name == self.name);
         let shared = shared.map(|(_, folder)| (*folder).to_owned());
@@ -50,7 +50,7 @@ impl Target {
     }
 }
 
-/// The repository from which the program was built.
+/// Returns the repository from which the program was built.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }

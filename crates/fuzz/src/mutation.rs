@@ -69,7 +69,7 @@ impl Mutator {
         }
     }
 
-    /// A number below `bound`, 0 if that is 0.
+    /// Returns a random number below `bound`, or 0 if `bound` is 0.
     fn below(&mut self, bound: u32) -> u32 {
         self.rng.next_u32().checked_rem(bound).unwrap_or(0)
     }

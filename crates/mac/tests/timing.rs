@@ -14,7 +14,7 @@ const CCA_US: u64 = 128;
 const TURNAROUND_US: u64 = 192;
 const ACK_US: u64 = 352;
 
-/// Time on the air: six bytes of preamble, delimiter and length, two of FCS.
+/// Returns the time on the air: six bytes of preamble, delimiter and length, two of FCS.
 fn air_us(frame: &[u8]) -> u64 {
     (frame.len() as u64 + 2 + 6) * 32
 }

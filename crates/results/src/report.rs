@@ -164,7 +164,7 @@ fn numbers(items: &[Value], pointer: &str, scale: f64) -> Vec<(String, f64)> {
     items.collect()
 }
 
-/// The version of a report that this program does not know.
+/// Returns the version of a report that this program does not know.
 fn newer(report: &Value) -> Option<u64> {
     report["version"].as_u64().filter(|&it| it > NEWEST)
 }

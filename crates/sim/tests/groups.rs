@@ -43,7 +43,7 @@ fn discovery(scenario: &Scenario, group: Addr, number: u8) -> Vec<u8> {
     [&header.to_bytes()[..], &udp.to_bytes(), &coap].concat()
 }
 
-/// The answers that reached the host: the token, sender and time in milliseconds of each.
+/// Returns the answers that reached the host: the token, sender and time in milliseconds of each.
 fn answers(world: &mut World, time: Duration) -> Vec<(u8, Addr, u64)> {
     let mut all = Vec::new();
     let end = world.now() + time;

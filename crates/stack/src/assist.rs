@@ -94,7 +94,7 @@ pub trait Assist {
     /// attempt by [`Assist::poll_at`].
     fn on_no_room(&mut self, _now: Instant) {}
 
-    /// The time of the next call of [`Assist::poll_packet`].
+    /// Returns the time of the next call of [`Assist::poll_packet`].
     fn poll_at(&self) -> Option<Wake>;
 }
 

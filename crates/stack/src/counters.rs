@@ -183,7 +183,7 @@ impl NodeCounters {
         self.drops.0.get(reason as usize).copied().unwrap_or(0)
     }
 
-    /// Every reason with its count, zeros included.
+    /// Returns every reason with its count, zeros included.
     pub fn drops(&self) -> impl Iterator<Item = (DropReason, u32)> + '_ {
         DropReason::ALL.into_iter().zip(self.drops.0)
     }

@@ -16,8 +16,8 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// The handle of connection `index` of [another transport](crate::StreamTransport), in its
-    /// `generation`-th use.
+    /// Returns the handle of connection `index` of [another transport](crate::StreamTransport), in
+    /// its `generation`-th use.
     pub const fn new(index: u8, generation: u8) -> Self {
         ConnId { index, generation }
     }
@@ -36,8 +36,8 @@ pub struct ListenerId {
 }
 
 impl ListenerId {
-    /// The handle of listener `index` of [another transport](crate::StreamTransport), in its
-    /// `generation`-th use.
+    /// Returns the handle of listener `index` of [another transport](crate::StreamTransport), in
+    /// its `generation`-th use.
     pub const fn new(index: u8, generation: u8) -> Self {
         ListenerId { index, generation }
     }

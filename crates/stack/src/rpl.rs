@@ -51,19 +51,19 @@ impl<P: Profile> Node<P> {
         self.net.routing.begin_version(now)
     }
 
-    /// The counters of RPL.
+    /// Returns the counters of RPL.
     pub fn rpl_counters(&self) -> RplCounters {
         self.net.routing.rpl_counters()
     }
 
-    /// The rank of this node ([`INFINITE_RANK`](redpoll_wire::rpl::INFINITE_RANK) without a route
-    /// to the root) and the link-layer address of its preferred parent; `None` if it does not route
-    /// by RPL.
+    /// Returns the rank of this node ([`INFINITE_RANK`](redpoll_wire::rpl::INFINITE_RANK) without a
+    /// route to the root) and the link-layer address of its preferred parent; `None` if it does not
+    /// route by RPL.
     pub fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
         self.net.routing.rpl_place()
     }
 
-    /// The number of targets in the table of routes.
+    /// Returns the number of targets in the table of routes.
     pub fn rpl_targets(&self, now: Instant) -> usize {
         self.net.routing.targets(now)
     }

@@ -18,11 +18,11 @@ pub trait RplRules: Copy {
     /// The objective function of a DODAG.
     type Objective: Objective;
 
-    /// The objective function with this code point (RFC 6550 §20.5); `None` if the node does
-    /// not have it, so that it joins no DODAG that uses the function.
+    /// Returns the objective function with this code point (RFC 6550 §20.5); `None` if the node
+    /// does not have it, so that it joins no DODAG that uses the function.
     fn objective(&self, code_point: u16) -> Option<Self::Objective>;
 
-    /// The ETX of a link before the first frame, in 128ths (RFC 6551 §4.3.2).
+    /// Returns the ETX of a link before the first frame, in 128ths (RFC 6551 §4.3.2).
     fn initial_etx(&self) -> u16 {
         2 * Candidate::TRANSMISSION
     }
@@ -42,7 +42,7 @@ pub trait RplRules: Copy {
         }
     }
 
-    /// The time between two DAOs of the node's own address, to which the node adds up to a
+    /// Returns the time between two DAOs of the node's own address, to which the node adds up to a
     /// tenth. All routers on the way up forward each DAO. `None`: half of the route's lifetime.
     fn dao_interval(&self) -> Option<Duration> {
         None
@@ -58,7 +58,7 @@ pub trait RplRules: Copy {
 /// An objective function: it chooses the parent, and derives the node's rank from it. The methods
 /// with a default are the rules of this engine that RFC 6550 leaves open.
 pub trait Objective: Copy {
-    /// The value of a neighbour as the parent; `None` if the neighbour cannot be the parent.
+    /// Returns the value of a neighbour as the parent; `None` if it cannot be the parent.
     fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer>;
 
     /// Returns whether the link to a neighbour is good enough for a new parent. The present parent
@@ -86,9 +86,9 @@ pub trait Objective: Copy {
         false
     }
 
-    /// The ETX of a link after a frame with `attempts` transmissions, for a function that estimates
-    /// links itself. Such a neighbour is never considered unreachable. `None`: the engine's
-    /// estimate.
+    /// Returns the ETX of a link after a frame with `attempts` transmissions, for a function that
+    /// estimates links itself. Such a neighbour is never considered unreachable. `None`: the
+    /// engine's estimate.
     fn etx_after(self, _etx: u16, _attempts: u8) -> Option<u16> {
         None
     }
@@ -118,7 +118,7 @@ pub struct Offer {
 }
 
 impl Offer {
-    /// An offer, unless the rank is infinite.
+    /// Returns an offer, unless the rank is infinite.
     pub fn new(cost: u32, rank: u32) -> Option<Self> {
         let rank = u16::try_from(rank).ok().filter(|it| *it < INFINITE_RANK)?;
         Some(Offer { cost, rank })

@@ -95,7 +95,7 @@ fn packet_to(lone: &mut Lone, to: u16) {
     lone.host_sends(&packet).unwrap();
 }
 
-/// The destinations of the frames of the next half second.
+/// Returns the destinations of the frames of the next half second.
 fn sent(lone: &mut Lone) -> Vec<Address> {
     lone.run_for(Duration::from_millis(500));
     let frames = std::mem::take(&mut lone.frames);
@@ -246,7 +246,7 @@ fn a_child_beyond_the_last_place_is_refused_and_evicts_no_other() {
     }
 }
 
-/// A connection of the router to its child, and the sequence number of the child.
+/// Returns a connection of the router to its child, and the sequence number of the child.
 fn connected(lone: &mut Lone) -> (ConnId, u32) {
     adopt(lone, LEAF, 60);
     lone.node.tcp_listen(80).unwrap();

@@ -15,7 +15,7 @@ const SOLICITATION: u8 = 135;
 const ANSWER: u8 = 136;
 const ROUTER: u16 = 6;
 
-/// A host that solicits routers, while it registers with `ROUTER`, and the number of the
+/// Returns a host that solicits routers, while it registers with `ROUTER`, and the number of the
 /// registration.
 fn registering() -> (Lone, u8) {
     let mut lone = Lone::border(|config| {

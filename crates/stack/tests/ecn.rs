@@ -15,7 +15,7 @@ const MAC_LEN: usize = 9;
 const FRAG1: u8 = 0b1100_0000;
 const FRAG1_LEN: usize = 4;
 
-/// The compressed IPv6 header in a frame, if it has one.
+/// Returns the compressed IPv6 header in a frame, if it has one.
 fn packet(frame: &mut [u8]) -> Option<&mut [u8]> {
     let payload = frame.get_mut(MAC_LEN..)?;
     let is_first = payload.first()? & 0b1111_1000 == FRAG1;

@@ -70,7 +70,7 @@ fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) 
     lone
 }
 
-/// The packets in the unfragmented frames that the node has sent, with the destination's EUI-64.
+/// Returns the packets in the node's unfragmented frames, with the EUI-64 of the destination.
 fn sent(lone: &mut Lone) -> Vec<(Address, Ipv6Header, Vec<u8>)> {
     let contexts = Contexts::with_prefix(prefix());
     let frames = std::mem::take(&mut lone.frames).into_iter();

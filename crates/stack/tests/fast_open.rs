@@ -123,7 +123,7 @@ struct Attack {
 }
 
 impl Attack {
-    /// A listener, and a valid cookie of the attacker.
+    /// Returns a listener, and a valid cookie of the attacker.
     fn new(how: Listen) -> Attack {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen_with(80, how).unwrap();
@@ -140,7 +140,7 @@ impl Attack {
         attack
     }
 
-    /// The number of bytes of a SYN that are acknowledged, and the SYN-ACK.
+    /// Returns the number of bytes of a SYN that are acknowledged, and the SYN-ACK.
     fn syn(&mut self, port: u16, options: &[u8], data: &[u8]) -> (u32, Vec<u8>) {
         let syn = Tcp {
             src_port: port,

@@ -29,13 +29,13 @@ fn lone() -> (Lone, UdpId) {
     (lone, socket)
 }
 
-/// An unfragmented datagram of `len` bytes from neighbour 5.
+/// Returns an unfragmented datagram of `len` bytes from neighbour 5.
 fn datagram(len: usize) -> Vec<u8> {
     let data: Vec<u8> = (0..len).map(|at| (at * 31 + at / 251) as u8).collect();
     udp(address(5), address(1), (9, PORT), &data)
 }
 
-/// The bytes `from` to `to` after the header of `whole`, as a fragment.
+/// Returns the bytes `from` to `to` after the header of `whole`, as a fragment.
 fn cut(whole: &[u8], id: u32, from: usize, to: usize) -> Vec<u8> {
     let upper = &whole[40..];
     let more = u16::from(to < upper.len());
@@ -46,7 +46,7 @@ fn cut(whole: &[u8], id: u32, from: usize, to: usize) -> Vec<u8> {
     packet(address(5), address(1), FRAGMENT, 64, &header)
 }
 
-/// All of the packet, in fragments of random lengths.
+/// Returns all of the packet, in fragments of random lengths.
 fn shreds(whole: &[u8], id: u32, rng: &mut Rng) -> Vec<Vec<u8>> {
     let mut from = 0;
     let mut fragments = Vec::new();

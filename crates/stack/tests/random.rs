@@ -105,7 +105,7 @@ fn flags() -> impl Strategy<Value = u8> {
     ]
 }
 
-/// An offset that is mostly zero, so that connections make progress.
+/// Returns an offset that is mostly zero, so that connections make progress.
 fn shift() -> impl Strategy<Value = i8> {
     prop_oneof![8 => Just(0), 1 => any::<i8>()]
 }

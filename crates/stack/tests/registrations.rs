@@ -20,7 +20,7 @@ const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 const ECHO_REPLY: u8 = 129;
 
-/// The border router, which receives all registrations.
+/// Returns the border router, which receives all registrations.
 fn router() -> Lone {
     Lone::border(|config| {
         config.nd = NdConfig::default().with(|it| {
@@ -77,7 +77,7 @@ fn register(lone: &mut Lone, tid: u8, routed: bool) {
     lone.link_sends(LEAF, &packet);
 }
 
-/// The answers of the node: destination, message type, status and transaction ID.
+/// Returns the answers of the node: destination, message type, status and transaction ID.
 fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     let packets = packets.filter(|(_, packet)| packet[40] != ECHO_REPLY);
@@ -97,7 +97,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     packets.map(read).collect()
 }
 
-/// The neighbour that gets the host's packets to the leaf.
+/// Returns the neighbour that gets the host's packets to the leaf.
 fn way_to_leaf(lone: &mut Lone) -> u16 {
     let host = Addr([0x20; 16]);
     let packet = packets::echo_request(host, address(LEAF));
@@ -161,7 +161,7 @@ fn without_a_transaction_id_the_latest_registration_counts() {
     assert_eq!(way_to_leaf(&mut lone), 3);
 }
 
-/// A router between others and the border router (4 is its next hop).
+/// Returns a router between others and the border router (4 is its next hop).
 fn relay() -> Lone {
     let mut lone = router();
     lone.node = common::node_with(1, 1_500, |config| {
@@ -192,7 +192,7 @@ fn confirm_from(lone: &mut Lone, from: u16, status: u8, tid: u8) {
     lone.link_sends(from, &packet);
 }
 
-/// The reports that the node has forwarded: destination, type, transaction ID.
+/// Returns the reports that the node has forwarded: destination, type, transaction ID.
 fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     packets

@@ -83,7 +83,7 @@ fn link_local(short: u16) -> Addr {
     addr::link_local(Address::Short(short)).unwrap()
 }
 
-/// A node of this role, with the address 1.
+/// Returns a node of this role, with the address 1.
 fn node(role: Role) -> Lone {
     #[cfg(feature = "rpl")]
     {
@@ -188,7 +188,7 @@ fn acts(role: Role, kind: Kind) -> bool {
     }
 }
 
-/// The neighbour that gets a packet of the node to `to`, if any.
+/// Returns the neighbour that gets a packet of the node to `to`, if any.
 fn way(lone: &mut Lone, to: Addr) -> Option<Address> {
     lone.link_packets();
     let _ = lone.node.ping(lone.now, to, 1, 1, 8);

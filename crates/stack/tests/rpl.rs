@@ -596,7 +596,7 @@ fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// An echo request behind these extension headers: kind, and body without the first two bytes.
+/// Returns an echo request behind these extension headers: kind, and body from its third byte on.
 fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
     let inner = packets::echo_request(src, dst);
     let mut upper = Vec::new();

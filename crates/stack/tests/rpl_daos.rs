@@ -186,7 +186,7 @@ fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     }
 }
 
-/// The lifetimes, in minutes, of the target `to` in the DAOs that the node has sent.
+/// Returns the lifetimes, in minutes, of the target `to` in the DAOs that the node has sent.
 fn lifetimes(lone: &mut Lone, to: Addr) -> Vec<u8> {
     let mut lifetimes = Vec::new();
     for (_, body) in said(lone, 2) {

@@ -110,13 +110,13 @@ fn register(lone: &mut Lone, asked: Asked) -> Option<u8> {
     ask(lone, asked).0
 }
 
-/// The targets that the router advertises within `seconds`.
+/// Returns the targets that the router advertises within `seconds`.
 fn told(lone: &mut Lone, seconds: u64) -> Vec<Told> {
     lone.run_for(Duration::from_secs(seconds));
     targets(&lone.link_packets())
 }
 
-/// The targets of DAOs among these packets, without the router itself.
+/// Returns the targets of DAOs among these packets, without the router itself.
 fn targets(packets: &[(Address, Vec<u8>)]) -> Vec<Told> {
     let mut told = Vec::new();
     for (_, packet) in packets {
@@ -364,7 +364,7 @@ fn say_to_root(lone: &mut Lone, from: u16, is_routed: bool, dao: &Dao<'_>) {
     lone.link_sends(ROUTER, &packet);
 }
 
-/// The frame that the root sends when the host sends to the leaf.
+/// Returns the frame that the root sends when the host sends to the leaf.
 fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
     lone.frames.clear();
     let packet = packets::echo_request(Addr([0x20; 16]), address(LEAF));

@@ -21,7 +21,7 @@ fn secs(secs: u64) -> Duration {
     Duration::from_secs(secs)
 }
 
-/// A root with two children, [`ROUTER`] and [`OTHER`], which acknowledge frames.
+/// Returns a root with two children, [`ROUTER`] and [`OTHER`], which acknowledge frames.
 fn root() -> Lone {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
@@ -33,7 +33,7 @@ fn root() -> Lone {
     lone
 }
 
-/// The root of [`root`], after [`DEEP`] behind the router has answered.
+/// Returns the root of [`root`], after [`DEEP`] behind the router has answered.
 fn deep_root() -> Lone {
     let mut lone = root();
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |_| {});

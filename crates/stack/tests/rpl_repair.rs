@@ -131,7 +131,7 @@ fn a_mark_on_an_outer_header_counts_inside() {
     }
 }
 
-/// A packet of the root with a source route, at the stop `first`.
+/// Returns a packet of the root with a source route, at the stop `first`.
 fn routed(first: u16, stops: &[u16]) -> Vec<u8> {
     let mut buffer = [0; 64];
     let mut out = Cursor::new(&mut buffer);
@@ -206,7 +206,7 @@ fn errors_about_stops_are_bounded() {
     assert!(lone.dropped(DropReason::AddressUnreachable) >= 40);
 }
 
-/// A root that knows the router 3, behind it 7, and behind that 9.
+/// Returns a root that knows the router 3, behind it 7, and behind that 9.
 fn non_storing_root() -> Lone {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
@@ -219,7 +219,7 @@ fn non_storing_root() -> Lone {
     lone
 }
 
-/// An error of `from` about a packet of `src` with a source route whose next stop was `stop`.
+/// Returns an error of `from` about a packet of `src` whose source route had the next stop `stop`.
 fn error_about(from: Addr, (src, kind): (Addr, u8), stop: Addr) -> Vec<u8> {
     let quoted = packets::packet(src, stop, kind, 60, &[59, 1, 3, 1, 0xee, 0, 0, 0, 0, 9]);
     let rest = [&[0; 4][..], &quoted].concat();

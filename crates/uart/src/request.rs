@@ -181,7 +181,7 @@ impl Begin {
     }
 }
 
-/// The code of a result; the works of duty-cycled MACs have no codes.
+/// Returns the code of a result; the works of duty-cycled MACs have no codes.
 fn code_of(result: RadioResult) -> Option<u8> {
     Some(match result {
         RadioResult::Loaded => 0,

@@ -25,7 +25,7 @@ const DST: Address = Address::Extended([0x02, 0x12, 0x4b, 0, 0x14, 0xb5, 0xd9, 0
 const PORT: u16 = 40_123;
 const HOST: Addr = Addr([0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
-/// A context for the mesh, and one for a host far away.
+/// Returns a context for the mesh, and one for a host far away.
 fn contexts() -> Contexts {
     let mut contexts = Contexts::with_prefix(PREFIX);
     contexts.set(3, HOST, 128);
@@ -100,7 +100,7 @@ fn dissect(name: &str, frames: &[Vec<u8>], fields: &[&str]) -> Option<Vec<Vec<St
     Some(rows)
 }
 
-/// A capture file of LINKTYPE_IEEE802_15_4_WITHFCS.
+/// Returns a capture file of LINKTYPE_IEEE802_15_4_WITHFCS.
 fn capture(frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4u32, 0x0004_0002, 0, 0, 256, 195] {

@@ -83,8 +83,8 @@ fn value(at: usize, line: &str, start: &str, end: &str) -> Option<Range<usize>> 
     Some(from..from + length)
 }
 
-/// The package's own version, the workspace's, and those of dependencies by path, whose name,
-/// path and version are on one line.
+/// Returns the package's own version, the workspace's, and those of dependencies by path, whose
+/// name, path and version are on one line.
 fn manifest(text: &str) -> Vec<Range<usize>> {
     const VERSION: &str = "version = \"";
     let mut found = Vec::new();
@@ -106,7 +106,7 @@ fn manifest(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The versions of packages without a source.
+/// Returns the versions of packages without a source.
 fn lock(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -123,7 +123,7 @@ fn lock(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The versions of the package itself, which are before those of its dependencies.
+/// Returns the versions of the package itself, which are before those of its dependencies.
 fn npm(text: &str) -> Vec<Range<usize>> {
     const VERSION: &str = "\"version\": \"";
     let end = text.find("\"node_modules/").unwrap_or(text.len());

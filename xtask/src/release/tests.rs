@@ -117,13 +117,13 @@ impl Clone {
         self.pass();
     }
 
-    /// The version after the present one.
+    /// Returns the version after the present one.
     fn next(&self) -> Version {
         let Version([major, minor, _]) = self.repository.version().unwrap();
         Version([major, minor + 1, 0])
     }
 
-    /// The folder of files that the next version wrote.
+    /// Returns the folder of files that the next version wrote.
     fn written(&self) -> PathBuf {
         let folder = self.repository.root.join(WRITTEN);
         folder.join(self.next().to_string())

@@ -60,12 +60,12 @@ impl Stack {
         self.variables + bytes(&self.above)
     }
 
-    /// Bytes of the longest chain of a leaf that serves.
+    /// Returns the stack in bytes of the longest chain of calls in a leaf that serves HTTP.
     pub fn serving_bytes(&self) -> u64 {
         bytes(&self.serving)
     }
 
-    /// Bytes of the longest chain of all.
+    /// Returns the stack in bytes of the longest of all chains of calls.
     pub fn whole_bytes(&self) -> u64 {
         bytes(&self.whole)
     }

@@ -111,12 +111,12 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         slots.filter_map(|(place, slot)| Some((place, slot.0?.trickle?.at)))
     }
 
-    /// The time at which the next message is due.
+    /// Returns the time at which the next message is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.waiting().map(|(_, at)| at).min()
     }
 
-    /// A message that is due.
+    /// Returns a message that is due.
     pub(super) fn due(&self, now: Instant) -> Option<usize> {
         let first = self.waiting().min_by_key(|(_, at)| *at);
         first.filter(|(_, at)| *at <= now).map(|(place, _)| place)

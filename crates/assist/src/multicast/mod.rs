@@ -160,7 +160,7 @@ pub struct Multicast<M: Kinds> {
 }
 
 impl<M: Kinds> Multicast<M> {
-    /// A node without groups. `rng` must differ at each start of the node.
+    /// Returns a node without groups. `rng` must differ at each start of the node.
     pub fn new(params: Params, mut rng: Rng, memory: Memory<M>) -> Self {
         let draw = rng.next_u32();
         Multicast {
@@ -177,7 +177,7 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

@@ -29,8 +29,8 @@ pub struct Params {
 }
 
 impl Default for Params {
-    /// The RFC's defaults, with a link latency of 10 ms; for the border, 4 packets at once and one
-    /// every 2 s.
+    /// Returns the RFC's defaults, with a link latency of 10 ms; for the border, 4 packets at once
+    /// and one every 2 s.
     fn default() -> Self {
         let imin = Duration::from_millis(100);
         Params {

@@ -36,7 +36,7 @@ fn member(seed: u64) -> Multicast<Heap> {
     multicast
 }
 
-/// A border router that is a member of the group, too.
+/// Returns a border router that is a member of the group, too.
 fn border(seed: u64) -> Multicast<Heap> {
     let mut multicast = member(seed);
     assert!(multicast.let_in(&GROUP));
@@ -67,7 +67,7 @@ fn hears(multicast: &mut Multicast<Heap>, now: Instant, packet: &[u8]) -> Fate {
     multicast.on_link(now, &header_of(packet), &mut packet.to_vec())
 }
 
-/// The next packet and its time.
+/// Returns the next packet and its time.
 fn next(multicast: &mut Multicast<Heap>) -> Option<(Instant, Vec<u8>)> {
     while let Some(wake) = multicast.poll_at() {
         let mut out = vec![0; 1_280];

@@ -130,7 +130,7 @@ impl Packet {
         self.bytes.get(ip.body_at..end).unwrap_or_default()
     }
 
-    /// Bytes of that payload in the whole packet.
+    /// Returns the length in bytes of that payload in the whole packet.
     pub fn body_len(&self) -> usize {
         let Some(ip) = self.inner() else {
             return 0;

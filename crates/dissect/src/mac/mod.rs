@@ -315,8 +315,8 @@ impl<'a> Mac<'a> {
         self.payload = input.rest();
     }
 
-    /// Bytes at the beginning of the payload that are never encrypted: the command's identifier
-    /// in frames before version 2 (IEEE 802.15.4-2006 §7.6.3.1).
+    /// Returns the number of bytes at the beginning of the payload that are never encrypted: the
+    /// command's identifier in frames before version 2 (IEEE 802.15.4-2006 §7.6.3.1).
     pub fn open_len(&self) -> usize {
         usize::from(self.kind == Kind::Command && self.version < 2)
     }

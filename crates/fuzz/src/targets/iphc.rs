@@ -11,7 +11,7 @@ use redpoll_wire::sixlowpan::iphc::{self, Upper};
 const SRC: Address = Address::Short(0x11);
 const DST: Address = Address::Extended([2, 0, 0, 0, 0, 0, 0, 0x12]);
 
-/// The header that `packet` starts with, if it can be expanded.
+/// Returns the header that `packet` starts with, if it can be expanded.
 fn expand(packet: &[u8], contexts: &Contexts) -> Option<Ipv6Header> {
     let mut out = [0; 1280];
     let done = iphc::decompress(packet, SRC, DST, contexts, None, &mut out).ok()?;

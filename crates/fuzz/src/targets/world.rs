@@ -62,7 +62,7 @@ pub fn run(bytes: &[u8]) {
     assert!(world.stall().is_none());
 }
 
-/// The bytes as a packet from the host to a node, with a valid header.
+/// Returns the bytes as a packet from the host to a node, with a valid header.
 fn towards_mesh(bytes: &[u8]) -> Vec<u8> {
     let Some((next_header, payload)) = bytes.split_first() else {
         return Vec::new();

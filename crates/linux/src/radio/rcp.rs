@@ -218,7 +218,7 @@ impl Rcp {
         }
     }
 
-    /// Bytes for the line, in frames.
+    /// Returns the bytes to be written to the line, which are framed.
     pub fn output(&mut self) -> &mut VecDeque<u8> {
         &mut self.output
     }

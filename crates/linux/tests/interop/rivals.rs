@@ -54,8 +54,8 @@ impl Kind {
         }
     }
 
-    /// Bytes that this TCP moves within seconds; BLIP moves its buffer of 150 bytes every half
-    /// second.
+    /// Returns the number of bytes that this TCP moves within seconds; BLIP moves its buffer of 150
+    /// bytes every half second.
     fn bytes(self) -> usize {
         match self {
             Kind::Uip | Kind::UipLim => 4_000,

@@ -73,7 +73,7 @@ pub fn ip(next_header: u8) -> Ipv6Header {
     }
 }
 
-/// Bytes that are different for every seed and place.
+/// Returns bytes that are different for every seed and place.
 pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
     (0..len)
         .map(|i| (i * 7 + i / 251 + seed * 13) as u8)

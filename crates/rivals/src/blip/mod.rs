@@ -272,7 +272,7 @@ impl Control {
         }
     }
 
-    /// Bytes that are written and not acknowledged.
+    /// Returns the number of bytes that are written and not acknowledged.
     fn outstanding(&self) -> u32 {
         self.seqno - self.head
     }

@@ -181,7 +181,7 @@ fn is_free(place: &Option<Child>) -> bool {
     place.is_none_or(|child| child.habit == Habit::Awake)
 }
 
-/// The short address of a neighbour; only a neighbour with one can be a child.
+/// Returns the short address of a neighbour; only a neighbour with one can be a child.
 fn name(link: Address) -> Option<u16> {
     match link {
         Address::Short(short) if is_unicast(link) => Some(short),

@@ -278,19 +278,19 @@ impl Estimator {
         self.variation = self.variation.wrapping_sub(self.variation >> 3);
     }
 
-    /// The time before which an answer is unlikely. Kumar et al. 2020's code has max(16 ms,
+    /// Returns the time before which an answer is unlikely. Kumar et al. 2020's code has max(16 ms,
     /// min(SRTT - 4 RTTVAR, SRTT / 2)) and does not use it; by that design half of the polls fetch
     /// nothing.
     fn earliest(&self) -> Duration {
         micros(self.mean.saturating_sub(self.variation))
     }
 
-    /// The time after which the answer is overdue.
+    /// Returns the time after which the answer is overdue.
     fn latest(&self) -> Duration {
         micros(self.mean.wrapping_add(self.four_variations()))
     }
 
-    /// The pause after a poll that came too early.
+    /// Returns the pause after a poll that came too early.
     fn spread(&self) -> Duration {
         micros(self.variation.wrapping_mul(2).min(self.mean >> 3))
     }

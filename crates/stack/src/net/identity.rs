@@ -19,7 +19,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// The unicast addresses, in the order of [`Ask::own`](crate::transports::Ask).
+    /// Returns the unicast addresses, in the order of [`Ask::own`](crate::transports::Ask).
     pub(crate) fn own(&self) -> [Addr; 2] {
         [self.link_local, self.address]
     }
@@ -48,8 +48,8 @@ impl Identity {
         is_prefix && !self.address.is_unspecified() && dst.0.ends_with(&[0; 8])
     }
 
-    /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
-    /// rule 2); `None` before the node has one.
+    /// Returns the source address for packets to `dst`, of the same scope (RFC 6724 §5, rule 2);
+    /// `None` before the node has one.
     pub(crate) fn source_for(&self, dst: &Addr) -> Option<Addr> {
         if addr::is_link_local(dst) || addr::is_link_scoped_multicast(dst) {
             return Some(self.link_local);
@@ -57,8 +57,8 @@ impl Identity {
         Some(self.address).filter(|address| !address.is_unspecified())
     }
 
-    /// The source of an answer to this packet: its destination, if that is an address of the node
-    /// (RFC 4443 §2.2).
+    /// Returns the source of an answer to this packet: its destination, if that is an address of
+    /// the node (RFC 4443 §2.2).
     pub(crate) fn answers_from(&self, header: &Ipv6Header) -> Option<Addr> {
         if self.is_own(&header.dst) {
             return Some(header.dst);
@@ -66,7 +66,7 @@ impl Identity {
         self.source_for(&header.src)
     }
 
-    /// The header of a packet of this node, without the length.
+    /// Returns the header of a packet of this node, without the length.
     pub(crate) fn header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
         Ipv6Header {
             next_header,

@@ -186,7 +186,7 @@ impl<P: Profile> Net<P> {
         self.assist.on_forward(now, &mut Passing { header, bytes })
     }
 
-    /// The next hop of a packet, which is never its previous hop.
+    /// Returns the next hop of a packet, which is never its previous hop.
     pub(crate) fn next_hop(&mut self, now: Instant, packet: &Packet) -> Result<NextHop, Refusal> {
         let dst = &packet.header.dst;
         let next_hop = self.routing.next_hop(now, dst);
@@ -203,9 +203,9 @@ impl<P: Profile> Net<P> {
         })
     }
 
-    /// The next hop of a packet from the neighbour `from`, if its fragments may be forwarded as
-    /// they arrive (RFC 8930 §5: the first fragment decides). A packet that would be refused is
-    /// reassembled, so that its sender may get an error.
+    /// Returns the next hop of a packet from the neighbour `from`, if its fragments may be
+    /// forwarded as they arrive (RFC 8930 §5: the first fragment decides). A packet that would be
+    /// refused is reassembled, so that its sender may get an error.
     pub(crate) fn passes_through(
         &self,
         now: Instant,

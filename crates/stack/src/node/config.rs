@@ -58,9 +58,9 @@ impl NodeConfig {
     /// than the saved headers (Kumar et al. 2020 §6.1).
     pub const MSS: u16 = 474;
 
-    /// A router of such a mesh: it forwards, and advertises the prefix and itself to leaves that
-    /// solicit. `border` is the address of the border router that owns the prefix. The router needs
-    /// routes, and memory for registrations.
+    /// Returns a router of the mesh with `prefix`: it forwards, and advertises the prefix and itself
+    /// to leaves that solicit. `border` is the address of the border router, which owns the prefix.
+    /// The router needs routes, and memory for registrations.
     pub fn router(
         mac: MacConfig,
         prefix: Addr,
@@ -79,7 +79,7 @@ impl NodeConfig {
         }
     }
 
-    /// The border router of such a mesh, which owns the prefix. It needs a route of
+    /// Returns the border router of the mesh with `prefix`, which it owns. It needs a route of
     /// [`Via::Host`](crate::Via::Host) for destinations outside the mesh.
     pub fn border(
         mac: MacConfig,
@@ -93,9 +93,9 @@ impl NodeConfig {
 }
 
 impl<F: Forwarding> NodeConfig<Standard, F> {
-    /// A leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0. Its
-    /// address is derived from its short one (RFC 4944 §6), its receiver is always on, and it needs
-    /// a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
+    /// Returns a leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0.
+    /// Its address is derived from its short one (RFC 4944 §6), its receiver is always on, and it
+    /// needs a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
     /// different for each node.
     ///
     /// ```
@@ -130,8 +130,8 @@ impl<F: Forwarding> NodeConfig<Standard, F> {
         }
     }
 
-    /// A node without a radio, all of whose packets pass its host side: a TUN interface or an IP
-    /// device. `isn_secret` is random and different for each node. The node needs a route:
+    /// Returns a node without a radio, all of whose packets pass its host side: a TUN interface or
+    /// an IP device. `isn_secret` is random and different for each node. The node needs a route:
     /// [`Via::Host`](crate::Via::Host) for everything.
     pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> Self {
         NodeConfig {
@@ -243,7 +243,7 @@ pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
     pub lowpan: LowpanMemory<M>,
 }
 
-/// The seed of random early detection. Unlike a tag, it is not visible on the air.
+/// Returns the seed of random early detection. Unlike a tag, it is not visible on the air.
 fn dice(secret: &[u8; 16]) -> u64 {
     let mut bytes = [0; 8];
     redpoll_base::copy(secret, &mut bytes);

@@ -165,22 +165,22 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// The node's global address; unspecified before it has one.
+    /// Returns the node's global address; unspecified before it has one.
     pub fn address(&self) -> Addr {
         self.net.identity.address
     }
 
-    /// The node's extended address, in printing order.
+    /// Returns the node's extended address, in printing order.
     pub fn eui64(&self) -> [u8; 8] {
         self.net.identity.eui64
     }
 
-    /// The assistant.
+    /// Returns the assistant.
     pub fn assistant(&self) -> &P::Assist {
         &self.net.assist
     }
 
-    /// The transport in place of TCP.
+    /// Returns the transport in place of TCP.
     pub fn streams(&self) -> &P::Streams {
         &self.transports.streams
     }
@@ -249,14 +249,14 @@ impl<P: Profile> Node<P> {
         self.link.expect_packets(expected);
     }
 
-    /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,
-    /// rule 2); `None` before the node has one.
+    /// Returns the source address for packets to `dst`, of the same scope (RFC 6724 §5, rule 2);
+    /// `None` before the node has one.
     pub fn source_for(&self, dst: &Addr) -> Option<Addr> {
         self.net.identity.source_for(dst)
     }
 
-    /// The next hop of packets to `dst` at `now`; `None` without a route, or if the route does not
-    /// use the radio.
+    /// Returns the next hop of packets to `dst` at `now`; `None` without a route, or if the route
+    /// does not use the radio.
     pub fn neighbour_towards(&self, now: Instant, dst: &Addr) -> Option<Address> {
         match self.net.routing.next_hop(now, dst)? {
             NextHop::Link(link) => Some(link),
@@ -272,12 +272,12 @@ impl<P: Profile> Node<P> {
         self.link.lowpan.has_half()
     }
 
-    /// Counters of the IP layer.
+    /// Returns the counters of the IP layer.
     pub fn counters(&self) -> &NodeCounters {
         &self.counters
     }
 
-    /// The node's MAC, with its counters.
+    /// Returns the node's MAC, with its counters.
     pub fn mac(&self) -> &Mac<P::Access> {
         &self.link.mac
     }

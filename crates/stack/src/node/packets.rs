@@ -47,8 +47,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// The longest packet that the host side may send to `dst`. A packet for this node only has to
-    /// fit into a slot.
+    /// Returns the longest packet that the host side may send to `dst`. A packet for this node only
+    /// has to fit into a slot.
     fn mtu_from_host(&self, dst: &Addr) -> usize {
         if self.net.identity.is_own(dst) {
             self.link.lowpan.slot_size().max(LINK_MTU)

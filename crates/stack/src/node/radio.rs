@@ -82,7 +82,7 @@ impl<P: Profile> Node<P> {
         self.link.poll_radio(now)
     }
 
-    /// The frame of a [`RadioWork::Load`], without its FCS, until that work is done.
+    /// Returns the frame of a [`RadioWork::Load`], without its FCS, until that work is done.
     pub fn frame(&self) -> &[u8] {
         self.link.mac.frame()
     }

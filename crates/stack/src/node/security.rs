@@ -17,12 +17,12 @@ impl<P: Profile> Node<P> {
         self.link.secure(config, memory);
     }
 
-    /// The node's link-layer security, if any.
+    /// Returns the node's link-layer security, if any.
     pub fn security(&self) -> Option<&Security<P::Memory>> {
         self.link.security()
     }
 
-    /// The node's link-layer security, to add keys, name neighbours and store counters.
+    /// Returns the node's link-layer security, to add keys, name neighbours and store counters.
     pub fn security_mut(&mut self) -> Option<&mut Security<P::Memory>> {
         self.link.security_mut()
     }

@@ -8,7 +8,7 @@ use crate::profile::{NodeConnection, Profile};
 use crate::{ConnId, Error, Listen, ListenerId};
 
 impl<P: Profile> Node<P> {
-    /// The configuration of new connections.
+    /// Returns the configuration of new connections.
     pub fn tcp_config(&self) -> &redpoll_tcp::Config<P::Algorithms> {
         &self.transports.tcp.config
     }
@@ -34,7 +34,7 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.unlisten(now, listener);
     }
 
-    /// Every open listener.
+    /// Returns every open listener.
     pub fn tcp_listeners(&self) -> impl Iterator<Item = ListenerId> {
         self.transports.tcp.listeners()
     }
@@ -163,7 +163,7 @@ impl<P: Profile> Node<P> {
         })
     }
 
-    /// The received bytes in two pieces, for reading without a copy;
+    /// Returns the received bytes in two pieces, for reading without a copy;
     /// [`tcp_consume`](Self::tcp_consume) then releases them. If both are empty,
     /// [`tcp_recv`](Self::tcp_recv) returns the reason.
     pub fn tcp_peek(&self, id: ConnId) -> (&[u8], &[u8]) {
@@ -275,13 +275,13 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.thaw(now, slept, frozen, counters)
     }
 
-    /// The connection of a handle, to inspect its state and statistics, also after its release
-    /// until TCP has finished.
+    /// Returns the connection of a handle, to inspect its state and statistics, also after its
+    /// release until TCP has finished.
     pub fn tcp_connection(&self, id: ConnId) -> Option<&NodeConnection<P>> {
         self.transports.tcp.connection(id)
     }
 
-    /// Every open connection.
+    /// Returns every open connection.
     pub fn tcp_connections(&self) -> impl Iterator<Item = (ConnId, &NodeConnection<P>)> {
         self.transports.tcp.iter()
     }

@@ -147,7 +147,7 @@ pub struct Pulled {
 }
 
 impl Pulled {
-    /// A segment from `src` to `dst`.
+    /// Returns a segment from `src` to `dst`.
     pub fn new(handle: Handle, desc: SegmentDesc, src: Addr, dst: Addr) -> Self {
         Pulled {
             handle,
@@ -164,12 +164,12 @@ impl Pulled {
         Pulled { flow_label, ..self }
     }
 
-    /// The handle for [`Transport::read`].
+    /// Returns the handle for [`Transport::read`].
     pub fn handle(&self) -> Handle {
         self.handle
     }
 
-    /// The transport's header.
+    /// Returns the transport's header.
     pub fn header(&self) -> &[u8] {
         self.desc.header.as_bytes()
     }
@@ -179,7 +179,7 @@ impl Pulled {
         self.desc.payload_len
     }
 
-    /// The IPv6 header of the packet.
+    /// Returns the IPv6 header of the packet.
     pub fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
         let header_len = self.header().len() as u16;
         let ecn: Ecn = self.desc.ecn;

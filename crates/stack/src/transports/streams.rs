@@ -126,10 +126,10 @@ pub trait Streams {
     /// Returns the state of a connection.
     fn stream(&self, id: ConnId) -> Option<Stream>;
 
-    /// The number of connections that are neither closed nor in TIME-WAIT.
+    /// Returns the number of connections that are neither closed nor in TIME-WAIT.
     fn live(&self) -> usize;
 
-    /// The statistics of a connection; `None` if nothing is counted.
+    /// Returns the statistics of a connection; `None` if nothing is counted.
     fn stats(&self, id: ConnId) -> Option<&Stats>;
 }
 

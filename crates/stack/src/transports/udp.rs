@@ -27,8 +27,8 @@ pub struct UdpSlot<B: Bytes> {
 }
 
 impl<B: Bytes> UdpSlot<B> {
-    /// A free slot. `ring` holds received datagrams, each with 20 bytes of bookkeeping. A datagram
-    /// that does not fit is dropped and counted.
+    /// Returns a free slot. `ring` holds received datagrams, each with 20 bytes of bookkeeping. A
+    /// datagram that does not fit is dropped and counted.
     pub fn new(ring: B) -> Self {
         UdpSlot {
             port: None,
@@ -40,8 +40,8 @@ impl<B: Bytes> UdpSlot<B> {
         }
     }
 
-    /// The index in the ring of byte `number` from the front. A division per byte would dominate
-    /// the cost of a datagram.
+    /// Returns the index in the ring of byte `number` from the front. A division per byte would
+    /// dominate the cost of a datagram.
     fn place(&self, number: usize) -> usize {
         let len = self.ring.as_ref().len();
         let at = self.head.saturating_add(number);

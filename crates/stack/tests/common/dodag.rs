@@ -44,7 +44,7 @@ pub fn bytes(options: &[RplOption<'_>]) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// The options of a DAO from which a root in non-storing mode learns a node's parent.
+/// Returns the options of a DAO from which a root in non-storing mode learns a node's parent.
 pub fn behind(target: Addr, parent: Addr) -> Vec<u8> {
     bytes(&[
         RplOption::Target(TargetOption {
@@ -230,7 +230,7 @@ pub fn said(lone: &mut Lone, code: u8) -> Vec<(Addr, Vec<u8>)> {
         .collect()
 }
 
-/// The targets of a DAO.
+/// Returns the targets of a DAO.
 pub fn targets_of(body: &[u8]) -> Vec<Addr> {
     let Ok(Message::Dao(dao)) = Message::parse(2, body) else {
         panic!("a DAO");

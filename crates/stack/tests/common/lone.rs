@@ -42,12 +42,12 @@ impl PayloadSource for NoTransport {
 }
 
 impl Lone {
-    /// A border router with the short address 1: its mesh on the link, everything else at the host.
+    /// Returns a border router, short address 1: its mesh on the link, all else at the host.
     pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
         Lone::border_with(adapt, NoAssist)
     }
 
-    /// A border router with room for this number of routes in addition to its two fixed ones.
+    /// Returns a border router with room for this number of routes and its two fixed ones.
     pub fn with_routes(routes: usize) -> Self {
         Lone::around(node_with_memory(|memory| {
             memory.routes = vec![None; routes + 2].into();

@@ -44,7 +44,7 @@ impl Tcp<'_> {
         self.packet_with(src, dst, &[])
     }
 
-    /// The packet with these options, which fill whole words.
+    /// Returns the packet with these options, which fill whole words.
     pub fn packet_with(&self, src: Addr, dst: Addr, options: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.src_port.to_be_bytes());
@@ -82,7 +82,7 @@ pub fn udp(src: Addr, dst: Addr, ports: (u16, u16), data: &[u8]) -> Vec<u8> {
     packet(src, dst, 17, 64, &summed(src, dst, 17, 6, bytes))
 }
 
-/// An ICMPv6 message: type, code, and the rest after the checksum.
+/// Returns an ICMPv6 message: type, code, and the rest after the checksum.
 pub fn icmp(src: Addr, dst: Addr, hop_limit: u8, kind: u8, code: u8, rest: &[u8]) -> Vec<u8> {
     let message = [&[kind, code, 0, 0], rest].concat();
     packet(src, dst, 58, hop_limit, &summed(src, dst, 58, 2, message))

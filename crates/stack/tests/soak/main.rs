@@ -88,7 +88,7 @@ fn connections_over_years_leave_no_state() {
     );
 }
 
-/// The size of the process after each tenth of the work, and at its end.
+/// Returns the size of the process after each tenth of the work, and at its end.
 fn sample(cycles: u64, done: &AtomicU64, is_over: impl Fn() -> bool) -> Vec<u64> {
     let mut sizes = Vec::new();
     let mut tenths = 0;
@@ -105,7 +105,7 @@ fn sample(cycles: u64, done: &AtomicU64, is_over: impl Fn() -> bool) -> Vec<u64>
     sizes
 }
 
-/// The resident size, where the system reports it.
+/// Returns the resident size, where the system reports it.
 fn resident_kb() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;

@@ -205,7 +205,7 @@ pub struct FlowState {
 }
 
 impl FlowState {
-    /// A flow at time 0 without a measured round-trip time, for tests of a controller.
+    /// Returns a flow at time 0 without a measured round-trip time, for tests of a controller.
     pub const fn new(flight: u32, mss: u32) -> FlowState {
         FlowState {
             now_ms: 0,

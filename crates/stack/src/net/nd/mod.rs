@@ -57,8 +57,8 @@ pub struct Advertised {
 }
 
 impl Advertised {
-    /// The prefix of a border router, with lifetimes of 30 minutes for the router and 60 minutes
-    /// for prefix and context.
+    /// Returns the prefix of a border router, with lifetimes of 30 minutes for the router and 60
+    /// minutes for prefix and context.
     pub fn new(prefix: Addr, border_router: Addr) -> Self {
         Advertised {
             prefix,

@@ -71,7 +71,7 @@ enum HostState {
 }
 
 impl Solicitor {
-    /// A solicitor whose first solicitation is due at `start`; `None`: never.
+    /// Returns a solicitor whose first solicitation is due at `start`; `None`: never.
     pub(crate) fn new(start: Option<Instant>) -> Self {
         Solicitor {
             state: match start {
@@ -138,7 +138,7 @@ impl Solicitor {
         }
     }
 
-    /// The largest number of transmissions of a registration.
+    /// Returns the largest number of transmissions of a registration.
     fn most_tries(&self) -> u8 {
         match self.failures {
             0 | 1 => MAX_UNICAST_SOLICIT,
@@ -146,7 +146,7 @@ impl Solicitor {
         }
     }
 
-    /// The pause after one more registration without an answer.
+    /// Returns the pause after one more registration without an answer.
     fn hold(&self) -> Duration {
         match self.failures.checked_sub(1) {
             None => Duration::ZERO,
@@ -194,7 +194,7 @@ impl Solicitor {
         }
     }
 
-    /// The TID of the present registration (RFC 8505 §5.2).
+    /// Returns the TID of the present registration (RFC 8505 §5.2).
     pub(crate) fn tid(&self) -> Tid {
         self.tid
     }

@@ -167,7 +167,7 @@ impl<P: Profile> Routing<P> {
         self.table.clear();
     }
 
-    /// The number of routes created by registrations or DAOs.
+    /// Returns the number of routes created by registrations or DAOs.
     pub(crate) fn learnt(&self, now: Instant) -> usize {
         self.table.learnt(now)
     }
@@ -177,7 +177,7 @@ impl<P: Profile> Routing<P> {
             .map_or(0, |registered| registered.neighbours(now))
     }
 
-    /// The contents of router advertisements, if hosts may register with this router.
+    /// Returns the contents of router advertisements, if hosts may register with this router.
     pub(crate) fn advertised(&self) -> Option<Advertised> {
         self.registered().map(Registered::advertised)
     }
@@ -203,7 +203,7 @@ impl<P: Profile> Routing<P> {
         matches!(self.way, Way::Leaf(_))
     }
 
-    /// The next hop of packets to `dst`. Packets to link-local addresses stay on the link;
+    /// Returns the next hop of packets to `dst`. Packets to link-local addresses stay on the link;
     /// registered neighbours are on it.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         match &self.way {
@@ -378,14 +378,14 @@ impl<P: Profile> Routing<P> {
         Some(parent)
     }
 
-    /// The end of a neighbour's registration, after it has changed.
+    /// Returns the end of a neighbour's registration, after it has changed.
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
         let tenure = self.registered_mut()?.poll_tenure();
         tenure.filter(|tenure| !self.table.leads_through(tenure.link))
     }
 
-    /// The end of a neighbour's registration with this router. A neighbour that is a next hop is a
-    /// router, whatever addresses it has registered.
+    /// Returns the end of a neighbour's registration with this router. A neighbour that is a next
+    /// hop is a router, whatever addresses it has registered.
     pub(crate) fn tenure(&self, now: Instant, link: Address) -> Option<Tenure> {
         let until = self.registered()?.tenure(now, link)?;
         (!self.table.leads_through(link)).then_some(Tenure { link, until })
@@ -400,7 +400,7 @@ pub(crate) fn default_route(router: Address) -> Route {
     }
 }
 
-/// The next hop to `dst`. `lookup` finds its route if it needs one.
+/// Returns the next hop to `dst`. `lookup` finds its route if it needs one.
 fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> {
     let is_near = dst.is_multicast() || addr::is_link_local(dst);
     follow(dst, if is_near { Some(Via::OnLink) } else { lookup() })

@@ -190,8 +190,8 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(false)
     }
 
-    /// Bytes that the protocol may insert behind the IPv6 header of a segment that the node writes
-    /// frame by frame, without a buffer for the whole packet.
+    /// Returns the number of bytes that the protocol may insert behind the IPv6 header of a segment
+    /// that the node writes frame by frame, without a buffer for the whole packet.
     fn headroom(&self) -> usize {
         0
     }

@@ -249,7 +249,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         })
     }
 
-    /// The next router towards the border router; `None` if this router is the last one.
+    /// Returns the next router towards the border router; `None` if this router is the last one.
     fn up(&self) -> Option<Address> {
         let border = self.way.advertised.border_router;
         if self.identity.is_own(&border) {

@@ -87,8 +87,8 @@ impl Owner {
     }
 }
 
-/// The time in spells of 2^26 microseconds (67 s). Minutes would require a division for each packet
-/// to a registered address.
+/// Returns the time in spells of 2^26 microseconds (67 s). Minutes would require a division for
+/// each packet to a registered address.
 const fn spells(at: Instant) -> u16 {
     (at.as_micros() >> 26) as u16
 }
@@ -209,7 +209,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// The given route to this one address, if registrations do not replace it.
+    /// Returns the given route to this one address, if registrations do not replace it.
     pub(crate) fn firm(&self, now: Instant, to: &Addr) -> Option<Via> {
         match self.host(now, to)?.kind {
             Kind::Given { len: 128, via } => Some(via),
@@ -238,7 +238,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// The number of valid routes that registrations or DAOs have created.
+    /// Returns the number of valid routes that registrations or DAOs have created.
     pub(crate) fn learnt(&self, now: Instant) -> usize {
         let is_learnt =
             |route: &&RouteSlot| !matches!(route.kind, Kind::Given { .. }) && route.is_good(now);
@@ -321,7 +321,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             .any(|route| route.via() == via && route.is_good(now))
     }
 
-    /// The next hop to `dst`, by the longest matching prefix.
+    /// Returns the next hop to `dst`, by the longest matching prefix.
     pub(crate) fn lookup(&self, now: Instant, dst: &Addr) -> Option<Via> {
         if let Some(host) = self.host(now, dst) {
             return Some(host.via());
@@ -332,14 +332,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             .map(RouteSlot::via)
     }
 
-    /// The next hop to `dst` in the table of a leaf, which has few routes, all of them given.
+    /// Returns the next hop to `dst` in the table of a leaf, which has few routes, all given.
     pub(crate) fn longest(&self, dst: &Addr) -> Option<Via> {
         let mut entries = self.entries();
         let found = entries.find(|r| r.prefix.shares_prefix(dst, r.len()));
         found.map(RouteSlot::via)
     }
 
-    /// The next hop to `dst` by a host route.
+    /// Returns the next hop to `dst` by a host route.
     #[allow(dead_code, reason = "used only by RPL")]
     pub(crate) fn lookup_host(&self, now: Instant, dst: &Addr) -> Option<Via> {
         self.host(now, dst).map(RouteSlot::via)

@@ -84,7 +84,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         open.any(|(listener, _)| listener.local().port == port)
     }
 
-    /// The open listeners.
+    /// Returns the open listeners.
     pub(super) fn iter(&self) -> impl Iterator<Item = ListenerId> {
         let slots = INDICES.zip(self.0.as_ref());
         slots.filter_map(|(index, slot)| {

@@ -111,7 +111,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.slot_mut(id)?.open_mut()
     }
 
-    /// The connection of a handle, also after its release while TCP finishes.
+    /// Returns the connection of a handle, also after its release while TCP finishes.
     pub(crate) fn connection(&self, id: ConnId) -> Option<&RingConnection<M::Buffer, A>> {
         self.slots()
             .get(usize::from(id.index))

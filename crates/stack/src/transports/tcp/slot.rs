@@ -100,7 +100,7 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
 }
 
 impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
-    /// A free slot with its send and receive buffer. Their lengths limit the windows of its
+    /// Returns a free slot with its send and receive buffer. Their lengths limit the windows of its
     /// connections.
     pub fn new(tx: B, rx: B) -> Self {
         ConnectionSlot {

@@ -144,7 +144,7 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
     }
 }
 
-/// The kind of an ICMP error, or the MTU of "packet too big".
+/// Returns the kind of an ICMP error, or the MTU of "packet too big".
 fn kind(trouble: Trouble) -> Result<IcmpKind, u16> {
     Ok(match trouble {
         Trouble::NoRoute => IcmpKind::NoRoute,

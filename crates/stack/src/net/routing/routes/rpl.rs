@@ -69,7 +69,7 @@ fn seconds(now: Instant) -> u32 {
 }
 
 impl DownwardRoute {
-    /// A route that ends after `lifetime_s` seconds; `None`: never.
+    /// Returns a route that ends after `lifetime_s` seconds; `None`: never.
     pub(crate) fn new(
         now: Instant,
         link: Peer,
@@ -253,7 +253,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.insert(slot)
     }
 
-    /// The entry of the target `to`, even if it is withdrawn.
+    /// Returns the entry of the target `to`, even if it is withdrawn.
     pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut DownwardRoute> {
         if !HAS_TARGETS {
             return None;
@@ -275,7 +275,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// All targets in the table, withdrawn ones included.
+    /// Returns all targets in the table, withdrawn ones included.
     pub(crate) fn downwards(&self) -> impl Iterator<Item = (&Addr, &DownwardRoute)> {
         self.entries().filter_map(|slot| match &slot.kind {
             Kind::Downward(downward) if HAS_TARGETS => Some((&slot.prefix, downward)),

@@ -81,7 +81,7 @@ pub struct RplRoot {
 
 #[cfg(feature = "rpl-root")]
 impl RplRoot {
-    /// A root of the default instance.
+    /// Returns a root of the default instance.
     pub const fn new(prefix: Addr, mode: u8, configuration: Configuration) -> Self {
         RplRoot {
             instance: redpoll_wire::rpl::DEFAULT_INSTANCE,
@@ -94,7 +94,7 @@ impl RplRoot {
 }
 
 impl RplConfig {
-    /// The default parameters.
+    /// Returns the default parameters.
     pub const fn new(seed: u64) -> Self {
         RplConfig {
             dao_delay: Duration::from_secs(1),

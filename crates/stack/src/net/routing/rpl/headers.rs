@@ -81,7 +81,7 @@ fn routes_by_source<P: Profile>(upward: &Upward<P>, packet: &PacketView<'_>) -> 
     is_known && !upward.is_storing() && !upward.is_root()
 }
 
-/// The protocol number of the header after the hop-by-hop header.
+/// Returns the protocol number of the header after the hop-by-hop header.
 fn behind(packet: &PacketView<'_>, hop_by_hop: usize) -> u8 {
     match hop_by_hop {
         0 => packet.header.next_header,
@@ -120,7 +120,7 @@ fn next_of(packet: &PacketView<'_>, is_own: bool) -> u8 {
     }
 }
 
-/// An outer header of a packet, which leads to `dst`.
+/// Returns an outer header of a packet, which leads to `dst`.
 fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<Ipv6Header> {
     let src = identity.source_for(&packet.header.dst)?;
     Some(Ipv6Header {
@@ -193,7 +193,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// The headers of a packet to `dst` that has the packet information `present`.
+    /// Returns the headers of a packet to `dst` that has the packet information `present`.
     fn dress(
         &self,
         now: Instant,

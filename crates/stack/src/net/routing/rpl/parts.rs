@@ -47,7 +47,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// The next hop of packets to `dst`: down to a known target, otherwise up.
+    /// Returns the next hop of packets to `dst`: down to a known target, otherwise up.
     pub(super) fn lookup(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
         let down = self.downward.lookup(now, table, &self.upward, dst);
         if down.is_some() {

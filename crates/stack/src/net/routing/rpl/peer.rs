@@ -16,14 +16,14 @@ use key::Key;
 pub(crate) struct Peer(Key);
 
 impl Peer {
-    /// The node with this link-layer address; `None` if it is absent, the broadcast
+    /// Returns the node with this link-layer address; `None` if it is absent, the broadcast
     /// address, or one that this build has no room for.
     pub(crate) fn of(link: Address) -> Option<Peer> {
         let link = Some(link).filter(|link| crate::packet::is_unicast(*link))?;
         key::of(link).map(Peer)
     }
 
-    /// The node whose interface identifier is that of this address.
+    /// Returns the node whose interface identifier is that of this address.
     pub(crate) fn at(addr: &Addr) -> Option<Peer> {
         Peer::of(addr::link_address(addr))
     }
@@ -37,8 +37,8 @@ impl Peer {
         key::within(self.0, prefix)
     }
 
-    /// The order of `other` among equal neighbours of this node. The order differs between nodes,
-    /// so that nodes with the same neighbours choose different ones.
+    /// Returns the order of `other` among equal neighbours of this node. The order differs between
+    /// nodes, so that nodes with the same neighbours choose different ones.
     pub(crate) fn order_of(self, other: Peer) -> u16 {
         let (own, other) = (key::low_bits(self.0), key::low_bits(other.0));
         let both = own.wrapping_mul(0x9E37_79B1) ^ other.wrapping_mul(0x85EB_CA6B);

@@ -105,7 +105,7 @@ impl<P: Profile> Rpl<P> {
         (&mut self.parts, Context { now, table, shared })
     }
 
-    /// The hosts that register with this router, if it takes registrations.
+    /// Returns the hosts that register with this router, if it takes registrations.
     pub(in crate::net::routing) const fn registered(&self) -> Option<&Registered<P::Memory>> {
         self.parts.downward.registered()
     }

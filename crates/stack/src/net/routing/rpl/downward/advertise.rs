@@ -417,7 +417,7 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// The lifetime of routes in this DODAG; `None`: no end.
+/// Returns the lifetime of routes in this DODAG; `None`: no end.
 fn lifetime<P: Profile>(upward: &Upward<P>) -> Option<Duration> {
     let configuration = &upward.dodag()?.configuration;
     let unit = Duration::from_secs(configuration.lifetime_unit_s.into());
@@ -430,7 +430,7 @@ fn lifetime<P: Profile>(upward: &Upward<P>) -> Option<Duration> {
     }
 }
 
-/// The remaining lifetime of a route in lifetime units of `unit_s` seconds, rounded up.
+/// Returns the remaining lifetime of a route in lifetime units of `unit_s` seconds, rounded up.
 pub(super) fn units_left(now: Instant, unit_s: u16, downward: &DownwardRoute) -> u8 {
     let unit = u32::from(unit_s.max(1));
     match downward.left_s(now) {

@@ -47,7 +47,7 @@ impl<P: Profile> Downward<P> {
         self.hosts = Some(hosts).filter(|_| !upward.is_leaf());
     }
 
-    /// The hosts that register with this router, if it takes registrations.
+    /// Returns the hosts that register with this router, if it takes registrations.
     pub(in crate::net::routing::rpl) const fn registered(&self) -> Option<&Registered<P::Memory>> {
         self.hosts.as_ref()
     }

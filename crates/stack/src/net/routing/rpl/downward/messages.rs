@@ -213,7 +213,7 @@ impl<P: Profile> Downward<P> {
     }
 }
 
-/// The largest number of targets in a DAO of this node.
+/// Returns the largest number of targets in a DAO of this node.
 fn targets_max(config: &RplConfig) -> usize {
     usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
 }
@@ -277,7 +277,7 @@ fn target(out: &mut Cursor<'_>, to: Addr, transit: &Transit) -> Option<()> {
     transit.emit(out).ok()
 }
 
-/// The transit information of a node of the DODAG.
+/// Returns the transit information of a node of the DODAG.
 fn transit(sequence: Sequence, lifetime: u8) -> Transit {
     Transit {
         external: false,

@@ -113,7 +113,7 @@ impl<P: Profile> Downward<P> {
         self.daos.is_known
     }
 
-    /// The next hop of packets down to `dst`.
+    /// Returns the next hop of packets down to `dst`.
     pub(super) fn lookup(
         &self,
         now: Instant,

@@ -228,8 +228,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// The outcome if the target keeps the `known` route for now, and does not take the advertised
-    /// one, which `is_proven` or not.
+    /// Returns the outcome if the target keeps the `known` route for now, and does not take the
+    /// advertised one, which `is_proven` or not.
     fn stays(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -293,9 +293,9 @@ pub(super) fn brief_s<O>(dodag: &Dodag<O>) -> u32 {
     }
 }
 
-/// The lifetime of a route in seconds; `None`: no end, which only the root can allow. It is the
-/// lifetime in the DAO, up to the lifetime in the configuration of the DODAG (§6.7.6), or up to a
-/// day for a host, whose registration counts (RFC 8505).
+/// Returns the lifetime of a route in seconds; `None`: no end, which only the root can allow. It is
+/// the lifetime in the DAO, up to the lifetime in the configuration of the DODAG (§6.7.6), or up to
+/// a day for a host, whose registration counts (RFC 8505).
 fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
     let configuration = &dodag.configuration;
     let (unit, most) = (configuration.lifetime_unit_s, configuration.lifetime);
@@ -335,8 +335,8 @@ pub(super) fn is_child<P: Profile>(upward: &Upward<P>, dodag: &DodagOf<P>, dao: 
     upward.own().is_some() && parents.next() == upward.own()
 }
 
-/// The parent in transit information (§9.7 (1)), if it is a router of this DODAG whose address is
-/// formed from its link-layer address. A No-Path need not name the parent.
+/// Returns the parent in transit information (§9.7 (1)), if it is a router of this DODAG whose
+/// address is formed from its link-layer address. A No-Path need not name the parent.
 fn parent_of<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<Peer> {
     let parent = transit.parent?;
     Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)

@@ -76,8 +76,8 @@ impl UnackedHop {
 }
 
 impl<O> Dodag<O> {
-    /// The first hop of packets to the target `to`. In storing mode it is the next hop `link`. In
-    /// non-storing mode it is the target, if its parent `link` is this node, `own`.
+    /// Returns the first hop of packets to the target `to`. In storing mode it is the next hop
+    /// `link`. In non-storing mode it is the target, if its parent `link` is this node, `own`.
     pub(super) fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
         match self.is_storing() {
             true => Some(link),

@@ -8,7 +8,7 @@ use redpoll_wire::ipv6::addr;
 pub(super) type ExtendedKey = [u8; 8];
 pub(super) use ExtendedKey as Key;
 
-/// The key of a unicast link-layer address.
+/// Returns the key of a unicast link-layer address.
 pub(super) fn of(link: Address) -> Option<ExtendedKey> {
     addr::iid_of(link)
 }
@@ -21,7 +21,7 @@ pub(super) fn within(key: ExtendedKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_iid(prefix, key)
 }
 
-/// The last bits of the key, at most 32.
+/// Returns the last bits of the key, at most 32.
 pub(super) fn low_bits(key: ExtendedKey) -> u32 {
     let [.., a, b, c, d] = key;
     u32::from_be_bytes([a, b, c, d])

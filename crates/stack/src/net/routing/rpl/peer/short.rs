@@ -7,7 +7,7 @@ use redpoll_wire::ipv6::addr;
 pub(super) type ShortKey = u16;
 pub(super) use ShortKey as Key;
 
-/// The key of a unicast link-layer address; `None` for an extended one.
+/// Returns the key of a unicast link-layer address; `None` for an extended one.
 pub(super) fn of(link: Address) -> Option<ShortKey> {
     match link {
         Address::Short(short) => Some(short),
@@ -23,7 +23,7 @@ pub(super) fn within(key: ShortKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_short(prefix, key)
 }
 
-/// The last bits of the key, at most 32.
+/// Returns the last bits of the key, at most 32.
 pub(super) fn low_bits(key: ShortKey) -> u32 {
     key.into()
 }

@@ -97,7 +97,7 @@ impl<P: Profile> Upward<P> {
         Some(Envelope { code, dst })
     }
 
-    /// The rank in DIOs. The rank of a leaf is infinite (§8.5 (2)).
+    /// Returns the rank in DIOs. The rank of a leaf is infinite (§8.5 (2)).
     fn advertised_rank(&self) -> u16 {
         match self.is_leaf() {
             true => INFINITE_RANK,

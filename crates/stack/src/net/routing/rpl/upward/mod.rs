@@ -193,7 +193,7 @@ impl<P: Profile> Upward<P> {
         self.dodag.as_ref().filter(|_| self.is_joined())
     }
 
-    /// The DODAG, if this node is its root and it is one of non-storing mode.
+    /// Returns the DODAG if this node is its root, and the DODAG has non-storing mode.
     pub(super) fn routed_by_source(&self) -> Option<&DodagOf<P>> {
         let dodag = self.dodag.as_ref();
         dodag.filter(|dodag| self.is_root() && !dodag.is_storing())
@@ -224,8 +224,8 @@ impl<P: Profile> Upward<P> {
         divide(rank.into(), self.min_hop().unwrap_or(1).into()) as u16
     }
 
-    /// The rank from which children derive theirs. They do not know of an increase since the last
-    /// DIO, so the lower rank applies between them and this node.
+    /// Returns the rank from which children derive theirs. They do not know of an increase since
+    /// the last DIO, so the lower rank applies between them and this node.
     pub(super) fn rank_to_children(&self) -> u16 {
         self.rank.min(self.advertised)
     }

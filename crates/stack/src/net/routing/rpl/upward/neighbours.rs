@@ -115,7 +115,7 @@ impl RplNeighbour {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// The values that an objective function compares.
+    /// Returns the values that an objective function compares.
     pub(super) fn candidate(&self) -> Candidate {
         Candidate {
             rank: self.rank,

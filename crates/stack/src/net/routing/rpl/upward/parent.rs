@@ -44,7 +44,7 @@ pub(in crate::net::routing::rpl) enum Change {
 }
 
 impl<P: Profile> Upward<P> {
-    /// The offer of a neighbour that may be the parent by the rules of §8.2.2.
+    /// Returns the offer of a neighbour that may be the parent by the rules of §8.2.2.
     fn offer(
         &self,
         cx: &Context<'_, P>,
@@ -75,7 +75,7 @@ impl<P: Profile> Upward<P> {
         Some(offer)
     }
 
-    /// The offer of the present parent, if it still may be the parent.
+    /// Returns the offer of the present parent, if it still may be the parent.
     fn present_offer(&self, cx: &Context<'_, P>, dodag: &DodagOf<P>) -> Option<Offer> {
         let parent = self.candidates.get(self.parent?)?;
         self.offer(cx, dodag, parent)

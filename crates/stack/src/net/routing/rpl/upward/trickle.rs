@@ -29,7 +29,7 @@ const SHORTEST_MAX_LOG: u8 = 22;
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 impl Trickle {
-    /// A stopped timer.
+    /// Returns a stopped timer.
     pub(super) const fn new() -> Self {
         Trickle {
             shortest: Duration::from_millis(8),
@@ -118,7 +118,7 @@ impl Trickle {
 mod tests {
     use super::*;
 
-    /// The next event, unless the timer is stopped.
+    /// Returns the next event, unless the timer is stopped.
     fn next(trickle: &Trickle) -> Option<Instant> {
         let at = trickle.earlier(Instant::FAR_FUTURE);
         Some(at).filter(|at| *at != Instant::FAR_FUTURE)

@@ -119,8 +119,8 @@ impl Inquiries {
 }
 
 impl<P: Profile> Downward<P> {
-    /// The target of the table that is asked next, in the order of addresses; and whether others
-    /// are to be asked when there are paths to them.
+    /// Returns the target of the table that is asked next, in the order of addresses; and whether
+    /// others are to be asked when there are paths to them.
     fn next_open(
         &self,
         cx: &Context<'_, P>,

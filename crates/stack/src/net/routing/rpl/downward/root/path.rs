@@ -36,7 +36,7 @@ impl Path {
         self.hops.first().map(|hop| hop.link())
     }
 
-    /// Returns whether the path ends at the router of an external target, which decapsulates packets.
+    /// Returns whether the destination is an external target: the path ends at its router.
     pub(crate) fn is_external(&self) -> bool {
         self.is_external
     }
@@ -56,14 +56,14 @@ impl Path {
         }
     }
 
-    /// The addresses of the stops behind the first one.
+    /// Returns the addresses of the stops behind the first one.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = Addr> + '_ {
         let between = self.hops.get(1..self.stops()).unwrap_or_default();
         let between = between.iter().map(|hop| hop.within(&self.prefix));
         between.chain((self.len > 1).then_some(self.to))
     }
 
-    /// The number of leading bytes that all addresses of the path have in common.
+    /// Returns the number of leading bytes that all addresses of the path have in common.
     pub(crate) fn common(&self) -> usize {
         let first = self.first_stop().0;
         let alike = |other: Addr| {
@@ -76,7 +76,7 @@ impl Path {
 }
 
 impl<P: Profile> Downward<P> {
-    /// The path to `dst` by the parents of the nodes on it (RFC 6550 §9.7), for a root in
+    /// Returns the path to `dst` by the parents of the nodes on it (RFC 6550 §9.7), for a root in
     /// non-storing mode.
     pub(in crate::net::routing::rpl) fn path(
         &self,
