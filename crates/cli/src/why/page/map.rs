@@ -1,6 +1,6 @@
-//! The links of a capture, without positions: nodes by their distance from the first one.
+//! The links of a capture, without positions: nodes in columns by their links from the first one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use redpoll_experiments::page::escape;
@@ -99,38 +99,64 @@ fn edges(links: &HashMap<(Address, Address), Link>) -> Edges {
     edges
 }
 
-/// Returns column and row of each node: the column is the number of links from the first node.
+/// Returns column and row of each node: the column is the number of links from the first node. In
+/// a column, nodes are in the order of their neighbours in the previous column, so that few links
+/// cross; columns are centred.
 fn places(edges: &Edges, near: Option<Address>) -> BTreeMap<Address, (f64, f64)> {
-    let mut nodes: Vec<Address> = edges.keys().flat_map(|(a, b)| [*a, *b]).collect();
-    nodes.sort_unstable();
-    nodes.dedup();
-    let mut places = BTreeMap::new();
-    let mut column = 0;
-    let first = near
-        .filter(|it| nodes.contains(it))
-        .or(nodes.first().copied());
-    let mut level: Vec<Address> = first.into_iter().collect();
-    while !level.is_empty() {
-        for (row, node) in level.iter().enumerate() {
-            places.insert(*node, (f64::from(column), row as f64));
+    let columns = columns(edges, near);
+    let tallest = columns.iter().map(Vec::len).max().unwrap_or_default() as f64;
+    let mut places: BTreeMap<Address, (f64, f64)> = BTreeMap::new();
+    for (column, nodes) in columns.into_iter().enumerate() {
+        let mut ordered: Vec<(f64, Address)> = nodes
+            .into_iter()
+            .map(|node| {
+                let rows = neighbours(edges, node).filter_map(|it| places.get(&it));
+                let rows: Vec<f64> = rows.map(|(_, row)| *row).collect();
+                let mean = rows.iter().sum::<f64>() / rows.len().max(1) as f64;
+                (mean, node)
+            })
+            .collect();
+        ordered.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        let above = (tallest - ordered.len() as f64) / 2.0;
+        for (row, (_, node)) in ordered.into_iter().enumerate() {
+            places.insert(node, (column as f64, above + row as f64));
         }
-        column += 1;
-        let is_next = |node: &&Address| {
-            let ends = |(a, b): &(Address, Address)| {
-                (a == *node && level.contains(b)) || (b == *node && level.contains(a))
-            };
-            !places.contains_key(*node) && edges.keys().any(ends)
-        };
-        let next: Vec<Address> = nodes.iter().filter(is_next).copied().collect();
-        level = if next.is_empty() {
-            // Nodes without a path to the first one.
-            let rest = nodes.iter().find(|node| !places.contains_key(*node));
-            rest.copied().into_iter().collect()
-        } else {
-            next
-        };
     }
     places
+}
+
+fn neighbours(edges: &Edges, node: Address) -> impl Iterator<Item = Address> + '_ {
+    edges.keys().filter_map(move |(a, b)| match node {
+        it if it == *a => Some(*b),
+        it if it == *b => Some(*a),
+        _ => None,
+    })
+}
+
+/// Returns the nodes of each column. Nodes without a path to the first one have columns of their own.
+fn columns(edges: &Edges, near: Option<Address>) -> Vec<Vec<Address>> {
+    let mut rest: BTreeSet<Address> = edges.keys().flat_map(|(a, b)| [*a, *b]).collect();
+    let mut columns = Vec::new();
+    let mut level: Vec<Address> = near.filter(|it| rest.contains(it)).into_iter().collect();
+    loop {
+        if level.is_empty() {
+            level.extend(rest.first());
+        }
+        if level.is_empty() {
+            return columns;
+        }
+        for node in &level {
+            rest.remove(node);
+        }
+        let mut next: Vec<Address> = level
+            .iter()
+            .flat_map(|node| neighbours(edges, *node))
+            .filter(|node| rest.contains(node))
+            .collect();
+        next.sort_unstable();
+        next.dedup();
+        columns.push(std::mem::replace(&mut level, next));
+    }
 }
 
 fn line(svg: &mut String, ends: ((f64, f64), (f64, f64)), link: Link, busiest: u64) {
@@ -142,13 +168,22 @@ fn line(svg: &mut String, ends: ((f64, f64), (f64, f64)), link: Link, busiest: u
     } else {
         "var(--grey)"
     };
+    // A link within a column bends around the nodes between its ends.
+    let is_upright = (x1 - x2).abs() < 1.0;
+    let bend = if is_upright {
+        0.5 * (y2 - y1).abs()
+    } else {
+        0.0
+    };
+    let (x, y) = ((x1 + x2) / 2.0, (y1 + y2) / 2.0);
     let _ = writeln!(
         svg,
-        "<path d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\" stroke=\"{colour}\" stroke-opacity=\"0.7\" \
-         stroke-width=\"{width:.1}\" fill=\"none\"/>\
+        "<path d=\"M{x1:.1} {y1:.1}Q{:.1} {y:.1} {x2:.1} {y2:.1}\" stroke=\"{colour}\" \
+         stroke-opacity=\"0.7\" stroke-width=\"{width:.1}\" fill=\"none\"/>\
          <text class=\"soft\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{:.0} %</text>",
-        (x1 + x2) / 2.0,
-        (y1 + y2) / 2.0 - 8.0,
+        x + bend,
+        x + bend / 2.0 + if is_upright { 14.0 } else { 0.0 },
+        y - if is_upright { 0.0 } else { 8.0 },
         100.0 * failed
     );
 }
@@ -178,12 +213,37 @@ mod tests {
         let places = places(&edges(&links), Some(node(3)));
         let column = |at: u16| places[&node(at)].0 as u32;
         assert_eq!([3, 2, 1, 4, 8, 9].map(column), [0, 1, 2, 2, 3, 4]);
-        let rows = [1, 4].map(|at| places[&node(at)].1 as u32);
-        assert_eq!(rows, [0, 1]);
+        // A column of one node is in the middle of a column of two.
+        let rows = [3, 2, 1, 4, 8, 9].map(|at| places[&node(at)].1);
+        assert_eq!(rows, [0.5, 0.5, 0.0, 1.0, 0.5, 0.5]);
         let svg = svg(&links, Some(node(3))).unwrap();
         // Half of the attempts failed at all four links.
         assert_eq!(svg.matches("stroke=\"var(--bad)\"").count(), 4, "{svg}");
         assert_eq!(svg.matches(">50 %</text>").count(), 4);
         assert_eq!(super::svg(&HashMap::new(), None), None);
+    }
+
+    #[test]
+    fn links_between_columns_do_not_cross_if_they_need_not() {
+        let node = Address::Short;
+        // Two branches whose addresses have the opposite order.
+        let pairs = [(1, 2), (1, 3), (2, 9), (3, 8), (9, 6), (8, 7)];
+        let link = |(a, b)| {
+            (
+                (node(a), node(b)),
+                Link {
+                    frames: 10,
+                    attempts: 10,
+                    lost: 0,
+                },
+            )
+        };
+        let links = HashMap::from(pairs.map(link));
+        let places = places(&edges(&links), Some(node(1)));
+        let row = |at: u16| places[&node(at)].1;
+        assert!(
+            row(2) < row(3) && row(9) < row(8) && row(6) < row(7),
+            "{places:?}"
+        );
     }
 }
