@@ -305,7 +305,7 @@ fi
 # The requirements of the Python package's tests, in a separate environment.
 get_python_packages() {
     environment=target/tools/python
-    packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel"
+    packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel anywidget"
     [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
     if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
         say "Python cannot make environments (the tests of the Python package)"

@@ -14,6 +14,7 @@ def test_the_notebook_runs(path, tmp_path, monkeypatch):
     nbformat = pytest.importorskip("nbformat")
     pytest.importorskip("ipykernel")
     pytest.importorskip("matplotlib")
+    pytest.importorskip("anywidget")
     monkeypatch.chdir(tmp_path)
     notebook = nbformat.read(path, as_version=4)
     nbformat.validate(notebook)
@@ -24,3 +25,5 @@ def test_the_notebook_runs(path, tmp_path, monkeypatch):
     assert len(shown) >= 3
     kinds = {kind for cell in shown for output in cell.outputs for kind in output.get("data", {})}
     assert "text/html" in kinds
+    if any(".map()" in cell.source for cell in notebook.cells):
+        assert "application/vnd.jupyter.widget-view+json" in kinds

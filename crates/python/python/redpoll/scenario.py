@@ -9,7 +9,7 @@ from functools import cached_property
 from html import escape
 from typing import Any
 
-from . import _native
+from . import _native, replay
 from ._native import Table
 from .errors import ScenarioError
 from .picture import Pictures, chosen, html_table
@@ -206,6 +206,14 @@ class Result:
         need no other package. For other pictures, pass `series` and the tables to a plotting library.
         """
         return chosen(_native.report_pictures(self._text, self.series, list(of)), names)
+
+    def map(self) -> Any:
+        """The mesh over time as a widget of a notebook: which nodes transmit, their queues and
+        their collisions, with a slider over the rows of the series.
+
+        Needs a result with a series (`series_s` of `run`) and the package anywidget.
+        """
+        return replay.widget(self)
 
     def __repr__(self) -> str:
         report = self.report
