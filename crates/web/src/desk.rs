@@ -262,6 +262,9 @@ impl Desk {
     }
 
     fn command(&mut self, world: &mut World, command: &Command) -> Result<String, String> {
+        if self.mode == Mode::Up && matches!(command, Command::Attack { .. }) {
+            return Err("attacks run in simulations only: redpoll run SCENARIO --web".to_owned());
+        }
         let said = world
             .command(command)
             .map_err(|refusal: Refusal| refusal.to_string())?;

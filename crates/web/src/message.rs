@@ -54,6 +54,9 @@ pub struct Hello {
     /// Names of the types of messages, by number; empty in older recordings.
     #[serde(default)]
     pub messages: Vec<String>,
+    /// Names and descriptions of the attacks that a viewer can start; empty except in a simulation.
+    #[serde(default)]
+    pub attacks: Vec<[String; 2]>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

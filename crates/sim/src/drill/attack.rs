@@ -65,6 +65,8 @@ pub struct Attack {
     pub per_s: u32,
     pub what: &'static str,
     pub targets: &'static [Target],
+    /// Whether a host beyond the border router can attack any node of any mesh with it.
+    pub anywhere: bool,
     pub(super) kind: AttackKind,
 }
 
@@ -107,6 +109,19 @@ const fn from_host(
 ) -> Attack {
     Attack {
         name,
+        anywhere: matches!(
+            kind,
+            AttackKind::SynFlood
+                | AttackKind::SilentHandshakes
+                | AttackKind::Slowloris
+                | AttackKind::SlowReaders
+                | AttackKind::TrickleReaders
+                | AttackKind::AddressScan
+                | AttackKind::CoapAmplification
+                | AttackKind::UnfinishedUploads
+                | AttackKind::EchoFlood
+                | AttackKind::ClosedPorts
+        ),
         side: Side::Host,
         per_s,
         what,

@@ -55,8 +55,8 @@ struct AttackerConnection {
     ack: u32,
 }
 
-pub(super) struct Attacker<'s> {
-    scene: &'s Scene,
+pub(super) struct Attacker {
+    scene: Rc<Scene>,
     kind: AttackKind,
     rng: Rng,
     count: u32,
@@ -68,14 +68,9 @@ pub(super) struct Attacker<'s> {
     pub(super) traffic: (u64, u64),
 }
 
-impl<'s> Attacker<'s> {
+impl Attacker {
     /// Returns an attacker that receives all frames on the air of `world`.
-    pub(super) fn new(
-        scene: &'s Scene,
-        attack: &Attack,
-        seed: u64,
-        world: &mut World,
-    ) -> Attacker<'s> {
+    pub(super) fn new(scene: Rc<Scene>, attack: &Attack, seed: u64, world: &mut World) -> Attacker {
         let ear = AirListener::default();
         if matches!(attack.kind, AttackKind::Replays | AttackKind::SealedReplays) {
             world.add_trace(Box::new(ear.clone()));
@@ -404,6 +399,12 @@ impl<'s> Attacker<'s> {
     }
 
     fn air_shot(&mut self) -> Option<Transmission> {
+        let (scene, count) = (Rc::clone(&self.scene), self.count);
+        let forger = |claim| Forger {
+            scene: &scene,
+            count,
+            claim,
+        };
         let nobody = self.nobody();
         let claim = self.claim(nobody);
         let prefix = self.scene.scenario.border.prefix;
@@ -437,21 +438,21 @@ impl<'s> Attacker<'s> {
             AttackKind::Registrations => self.registration(claim, nobody),
             AttackKind::Reports => self.report(claim, nobody),
             AttackKind::Replays | AttackKind::SealedReplays => self.replay()?,
-            AttackKind::RplDios | AttackKind::NonStoringDios => self.forger(claim).dio(),
-            AttackKind::RplSolicitations => self.forger(claim).solicitation(),
-            AttackKind::RplDaos => self.forger(claim).dao(&mut self.rng),
+            AttackKind::RplDios | AttackKind::NonStoringDios => forger(claim).dio(),
+            AttackKind::RplSolicitations => forger(claim).solicitation(),
+            AttackKind::RplDaos => forger(claim).dao(&mut self.rng),
             AttackKind::RplSourceRoutes | AttackKind::NonStoringRoutes => {
-                self.forger(claim).source_route()
+                forger(claim).source_route()
             }
-            AttackKind::NonStoringDaos => self.forger(claim).root_dao(&mut self.rng),
-            AttackKind::NonStoringParents => self.forger(claim).false_parent(),
-            AttackKind::NonStoringHosts => self.forger(claim).false_hosts(&mut self.rng),
-            AttackKind::NonStoringTable => self.forger(claim).endless_child(&mut self.rng),
-            AttackKind::RplForgedDao => self.forger(claim).forged_dao(self.named("leaf")),
+            AttackKind::NonStoringDaos => forger(claim).root_dao(&mut self.rng),
+            AttackKind::NonStoringParents => forger(claim).false_parent(),
+            AttackKind::NonStoringHosts => forger(claim).false_hosts(&mut self.rng),
+            AttackKind::NonStoringTable => forger(claim).endless_child(&mut self.rng),
+            AttackKind::RplForgedDao => forger(claim).forged_dao(self.named("leaf")),
             AttackKind::RplFullTable => {
                 let one = 0x0900 + (self.count % 15) as u16;
                 let target = global_address(&prefix, 0x4000 + one);
-                self.forger(Claim { src: one, ..claim }).forged_dao(target)
+                forger(Claim { src: one, ..claim }).forged_dao(target)
             }
             AttackKind::SpoofedSources => {
                 let host = self.named("host");
@@ -474,14 +475,6 @@ impl<'s> Attacker<'s> {
                 Claim { src, ..claim }.packet(&packet)
             }
         }))
-    }
-
-    fn forger(&self, claim: Claim) -> Forger<'s> {
-        Forger {
-            scene: self.scene,
-            count: self.count,
-            claim,
-        }
     }
 
     /// Returns the first 80 bytes of a datagram for the attacked node or for one behind it.

@@ -12,8 +12,6 @@ use redpoll_base::{Duration, Instant};
 
 use super::KEEPS;
 use super::attack::{ATTACKS, Attack, AttackKind};
-use super::attacker::Attacker;
-use super::play::{Air, run_attack};
 use super::scene::{ATTACKER, Mesh, SECURITY, Scene, Target};
 use crate::scenario::Scenario;
 use crate::world::World;
@@ -182,20 +180,18 @@ fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
     world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + ATTACK;
-    let mut attacker = attack.map(|attack| Attacker::new(scene, attack, seed, &mut world));
+    let mut siege = attack.map(|attack| Siege::new(scene.clone(), attack, seed, &mut world));
     world.run_until(BEGINS);
     let before = delivered(&world);
     let (counted_before, _) = counters(&mut world);
-    let mut air = Air::default();
-    match (&mut attacker, attack) {
-        (Some(attacker), Some(attack)) => {
-            run_attack(&mut world, scene, (attacker, attack), end, &mut air);
-        }
-        _ => world.run_until(end),
+    match &mut siege {
+        Some(siege) => siege.attack_until(&mut world, end),
+        None => world.run_until(end),
     }
     world.run_until(end + AFTERWARDS);
     let after = delivered(&world);
-    let sent = air.packets + world.attacker_counters(scene.attacker).sent;
+    let packets = siege.map_or(0, |siege| siege.air.packets);
+    let sent = packets + world.attacker_counters(scene.attacker).sent;
     let report = world.report();
     assert_eq!(report.oracle.violations, Vec::<String>::new());
     let (mut counters, astray) = counters(&mut world);

@@ -4,6 +4,7 @@
 //! - `attack.rs`: the attacks and their rates;
 //! - `scene.rs`: the meshes;
 //! - `attacker.rs`, `forge.rs`, `rpl.rs`: the attacker and its packets;
+//! - `siege.rs`: an attack on a running world;
 //! - `play.rs`: one run, with or without an attacker;
 //! - `grid.rs`: the attacks on RPL in a large grid, as a test;
 //! - `visitor.rs`: new honest connections in addition to the open one.
@@ -21,6 +22,7 @@ mod play;
 mod reasons;
 mod rpl;
 mod scene;
+mod siege;
 mod visitor;
 
 use redpoll_base::Duration;
@@ -29,6 +31,7 @@ use serde::Serialize;
 pub use attack::ATTACKS;
 use attack::{Attack, Side};
 use scene::Target;
+pub(crate) use siege::Siege;
 
 use play::RunResult;
 use scene::{Mesh, Scene};

@@ -7,17 +7,15 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::Tables;
 use redpoll_stack::transport::Endpoint;
 
-use super::attack::{Attack, Side};
-use super::attacker::{Attacker, Transmission};
+use super::attack::Attack;
 use super::scene::{Scene, WEB};
+use super::siege::{ACK_US, Siege};
 use super::visitor::{Visitor, Visits};
 use crate::radio::State;
 use crate::world::World;
 
 /// Beginning of the attack, when the flow has reached its rate.
 const BEGINS: Instant = Instant::from_millis(10_000);
-/// Interval at which an attacker beyond the border router gets replies.
-const STEP: Duration = Duration::from_millis(20);
 /// Time for which the flow continues after the attack.
 const AFTERWARDS: Duration = Duration::from_secs(20);
 /// Time after the flow's end after which a mesh without an attack is at rest.
@@ -68,16 +66,15 @@ pub(super) fn play(
     };
     let visitor = Visitor::new(server, (BEGINS, end), visits.clone());
     world.add_app(scene.visitor(), Box::new(visitor));
-    let mut attacker = attack.map(|(attack, _)| Attacker::new(scene, attack, seed, &mut world));
+    let mut siege = attack.map(|(attack, _)| Siege::new(scene.clone(), attack, seed, &mut world));
     world.run_until(BEGINS);
     let before = delivered(&world);
-    let mut air = Air::default();
-    match (&mut attacker, attack) {
-        (Some(attacker), Some((attack, _))) => {
-            run_attack(&mut world, scene, (attacker, attack), end, &mut air)
-        }
-        _ => world.run_until(end),
+    match &mut siege {
+        Some(siege) => siege.attack_until(&mut world, end),
+        None => world.run_until(end),
     }
+    let (mut air, traffic) =
+        siege.map_or_else(Default::default, |siege| (siege.air, siege.traffic()));
     let bytes = delivered(&world) - before;
     let flight = world.air().stations()[scene.attacker]
         .times
@@ -91,7 +88,7 @@ pub(super) fn play(
         visits: *visits.borrow(),
         sent: air.packets + radio.sent,
         air_s: air.us as f64 / 1e6,
-        traffic: attacker.map_or((0, 0), |attacker| attacker.traffic),
+        traffic,
         remains: Vec::new(),
         rest_s: Some(0),
         left: Vec::new(),
@@ -109,79 +106,10 @@ pub(super) fn play(
     course
 }
 
-#[derive(Clone, Copy, Default, Debug)]
-pub(super) struct Air {
-    pub(super) packets: u64,
-    us: u64,
-}
-
-/// Turnaround and Imm-ACK (IEEE 802.15.4-2015, O-QPSK at 2.4 GHz).
-const ACK_US: u64 = 192 + 352;
-/// Air time of a byte, in µs.
-const BYTE_US: u64 = 32;
-/// Bytes before a frame's header: preamble, start of frame, length.
-const PHY: u64 = 6;
-/// Header and check sequence of a frame between short addresses.
-const MAC: u64 = 11;
-const FRAGMENT: u64 = 96;
-/// Bytes of the compressed IPv6 header of a packet from outside the mesh: the 16 bytes of the
-/// source and about ten of the other 24 remain.
-const HEADER: u64 = 26;
-
-impl Air {
-    /// Adds a packet of `len` bytes that is forwarded over `hops` hops without retransmissions.
-    fn carry(&mut self, len: usize, hops: u64) {
-        self.packets += 1;
-        let bytes = (len as u64).saturating_sub(40) + HEADER;
-        let frames = bytes.div_ceil(FRAGMENT);
-        let overhead = (PHY + MAC + 5) * BYTE_US + ACK_US;
-        self.us += hops * (bytes * BYTE_US + frames * overhead);
-    }
-}
-
 fn delivered(world: &World) -> u64 {
     let figures = world.oracle().figures(world.now());
     let honest = figures.iter().filter(|flow| flow.name == "honest");
     honest.map(|flow| flow.delivered_bytes).sum()
-}
-
-pub(super) fn run_attack(
-    world: &mut World,
-    scene: &Scene,
-    (attacker, attack): (&mut Attacker<'_>, &Attack),
-    end: Instant,
-    air: &mut Air,
-) {
-    let each = Duration::from_micros(1_000_000 / u64::from(attack.per_s.max(1)));
-    let mut next = world.now() + each;
-    while world.now() < end {
-        let until = (world.now() + STEP).min(next).min(end);
-        world.run_until(until);
-        let mut shots = Vec::new();
-        while let Some(packet) = world.host_output() {
-            shots.extend(attacker.hear(&packet));
-        }
-        if world.now() >= next {
-            next += each;
-            shots.extend(attacker.fire(world));
-        }
-        for shot in shots {
-            match shot {
-                Transmission::Frame(frame) => world.inject(scene.attacker, &frame),
-                Transmission::Packet(packet) => {
-                    let is_lost = attack.side == Side::Host && is_for_nobody(scene, &packet);
-                    air.carry(packet.len(), if is_lost { 0 } else { scene.target.hops() });
-                    world.host_input(&packet);
-                }
-            }
-        }
-    }
-}
-
-fn is_for_nobody(scene: &Scene, packet: &[u8]) -> bool {
-    let nodes = 0..scene.scenario.nodes.len();
-    let mut addresses = nodes.map(|index| scene.address(index));
-    !addresses.any(|address| packet.get(24..40) == Some(&address.0[..]))
 }
 
 fn remains(world: &World) -> Vec<NodeTables> {

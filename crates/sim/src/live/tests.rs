@@ -82,6 +82,7 @@ fn a_sample_has_parents_and_connections() {
 
 mod commands {
     use super::*;
+    use crate::drill::ATTACKS;
     use crate::live::{Command, Refusal};
 
     fn until(world: &mut World, second: u64) {
@@ -262,10 +263,52 @@ mod commands {
     }
 
     #[test]
+    fn a_node_is_attacked_until_the_attack_ends() {
+        let attacks = ATTACKS.iter().filter(|attack| attack.anywhere);
+        for attack in attacks.clone() {
+            let mut world = world("office");
+            let command = |name: Option<&str>| Command::Attack {
+                node: 11,
+                name: name.map(str::to_owned),
+            };
+            until(&mut world, 5);
+            world.set_live(true);
+            let said = world.command(&command(Some(attack.name))).unwrap();
+            assert!(
+                said.contains("leaf-12") && said.contains(attack.name),
+                "{said}"
+            );
+            let packets = |world: &mut World, second: u64| {
+                until(world, second);
+                let packets = world.live_changes().packets;
+                packets.iter().filter(|it| it.into_mesh).count() as u32
+            };
+            let before = delivered(&mut world);
+            let arrived = packets(&mut world, 15);
+            let expected = 10 * attack.per_s;
+            assert!(arrived >= expected - 1, "{}: {arrived}", attack.name);
+            world.command(&command(None)).unwrap();
+            packets(&mut world, 16);
+            assert_eq!(packets(&mut world, 20), 0, "{}", attack.name);
+            assert!(delivered(&mut world) > before);
+            is_whole(&mut world);
+        }
+        assert!(attacks.count() >= 10);
+    }
+
+    #[test]
     fn invalid_commands_are_refused_without_an_effect() {
         let nonsense = [
             Command::Kill { node: 99 },
             Command::Revive { node: 0 },
+            Command::Attack {
+                node: 1,
+                name: Some("a-plague".to_owned()),
+            },
+            Command::Attack {
+                node: 99,
+                name: Some("syn-flood".to_owned()),
+            },
             Command::Move {
                 node: 4,
                 x_m: 0.0,

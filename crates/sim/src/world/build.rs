@@ -139,6 +139,7 @@ impl Builder<'_> {
             traffic: traffic::Traffic::new(seed.0),
             transfers: traffic::Transfers::default(),
             demands: Demands::of(scenario),
+            driver: None,
             has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
             events: 0,
             wall: std::time::Duration::ZERO,

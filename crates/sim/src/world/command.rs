@@ -49,6 +49,12 @@ pub enum Command {
         /// Number of bytes, at least 1.
         bytes: u64,
     },
+    /// Attacks a node from beyond the border router, in place of the previous attack.
+    Attack {
+        node: u32,
+        /// Name of an attack of the drill that works anywhere; `None` ends the attack.
+        name: Option<String>,
+    },
 }
 
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
@@ -81,6 +87,10 @@ pub enum Refusal {
     /// The transfer has no bytes or too many bytes, or both its ends are the same node.
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
+    #[error(
+        "there is no attack called {0:?} on any mesh; `redpoll drill --list` lists the attacks"
+    )]
+    NoAttack(String),
     #[error("{0} has no free connection for the transfer")]
     NoRoom(String),
     /// A thousand interferers or transfers exist already.

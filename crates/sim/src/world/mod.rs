@@ -82,6 +82,11 @@ impl From<air::Event> for Event {
     }
 }
 
+/// A part of the crate that acts on a running world. It calls [`World::run_until`] for its steps.
+pub(crate) trait Driver {
+    fn run(&mut self, world: &mut World, until: Instant);
+}
+
 /// Nodes, their applications, the air between them, and time. A world runs in virtual time as fast
 /// as possible. For real time, a driver calls [`World::run_until`] with the clock's time and sleeps
 /// until [`World::next_event_at`].
@@ -95,6 +100,7 @@ pub struct World {
     transfers: Transfers,
     demands: Demands,
     has_lines: bool,
+    driver: Option<Box<dyn Driver>>,
     events: u64,
     wall: std::time::Duration,
     /// Congestion control of the caller, which lives as long as the nodes.
@@ -228,6 +234,21 @@ impl World {
 
     /// Handles all events up to `until`. After a [`stall`](Self::stall), only the clock advances.
     pub fn run_until(&mut self, until: Instant) {
+        match self.driver.take() {
+            Some(mut driver) => {
+                driver.run(self, until);
+                self.driver = Some(driver);
+            }
+            None => self.advance(until),
+        }
+    }
+
+    /// Lets `driver` act on the world from now on, in place of the previous one.
+    pub(crate) fn set_driver(&mut self, driver: Option<Box<dyn Driver>>) {
+        self.driver = driver;
+    }
+
+    fn advance(&mut self, until: Instant) {
         let started = Stopwatch::start();
         while self.env.stall.is_none()
             && let Some(next) = self.env.queue.pop_until(until)

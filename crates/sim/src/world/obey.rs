@@ -22,9 +22,9 @@ const BURST: Duration = Duration::from_micros(1_500);
 const EDGE_DB: f64 = 6.0;
 
 impl World {
-    /// Carries out the command of a viewer. Returns a sentence that describes the effect.
-    /// After a [`Refusal`] the world is unchanged.
-    pub fn command(&mut self, command: &Command) -> Result<String, Refusal> {
+    /// Carries out a command other than an attack. Returns a sentence that describes the effect, or
+    /// the name of the node to attack.
+    pub(crate) fn obey(&mut self, command: &Command) -> Result<String, Refusal> {
         let said = match *command {
             Command::Kill { node } => self.kill(node)?,
             Command::Revive { node } => self.revive(node)?,
@@ -41,6 +41,7 @@ impl World {
                 false => return Err(Refusal::NoInterferer(interferer)),
             },
             Command::Transfer { from, to, bytes } => self.transfer(from, to, bytes)?,
+            Command::Attack { node, .. } => self.name(self.known(node)?),
         };
         self.drain();
         Ok(said)

@@ -2,6 +2,7 @@
 
 use std::net::Ipv6Addr;
 
+use redpoll_sim::drill::ATTACKS;
 use redpoll_sim::{FaultRule, LinkSource, MediumConfig, Scenario, World};
 
 use crate::message::{Hello, InterfererInfo, LossInfo, Mode, NodeInfo, Scene, VERSION};
@@ -37,7 +38,20 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         nodes: nodes.collect(),
         outcomes: super::outcomes(),
         messages: Vec::new(),
+        attacks: attacks(scenario, mode),
     }
+}
+
+/// Returns the attacks that a viewer can start. In real time, the packets of the computer behind the
+/// border router take their place.
+fn attacks(scenario: &Scenario, mode: Mode) -> Vec<[String; 2]> {
+    if mode != Mode::Run || scenario.border_router().is_none() {
+        return Vec::new();
+    }
+    let attacks = ATTACKS.iter().filter(|attack| attack.anywhere);
+    attacks
+        .map(|attack| [attack.name.to_owned(), attack.what.to_owned()])
+        .collect()
 }
 
 /// Returns the distances up to which a frame is received and disturbs other frames; `None` if the
