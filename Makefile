@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -233,10 +233,17 @@ web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run build
 
-webtest: ## Test the live view in a browser, measure its figures, and write pictures to target/shots
+webtest: book ## Test the live view, the pages of results and the book in a browser, measure figures, and write pictures to target/shots
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
-	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll --shots ../target/shots
+	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && \
+		node test/access.mjs ../target/release/redpoll --book ../target/book --shots ../target/shots && \
+		node test/run.mjs ../target/release/redpoll --shots ../target/shots
+
+picture: ## Make the pictures of README and docs/live.md
+	@scripts/setup.sh webtest
+	@$(CARGO) build --release --package redpoll
+	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/picture.mjs ../target/release/redpoll ../docs
 
 wasm: ## Build the simulator for browsers: target/browser, a folder for any web server
 	@scripts/setup.sh wasm

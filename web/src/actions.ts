@@ -1,5 +1,5 @@
-// Actions that change the mesh: switch a node off, start a transfer, lose frames. The map adds
-// interferers.
+// Actions that change the mesh: switch a node off, start a transfer, lose frames, attack a node. The
+// map adds interferers.
 
 import type { Connection } from "./connection";
 import { fill, h, setText } from "./dom";
@@ -14,6 +14,10 @@ export class Actions {
   private size = h("select", { "aria-label": "Size of the transfer" });
   private neighbour = h("select", { "aria-label": "Neighbour" });
   private share = h("select", { "aria-label": "Share of the frames" });
+  private attack = h("select", { "aria-label": "Attack" });
+  private attackRow = h("div", { class: "action" }, "Attack it by ", this.attack, h("button", { onclick: () => this.besiege(this.attack.value) }, "Attack"));
+  /** Ends the attack. It is on the map. */
+  readonly truce = h("button", { class: "chip", hidden: true, title: "End the attack", onclick: () => this.besiege(null) });
   private why = h("p", { class: "muted" });
   private form: HTMLElement;
 
@@ -34,8 +38,17 @@ export class Actions {
       h("div", { class: "action" }, this.power),
       h("div", { class: "action" }, "Send ", this.size, " to ", this.to, h("button", { onclick: () => this.transfer() }, "Start")),
       h("div", { class: "action" }, "Lose ", this.share, " frames with ", this.neighbour, h("button", { onclick: () => this.lose() }, "Set")),
+      this.attackRow,
     );
     this.element = h("div", {}, this.form, this.why);
+  }
+
+  /** Another run has begun. */
+  reset(): void {
+    const attacks = this.store.hello?.attacks ?? [];
+    fill(this.attack, ...attacks.map(([name, what]) => h("option", { value: name, title: what }, name)));
+    this.attackRow.hidden = attacks.length === 0;
+    this.truce.hidden = true;
   }
 
   /** Shows the actions for this node. */
@@ -80,6 +93,13 @@ export class Actions {
 
   silence(interferer: number): void {
     void this.ask({ silence: { interferer } });
+  }
+
+  private async besiege(name: string | null): Promise<void> {
+    const node = this.node;
+    if (!(await this.ask({ attack: { node, name } }))) return;
+    this.truce.hidden = name === null;
+    setText(this.truce, `${name} on ${this.store.nodes[node]?.name} ✕`);
   }
 
   private transfer(): void {

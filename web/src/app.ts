@@ -2,9 +2,10 @@
 
 import { Actions } from "./actions";
 import type { Connection } from "./connection";
-import { fill, h, icon, ICONS, setText } from "./dom";
+import { fill, h, icon, ICONS, plain, setText } from "./dom";
 import { Glance, Switch } from "./glance";
 import { help, type Key, listen } from "./keyboard";
+import { loop, save } from "./loop";
 import { MeshMap } from "./map/map";
 import { Packets } from "./packets";
 import { Panels } from "./panels";
@@ -15,6 +16,7 @@ import { Store } from "./store";
 import { Theme } from "./theme";
 import { Timeline } from "./timeline";
 import { Transport } from "./transport";
+import { bytes } from "./words";
 
 /** Time between two updates of lists and plots, in milliseconds. */
 const LISTS_MS = 120;
@@ -49,6 +51,7 @@ export class App {
   private banner = h("div", { class: "banner", role: "alert", hidden: true });
   private others = h("div", { class: "others" });
   private interfere = h("button", { class: "tool wide", title: "Add an interferer (I)" }, "+ interferer");
+  private isSaving = false;
   private scene = -1;
   private listsAt = 0;
   private timelineAt = 0;
@@ -83,7 +86,7 @@ export class App {
     keys.push({ keys: ["?"], word: "show this page", act: () => dialog.showModal() });
     const tool = (title: string, path: string, act: () => void) =>
       h("button", { class: "tool", title, "aria-label": title, onclick: act }, icon(path));
-    this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.switch.element, this.others), this.glance.begin);
+    this.map.element.append(h("div", { class: "map-corner" }, this.interfere, this.switch.element, this.others, this.actions.truce), this.glance.begin);
     this.root.append(
       h(
         "header",
@@ -93,6 +96,7 @@ export class App {
         this.mode,
         this.transport.element,
         this.status,
+        tool("Save the last 10 s of the map as a loop (E)", ICONS.loop, () => void this.export()),
         tool("Light or dark (T)", ICONS.moon, () => this.theme.toggle()),
         tool("Keys and symbols (?)", ICONS.help, () => dialog.showModal()),
       ),
@@ -145,6 +149,7 @@ export class App {
       { keys: ["k", "K"], word: "switch the selected node off or on", act: () => this.kill() },
       { keys: ["i", "I"], word: "add an interferer where the map is clicked, or with Enter at the selected node", act: () => this.place() },
       { keys: ["c", "C"], word: "show the connections", act: () => this.panels.open("flows") },
+      { keys: ["e", "E"], word: "save the last 10 s of the map as a GIF that repeats", act: () => void this.export() },
       { keys: ["t", "T"], word: "light or dark theme", act: () => this.theme.toggle() },
       { keys: ["Escape"], word: "clear the selection", act: () => this.clear() },
     ];
@@ -152,7 +157,7 @@ export class App {
 
   private onHello(): void {
     const { scenario, mode } = this.store.hello!;
-    document.title = `${scenario} · Redpoll`;
+    document.title = plain(`${scenario} · Redpoll`);
     setText(this.scenario, scenario);
     setText(this.mode, { up: "in real time", run: "simulation", view: "recording" }[mode]);
     this.playhead.reset();
@@ -161,6 +166,7 @@ export class App {
     this.packets.reset();
     this.transport.reset();
     this.glance.reset();
+    this.actions.reset();
   }
 
   private draw(): void {
@@ -261,6 +267,28 @@ export class App {
   select(name: string | null): void {
     const node = this.store.nodes.findIndex((it) => it.name === name);
     if (node >= 0) this.selection.set({ node });
+  }
+
+  /** Saves the seconds before the shown moment as a loop. */
+  private async export(): Promise<void> {
+    const { hello, frames } = this.store;
+    if (this.isSaving || hello === null) return;
+    if (frames.length === 0) {
+      this.say("Nothing has happened yet: start the run, and save the loop then.", true);
+      return;
+    }
+    this.isSaving = true;
+    const toast = h("div", { class: "toast" });
+    this.toasts.append(toast);
+    try {
+      const blob = await loop(this.map, this.store, this.theme, this.playhead.t, (share) => setText(toast, `The loop is drawn: ${Math.round(share * 100)} %`));
+      const name = `${hello.scenario.replaceAll(/[^\w.-]+/g, "-").slice(0, 60) || "mesh"}.gif`;
+      save(blob, name);
+      this.say(`Saved ${name}, ${bytes(blob.size)}.`);
+    } finally {
+      toast.remove();
+      this.isSaving = false;
+    }
   }
 
   private clear(): void {

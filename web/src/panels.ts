@@ -36,6 +36,8 @@ export class Panels {
   private nodeCharts: NodeCharts;
   private airShares: AirShares;
   private flowsVersion = -1;
+  /** The node that was shown last. */
+  private shownNode: number | null = null;
 
   constructor(
     private store: Store,
@@ -178,8 +180,10 @@ export class Panels {
     if (info && node !== null) {
       setText(this.nodeTitle, info.name);
       this.actions.show(node);
-      this.open("nodes");
+      // The choice of a packet or a connection does not change the tab.
+      if (node !== this.shownNode) this.open("nodes");
     }
+    this.shownNode = node;
     for (const [index, row] of [...this.nodeList.children].entries()) row.setAttribute("aria-selected", String(index === node));
   }
 }

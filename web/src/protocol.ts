@@ -24,6 +24,8 @@ export interface Hello {
   outcomes: string[];
   /** Absent in older recordings. */
   messages?: string[];
+  /** Names and descriptions of the attacks that a viewer can start. */
+  attacks?: [string, string][];
 }
 
 export interface Interferer {
@@ -144,7 +146,8 @@ export type Command =
   | { lose: { from: number | null; to: number | null; share: number } }
   | { interfere: { x_m: number; y_m: number; range_m: number; busy: number } }
   | { silence: { interferer: number } }
-  | { transfer: { from: number; to: number; bytes: number } };
+  | { transfer: { from: number; to: number; bytes: number } }
+  | { attack: { node: number; name: string | null } };
 
 export type ClockAsk = "pause" | "resume" | "step" | "restart" | { speed: number } | { seek: number };
 

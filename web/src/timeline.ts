@@ -46,11 +46,21 @@ export class Timeline {
     this.element.addEventListener("pointermove", (event) => this.drags && to(event));
     this.element.addEventListener("pointerup", () => (this.drags = false));
     this.element.addEventListener("keydown", (event) => {
-      const by = { ArrowLeft: -0.01, ArrowRight: 0.01, PageDown: 0.1, PageUp: -0.1 }[event.key];
-      if (by === undefined) return;
+      const [from, to] = this.range;
+      const by = (share: number) => this.playhead.t + share * (to - from);
+      const moments: Record<string, () => number> = {
+        ArrowLeft: () => by(-0.01),
+        ArrowRight: () => by(0.01),
+        PageUp: () => by(-0.1),
+        PageDown: () => by(0.1),
+        Home: () => from,
+        End: () => this.store.t,
+      };
+      const moment = moments[event.key];
+      if (!moment) return;
       event.preventDefault();
       event.stopPropagation();
-      this.onSeek(this.playhead.t + by * (this.range[1] - this.range[0]));
+      this.onSeek(moment());
     });
   }
 

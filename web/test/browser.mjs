@@ -1,96 +1,24 @@
 // The simulator in a real browser: `make wasm-test`.
 //
-//   node test/browser.mjs FOLDER [--program FILE] [--digests FILE] [--shots FOLDER] [--only WORDS]
+//   node test/browser.mjs FOLDER [--program FILE] [--digests FILE] [OPTIONS OF chrome.mjs]
 //
 // FOLDER is the output of `make wasm`; with the program, its messages are compared. The file of
 // digests has a line "NAME DIGEST" for each scenario, from
-// `cargo run --example digests`. Exits with 77 and a message if the browser is
-// missing.
+// `cargo run --example digests`.
 
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
+import { check, end, judge as judgeOn, open as openPage, options, serve, shot, test, until, value } from "./chrome.mjs";
 
-const [folder, ...options] = process.argv.slice(2);
-const value = (name) => (options.includes(name) ? options[options.indexOf(name) + 1] : null);
-const [program, digests, shots, only] = [value("--program"), value("--digests"), value("--shots"), value("--only") ?? ""];
-const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const folder = options[0];
+const [program, digests] = [value("--program"), value("--digests")];
 
-function skip(why) {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-}
-
-if (!existsSync(browserPath)) skip("Chromium is missing (apt-get install chromium)");
-const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is missing (npm ci in web/)"));
-
-/** A simple web server, which serves the files of a folder below a path. */
-const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".wasm": "application/wasm" };
-const server = createServer((request, response) => {
-  const name = new URL(request.url, "http://localhost").pathname.replace(/^\/below\//, "") || "index.html";
-  const file = path.join(folder, path.basename(name));
-  if (!existsSync(file)) {
-    response.writeHead(404).end();
-    return;
-  }
-  response.writeHead(200, { "content-type": TYPES[path.extname(file)] ?? "text/plain" }).end(readFileSync(file));
-});
-await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-const origin = `http://127.0.0.1:${server.address().port}`;
-const browser = await chromium.launch({
-  executablePath: browserPath,
-  args: ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
-});
-let failures = 0;
-
-function check(is, what) {
-  if (!is) throw new Error(what);
-}
-
-/** Speed cannot be measured on a machine that is busy with other work. */
-function judge(is, what) {
-  if (is || loadavg()[0] <= cpus().length * 1.2) check(is, what);
-  else console.log(`        not judged, the machine is busy: ${what}`);
-}
-
-async function open(query = "", settings = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...settings });
-  const page = await context.newPage();
-  page.errors = [];
-  page.on("pageerror", (error) => page.errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
-  page.on("request", (request) => {
-    if (!request.url().startsWith(origin) && !request.url().startsWith("data:")) page.errors.push(`asks for ${request.url()}`);
-  });
-  await page.goto(`${origin}/below/${query}`);
-  return page;
-}
-
-async function until(page, what, test, argument, timeout = 15_000) {
-  await page.waitForFunction(test, argument, { timeout, polling: 30 }).catch(() => check(false, `never: ${what}`));
-}
-
-async function shot(page, name) {
-  if (!shots) return;
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: path.join(shots, `${name}.png`) });
-}
-
-async function test(name, act) {
-  if (!name.includes(only)) return;
-  const begun = Date.now();
-  try {
-    await act();
-    console.log(`ok      ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`);
-  } catch (error) {
-    failures++;
-    console.log(`FAILED  ${name}: ${error.message}`);
-  }
-  for (const context of browser.contexts()) await context.close();
-}
+const origin = await serve(folder);
+const open = (query = "", settings = {}) => openPage(`${origin}/${query}`, settings);
+const judge = (is, what) => judgeOn(is, what, 1.2);
 
 const isThere = (page, count) => until(page, "the mesh is there", (count) => window.redpoll?.store.nodes.length === count, count);
 const ask = (page, ask) => page.evaluate((ask) => simulator.askAny(ask), ask);
@@ -354,6 +282,4 @@ if (digests) {
   });
 }
 
-await browser.close();
-server.close();
-process.exit(failures === 0 ? 0 : 1);
+await end();

@@ -1,74 +1,18 @@
 // The page in a real browser: `make webtest`, or `npm test` with the program at hand.
 //
-//   node test/run.mjs PROGRAM [--short] [--shots FOLDER] [--only WORDS]
+//   node test/run.mjs PROGRAM [--short] [OPTIONS OF chrome.mjs]
 //
-// Needs Chromium (CHROMIUM=/path, otherwise /usr/bin/chromium) and playwright-core. CI uses
-// `--short`. Exits with 77 and a message if the browser is
-// missing.
+// CI uses `--short`.
 
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import path from "node:path";
+import { check, children, end, judge, open, options, shot, start as startProgram, test, until } from "./chrome.mjs";
 
-const [program, ...options] = process.argv.slice(2);
+const program = options[0];
 const short = options.includes("--short");
-const shots = options.includes("--shots") ? options[options.indexOf("--shots") + 1] : null;
-const only = options.includes("--only") ? options[options.indexOf("--only") + 1] : "";
-const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
-
-/** Speed cannot be measured on a machine that is busy with other work. */
-function isBusy() {
-  return loadavg()[0] > cpus().length * 1.5;
-}
-
-function judge(is, what) {
-  if (is || !isBusy()) check(is, what);
-  else console.log(`        not judged, the machine is busy: ${what}`);
-}
-
-function skip(why) {
-  console.log(`skipped: ${why}`);
-  process.exit(77);
-}
-
-if (!existsSync(browserPath)) skip("Chromium is missing (apt-get install chromium)");
-const { chromium } = await import("playwright-core").catch(() => skip("playwright-core is missing (npm ci in web/)"));
-
-const browser = await chromium.launch({
-  executablePath: browserPath,
-  args: [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-  ],
-});
-const children = new Set();
-let failures = 0;
-
-/** Starts the program. Returns the address of its page, and a function that ends the program. */
-function start(...args) {
-  const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"] });
-  children.add(child);
-  const stop = () =>
-    new Promise((resolve) => {
-      child.once("exit", (code) => {
-        children.delete(child);
-        resolve(code);
-      });
-      child.kill("SIGINT");
-    });
-  return new Promise((resolve, reject) => {
-    let text = "";
-    const hear = (chunk) => {
-      text += chunk;
-      const url = text.match(/http:\/\/\S+/)?.[0];
-      if (url) resolve({ url, stop, child });
-    };
-    child.stdout.on("data", hear);
-    child.stderr.on("data", hear);
-    child.once("exit", () => reject(new Error(`${args.join(" ")} ended: ${text}`)));
-  });
-}
+const start = (...args) => startProgram(program, ...args);
 
 /** Returns the processor time of a process in seconds, by thread name. */
 function processor(pid) {
@@ -93,55 +37,6 @@ function ofBrowser() {
     } catch {} // The process has ended.
   }
   return used;
-}
-
-async function open(url, settings = {}) {
-  const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...settings });
-  const page = await context.newPage();
-  page.errors = [];
-  page.on("pageerror", (error) => page.errors.push(error.message));
-  page.on("console", (message) => message.type() === "error" && page.errors.push(message.text()));
-  // The page loads everything from the program.
-  page.on("request", (request) => {
-    if (!request.url().startsWith("http://127.0.0.1") && !request.url().startsWith("data:")) {
-      page.errors.push(`asks for ${request.url()}`);
-    }
-  });
-  await page.goto(url);
-  return page;
-}
-
-function check(is, what) {
-  if (is) return;
-  throw new Error(what);
-}
-
-/** Waits until a function of the page's state is true. */
-async function until(page, what, test, argument) {
-  await page
-    .waitForFunction(test, argument, { timeout: 15_000, polling: 30 })
-    .catch(() => check(false, `never: ${what}`));
-}
-
-async function shot(page, name) {
-  if (!shots) return;
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: path.join(shots, `${name}.png`) });
-}
-
-async function test(name, act) {
-  if (!name.includes(only)) return;
-  const begun = Date.now();
-  try {
-    await act();
-    // An open page would use processor time in the next test.
-    for (const context of browser.contexts()) await context.close();
-    console.log(`ok      ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`);
-  } catch (error) {
-    failures++;
-    console.log(`FAILED  ${name}: ${error.message}`);
-    for (const context of browser.contexts()) await context.close();
-  }
 }
 
 const state = (page, expression) => page.evaluate(expression);
@@ -557,6 +452,4 @@ file = "50 KiB"
   });
 }
 
-await browser.close();
-for (const child of children) child.kill("SIGKILL");
-process.exit(failures === 0 ? 0 : 1);
+await end();

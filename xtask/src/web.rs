@@ -11,6 +11,14 @@ use crate::workspace::{self, Workspace};
 const FILES: [&str; 3] = ["index.html", "live.css", "live.js"];
 /// The oldest Node that builds the page.
 const NODE: &str = "20.19 or later";
+/// Tests of the page, and what a failure of each means.
+const PAGE_TESTS: [(&str, &str); 2] = [
+    ("test/run.mjs", "the live view does not work in a browser"),
+    (
+        "test/access.mjs",
+        "a page is not accessible, or a name can become markup",
+    ),
+];
 /// Exit code of a test whose requirements are missing.
 const SKIPPED: i32 = 77;
 
@@ -49,18 +57,22 @@ pub fn page(workspace: &Workspace) -> Result<Option<String>, Failure> {
     if let Some(missing) = prepare(&folder) {
         return Ok(Some(missing));
     }
-    let mut test = Command::new("node");
-    test.current_dir(&folder).arg("test/run.mjs");
-    test.arg(program).arg("--short");
-    match test.status().map(|status| status.code()) {
-        Ok(Some(0)) => Ok(None),
-        Ok(Some(SKIPPED)) => Ok(Some(
-            "Chromium is missing (apt-get install chromium)".into(),
-        )),
-        _ => Err(Failure::new(
-            "page: the live view does not work in a browser",
-        )),
+    for (test, what) in PAGE_TESTS {
+        let mut node = Command::new("node");
+        node.current_dir(&folder).arg(test).arg(&program);
+        node.args(["--short", "--book"])
+            .arg(workspace.root.join("target/book"));
+        match node.status().map(|status| status.code()) {
+            Ok(Some(0)) => {}
+            Ok(Some(SKIPPED)) => {
+                return Ok(Some(
+                    "Chromium is missing (apt-get install chromium)".into(),
+                ));
+            }
+            _ => return Err(Failure::new(format!("page: {what}"))),
+        }
     }
+    Ok(None)
 }
 
 fn node_is_recent() -> bool {

@@ -1,12 +1,12 @@
 // The map of the mesh: two canvases, one over the other, and their reactions to the pointer.
 
-import { h, icon, ICONS } from "../dom";
+import { h, icon, ICONS, setText } from "../dom";
 import type { Playhead } from "../playhead";
 import type { Selection } from "../selection";
 import type { Store } from "../store";
 import type { Theme } from "../theme";
 import { drawAir } from "./air";
-import { drawBase, radius } from "./base";
+import { drawBase, radius, type Scenery } from "./base";
 import { View } from "./view";
 
 export interface MapEvents {
@@ -109,13 +109,9 @@ export class MeshMap {
     this.dirty = true;
   }
 
-  draw(): void {
-    const begun = performance.now();
-    if (!this.fitted && this.store.now.x.length > 0 && this.view.width > 1) {
-      this.fitted = true;
-      this.fit();
-    }
-    const scenery = {
+  /** The parts of a picture at the present moment. */
+  scenery(): Scenery {
+    return {
       store: this.store,
       view: this.view,
       palette: this.theme.palette,
@@ -124,6 +120,15 @@ export class MeshMap {
       selected: this.selection.node,
       path: this.path(),
     };
+  }
+
+  draw(): void {
+    const begun = performance.now();
+    if (!this.fitted && this.store.now.x.length > 0 && this.view.width > 1) {
+      this.fitted = true;
+      this.fit();
+    }
+    const scenery = this.scenery();
     if (this.dirty || this.scene !== this.store.sceneVersion) {
       this.dirty = false;
       this.scene = this.store.sceneVersion;
@@ -296,9 +301,10 @@ export class MeshMap {
     this.tip.hidden = this.hovered === null;
     if (this.hovered === null) return;
     const node = this.store.nodes[this.hovered]!;
-    this.tip.textContent = [`${node.name} · ${node.role}${node.sleepy ? ", sleepy" : ""}`, node.address, node.apps.join(", ")]
+    const words = [`${node.name} · ${node.role}${node.sleepy ? ", sleepy" : ""}`, node.address, node.apps.join(", ")]
       .filter(Boolean)
       .join("\n");
+    setText(this.tip, words);
     this.tip.style.left = `${Math.min(event.offsetX + 14, this.view.width - 240)}px`;
     this.tip.style.top = `${Math.min(event.offsetY + 14, this.view.height - 70)}px`;
   }

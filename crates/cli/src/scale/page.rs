@@ -240,7 +240,7 @@ pub fn page(rows: &[Value]) -> String {
     }
     page.push_str(
         "<p>A slope of 0 means that the value does not depend on the number of nodes, and 1 that \
-         it is proportional to it.</p>\n<h2>All rows</h2>\n<pre>",
+         it is proportional to it.</p>\n<h2>All rows</h2>\n<pre tabindex=\"0\">",
     );
     for row in rows {
         let _ = writeln!(page, "{}", escape(&row.to_string()));

@@ -88,7 +88,7 @@ fn paper(row: &Row) -> String {
 
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th \
+        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th><th>judged<th class=\"n\">measured<th \
          class=\"n\">spread<th class=\"n\">seeds<th class=\"n\">paper<th>expected<th></tr>\n",
     );
     for row in rows {
@@ -123,7 +123,7 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
 
 fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th>series<th>position<th>metric<th class=\"n\">measured<th class=\"n\">spread\
+        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>series<th>position<th>metric<th class=\"n\">measured<th class=\"n\">spread\
          <th class=\"n\">seeds<th class=\"n\">paper<th class=\"n\">case<th>remarks</tr>\n",
     );
     for row in rows {
@@ -177,7 +177,7 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
         "<details><summary>scenario and command of each point ({} case{})</summary><p \
          class=\"soft\">The commands use seed 1; for the other seeds use --seed 2 and so on. \
          The study computes the values that the report of a run does not contain.</p><div \
-         class=\"scroll\"><table><tr><th>case<th>rows<th>command</tr>",
+         class=\"scroll\" tabindex=\"0\"><table><tr><th>case<th>rows<th>command</tr>",
         cases.len(),
         if cases.len() == 1 { "" } else { "s" }
     );

@@ -2,11 +2,19 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
+/// Makes a text harmless in HTML, also within quotes. A mark that changes the direction of text would
+/// reverse the text around it: U+FFFD replaces it.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
         .replace('"', "&quot;")
+        .replace('\'', "&#39;")
+        .replace(is_direction, "\u{fffd}")
+}
+
+fn is_direction(mark: char) -> bool {
+    matches!(mark, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Formats a number with up to three decimals; large numbers get fewer.

@@ -133,7 +133,7 @@ impl Page<'_> {
             self.seeds
         );
         page.push_str(
-            "<div class=\"scroll\"><table><tr><th>kind of row<th>rows that hold<th>meaning</tr>",
+            "<div class=\"scroll\" tabindex=\"0\"><table><tr><th>kind of row<th>rows that hold<th>meaning</tr>",
         );
         for (kind, what) in [
             (
@@ -300,7 +300,7 @@ impl Page<'_> {
         for scene in self.scenes() {
             let _ = writeln!(
                 page,
-                "<details><summary>{}.toml</summary><pre>{}</pre></details>",
+                "<details><summary>{}.toml</summary><pre tabindex=\"0\">{}</pre></details>",
                 escape(&scene.name),
                 escape(scene.text.trim())
             );

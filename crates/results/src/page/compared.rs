@@ -24,7 +24,7 @@ pub fn page_of_comparison(both: &[Comparison], (a, b): (&str, &str), version: &s
         let [of_a, of_b] = comparison.seeds.each_ref().map(Vec::len);
         let _ = writeln!(
             page,
-            "<h2>{}</h2>\n<p>A has {}, B has {}.</p>\n<div class=\"scroll\"><table><tr><th>figure\
+            "<h2>{}</h2>\n<p>A has {}, B has {}.</p>\n<div class=\"scroll\" tabindex=\"0\"><table><tr><th>figure\
              <th>values<th class=\"n\">A<th class=\"n\">B<th class=\"n\">B - A<th class=\"n\">B / A</tr>",
             escape(&comparison.case),
             counted(of_a, "seed"),

@@ -55,7 +55,7 @@ pub(super) fn write(
     let command = escape(&command(report));
     let _ = writeln!(
         page,
-        "<p>This command repeats the run:</p>\n<pre>{command}</pre>"
+        "<p>This command repeats the run:</p>\n<pre tabindex=\"0\">{command}</pre>"
     );
     about(page, report, version);
 }

@@ -88,7 +88,7 @@ fn counted(count: usize, what: &str) -> String {
 
 /// Writes a table. Each head has a flag that marks a column of numbers.
 fn table(page: &mut String, heads: &[(&str, bool)], rows: &[Vec<String>]) {
-    page.push_str("<div class=\"scroll\"><table><tr>");
+    page.push_str("<div class=\"scroll\" tabindex=\"0\"><table><tr>");
     for (head, is_number) in heads {
         let class = if *is_number { " class=\"n\"" } else { "" };
         let _ = write!(page, "<th{class}>{}", escape(head));

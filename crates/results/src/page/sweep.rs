@@ -161,7 +161,9 @@ fn rows(page: &mut String, points: &[Row]) {
 
 /// Writes the command that repeats one run of each point.
 fn commands(page: &mut String, points: &[Point<'_>]) {
-    page.push_str("<details><summary>Commands that repeat a run of each point</summary><pre>");
+    page.push_str(
+        "<details><summary>Commands that repeat a run of each point</summary><pre tabindex=\"0\">",
+    );
     for point in points.iter().take(COMMANDS) {
         let is_built_in = BUILT_IN.iter().any(|it| it.name == point.scene);
         let file = if is_built_in {

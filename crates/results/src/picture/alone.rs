@@ -79,6 +79,7 @@ fn shape(out: &mut String, face: &Face<'_>, tag: &str, escaped: &str) {
         .replace("&lt;", "<")
         .replace("&gt;", ">")
         .replace("&quot;", "\"")
+        .replace("&#39;", "'")
         .replace("&amp;", "&");
     let place = |name| {
         attribute(tag, name)

@@ -177,7 +177,11 @@ fn gain(page: &mut String, both: &Comparison) {
     for (what, Simulated { command, .. }) in
         [("with the cause", captured), ("with the remedy", remedied)]
     {
-        let _ = write!(page, "<p>{what}:</p><pre>{}</pre>", escape(command));
+        let _ = write!(
+            page,
+            "<p>{what}:</p><pre tabindex=\"0\">{}</pre>",
+            escape(command)
+        );
     }
     page.push_str("</details>");
 }
