@@ -21,7 +21,7 @@ impl<T> Place<T> {
         }
     }
 
-    /// Writes the result of `make` there. A second call restarts the image.
+    /// Writes the result of `make` to this place. A second call restarts the image.
     #[inline(always)]
     pub fn put(&'static self, make: impl FnOnce() -> T) -> &'static mut T {
         if self.taken.load(Ordering::Relaxed) {

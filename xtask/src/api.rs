@@ -31,7 +31,7 @@ const COUNTED: &str = "\
 items: types, traits, functions, methods, constants, statics, macros and re-exports;
 modules, fields, variants and implementations of traits are not counted";
 
-/// Prints how to accept a difference.
+/// The advice to accept a difference.
 const ACCEPT: &str = "accept: `cargo xtask api --accept`, and commit docs/api";
 
 /// The kinds of rustdoc's JSON that are listed and not counted.
@@ -264,7 +264,7 @@ fn listing(package: String, file: &Path) -> Result<Listing, Failure> {
             continue;
         }
         let line = item.to_string();
-        // `derive(PartialEq)` implements it, too, for the compiler alone.
+        // `derive(PartialEq)` implements it, too, but only for the compiler.
         if line.contains("core::marker::StructuralPartialEq") {
             continue;
         }

@@ -63,7 +63,7 @@ fn run(
         cargo.args(["check", "--quiet", "--release", "--locked", "--bin", image]);
         cargo.args(["--features", features, "--target", target]);
         cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
-        // Flags for the host would replace its own.
+        // Flags for the host in this variable would replace the example's own.
         cargo.env_remove("RUSTFLAGS");
         workspace::run(&mut cargo)?;
         println!("boards: {EXAMPLE} {image} builds for {target}");
@@ -85,7 +85,7 @@ fn run(
         println!("boards: a copy of {TEMPLATE} builds for {target}");
     }
     let mut cargo = copy.cargo(workspace);
-    // With the workspace's folder and its profile, dependencies of both are built once.
+    // With the workspace's folder and its profile, common dependencies are built only once.
     cargo.arg("test");
     cargo.env("CARGO_PROFILE_DEV_LTO", "off");
     cargo.arg("--target-dir").arg(workspace.root.join("target"));

@@ -264,7 +264,7 @@ pub fn unjudged(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// Builds the microcontroller code with one compiler, and measures sizes: with the installed target
+/// Builds the microcontroller code with one compiler, and measures sizes. Uses the installed target
 /// if there is one, which is faster. `make purity` does both with each compiler.
 fn purity_and_size(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let installed = Toolchain::find(Some(Way::Installed)).is_ok();
@@ -295,8 +295,8 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// Checks the purity by `way`. A way may be skipped. A user who may install packages has no reason
-/// to skip both ways.
+/// Checks the purity by `way`, or returns why this way is skipped. For root, who can install
+/// packages, it fails if no way is possible.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {
         Ok(_) => purity::run(workspace, Some(way)).map(|()| None),

@@ -12,8 +12,8 @@ const VERSION: &str = "0.20.2";
 /// The workspace, the Python extension, and the images.
 const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];
 
-/// Checks all manifests and returns the skipped ones. `make publish-check` checks for known
-/// vulnerabilities, because their database is not a registry's.
+/// Checks all manifests and returns the skipped ones. Only `make publish-check` checks for known
+/// vulnerabilities, because it needs a database that no registry has.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let Some(program) = program(workspace) else {
         return Ok(Some(format!(

@@ -1,4 +1,4 @@
-//! Checks the published crates. Each has few features, which only add. The check builds each crate
+//! Checks the published crates. Each has few features, which only add items. Builds each crate
 //! without features, with each feature alone, with the default ones and with all. The tests are
 //! built without features. Also builds products of several crates, and all crates for their
 //! targets.

@@ -154,7 +154,7 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 31.0),
     goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 26.0),
     // Over one and two hops the bounds are those for equal ranges: no node disturbs a receiver
-    // that it does not hear. Over three and four, disturbing nodes are not heard. These bounds
+    // that it does not hear. Over three and four hops, some nodes do. The bounds of these lines
     // were set after the first run, a little below it, except for the 20 kb/s over four hops.
     goodput("goodput, 1 hop, interference 100 m", "line-1", FAR, 95.0),
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),

@@ -9,7 +9,7 @@ use crate::workspace::{self, Workspace};
 /// Default number of seconds for each target.
 const SECONDS: u32 = 60;
 
-/// Factors of the time for targets with more to find than a codec has.
+/// Factors of the time for targets that need more time than a codec.
 const LONGER: [(&str, u32); 1] = [("tcp", 10)];
 /// The folder of the binary that runs one target by libFuzzer.
 const FOLDER: &str = "fuzz";

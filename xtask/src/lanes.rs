@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(programs(&messages), [test]);
     }
 
-    /// A lane must not lose a test because it was given another name.
+    /// A lane must not lose a test because the test was renamed.
     #[test]
     fn each_waiting_test_is_there() -> Result<(), Failure> {
         let crates = Workspace::here().root.join("crates");

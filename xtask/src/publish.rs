@@ -120,7 +120,7 @@ fn linked(readme: &str) -> impl Iterator<Item = &str> {
     links.filter_map(|link| link.split([')', '#']).next())
 }
 
-/// Packs the crates without building the packages: `make package` does so.
+/// Packs the crates without building the packages, which `make package` builds.
 fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
     let mut findings = Vec::new();
     for name in crates {

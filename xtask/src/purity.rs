@@ -48,7 +48,7 @@ pub enum Libraries {
 }
 
 impl Libraries {
-    /// Cargo's unstable option that builds them from source.
+    /// Returns cargo's unstable option that builds these libraries from source.
     fn build_std(self) -> &'static str {
         match self {
             Libraries::Core => "build-std=core",

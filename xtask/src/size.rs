@@ -43,7 +43,7 @@ pub fn possible(toolchain: &Toolchain) -> Outcome {
     firmware::linker(toolchain).map(|_| ())
 }
 
-/// Why no instructions can be counted, if none can.
+/// Returns the reason why no instructions can be counted, if there is one.
 pub fn uncounted() -> Option<String> {
     let missing = || {
         format!(

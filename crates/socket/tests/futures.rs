@@ -182,7 +182,7 @@ fn failed_operations_return_errors_and_free_their_slots() {
     let v4 = SocketAddr::from(([127, 0, 0, 1], 80));
     let failed = run(&time, nets, client.connect(v4)).err();
     assert_eq!(failed, Some(Errno::EAFNOSUPPORT));
-    // The sockets occupy all watches, several times.
+    // The sockets occupy all watches; the next round shows that dropped sockets free them.
     for _ in 0..3 {
         let held = [client.udp_bind(0), client.udp_bind(0)].map(Result::unwrap);
         let ports = held.map(|socket| socket.local().port());

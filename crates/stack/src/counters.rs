@@ -20,7 +20,7 @@ pub enum DropReason {
     BadDestination,
     /// A unicast packet in a link-layer broadcast, which every neighbour would forward or answer.
     LinkBroadcast,
-    /// No route leads to the destination, or only back to the sender.
+    /// No route leads to the destination, or the only one leads back to the sender.
     NoRoute,
     /// No neighbour is known for the destination address, or the neighbour no longer answers (RFC
     /// 4443 §3.1, code 3).

@@ -63,7 +63,7 @@ pub fn read<B: Board>() -> u8 {
             return byte;
         }
         store(CLEAR_PENDING, 1 << B::INTERRUPT);
-        // A byte may have arrived in between.
+        // A byte may have arrived before the pending interrupt was cleared.
         if let Some(byte) = B::read() {
             return byte;
         }

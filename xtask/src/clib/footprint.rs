@@ -38,7 +38,7 @@ const NODES: [(&str, &str); 2] = [
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Footprint {
     flash: u64,
-    /// Memory of the node, and of the library outside of it.
+    /// Bytes of RAM of the node, and of the library's variables outside of the node.
     memory: u64,
 }
 

@@ -78,7 +78,7 @@ const GLIBC: &str = "2.31";
 /// A program of a release.
 #[derive(Debug, PartialEq, Eq)]
 struct Program {
-    /// Name of the program, its package of cargo, and its package for Debian.
+    /// Name of the program, which cargo's package and Debian's package also have.
     name: &'static str,
     /// Folder of its manifest.
     folder: &'static str,

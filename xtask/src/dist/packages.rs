@@ -20,7 +20,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
 /// Writes man pages and completions to the folder in which the manifests look for them.
 fn describe(release: &Release<'_>) -> Outcome {
     let folder = release.stage.join("share");
-    // Pages of commands that no longer exist would be packed.
+    // Otherwise, pages of commands that no longer exist would be packed.
     if folder.exists() {
         std::fs::remove_dir_all(&folder).map_err(|error| cannot("remove", &folder, &error))?;
     }
@@ -72,7 +72,7 @@ fn pack(release: &Release<'_>, arch: &Arch, program: &Program) -> Outcome {
     deb.args(["--package", program.name, "--target", arch.target]);
     deb.args(["--manifest-path", &shown(&manifest.join("Cargo.toml"))]);
     deb.arg("--output").arg(&release.out);
-    // The stripped programs are there.
+    // The folder with the stripped programs.
     deb.env("CARGO_TARGET_DIR", &release.stage);
     workspace::run(&mut deb)
 }

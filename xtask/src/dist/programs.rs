@@ -79,7 +79,7 @@ fn objcopy() -> Result<Command, Failure> {
     for program in [own, PathBuf::from("llvm-objcopy")] {
         let make = || {
             let mut command = Command::new(&program);
-            // The toolchain's program finds its libraries there.
+            // The toolchain's objcopy finds its libraries in this folder.
             command.env("LD_LIBRARY_PATH", &libraries);
             command
         };

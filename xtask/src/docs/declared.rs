@@ -146,7 +146,7 @@ impl Words {
     }
 }
 
-/// A number, from 1 on, or a list.
+/// The seeds of a run: their number, counted from seed 1 on, or a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Seeds {

@@ -86,7 +86,7 @@ const SECURED: &[&str] = &[
     "security.key=000102030405060708090a0b0c0d0e0f",
 ];
 
-/// The same protection, and buffers of three segments, which it makes shorter.
+/// The same protection, and buffers of three segments, which are shorter with protection.
 const FITTED: &[&str] = &[
     "--set",
     "security.level=enc-mic-32",

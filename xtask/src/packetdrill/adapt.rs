@@ -160,7 +160,7 @@ fn settings(adapted: &mut Adapted) -> bool {
                 _ if wide => "ecn",
                 _ => continue,
             };
-            // Settings after the first socket belong to the host's next test.
+            // Settings after the first socket restore the host for its next test.
             if *line < first {
                 flags.push(format!("{flag}={value}"));
             }
@@ -304,7 +304,7 @@ fn right_edge(adapted: &mut Adapted) -> bool {
         return false;
     }
     let mut changed = false;
-    // Data that FreeBSD accepts beyond the library's window; a FIN takes one byte of it.
+    // Bytes that FreeBSD accepts beyond the library's window, of which a FIN takes one.
     let (mut beyond, mut ended) = (0, 0);
     for line in &mut adapted.script.lines {
         beyond = buffer_size(line).map_or(beyond, |bytes| bytes.saturating_sub(65_536));

@@ -9,7 +9,7 @@ use crate::report::Failure;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The list of causes, as seen from the root.
+/// Path of the list of causes, from the repository's root.
 pub const FILE: &str = "docs/packetdrill.toml";
 
 #[derive(Deserialize)]

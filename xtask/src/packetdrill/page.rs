@@ -16,7 +16,7 @@ use crate::workspace::Workspace;
 /// that match them.
 const NAMES_MAX: usize = 5;
 
-/// The page with the results, as seen from the root.
+/// Path of the page with the results, from the repository's root.
 pub const FILE: &str = "docs/packetdrill.md";
 const FAILURES: &str = "docs/packetdrill-failures.md";
 

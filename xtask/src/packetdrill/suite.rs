@@ -110,7 +110,7 @@ impl Suite {
         Ok(scripts)
     }
 
-    /// Why the script of this name does not run, if it does not.
+    /// Returns the reason why the script of this name does not run, if there is one.
     pub fn skips(self, name: &str, text: &str, names: &[&str]) -> Option<Skipped> {
         match self {
             Suite::FreeBsd => {

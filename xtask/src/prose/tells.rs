@@ -100,7 +100,7 @@ fn matched(pattern: &[&str], words: &[String], at: usize) -> Option<usize> {
         let stop = (at..words.len()).find(|i| ends_sentence(&words[*i]));
         return (at..=stop?).find_map(|next| matched(rest, words, next));
     }
-    // A forbidden word before another one may also be missing.
+    // If the pattern begins with a forbidden word, the text may begin with the next word.
     if at == 0
         && first.starts_with('!')
         && let Some(end) = matched(rest, words, at)

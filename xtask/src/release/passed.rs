@@ -1,5 +1,5 @@
-//! Which commit the continuous integration has passed: here, by a note that `cargo xtask ci` leaves
-//! in `target/`; or on GitHub, by its program `gh`.
+//! Finds out whether a commit passed the continuous integration: here, by a note that `cargo xtask
+//! ci` leaves in `target/`; or on GitHub, by its program `gh`.
 
 use std::path::Path;
 use std::process::Command;

@@ -142,7 +142,7 @@ mod tests {
             1,
             "§ and section go together"
         );
-        // A section on a line of code is another sentence's.
+        // A section on a line of code does not belong to the comment before it.
         assert_eq!(counted("// RFC 1\nlet x = \"§2\";")[&1].exact, 0);
     }
 

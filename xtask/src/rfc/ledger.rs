@@ -21,7 +21,7 @@ pub struct Ledger {
     pub rfc: u32,
     #[serde(rename = "title")]
     _title: String,
-    /// Part of the RFC that is covered, and in which sense.
+    /// The part of the RFC that the ledger covers, in words.
     #[serde(rename = "scope")]
     _scope: String,
     #[serde(default, rename = "requirement")]
@@ -57,7 +57,7 @@ enum Level {
     ShouldNot,
     #[serde(rename = "MAY")]
     May,
-    /// The text of an algorithm requires it without such a word.
+    /// The text of an algorithm requires it without a word such as MUST.
     #[serde(rename = "plain")]
     Plain,
 }

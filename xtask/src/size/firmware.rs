@@ -145,7 +145,7 @@ fn cargo(workspace: &Workspace, toolchain: &Toolchain, what: &[&str]) -> Result<
     if let Some(linker) = linker(toolchain)? {
         cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
     }
-    // Flags for the host would replace these.
+    // Flags for the host in this variable would replace those for the image.
     cargo.env_remove("RUSTFLAGS");
     workspace::output(&mut cargo)
 }

@@ -38,7 +38,7 @@ impl Flash {
         }
     }
 
-    /// Without the calls by which the image uses the engine.
+    /// Returns the flash of the engine, without the calls by which the image uses it.
     pub(super) fn bytes(&self) -> u64 {
         let driver = self.by_crate.get(DRIVER).copied().unwrap_or(0);
         self.difference.saturating_add_signed(-driver)

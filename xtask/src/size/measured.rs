@@ -29,16 +29,16 @@ pub(super) struct Measured {
     /// Flash that RPL adds, by its parts.
     pub(super) routed: Vec<(&'static str, Flash)>,
     pub(super) panics: Vec<String>,
-    /// Places of the whole node that may panic.
+    /// Places in the code of the whole node that may panic.
     pub(super) node_panics: Vec<String>,
-    /// Places of a node that routes by RPL that may panic.
+    /// Places in the code of a node with RPL that may panic.
     pub(super) routed_panics: Vec<String>,
     pub(super) security: Security,
     /// Instructions per segment, or why none were counted.
     pub(super) instructions: Result<PerSegment, String>,
     /// Counted steps; empty if no image could be run.
     pub(super) steps: Vec<Step>,
-    /// Instructions a segment of the TCPs to compare with.
+    /// Instructions per segment of the other TCPs, for comparison.
     pub(super) rivals: Vec<Rival>,
 }
 

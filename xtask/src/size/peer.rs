@@ -15,9 +15,9 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// Reads the layers of `image`, in whose main function the stack lies. The stack's size
-    /// includes the image's calls of the stack: the compiler inlines much of smoltcp there, so the
-    /// two cannot be separated.
+    /// Reads the layers of `image`, whose main function has the network stack as a variable. The
+    /// size of the network stack includes the image's calls of it: the compiler inlines much of
+    /// smoltcp there, so the two cannot be separated.
     pub fn of(image: &Image, bare: &Image) -> Layers {
         Layers {
             flash: image.flash.saturating_sub(bare.flash),

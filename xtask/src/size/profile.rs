@@ -12,7 +12,7 @@ use super::qemu;
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
-/// Few, because the trace has 80 bytes per instruction.
+/// Number of traced segments; few, because the trace has 80 bytes per instruction.
 const SEGMENTS: u32 = 40;
 const ROWS: usize = 25;
 

@@ -31,7 +31,7 @@ pub struct PerSegment {
 }
 
 impl PerSegment {
-    /// Returns the instructions without copies of payload and checksums.
+    /// Returns the instructions without those for copying the payload and for checksums.
     pub fn without_bytes(&self) -> f64 {
         self.all - self.copy - self.checksum
     }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::page::Block;
 
-/// A block that takes longer fails. It may compile.
+/// Longest time of a block of commands, which may compile a program. A longer block fails.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Longest time until a program shows the output of the page.
 const UP_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 40 });
@@ -61,7 +61,7 @@ impl Terminals {
     pub fn new(root: &Path, folder: &Path, program: &Path) -> Terminals {
         let bin = root.join(".bin");
         let notes = root.join(".notes");
-        // A failure shows at the first command.
+        // If one of these calls fails, the first command of the page fails, too.
         let _ = fs::create_dir_all(&bin);
         let _ = fs::create_dir_all(&notes);
         let _ = std::os::unix::fs::symlink(program, bin.join("redpoll"));

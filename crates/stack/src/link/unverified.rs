@@ -102,7 +102,7 @@ impl Unverified {
         let is_it =
             |place: &Option<(Address, Instant)>| place.as_ref().is_some_and(|it| it.0 == neighbour);
         let until = |place: &Option<(Address, Instant)>| place.as_ref().map(|it| it.1);
-        // The neighbour's own place, or the oldest entry.
+        // Finds the neighbour's own entry; without one, the oldest entry, which is replaced.
         let mut found: Option<&mut Option<(Address, Instant)>> = None;
         for place in &mut self.silent {
             if is_it(place) {

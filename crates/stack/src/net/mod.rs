@@ -111,8 +111,8 @@ impl<P: Profile> Net<P> {
             || P::Memory::ROUTES && self.identity.is_subnet_anycast(dst)
     }
 
-    /// Finds the upper layer of a packet for this node, or the packet inside it, or the stop that
-    /// it goes on to.
+    /// Finds the upper layer of a packet for this node, or the packet inside it, or the next stop
+    /// of its source route.
     pub(crate) fn decapsulate<'p>(
         &mut self,
         now: Instant,

@@ -236,7 +236,7 @@ impl Discovery {
     }
 }
 
-/// A neighbour solicitation without a registration that this node processes.
+/// A neighbour solicitation without a registration, or with one that this node does not process.
 pub(crate) struct Question {
     pub(crate) src: Addr,
     pub(crate) target: Addr,

@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(register(&reset), status::SUCCESS);
         reset.on_registration(ROUTER, answered(&reset, status::SUCCESS), later);
         assert!(!reset.is_registering());
-        // If its registration is stale later, it registers again at once.
+        // If a router later reports the registration as stale, the host registers again at once.
         reset.on_registration(ROUTER, answered(&reset, status::MOVED), later);
         let due = reset.on_timeout(later + RETRANS_TIMER);
         assert_eq!(due, Some(Due::Register(ROUTER)));
