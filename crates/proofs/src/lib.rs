@@ -20,6 +20,7 @@ pub mod cursor;
 pub mod numbers;
 pub mod recv;
 pub mod ring;
+pub mod rpl;
 pub mod send;
 pub mod tcp;
 

@@ -1,4 +1,5 @@
 //! Runs each model, and shows that each finds a planted defect.
 
 mod mechanisms;
+mod rpl;
 mod tcp;
