@@ -74,7 +74,7 @@ impl Sockets {
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
     }
 
-    /// Starts the node, which fixes its parameters; returns the lower socket of a number.
+    /// Starts the node, which fixes its parameters; returns the node's socket behind this number.
     pub(crate) fn begin(&mut self, number: i32) -> Answer<Fd> {
         self.host.begin();
         self.fd(number)
@@ -90,7 +90,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Sets the socket's own end. The first address becomes the host's.
+    /// Sets the socket's local address and port. The first address becomes the host's.
     pub fn bind(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         self.host.learn_address(addr.ip());
         let fd = self.fd(fd)?;

@@ -112,7 +112,7 @@ fn a_call_in_the_second_thread_sleeps_and_returns_at_the_right_time() {
         tool.usleep(300_000);
         let inject = tool.time();
         tool.inject(Seg::peer(ACK | PSH, 1).ack(1).win(8000).data(10));
-        // The time must wait for the reader.
+        // The time must not advance before the reader's call has returned.
         tool.usleep(500_000);
         let (answer, at) = reader.join().unwrap();
         assert_eq!(answer, Ok(10));

@@ -66,7 +66,7 @@ impl PageServer {
     }
 }
 
-/// The writer's end of the text.
+/// The text, as the thread that writes it sees it.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     waiting: Arc<Mutex<Vec<oneshot::Sender<Bytes>>>>,

@@ -58,7 +58,7 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
-        // Every packet draws, so that the loss of the n-th packet does not depend on the subject.
+        // Each packet draws a number, so the loss of the n-th packet is the same for all subjects.
         let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
         if !is_lost {
             self.arrivals

@@ -161,8 +161,8 @@ mod present {
         }
 
         fn on_timeout(&mut self, now: Instant) {
-            // smoltcp has no counter: the timer causes each retransmission without a received
-            // packet.
+            // smoltcp does not count timeouts: the timer causes each retransmission that no
+            // received packet causes.
             self.timeouts += u32::from(self.poll(now));
         }
 

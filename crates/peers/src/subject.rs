@@ -81,7 +81,7 @@ pub fn open_between(
     if sender == receiver {
         return [opens, listens];
     }
-    // Some stacks allow one pair at a time; the other half is not used.
+    // Some stacks allow one pair at a time, so the unused end of each pair is dropped.
     drop(listens);
     let [_, listens] = receiver.open(now, limits);
     [opens, listens]

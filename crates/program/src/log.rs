@@ -34,7 +34,7 @@ pub fn set_level(level: LogLevel) {
     LEVEL.store(level as u8, Ordering::Relaxed);
 }
 
-/// Makes events of this process lines on standard error. Only the first call has an effect.
+/// Writes each later event of this process to standard error. Only the first call has an effect.
 pub fn begin(level: LogLevel) {
     set_level(level);
     let lines = tracing_subscriber::fmt::layer()

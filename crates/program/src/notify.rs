@@ -19,7 +19,7 @@ pub struct Supervisor {
 }
 
 impl Supervisor {
-    /// Reads the supervisor's wishes from the environment: `NOTIFY_SOCKET` is its address,
+    /// Reads the supervisor's settings from the environment: `NOTIFY_SOCKET` is its address,
     /// `WATCHDOG_USEC` the longest silence that it allows the process `WATCHDOG_PID`.
     pub fn of_environment() -> Supervisor {
         let number = |name| {

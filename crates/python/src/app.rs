@@ -106,7 +106,7 @@ impl PythonApp {
             if !app.hasattr(method)? {
                 return Ok(());
             }
-            // The context is lent for this call alone, however it ends.
+            // The context is lent only for this call, however the call ends.
             let node = Bound::new(py, Node::lend(cx, state))?;
             let _loan = Loan(node.borrow());
             let called = match event {

@@ -373,7 +373,7 @@ impl<M: Kinds> Multicast<M> {
         Fate::Drop(Dropped::Malformed)
     }
 
-    /// When [`Self::poll_packet`] has a packet.
+    /// Returns the time at which [`Self::poll_packet`] has a packet.
     pub fn poll_at(&self) -> Option<Wake> {
         let due = self.messages.next()?;
         Some(Wake::exactly(due.max(self.not_before)))

@@ -166,7 +166,7 @@ impl Runner {
         self.sockets.now().since(self.origin).as_micros()
     }
 
-    /// Advances the time to an event. The time may have passed the event slightly.
+    /// Advances the time to an event. The time may already be slightly after it.
     fn advance(&mut self, target_us: u64) -> Result<(), String> {
         let target = self.origin + Duration::from_micros(target_us);
         while self.sockets.step(target) {

@@ -84,7 +84,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// `factor` times the variation above the mean, after another sample.
+    /// Adds a sample. Returns the mean plus `factor` times the variation.
     fn after(&mut self, ticks: u16, factor: u16) -> u16 {
         let sample = ticks.saturating_mul(8);
         if self.has_sample {

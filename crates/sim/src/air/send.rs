@@ -259,7 +259,7 @@ impl Air {
         let is_on = self.stations[from].state() != State::Off;
         let on_air = is_on && self.medium.is_heard();
         if is_on {
-            // Only a radio that was just switched on receives here.
+            // A radio can receive a frame here only if it was just switched on.
             self.abandon(from, Outcome::ReceiverTransmitting);
             self.stations[from].times.enter(now, State::Transmit);
         }

@@ -39,7 +39,7 @@ impl Params {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
     pub sleep_s: f64,
-    /// Receiver off, oscillator on: on a sleepy node, between attempts or while a frame is moved.
+    /// Receiver off, oscillator on: on a sleepy node, between attempts or in transfers of frames.
     pub idle_s: f64,
     /// Receiver on without a signal.
     pub listen_s: f64,
@@ -80,7 +80,7 @@ impl Figures {
         let spi_s = seconds(station.spi);
         let wake_ups = labour.wake_ups();
         let instructions = labour.instructions() + wake_ups as f64 * params.wake_up_instructions;
-        // The processor waits while a frame moves.
+        // The processor waits during the transfer of a frame.
         let cpu_s = (instructions * params.us_per_instruction() / 1e6 + spi_s).min(total_s);
         let cpu_charge_mc = cpu_s * params.cpu_active_ma + (total_s - cpu_s) * params.cpu_sleep_ma;
         let charge_mc = radio_charge_mc + cpu_charge_mc;

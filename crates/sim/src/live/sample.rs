@@ -73,7 +73,7 @@ pub struct ConnectionSample {
     /// Payload bytes received in order.
     pub received: u32,
     pub retransmissions: Retransmissions,
-    /// The flow that the connection belongs to, by its index in [`Sample::flows`], and its end.
+    /// The connection's flow, by its index in [`Sample::flows`], and this end of the flow.
     pub flow: Option<(u32, End)>,
 }
 

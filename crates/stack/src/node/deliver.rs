@@ -183,7 +183,7 @@ impl<P: Profile> Node<P> {
                 contexts.insert(context.cid, prefix, len, context.compress);
             }
         }
-        // Before the slot's release: a child's registration decides whether its answer waits.
+        // Precedes the slot's release: a child's registration decides whether its answer waits.
         while let Some(tenure) = self.net.routing.poll_tenure() {
             self.link.on_tenure(now, tenure);
         }

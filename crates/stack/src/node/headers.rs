@@ -142,7 +142,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Returns a packet as a routing protocol sees it. Without one, the bytes are never read.
+/// Returns a packet as a routing protocol sees it. A node without a protocol never reads the bytes.
 pub(super) fn seen<'p, M: Memory + 'static>(
     lowpan: &'p mut Lowpan<M>,
     packet: &'p Packet,

@@ -208,7 +208,7 @@ impl<P: Profile> Node<P> {
         self.net.routing.clear();
     }
 
-    /// When the node needs [`Node::on_timeout`] next.
+    /// Returns the time of the next call of [`Node::on_timeout`].
     pub fn poll_at(&self) -> Option<Wake> {
         let below = earliest(self.link.poll_at(), self.net.poll_at());
         earliest(below, self.transports.poll_at())

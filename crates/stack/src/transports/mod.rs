@@ -233,7 +233,7 @@ pub trait Transport {
     /// available rest.
     fn on_icmp(&mut self, _now: Instant, _trouble: Trouble, _ip: &Ipv6Header, _rest: &[u8]) {}
 
-    /// When [`Transport::on_timeout`] is due.
+    /// Returns the time of the next call of [`Transport::on_timeout`].
     fn poll_at(&self) -> Option<Wake> {
         None
     }

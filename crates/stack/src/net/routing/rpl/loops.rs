@@ -12,8 +12,8 @@ use super::config::{RplCounters, count};
 const ERRORS_MAX: u8 = 20;
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// The part of RPL that checks packet information. It bounds the effects that other nodes can
-/// have on this node with it.
+/// The part of RPL that checks packet information, and limits the effects of false packet
+/// information on this node.
 #[derive(Debug, Default)]
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Loops {

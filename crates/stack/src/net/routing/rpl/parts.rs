@@ -220,7 +220,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// Processes a loop, and probes the parent in it.
+    /// Processes a loop between this node and `parent`, and probes `parent`.
     fn on_loop(&mut self, cx: &mut Context<'_, P>, parent: Peer) {
         if self.upward.on_loop(cx, parent) {
             self.reconsider(cx);

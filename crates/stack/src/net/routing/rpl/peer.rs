@@ -32,7 +32,7 @@ impl Peer {
         key::link(self.0)
     }
 
-    /// Its address with this prefix of 64 bits.
+    /// Returns the node's address with this prefix of 64 bits.
     pub(crate) fn within(self, prefix: &Addr) -> Addr {
         key::within(self.0, prefix)
     }

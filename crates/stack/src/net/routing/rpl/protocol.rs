@@ -260,7 +260,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         }
     }
 
-    /// RPL's routers write into packets.
+    /// Returns true: RPL's routers write into packets.
     fn needs_whole(&self) -> bool {
         true
     }

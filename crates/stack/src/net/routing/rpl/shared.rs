@@ -11,7 +11,7 @@ use crate::profile::Profile;
 /// Minimum time between two frames to next hops that have not acknowledged a frame.
 const TRY_EACH: Duration = Duration::from_secs(3);
 
-/// State that the parts share. No part decides by it alone.
+/// State that the parts share.
 #[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(super) struct Shared<P: Profile> {
     pub(super) probes: Probes,

@@ -172,7 +172,7 @@ impl<P: Profile> Downward<P> {
             cx.table.forget_downward(&parent.within(&dodag.prefix));
         }
         if let Some(former) = former.filter(|_| storing) {
-            // §9.8 (4), if the former parent can hear it.
+            // §9.8 (4): a No-Path goes to the former parent, if this parent can hear it.
             let hears = upward.hears(former);
             let at = cx.now + times(cx.shared.config.dao_delay, NO_PATH_DELAYS);
             self.daos.no_path = hears.then_some(NoPath {

@@ -47,9 +47,9 @@ impl<P: Profile> Downward<P> {
                     false => Ok(DaoOutcome::Loop(link)),
                 };
             }
-            // §9.1 (4): link-local addresses.
+            // §9.1 (4): a DAO to a router has link-local addresses.
             (true, Some(link)) if !upward.is_leaf() => Some(link),
-            // §9.1 (5), (6): to the root, from a routable address.
+            // §9.1 (5), (6): a DAO to the root comes from a routable address.
             (false, _) if upward.is_root() && dodag.holds(&src) => None,
             _ => return Err(DropReason::BadSource),
         };
@@ -66,7 +66,7 @@ impl<P: Profile> Downward<P> {
             Taken::Full if hop.is_some_and(|it| self.answers(cx.table, upward, dodag, it)) => true,
             Taken::Full if hop.is_none() => true,
             Taken::Full => cx.shared.probes.may_try(now, hop),
-            // The next hops on the way there are proven.
+            // The next hops on the way to the sender are proven.
             Taken::Unproven if hop.is_none() => dao.acknowledge,
             Taken::Unproven | Taken::Later => {
                 let may_try = cx.shared.probes.may_try(now, hop);

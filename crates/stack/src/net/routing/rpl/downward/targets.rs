@@ -170,7 +170,7 @@ impl<P: Profile> Downward<P> {
             is_old && !is_longer
         });
         if let Some(known) = good.filter(|_| is_repeated && !is_brief && !upward.is_root()) {
-            // The parent does not hear of the later end.
+            // The repetition is not advertised, so the route keeps the end that the parent knows.
             downward.end_with(&known);
         }
         if upward.is_root() || is_repeated || !dodag.is_storing() {

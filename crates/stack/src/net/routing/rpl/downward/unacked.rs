@@ -58,7 +58,7 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Returns whether the root stops to ask, because too many inquiries had no answer.
+    /// Returns whether the root stops its inquiries, because too many of them had no answer.
     #[allow(dead_code, reason = "only a root sends inquiries")]
     pub(super) fn is_silent(self) -> bool {
         self.frames() >= FRAMES_OF_PROVEN

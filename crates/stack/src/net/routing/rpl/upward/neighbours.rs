@@ -333,8 +333,8 @@ mod tests {
         Some(it)
     }
 
-    /// A neighbour keeps no place from others, whatever it advertises, if it has never acknowledged
-    /// a frame and cannot be the parent: it is gone, has no rank, or is in another version.
+    /// Any other neighbour replaces one that has never acknowledged a frame and cannot be the
+    /// parent, because it is gone, has no rank, or is in another version.
     #[test]
     fn an_unusable_neighbour_is_replaced_by_any_other() {
         let spoil: [fn(&mut RplNeighbour); 3] = [
