@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,7 +72,7 @@ def widget(result: Result) -> Any:
         _esm = folder / "replay.js"
         _css = folder / "replay.css"
         #: The nodes and their figures.
-        mesh: Mapping[str, Any] = traitlets.Dict().tag(sync=True)
+        mesh = traitlets.Dict().tag(sync=True)
         #: The shown row of the series, which Python can set.
         at = traitlets.Int(0).tag(sync=True)
 

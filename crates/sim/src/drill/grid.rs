@@ -13,6 +13,7 @@ use redpoll_base::{Duration, Instant};
 use super::KEEPS;
 use super::attack::{ATTACKS, Attack, AttackKind};
 use super::scene::{ATTACKER, Mesh, SECURITY, Scene, Target};
+use super::siege::Siege;
 use crate::scenario::Scenario;
 use crate::world::World;
 
