@@ -95,6 +95,27 @@ fn congestion_avoidance() {
     }
 }
 
+/// RFC 5681 §3.1: if cwnd equals ssthresh, slow start is allowed. The first ACK then adds a segment,
+/// and the following ones count in congestion avoidance.
+#[test]
+fn at_the_threshold_the_first_ack_adds_a_segment() {
+    let mut t = busy();
+    t.sent();
+    t.run_until(1000);
+    t.sent();
+    send!(t, seq 1, ack 401, win 60_000);
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (200, 200));
+    t.sent();
+    send!(t, seq 1, ack 501, win 60_000);
+    assert_eq!(t.conn.info().cwnd, 300);
+    t.sent();
+    for (ack, cwnd) in [(601, 300), (701, 300), (801, 400)] {
+        send!(t, seq 1, ack ack, win 60_000);
+        assert_eq!(t.conn.info().cwnd, cwnd, "{ack}");
+        t.sent();
+    }
+}
+
 /// RFC 5681 §3.1, equation (4); a second timeout of the same segment keeps ssthresh.
 #[test]
 fn timeouts_collapse_the_window() {

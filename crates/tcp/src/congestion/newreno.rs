@@ -68,7 +68,11 @@ impl Congestion for NewReno {
 
     fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState) {
         let mss = flow.mss;
-        if self.cwnd < self.ssthresh {
+        if self.cwnd <= self.ssthresh {
+            // RFC 5681 §3.1: "When cwnd and ssthresh are equal, the sender may use either slow start
+            // or congestion avoidance." One ACK after a recovery restores a segment. With only two
+            // segments in flight, a lost ACK often leaves only the timer.
+            let limit = if self.cwnd < self.ssthresh { limit } else { 1 };
             // RFC 3465 §2.2: cwnd grows by the acknowledged bytes, by at most L segments per ACK.
             return self.grow(acked.min(mss.wrapping_mul(limit)));
         }
@@ -150,7 +154,8 @@ mod tests {
         cc.set_cwnd(6 * MSS);
         cc.on_loss(&flow(5 * MSS));
         cc.on_recovered(&flow(0));
-        for segments in [2, 3] {
+        cc.on_ack(MSS, 2, &flow(0));
+        for segments in [3, 4] {
             let cwnd = 5 * MSS / 2 + (segments - 2) * MSS;
             assert_eq!(cc.cwnd(), cwnd);
             (1..segments).for_each(|_| cc.on_ack(MSS, 2, &flow(0)));
@@ -158,6 +163,22 @@ mod tests {
             assert_eq!(cc.cwnd(), cwnd, "not before a whole round trip");
             cc.on_ack(1, 2, &flow(0));
             assert_eq!(cc.cwnd(), cwnd + MSS);
+        }
+    }
+
+    #[test]
+    fn at_the_threshold_one_ack_adds_at_most_one_segment() {
+        for (acked, growth) in [(1, 1), (MSS, MSS), (2 * MSS, MSS), (9 * MSS, MSS)] {
+            for limit in [1, 2] {
+                let mut cc = NewReno::new(MSS);
+                cc.on_loss(&flow(4 * MSS));
+                cc.on_recovered(&flow(0));
+                assert_eq!((cc.cwnd(), cc.ssthresh()), (2 * MSS, 2 * MSS));
+                cc.on_ack(acked, limit, &flow(0));
+                assert_eq!(cc.cwnd(), 2 * MSS + growth, "{acked} bytes, L = {limit}");
+                cc.on_ack(MSS, limit, &flow(0));
+                assert_eq!(cc.cwnd(), 2 * MSS + growth, "above the threshold");
+            }
         }
     }
 
