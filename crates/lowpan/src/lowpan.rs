@@ -94,9 +94,12 @@ pub struct Lowpan<M: Memory> {
     indirect: IndirectQueue,
     forwarding: Passing<M>,
     recovery: Recovering<M>,
+    /// Whether a forwarded datagram has begun since this node's own datagrams last had a turn.
     has_forwarded: bool,
-    /// Forwarded fragments that left since this node's own datagrams last had a turn.
-    forwarded: u8,
+    /// Forwarded fragments that may leave before the next datagram of this node.
+    fragment_credit: u8,
+    /// Whether a retransmitted train left in the last turn of this node's own datagrams.
+    train_left: bool,
     drop_rest: bool,
     fragment_pending: bool,
     segment_pending: bool,
@@ -140,7 +143,8 @@ impl<M: Memory> Lowpan<M> {
             forwarding: Passing::none(),
             recovery: Recovering::none(),
             has_forwarded: false,
-            forwarded: 0,
+            fragment_credit: forwarding::TURN,
+            train_left: false,
             drop_rest: config.drop_rest,
             fragment_pending: config.fragment_pending,
             segment_pending: config.segment_pending,

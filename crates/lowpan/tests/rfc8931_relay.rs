@@ -5,8 +5,8 @@ use crate::common;
 
 use common::recoverable::*;
 use common::*;
-use redpoll_base::{Duration, Rng};
-use redpoll_lowpan::{DropReason, Onward, RecoveryConfig};
+use redpoll_base::{Duration, Instant, Rng};
+use redpoll_lowpan::{DropReason, LowpanEvent, Onward, RecoveryConfig};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
@@ -85,6 +85,104 @@ fn own_datagrams_leave_between_retransmitted_fragments() {
         pass(&mut relay, START, &first[1]).unwrap();
     }
     assert!(left > 5, "{left}");
+}
+
+/// Returns the next frame of the relay, which the link delivers, and whether it belongs to the relay's own
+/// datagram.
+fn leaves(relay: &mut Node, now: Instant, own: Option<u8>) -> Option<(Fragment, bool)> {
+    let mut out = [0; CAPACITY];
+    let frame = relay.next_frame(now, B, CAPACITY, &mut out, &mut Source::default())?;
+    relay.on_frame_done(now, true);
+    let fragment = header(&out[..frame.len]);
+    Some((fragment, own == Some(fragment.tag)))
+}
+
+/// A retransmitted fragment of the relay's own datagram must arrive before its receiver discards the
+/// datagram. Neighbours that always have fragments to forward delay the retransmission by at most as many
+/// frames as the datagram's previous train had, for any number of fragments, and for any number of
+/// forwarded fragments that left before the timeout.
+#[test]
+fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
+    for len in [150, 300, 500, 1_100] {
+        for waited in 0..20 {
+            let (mut a, mut relay) = pair();
+            let (_, first) = begin(&mut a, START, 6);
+            let fill = |relay: &mut Node, now| while pass(relay, now, &first[1]).is_ok() {};
+            pass(&mut relay, START, &first[0]).unwrap();
+            let forwarded = leaves(&mut relay, START, None).unwrap().0.tag;
+            let slot = hold(&mut relay, &common::packet(to_c(59), 1, len));
+            relay.queue(START, slot, C);
+            // The first train.
+            let own = leaves(&mut relay, START, None).unwrap().0.tag;
+            assert_ne!(own, forwarded);
+            let mut frames = 1_usize;
+            while let Some((_, true)) = leaves(&mut relay, START, Some(own)) {
+                frames += 1;
+            }
+            assert!(frames > 1, "{len} bytes");
+            fill(&mut relay, START);
+            for _ in 0..waited {
+                assert!(!leaves(&mut relay, START, Some(own)).unwrap().1);
+                fill(&mut relay, START);
+            }
+            // The acknowledgment does not arrive.
+            let later = START + Duration::from_millis(600);
+            relay.on_timeout(later);
+            let mut between = 0;
+            while !leaves(&mut relay, later, Some(own)).unwrap().1 {
+                between += 1;
+                fill(&mut relay, later);
+            }
+            let most = frames.saturating_sub(waited);
+            assert!(between <= most, "{len} bytes, {waited}: {between} > {most}");
+            assert!(
+                !leaves(&mut relay, later, Some(own)).unwrap().1,
+                "{len} bytes, {waited}: the forwarded fragments have no turn"
+            );
+        }
+    }
+}
+
+/// A segment of the node's own transport does not wait for the retransmissions of all other datagrams.
+#[test]
+fn a_segment_leaves_after_each_retransmitted_train() {
+    for others in 1..=3 {
+        let mut relay = recovering(RecoveryConfig::default());
+        for seed in 0..others {
+            let slot = hold(&mut relay, &common::packet(to_c(59), seed, 300));
+            relay.queue(START, slot, C);
+        }
+        let first = frames(&mut relay, START, B, C);
+        let begun: Vec<u8> = first.iter().map(|frame| header(frame).tag).collect();
+        for round in 1..=3 {
+            // No acknowledgment arrives, and each train is one fragment.
+            let now = START + Duration::from_secs(round * 10);
+            relay.on_timeout(now);
+            let (mut trains, mut segments) = (0, Vec::new());
+            loop {
+                if relay.wants_segment() {
+                    segments.push(trains);
+                    let (segment, _) = segment(round as u32, to_c(6), 20);
+                    assert!(relay.start_segment(now, segment));
+                }
+                let mut out = [0; CAPACITY];
+                let source = &mut Source::default();
+                let Some(frame) = relay.next_frame(now, B, CAPACITY, &mut out, source) else {
+                    break;
+                };
+                let fragment = Fragment::parse(&out[..frame.len]).ok();
+                trains += usize::from(fragment.is_some_and(|(it, _)| begun.contains(&it.tag)));
+                relay.on_frame_done(now, true);
+                if let Some(LowpanEvent::SegmentSent { .. }) = relay.poll_event()
+                    && segments.len() > others
+                {
+                    break;
+                }
+            }
+            let expected: Vec<usize> = (1..=others).collect();
+            assert_eq!(segments[..others], expected, "round {round}");
+        }
+    }
 }
 
 #[test]

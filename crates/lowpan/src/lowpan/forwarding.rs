@@ -14,10 +14,10 @@ use crate::receive::{FirstFragment, Piece};
 use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
-/// Forwarded fragments that may leave before a datagram of this node: as many as a packet of 1280 bytes
+/// Most forwarded fragments that may leave before a datagram of this node: as many as a packet of 1280 bytes
 /// has. Without the limit, neighbours that retransmit fragments (RFC 8931) could keep this node's own
 /// datagrams from ever leaving.
-const TURN: u8 = 16;
+pub(super) const TURN: u8 = 16;
 
 impl<M: Memory> Lowpan<M> {
     /// Returns whether the fragment was accepted for forwarding; otherwise this node reassembles
@@ -90,11 +90,32 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns whether a forwarded fragment leaves before this node's own datagrams: the rest of a
-    /// started datagram does, up to [`TURN`] fragments, and otherwise they take turns.
+    /// started datagram does, as long as fragments have [credit](Lowpan::fragment_credit), and otherwise
+    /// they take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);
-        is_first && self.forwarded < TURN
+        is_first && self.fragment_credit > 0
+    }
+
+    /// Starts the turn of this node's own datagrams. Plain fragments then get the credit of a whole
+    /// datagram, because the next node loses the datagram without them. With recovery, the credit is
+    /// the number of own frames: the receiver of an own datagram discards it after
+    /// `reassembly_timeout`, and a retransmitted fragment must arrive before.
+    pub(super) fn start_own_turn(&mut self) {
+        self.has_forwarded = false;
+        self.fragment_credit = match self.recovery.get() {
+            Some(_) => 0,
+            None => TURN,
+        };
+    }
+
+    /// Notes a frame of an own datagram.
+    pub(super) fn earn_credit(&mut self, origin: Origin) {
+        let is_own = !matches!(origin, Origin::Forwarded(_) | Origin::Acknowledgment(_));
+        if is_own && self.recovery.get().is_some() {
+            self.fragment_credit = self.fragment_credit.saturating_add(1).min(TURN);
+        }
     }
 
     pub(super) fn next_fragment(&mut self) -> Option<InService> {
@@ -106,7 +127,7 @@ impl<M: Memory> Lowpan<M> {
         let forwarding = self.forwarding.get_mut()?;
         let (front, by) = (forwarding.front()?, forwarding.by);
         self.has_forwarded |= front.place == Place::First;
-        self.forwarded = self.forwarded.saturating_add(1);
+        self.fragment_credit = self.fragment_credit.saturating_sub(1);
         let mut fragment = InService::new(Origin::Forwarded(by), front.next_hop, front.len);
         fragment.repeats = front.repeats;
         Some(fragment)

@@ -20,15 +20,19 @@ impl<M: Memory> Lowpan<M> {
         if passing.is_some() {
             return passing;
         }
-        (self.has_forwarded, self.forwarded) = (false, 0);
-        let lost = self.next_train();
-        if lost.is_some() {
-            return lost;
+        self.start_own_turn();
+        let after_train = self.segment_follows_train() && self.pulled.is_some();
+        if !after_train && let Some(train) = self.next_train() {
+            self.train_left = true;
+            return Some(train);
+        }
+        if self.recovery.get().is_some() {
+            self.train_left = false;
         }
         if self.paused_until.is_some() {
             return None;
         }
-        let own_first = self.turn == Turn::Own || self.queue.is_empty();
+        let own_first = after_train || self.turn == Turn::Own || self.queue.is_empty();
         if self.pulled.is_some() && own_first {
             self.turn = Turn::Queued;
             return self.start_own();
@@ -48,6 +52,13 @@ impl<M: Memory> Lowpan<M> {
             self.pool.free_slot(id);
             self.drop_datagram(next_hop, LossReason::Red);
         }
+    }
+
+    /// Returns whether a segment of the node's own transport precedes the next retransmitted train. It
+    /// does after each one: otherwise a few datagrams that a neighbour does not acknowledge would keep
+    /// all segments back until their last retransmission.
+    pub(super) fn segment_follows_train(&self) -> bool {
+        self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }
 
     /// Starts the node's own datagram, marked like forwarded ones, so that it gets no larger share.

@@ -227,9 +227,14 @@ impl<M: Memory> Lowpan<M> {
         Some(InService::new(origin, next_hop, 1))
     }
 
-    pub(super) fn recovery_goes_first(&self) -> bool {
+    pub(super) fn ack_goes_first(&self) -> bool {
+        self.recovery.get().is_some_and(Recovery::has_ack)
+    }
+
+    /// Returns whether fragments of a datagram of this node can be retransmitted.
+    pub(super) fn train_is_ready(&self) -> bool {
         let recovery = self.recovery.get();
-        recovery.is_some_and(|recovery| recovery.has_ack() || recovery.ready().is_some())
+        recovery.is_some_and(|recovery| recovery.ready().is_some())
     }
 }
 

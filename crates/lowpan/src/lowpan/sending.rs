@@ -17,15 +17,18 @@ impl<M: Memory> Lowpan<M> {
     ///
     /// It is true only while nothing is in service, no pulled datagram waits, its last event has
     /// been polled, and it is the transport's turn: after each pulled datagram a queued one
-    /// precedes, if there is any. So call this whenever the MAC is idle, before
-    /// [`Lowpan::next_frame`].
+    /// precedes, if there is any, or retransmitted fragments (RFC 8931). So call this whenever the MAC
+    /// is idle, before [`Lowpan::next_frame`].
     pub fn wants_segment(&self) -> bool {
+        let is_its_turn = || {
+            let is_first = self.turn == Turn::Own || self.queue.is_empty();
+            is_first && !self.train_is_ready() && self.paused_until.is_none()
+        };
         self.takes_segment()
             && !self.is_mid_datagram()
             && !self.fragment_goes_first()
-            && !self.recovery_goes_first()
-            && self.paused_until.is_none()
-            && (self.turn == Turn::Own || self.queue.is_empty())
+            && !self.ack_goes_first()
+            && (self.segment_follows_train() || is_its_turn())
     }
 
     /// Starts a datagram of the node's own transport. Exactly one of [`LowpanEvent::SegmentSent`]
@@ -50,7 +53,8 @@ impl<M: Memory> Lowpan<M> {
         let something = self.is_mid_datagram()
             || self.pulled.is_some()
             || !self.queue.is_empty()
-            || self.recovery_goes_first()
+            || self.ack_goes_first()
+            || self.train_is_ready()
             || forwarding.is_some_and(|forwarding| forwarding.waiting().is_some());
         !self.frame_out && something
     }
@@ -102,6 +106,7 @@ impl<M: Memory> Lowpan<M> {
             match built {
                 Ok(len) => {
                     self.frame_out = true;
+                    self.earn_credit(datagram.origin);
                     count(&mut self.counters.frames_sent);
                     return Some(FrameOut {
                         dst: datagram.next_hop,
