@@ -1,6 +1,6 @@
 //! The handover of segments from TCP to the link.
 
-/// When the node makes a segment, and what TCP learns from the link about it.
+/// The time at which the node makes a segment, and what TCP learns from the link about it.
 pub trait Handover {
     /// Returns whether the node makes a segment as soon as TCP may send it. The segment is then
     /// copied to a slot of 6LoWPAN and waits there behind earlier packets. TCP considers it sent at

@@ -251,7 +251,7 @@ fn play(what: What, boundary: usize, last: usize) {
     } else {
         assert_eq!(scene.contiguous(), TOTAL, "{context}");
         assert!(!scene.reset, "{context}");
-        // The node's FIN may be sent: that is one more.
+        // If the node has sent its FIN, `TOTAL` also acknowledges the FIN.
         scene.give(ACK, TOTAL);
     }
     assert_eq!(scene.lone.node.lowpan().free_slots(), SLOTS, "{context}");

@@ -222,8 +222,8 @@ fn a_message_for_other_roles_changes_nothing() {
             }
             let mut frames = lone.frames.iter();
             let answered = frames.any(|(to, _)| *to == Address::Short(FROM));
-            // Without a number the target is the node's own address: the node answers as to any
-            // other solicitation (RFC 4861 §7.2.4), without a registration.
+            // Without a transaction ID the target is the node's own address: the node answers as to
+            // any other solicitation (RFC 4861 §7.2.4), without a registration.
             let may_answer = kind == Kind::Registration(false);
             assert!(!answered || may_answer, "{what}: answered");
             assert_eq!(lone.node.tables(lone.now), before, "{what}");

@@ -180,8 +180,8 @@ fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
             lone.run_for(Duration::from_millis(100));
             assert!(second < 10 || known_until > second, "{every_s}: {second}");
         }
-        // At most one in a quarter of the lifetime, one more when the child is proven, and the
-        // node's own targets are not counted.
+        // At most one DAO in a quarter of the lifetime, and one more when the child is proven. DAOs
+        // for the node itself do not count.
         assert!((7_200 / 1_800..=18).contains(&daos), "{every_s}: {daos}");
     }
 }

@@ -469,9 +469,9 @@ fn a_longer_lifetime_is_forwarded() {
     assert_eq!(lifetimes(&said(&mut lone, 2), VICTIM), [1, 30]);
 }
 
-/// Targets that a router advertises for one unit leave the root after it, and until then they give
-/// way to those that last longer. They do not refuse their DAO, because the router would have to
-/// repeat the other targets of the DAO.
+/// The root removes targets that a router advertises for one unit after this unit. Until then they
+/// give way to those that last longer. The root does not refuse the DAO, because the router would
+/// have to repeat the other targets.
 #[test]
 fn brief_targets_keep_no_room_at_the_root() {
     let mut lone = root();

@@ -16,7 +16,7 @@ pub enum CongestionEvent {
     /// A loss was detected without a timeout; recovery begins.
     Loss,
     Timeout {
-        /// Whether this is the first time since SND.UNA advanced (RFC 5681 §3.1).
+        /// Whether this is the first timeout since SND.UNA advanced (RFC 5681 §3.1).
         first: bool,
     },
     /// The peer reports that a router marked a packet (RFC 3168 §6.1.2); at most once per window.

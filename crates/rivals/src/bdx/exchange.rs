@@ -1,5 +1,5 @@
 //! An exchange over MRP (4.11): each message is retransmitted until it is acknowledged. An
-//! acknowledgment leaves with the next message, or alone.
+//! acknowledgment leaves with the next message, or in a datagram of its own.
 
 use redpoll_base::{Duration, Instant, Rng};
 
@@ -126,7 +126,7 @@ impl Exchange {
     }
 
     fn put(&mut self, datagram: Datagram) {
-        // At most two datagrams wait: an acknowledgment alone, and a message.
+        // At most two datagrams wait: an acknowledgment without a message, and a message.
         if let Some(place) = self.out.iter_mut().find(|place| place.is_none()) {
             *place = Some(datagram);
         }

@@ -47,7 +47,7 @@ impl Datagram {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body<'a> {
-    /// An acknowledgment alone (4.11.7.1, MRP Standalone Acknowledgement).
+    /// An acknowledgment without data (4.11.7.1, MRP Standalone Acknowledgement).
     Ack,
     /// The receiver wants the image, from `offset` on, in blocks of at most `block`.
     ReceiveInit {

@@ -129,7 +129,7 @@ pub struct Listeners<const N: usize, const HALF_OPEN: usize> {
     half_open: Later<HalfOpen, HALF_OPEN>,
 }
 
-/// `N` UDP sockets, each with a buffer of `BYTES`; a waiting datagram needs 20 besides its data.
+/// `N` UDP sockets, each with a buffer of `BYTES`. A waiting datagram needs 20 bytes and its data.
 pub struct Datagrams<const N: usize, const BYTES: usize> {
     slots: Later<UdpSlot<Static>, N>,
     bytes: Buffers<N, BYTES>,

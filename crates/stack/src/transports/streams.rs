@@ -79,7 +79,7 @@ pub struct Stream {
 }
 
 /// The calls of any transport with connections, for applications that work with each of them. Calls
-/// for TCP alone are those of [`Node`](crate::Node) that begin with `tcp_`.
+/// that only TCP has are those of [`Node`](crate::Node) that begin with `tcp_`.
 pub trait Streams {
     /// Listens for connections to `port`.
     ///

@@ -60,7 +60,7 @@ const ALL: [(&str, Quantity, Units, bool); 12] = [
     ("goodput", Quantity::Goodput, &[("kb/s", 1.0)], true),
 ];
 
-/// A figure of the nodes or flows with one name; the worst of several counts.
+/// A figure of the nodes or flows with one name. If there are several, the worst value applies.
 #[derive(Clone, Debug)]
 pub struct Figure {
     what: Quantity,

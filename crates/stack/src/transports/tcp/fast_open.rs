@@ -30,8 +30,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         found.is_some_and(|(cookie, _)| !cookie.is_request())
     }
 
-    /// RFC 7413 §4.2: whether this listener accepts data on a SYN now; not "if
-    /// PendingFastOpenRequests is over the system limit".
+    /// Returns whether this listener accepts data on a SYN now: not "if PendingFastOpenRequests is
+    /// over the system limit" (RFC 7413 §4.2).
     pub(super) fn may_open_fast(&self, now: Instant, listening: Listening, port: u16) -> bool {
         if !FAST_OPEN {
             return false;

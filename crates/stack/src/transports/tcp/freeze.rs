@@ -44,7 +44,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         slot.try_start(|tx, rx| {
             let connection = Connection::thaw(now, config, slept, frozen, tx, rx)?;
             let mut open = Open::new(connection, None);
-            // The connection was known to the peer before.
+            // The peer has sent segments of this connection before.
             open.is_proven = true;
             Ok(open)
         })

@@ -50,7 +50,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         let (index, generation, open) = least(waiting.filter_map(|(index, slot)| {
             let generation = slot.generation;
             let open = slot.open_mut().filter(|open| open.waits_at(listener))?;
-            // Turns wrap; all of these precede `next`.
+            // Turns wrap. All turns precede `next`, so the differences have the order of the turns.
             let turn = open.waits?.turn.wrapping_sub(next);
             (!open.connection.is_closed()).then_some((turn, (index, generation, open)))
         }))?;

@@ -110,7 +110,7 @@ pub const SOURCES: [Source; 5] = [
             ("border.serial_turn", "0 ms"),
         ],
     },
-    // Packets from Linux go down unchanged there; here with 8 bytes instead of 48.
+    // TinyOS forwards packets from Linux unchanged. Here the headers have 8 bytes instead of 48.
     Source {
         name: "no outer headers",
         keys: &[("rpl.tunnels", "false")],

@@ -271,12 +271,12 @@ fn figure_10_lines(figure: &mut Figure) -> Lossy {
     }
 }
 
-/// Adds the least reliability of a series up to 15 %.
+/// Adds the least reliability of a series up to 15 % loss.
 fn least_reliability<'a>(figure: &'a mut Figure, what: &'static str, of: &Metrics) -> Entry<'a> {
     figure.verdict_of_all(what, &of.reliability.some(UP_TO_15), least)
 }
 
-/// Adds the greatest ratio of two series' radio duty cycles up to 15 %.
+/// Adds the greatest ratio of two series' radio duty cycles up to 15 % loss.
 fn worst_duty<'a>(
     figure: &'a mut Figure,
     what: &'static str,
@@ -289,7 +289,7 @@ fn worst_duty<'a>(
     )
 }
 
-/// Adds the greatest ratio of two series up to 15 %.
+/// Adds the greatest ratio of two series up to 15 % loss.
 fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2]) -> Entry<'a> {
     figure.verdict_of_all(what, &both.concat(), |values| {
         let (ones, others) = values.split_at(values.len() / 2);

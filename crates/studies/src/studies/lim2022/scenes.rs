@@ -195,7 +195,7 @@ pub const SOURCES: [Source; 3] = [
     },
 ];
 
-/// The rejected alternative for longer frames: with it, frames are longer than Contiki's.
+/// A rejected way to make frames as long as Contiki's: with it, they are longer.
 pub const ADDRESSES: Source = Source {
     name: "addresses of 8 bytes",
     keys: &[("mac.addresses", "extended")],
