@@ -22,6 +22,7 @@ pub mod recv;
 pub mod ring;
 pub mod rpl;
 pub mod send;
+pub mod taim;
 pub mod tcp;
 
 /// Includes a file of a device crate.

@@ -2,4 +2,5 @@
 
 mod mechanisms;
 mod rpl;
+mod taim;
 mod tcp;

@@ -1,6 +1,5 @@
 //! RPL on small graphs.
 
-use redpoll_base::Duration;
 use redpoll_proofs::is_deep;
 use redpoll_proofs::rpl::{Change, Defect, Graph, Longest, Trial, changes, run};
 
@@ -31,9 +30,6 @@ fn examine(graph: Graph) -> Longest {
                 };
                 let times = run(&trial, change)
                     .unwrap_or_else(|why| panic!("{trial:?}, {change:?}: {why}"));
-                if times.recovery > Duration::from_secs(900) {
-                    println!("{trial:?}, {change:?}: recovery in {:?}", times.recovery);
-                }
                 longest.add(times);
             }
         }

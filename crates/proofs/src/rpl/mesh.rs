@@ -17,9 +17,6 @@ use super::{Change, Graph, Trial};
 
 const PREFIX: Addr = Addr([0xfd, 1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 0, 0, 0, 0, 0]);
 const PORT: u16 = 9;
-/// Longest time after a change until all nodes have routes. Unused links are probed every 90 s, and
-/// Trickle's longest interval is 4 minutes.
-const RECOVERY: Duration = Duration::from_secs(1_800);
 /// Interval of checks.
 const CHECK: Duration = Duration::from_secs(1);
 
@@ -174,19 +171,24 @@ impl Mesh {
         }
     }
 
-    /// Runs until all nodes have the right routes, and returns the time that it took.
-    pub(super) fn converge(&mut self) -> Result<Duration, String> {
+    /// Runs until all nodes have the right routes, for `limit` at most, and returns the time that it took.
+    pub(super) fn converge(&mut self, limit: Duration) -> Result<Duration, String> {
         let begun = self.now;
         let mut why = String::new();
-        while self.now < begun + RECOVERY {
+        while self.now < begun + limit {
             self.run_until(self.now + CHECK);
+            // A node notices a broken link by its traffic. Without traffic, its next DAO shows it,
+            // which may be 16 minutes later.
+            for index in 1..self.inhabitants.len() {
+                self.delivers(index, 0);
+            }
             match self.judge() {
                 Ok(()) => return Ok(self.now - begun),
                 Err(text) => why = text,
             }
         }
         Err(format!(
-            "{why}, {RECOVERY:?} after a change: {:?}",
+            "{why}, {limit:?} after a change: {:?}",
             self.places()
         ))
     }

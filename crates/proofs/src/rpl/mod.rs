@@ -41,6 +41,8 @@ pub struct Trial {
 pub struct Longest {
     /// Until all nodes with a way had a route in both directions.
     pub recovery: Duration,
+    /// The same after restarts of the root.
+    pub root_restart: Duration,
     /// For which parents formed a loop.
     pub looping: Duration,
     /// Number of trials.
@@ -53,6 +55,7 @@ impl Longest {
     /// Includes the times of another trial.
     pub fn add(&mut self, other: Longest) {
         self.recovery = self.recovery.max(other.recovery);
+        self.root_restart = self.root_restart.max(other.root_restart);
         self.looping = self.looping.max(other.looping);
         self.trials += other.trials;
         self.changes += other.changes;
@@ -62,6 +65,14 @@ impl Longest {
 /// Longest time for which parents may form a loop: lost DIOs leave neighbours with old ranks until the
 /// next DIO or until a packet shows the loop.
 const LOOPING: Duration = Duration::from_secs(300);
+
+/// Longest time after a change until all nodes have routes, with a datagram of each node every other
+/// second.
+const RECOVERY: Duration = Duration::from_secs(300);
+/// The same after a restart of the root. If the DIOs are lost by which it would learn the present
+/// version of the DODAG, it announces the first one again. The nodes then send their DAOs no
+/// earlier than usual, after half of the lifetime of their routes.
+const ROOT_RESTART: Duration = Duration::from_secs(1_200);
 
 /// Lets a mesh converge, changes it, and undoes the change.
 ///
@@ -73,7 +84,11 @@ pub fn run(trial: &Trial, change: Change) -> Result<Longest, String> {
         trials: 1,
         ..Longest::default()
     };
-    mesh.converge()?;
+    mesh.converge(RECOVERY)?;
+    let limit = match change {
+        Change::Restart(0) => ROOT_RESTART,
+        _ => RECOVERY,
+    };
     let rounds = match change {
         Change::Toggle(..) => 2,
         Change::Restart(_) => 1,
@@ -81,7 +96,11 @@ pub fn run(trial: &Trial, change: Change) -> Result<Longest, String> {
     for _ in 0..rounds {
         mesh.change(change);
         mesh.lose(trial.lost);
-        longest.recovery = longest.recovery.max(mesh.converge()?);
+        let time = mesh.converge(limit)?;
+        match change {
+            Change::Restart(0) => longest.root_restart = time,
+            _ => longest.recovery = longest.recovery.max(time),
+        }
         longest.changes += 1;
     }
     longest.looping = mesh.longest_loop();
