@@ -27,6 +27,7 @@ c="$build/third_party/mbedtls/repo"
 cc -shared -fPIC -O2 -Wall -Wextra -o "$output.new" \
     -I "$source/include" -I "$crates/modules/include" -I "$crates/capi/include" \
     "$here/platform.c" "$here/bulk.c" "$here/over_redpoll.c" "$here/over_tcplp.c" \
+    "$here/over_coap.c" \
     -Wl,--no-undefined -Wl,--wrap=tcp_dropwithreset -Wl,--start-group \
     "$build/src/cli/libopenthread-cli-ftd.a" "$build/src/core/libopenthread-ftd.a" \
     "$build/third_party/tcplp/libtcplp-ftd.a" "$build/src/lib/platform/libopenthread-platform.a" \

@@ -1,7 +1,7 @@
-/* Bulk transfers for the measurements: a sender and a sink over one of two TCPs. The simulator gets
+/* Bulk transfers for the measurements: a sender and a sink over one of two TCPs or CoAP. The simulator gets
  * each byte that the application writes and reads, and compares them.
  *
- *     stack redpoll|tcplp OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER
+ *     stack redpoll|tcplp|coap OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER
  *     bulk serve PORT
  *     bulk send ADDRESS PORT BYTES RETRY_MS */
 #include <stdlib.h>
@@ -131,8 +131,8 @@ static otError select_tcp(void *context, uint8_t count, char *args[])
     settings.mss = (uint16_t)mss;
     settings.send_buffer = (uint16_t)send;
     settings.receive_buffer = (uint16_t)receive;
-    const struct tcp *all[] = {&redpoll_tcp, &tcplp_tcp};
-    for (size_t i = 0; i < 2; i++)
+    const struct tcp *all[] = {&redpoll_tcp, &tcplp_tcp, &coap};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(args[0], all[i]->name) == 0) {
             if (all[i]->begin(&settings) < 0)
                 return OT_ERROR_FAILED;

@@ -11,6 +11,10 @@
 #define OPENTHREAD_CONFIG_UPTIME_ENABLE 1
 #define OPENTHREAD_CONFIG_IP6_SLAAC_ENABLE 1
 #define OPENTHREAD_CONFIG_PING_SENDER_ENABLE 1
+#define OPENTHREAD_CONFIG_COAP_API_ENABLE 1
+#define OPENTHREAD_CONFIG_COAP_BLOCKWISE_TRANSFER_ENABLE 1
+/* Functions for tests. The console's `mliid` sets the address of a node, which is random on a device. */
+#define OPENTHREAD_CONFIG_REFERENCE_DEVICE_ENABLE 1
 
 /* The simulated radio performs CSMA-CA and waits for acknowledgements; OpenThread does the rest. */
 #define OPENTHREAD_CONFIG_MAC_SOFTWARE_RETRANSMIT_ENABLE 1

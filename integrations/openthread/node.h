@@ -1,5 +1,5 @@
 /* The parts of a simulated node: the platform layer (platform.c), the application (bulk.c), and the
- * two TCPs under it (over_redpoll.c, over_tcplp.c). */
+ * transports under it (over_redpoll.c, over_tcplp.c, over_coap.c). */
 #ifndef REDPOLL_OPENTHREAD_NODE_H
 #define REDPOLL_OPENTHREAD_NODE_H
 
@@ -46,6 +46,8 @@ struct tcp {
 };
 
 extern const struct tcp redpoll_tcp, tcplp_tcp;
+/* A transport with the same functions: OpenThread's block-wise CoAP. */
+extern const struct tcp coap;
 
 /* Sends and receives what is due over Redpoll's TCP. Returns whether anything happened. */
 bool redpoll_serve(void);

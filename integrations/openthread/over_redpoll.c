@@ -3,11 +3,14 @@
 #include <string.h>
 
 #include <openthread/ip6.h>
+#include <openthread/link.h>
 #include <openthread/message.h>
+#include <openthread/thread.h>
 
 #include "node.h"
 #include "redpoll.h"
 #include "../../crates/capi/adapters/openthread_ip6.h"
+#include "../../crates/capi/adapters/openthread_poll.h"
 
 #define NEXT_HEADER 6
 #define TCP 6
@@ -17,6 +20,8 @@
 #define ICMPV6_ECHO 128
 
 static struct rp_ot_ip6 ip6;
+static struct rp_ot_poll poll;
+static uint64_t poll_at = REDPOLL_NEVER;
 static int client = -1, listener = -1, incoming[INCOMING];
 static otIp6Address peers[INCOMING];
 static enum { CLOSED, CONNECTING, CONNECTED } state;
@@ -124,8 +129,8 @@ static void close(void)
 static void serve_client(void)
 {
     uint8_t ignored[64];
-    struct rp_pollfd poll = {.fd = client, .events = RP_POLLOUT | RP_POLLIN};
-    if (client < 0 || rp_poll(ip6.node, now(NULL), &poll, 1) <= 0)
+    struct rp_pollfd ready = {.fd = client, .events = RP_POLLOUT | RP_POLLIN};
+    if (client < 0 || rp_poll(ip6.node, now(NULL), &ready, 1) <= 0)
         return;
     int error = 0;
     rp_getsockopt(ip6.node, now(NULL), client, RP_SOL_SOCKET, RP_SO_ERROR, &error);
@@ -134,7 +139,7 @@ static void serve_client(void)
         bulk_on_lost(rp_strerror(-error));
         return;
     }
-    if (state == CONNECTING && (poll.revents & RP_POLLOUT))
+    if (state == CONNECTING && (ready.revents & RP_POLLOUT))
         state = CONNECTED;
     if (state != CONNECTED)
         return;
@@ -203,13 +208,16 @@ bool redpoll_serve(void)
     for (int i = 0; i < INCOMING; i++)
         is_any |= read_all(i);
     rp_ot_ip6_serve(&ip6);
+    poll_at = rp_ot_poll_serve(&poll, &ip6);
     return is_any;
 }
 
 uint64_t redpoll_due(void)
 {
     uint64_t at;
-    return ip6.node != NULL && rp_poll_at(ip6.node, &at) == 1 ? at : REDPOLL_NEVER;
+    if (ip6.node == NULL || rp_poll_at(ip6.node, &at) != 1)
+        at = REDPOLL_NEVER;
+    return at < poll_at ? at : poll_at;
 }
 
 const struct tcp redpoll_tcp = {"redpoll", begin, serve, connect, send, close};

@@ -78,10 +78,12 @@ const ARROWS: [(&str, &[&str]); 42] = [
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
 /// Additional crates for the tests of one crate: other TCPs and sockets over a device, which run
 /// against a kernel in place of Redpoll's; and programs for microcontrollers, which run with a
-/// simulated node.
-const TEST_ARROWS: [(&str, &str); 5] = [
+/// simulated node; and the study whose nodes run OpenThread.
+const TEST_ARROWS: [(&str, &str); 7] = [
     ("linux", "rivals"),
     ("linux", "socket"),
+    ("modules", "experiments"),
+    ("modules", "studies"),
     ("sim", "leaf"),
     ("sim", "radiotest"),
     ("sim", "transceiver"),

@@ -13,7 +13,8 @@
  *
  * Create the node by rp_ip_init with an address of OpenThread: otThreadGetMeshLocalEid, or one
  * with a prefix of a border router. OpenThread answers echo requests (otIcmp6SetEchoMode), and
- * does not pass its control traffic to the node (otIp6SetReceiveFilterEnabled).
+ * does not pass its control traffic to the node (otIp6SetReceiveFilterEnabled). A sleepy device also
+ * needs openthread_poll.h.
  */
 #ifndef RP_OPENTHREAD_IP6_H
 #define RP_OPENTHREAD_IP6_H
@@ -27,6 +28,7 @@ struct rp_ot_ip6 {
     rp_node *node;
     void *context;
     uint64_t (*now)(void *context);
+    uint32_t packets; /* number of packets in both directions, for openthread_poll.h */
     uint8_t packet[1280];
 };
 
@@ -39,6 +41,7 @@ static void rp_ot_ip6_receive(otMessage *message, void *context)
         /* The node refuses packets for other addresses. A packet without room is lost, and TCP
          * retransmits it. */
         (void)rp_ip_input(ip6->node, ip6->now(ip6->context), ip6->packet, len);
+        ip6->packets++;
     }
     otMessageFree(message);
 }
@@ -69,6 +72,7 @@ static void rp_ot_ip6_serve(struct rp_ot_ip6 *ip6)
             return;
         }
         (void)otIp6Send(ip6->instance, message);
+        ip6->packets++;
     }
 }
 

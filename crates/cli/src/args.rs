@@ -250,6 +250,11 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
+    /// OpenThread as a module, which `make thread` builds, for the study thread; by default
+    /// target/thread/openthread.so in the current folder
+    #[arg(long, value_name = "FILE")]
+    pub module: Option<PathBuf>,
+
     /// Number of runs of each point, each with its own seed; some long points have fewer runs (column n)
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]

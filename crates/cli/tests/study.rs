@@ -121,7 +121,7 @@ fn unknown_names_end_with_2_and_the_allowed_names() {
     let line = complaint(&study(&folder.0, &["kumar2021"]));
     assert_eq!(
         line,
-        "redpoll: unknown study \"kumar2021\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019, ota\n"
+        "redpoll: unknown study \"kumar2021\"; allowed: kumar2020, kim2015, lim2022, hurni2012, park2019, ota, thread\n"
     );
     let line = complaint(&study(&folder.0, &["kumar2020", "--figure", "99"]));
     assert!(

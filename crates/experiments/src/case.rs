@@ -6,6 +6,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use redpoll_base::{Duration, Instant};
+use redpoll_sim::foreign::ForeignSpec;
+use redpoll_sim::guest::GuestNode;
 use redpoll_sim::{BuildError, Scenario, ScenarioError, When, World, WorldOptions};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -29,6 +31,28 @@ pub struct Case {
     probe: Option<Arc<dyn AnyProbe>>,
     least_seeds: u64,
     most_seeds: u64,
+    guests: Option<Guests>,
+}
+
+/// A function that loads nodes with the interface of [`redpoll_sim::guest`].
+#[derive(Clone)]
+pub struct Guests(Arc<LoadGuest>);
+
+type LoadGuest = dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + Send + Sync;
+
+impl Guests {
+    /// Returns a loader; `load` returns the problem in a line if it fails.
+    pub fn new(
+        load: impl Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + Send + Sync + 'static,
+    ) -> Guests {
+        Guests(Arc::new(load))
+    }
+}
+
+impl std::fmt::Debug for Guests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Guests").finish_non_exhaustive()
+    }
 }
 
 /// A case with a probe, which returns a `P::Found` for each run.
@@ -57,6 +81,17 @@ impl Case {
             probe: None,
             least_seeds: 1,
             most_seeds: u64::MAX,
+            guests: None,
+        }
+    }
+
+    /// Sets the loader of nodes with firmware of another stack. It does not belong to the identity
+    /// of the case.
+    #[must_use]
+    pub fn with_guests(self, guests: Guests) -> Case {
+        Case {
+            guests: Some(guests),
+            ..self
         }
     }
 
@@ -159,8 +194,13 @@ impl Case {
     ) -> Result<Option<Run>, CaseError> {
         let scenario = self.scenario()?;
         let end = Instant::ZERO + scenario.duration;
+        let load = |spec: &ForeignSpec<'_>| match &self.guests {
+            Some(Guests(load)) => load(spec),
+            None => Err("this program does not run nodes with firmware of another stack".into()),
+        };
         let options = WorldOptions {
             seed: Some(seed),
+            guests: Some(&load),
             ..WorldOptions::default()
         };
         let mut world = World::with(scenario, options)?;
@@ -175,6 +215,14 @@ impl Case {
             if !advance(world.now() - before) {
                 return Ok(None);
             }
+            if look.as_ref().is_some_and(|look| look.is_over()) {
+                break;
+            }
+        }
+        if let Some(failed) = world.failed_firmware().first() {
+            let node = world.scenario().nodes[failed.node].name.clone();
+            let problem = failed.text.clone();
+            return Err(BuildError::Module { node, problem }.into());
         }
         let found = look.map_or(Ok(Value::Null), |look| look.end(&mut world))?;
         Ok(Some(Run::new(&world.report(), found)?))

@@ -37,7 +37,7 @@ mod run;
 mod select;
 mod study;
 
-pub use case::{Case, CaseError, Probed, Scene};
+pub use case::{Case, CaseError, Guests, Probed, Scene};
 pub use conduct::{Job, Outcome, conduct, jobs};
 pub use criteria::{Band, Judgement, Purpose};
 pub use error::{CriteriaError, ResultsError, StudyError};

@@ -33,6 +33,11 @@ pub trait Look<F> {
     /// Records a sample after each interval of [`Probe::every`], and at the end.
     fn look(&mut self, _world: &mut World) {}
 
+    /// Returns whether the run can end before the scenario's duration.
+    fn is_over(&self) -> bool {
+        false
+    }
+
     fn end(self: Box<Self>, world: &mut World) -> F;
 }
 
@@ -44,6 +49,7 @@ pub(crate) trait AnyProbe: fmt::Debug + Send + Sync {
 
 pub(crate) trait AnyLook {
     fn look(&mut self, world: &mut World);
+    fn is_over(&self) -> bool;
     fn end(self: Box<Self>, world: &mut World) -> Result<Value, serde_json::Error>;
 }
 
@@ -66,6 +72,10 @@ struct Erased<F>(Box<dyn Look<F>>);
 impl<F: Serialize> AnyLook for Erased<F> {
     fn look(&mut self, world: &mut World) {
         self.0.look(world);
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_over()
     }
 
     fn end(self: Box<Self>, world: &mut World) -> Result<Value, serde_json::Error> {

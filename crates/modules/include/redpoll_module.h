@@ -117,7 +117,8 @@ struct redpoll_host {
     void (*fail)(void *self, const char *reason);
     /* Reports an event of the stream of an app of the scenario, which the simulator knows by the
      * address of the peer (16 bytes) and the port of the receiver. The simulator compares the
-     * received bytes with the sent ones, and measures goodput. It ignores other streams. */
+     * received bytes with the sent ones, and measures goodput. It ignores other streams. A receiver
+     * that does not know the sender passes 16 zero bytes, for the first stream to its port. */
     void (*stream)(void *self, enum redpoll_stream event, const uint8_t *peer, uint16_t port,
                    const uint8_t *bytes, size_t len);
 };

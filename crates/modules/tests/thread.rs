@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use redpoll_base::Instant;
+use redpoll_experiments::{Guests, Outcome, Results, X, conduct, jobs, select};
+use redpoll_sim::foreign::ForeignSpec;
 use redpoll_sim::{PrintedLine, Scenario, World, WorldOptions};
 
 /// Test of the module in a file.
@@ -18,7 +20,7 @@ fn main() -> ExitCode {
     let module = std::env::var_os("REDPOLL_THREAD").map(PathBuf::from);
     let is_there = module.as_ref().is_some_and(|it| it.is_file());
     let file = module.unwrap_or_default();
-    let tests: [(&str, Test); 9] = [
+    let tests: [(&str, Test); 11] = [
         ("a_line_has_a_leader_routers_and_children", line),
         ("a_sleepy_child_polls_for_its_packets", sleepy),
         ("an_end_device_gets_answers", end_device),
@@ -26,6 +28,8 @@ fn main() -> ExitCode {
         ("a_crash_leaves_a_partition_that_works", crash),
         ("both_tcps_transfer_streams_over_hops", both_tcps),
         ("goodput_of_both_tcps_over_hops", goodput),
+        ("children_receive_over_all_transports", children),
+        ("the_study_compares_the_transports", study),
         ("tcplp_transfers_a_stream_over_two_hops", tcp),
         ("routers_with_sleepy_children_form_a_partition", many),
     ];
@@ -329,6 +333,75 @@ fn goodput(file: &Path) {
             }
         }
     }
+}
+
+/// An end device and a sleepy one receive from a router, and send to it, over each transport. The
+/// oracle compares every byte.
+fn children(file: &Path) {
+    for transport in ["redpoll", "tcplp", "coap"] {
+        for leaf in [END_DEVICE, SLEEPY] {
+            for (from, to) in [(1, 3), (3, 1)] {
+                let nodes: [(&str, &[&str]); 3] = [(ROUTER, &[]), (ROUTER, &[]), (leaf, &[])];
+                let keys = format!(
+                    "[apps.sink]\ntype = \"bulk-sink\"\non = [\"node-{to}\"]\nport = 5001\n\
+                     [apps.bulk]\ntype = \"bulk-sender\"\non = [\"node-{from}\"]\n\
+                     to = \"node-{to}:5001\"\ntotal = \"10000 B\"\nstart = \"200 s\"\n"
+                );
+                let text = text(file, &nodes) + &keys;
+                let text = text.replace("[thread]", &format!("[thread]\ntcp = \"{transport}\""));
+                let mut world = build(&text, 1);
+                world.run_until(Instant::from_millis(260_000));
+                let place = format!("{transport}, {leaf:?}, from node-{from}");
+                assert_eq!(world.failed_firmware(), [], "{place}");
+                let report = world.report();
+                assert_eq!(report.oracle.violations, [""; 0], "{place}");
+                let bulk = report.flows.iter().find(|it| it.name == "bulk");
+                let delivered = bulk.map_or(0, |it| it.delivered_bytes);
+                assert_eq!(delivered, 10_000, "{place}: {:?}", world.take_printed());
+            }
+        }
+    }
+}
+
+/// The study in short: 100,000 bytes over one hop by each transport, with one seed.
+fn study(file: &Path) {
+    let study = redpoll_studies::find("thread").unwrap();
+    let figures = select(study.load().unwrap(), &["hops".to_owned()]).unwrap();
+    let results = std::env::temp_dir().join(format!("redpoll-{}.sqlite", std::process::id()));
+    let _ = std::fs::remove_file(&results);
+    let stored = Results::open(&results, "sources").unwrap();
+    let mut jobs = jobs(&figures, 1, &stored).unwrap();
+    jobs.retain(|job| job.case.scene().name == "thread-1-ftd");
+    assert_eq!(jobs.len(), 5);
+    let module = file.to_owned();
+    let guests = Guests::new(move |spec: &ForeignSpec<'_>| {
+        let module = &module;
+        redpoll_modules::load_guest(&ForeignSpec { module, ..*spec })
+    });
+    for job in &mut jobs {
+        job.case = job.case.clone().with_guests(guests.clone());
+    }
+    let outcome = conduct(&jobs, 2, &stored, &mut |_, _| true).unwrap();
+    assert_eq!(outcome, Outcome::Complete);
+    let rows = figures[0].rows(study.name, &stored, 1).unwrap();
+    let over_one_hop = rows.iter().filter(|row| row.x == X::Number(1.0));
+    for row in over_one_hop.clone() {
+        println!(
+            "{}: {} {:?} {}",
+            row.series, row.metric, row.value, row.unit
+        );
+        let (least, most) = match row.metric {
+            "goodput" => (20.0, 250.0),
+            "complete transfers" => (1.0, 1.0),
+            _ => (0.0, 0.0),
+        };
+        let value = row.value.unwrap();
+        assert!(value >= least && value <= most, "{row:?}");
+        assert_eq!(row.violation, None, "{row:?}");
+    }
+    assert_eq!(over_one_hop.count(), 15);
+    drop(stored);
+    std::fs::remove_file(&results).unwrap();
 }
 
 /// Thirty-two routers and 64 sleepy children form one partition, and each child sends one

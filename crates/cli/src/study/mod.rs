@@ -1,5 +1,6 @@
 //! `redpoll study`: repeats a published study.
 
+mod firmware;
 mod progress;
 mod summary;
 mod table;
@@ -24,6 +25,7 @@ use crate::output::{fail, is_standard, print};
 use crate::places::Places;
 use crate::{FAILED, USAGE};
 
+use firmware::Firmware;
 use progress::Progress;
 
 pub fn run(args: &StudyArgs) -> ExitCode {
@@ -62,13 +64,18 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
         .with("--json", args.json.as_deref())
         .check()
         .map_err(|line| (USAGE, line))?;
-    let results = Results::open(&path, FINGERPRINT).map_err(|error| refuse(error.into()))?;
+    let firmware = Firmware::find(study, &figures, args.module.as_deref())?;
+    let sources = firmware.as_ref().map_or(FINGERPRINT, Firmware::fingerprint);
+    let results = Results::open(&path, sources).map_err(|error| refuse(error.into()))?;
     if let Some(folder) = &args.html {
         fs::create_dir_all(folder)
             .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;
     }
 
-    let jobs = jobs(&figures, args.seeds, &results).map_err(refuse)?;
+    let mut jobs = jobs(&figures, args.seeds, &results).map_err(refuse)?;
+    if let Some(firmware) = &firmware {
+        firmware.load_in(&mut jobs);
+    }
     let ended = simulate(&jobs, args.jobs, &results, &path)?;
     let mut told: Vec<(&Figure, Vec<Row>)> = Vec::new();
     for figure in &figures {

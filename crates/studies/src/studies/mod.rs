@@ -6,6 +6,7 @@ pub mod kumar2020;
 pub mod lim2022;
 pub mod ota;
 pub mod park2019;
+pub mod thread;
 
 use redpoll_experiments::Study;
 
@@ -16,4 +17,5 @@ pub const STUDIES: &[Study] = &[
     hurni2012::STUDY,
     park2019::STUDY,
     ota::STUDY,
+    thread::STUDY,
 ];

@@ -55,6 +55,7 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
     node.interface = Interface::Redpoll;
     node.thread = Some(match values.text("thread.tcp").as_str() {
         "tcplp" => ThreadTcp::Tcplp,
+        "coap" => ThreadTcp::Coap,
         _ => ThreadTcp::Redpoll,
     });
     let mode = match (node.role, node.sleepy) {
@@ -91,12 +92,10 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
         let poll = values.duration("thread.poll_period").as_millis();
         lines.push(format!("pollperiod {poll}"));
     }
+    // The node's mesh-local EID becomes its address. An end device registers no other address of
+    // this prefix at its parent.
+    lines.push(format!("mliid {:016x}", node.short));
     lines.push("ifconfig up".to_owned());
-    // End devices do not register this address at their parents, but would send from it.
-    if node.role == Role::Router {
-        let address = std::net::Ipv6Addr::from(node.thread_address());
-        lines.push(format!("ipaddr add {address}"));
-    }
     lines.push("thread start".to_owned());
     let at = Duration::ZERO;
     node.console = lines

@@ -56,7 +56,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
                 None => ("module", ""),
                 Some(_) => (
                     "openthread",
-                    ", or bulk-sender and bulk-sink between routers of the kind openthread",
+                    ", or bulk-sender and bulk-sink between nodes of the kind openthread",
                 ),
             };
             let problem = format!(
@@ -114,15 +114,15 @@ fn check_senders(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scenari
 
 /// Returns whether the firmware of a node can run the app.
 fn runs(scenario: &Scenario, node: &NodeSpec, app: &AppSpec) -> bool {
-    let is_router = |it: &NodeSpec| it.thread.is_some() && it.role == Role::Router;
     match &app.kind {
-        AppKind::BulkSink { read_rate, .. } => is_router(node) && read_rate.is_none(),
+        AppKind::BulkSink { read_rate, .. } => node.thread.is_some() && read_rate.is_none(),
         AppKind::BulkSender { to, resumes, .. } => {
             let far = match to.host {
                 TargetHost::Node(far) => scenario.nodes.get(far),
                 TargetHost::Outside => None,
             };
-            is_router(node) && !resumes && far.is_some_and(is_router)
+            let is_thread = |it: &NodeSpec| it.thread.is_some();
+            is_thread(node) && !resumes && far.is_some_and(is_thread)
         }
         _ => false,
     }

@@ -50,13 +50,15 @@ pub enum Interface {
     Redpoll,
 }
 
-/// TCP of the apps on nodes of OpenThread.
+/// Transport of the apps on nodes of OpenThread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ThreadTcp {
     /// Redpoll's, over OpenThread's IPv6.
     Redpoll,
     /// OpenThread's own.
     Tcplp,
+    /// OpenThread's block-wise CoAP in place of a TCP.
+    Coap,
 }
 
 impl ThreadTcp {
@@ -65,6 +67,7 @@ impl ThreadTcp {
         match self {
             ThreadTcp::Redpoll => "redpoll",
             ThreadTcp::Tcplp => "tcplp",
+            ThreadTcp::Coap => "coap",
         }
     }
 }

@@ -12,6 +12,9 @@ use crate::world::environment::Seat;
 /// option, both TCPs send 462 bytes of payload.
 const TCPLP_MSS: u16 = 474;
 
+/// Address of a peer that the receiver does not know.
+const UNSPECIFIED: [u8; 16] = [0; 16];
+
 /// Returns the lines that start the apps of node `index`, if it is a node of OpenThread.
 pub(super) fn lines(scenario: &Scenario, index: usize, rng: &mut Rng) -> Vec<ConsoleLine> {
     let node = &scenario.nodes[index];
@@ -66,10 +69,11 @@ pub(super) fn observe(
     let is_receiver = matches!(event, StreamEvent::Received | StreamEvent::Ended);
     let env = &mut *seat.env;
     let nodes = &env.scenario.nodes;
-    let Some(far) = nodes
-        .iter()
-        .position(|it| it.thread.is_some() && it.thread_address() == peer)
-    else {
+    let is_far = |it: &NodeSpec| match peer {
+        UNSPECIFIED if is_receiver => flow_name(it, seat.index, port).is_some(),
+        _ => it.thread.is_some() && it.thread_address() == peer,
+    };
+    let Some(far) = nodes.iter().position(is_far) else {
         return;
     };
     let (from, to) = match is_receiver {
