@@ -43,7 +43,7 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "Redpoll",
-        "Redpoll's TCP above OpenThread's IPv6 with segments of 1,220 bytes, and with buffers for \
+        "Redpoll's TCP above OpenThread's IPv6 with segments of 1,200 bytes, and with buffers for \
          three of them.",
     ),
     (
