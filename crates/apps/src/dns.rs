@@ -17,7 +17,7 @@ use embassy_futures::select::{Either, select};
 const MESSAGE: usize = 512;
 /// The longest name, in bytes (RFC 1035 §2.3.4).
 const NAME: usize = 255;
-/// Milliseconds until each question is repeated, or given up.
+/// Milliseconds to wait for an answer after each of the three transmissions of the question.
 const TIMEOUTS: [u32; 3] = [2_000, 4_000, 8_000];
 
 /// The address of a name.
@@ -45,7 +45,7 @@ pub enum Failure<E> {
     Truncated,
     /// The server reports another error, with this RCODE.
     Refused(u8),
-    /// The server did not answer three questions.
+    /// The server did not answer the question, which was sent three times.
     TimedOut,
 }
 

@@ -42,7 +42,7 @@ const SEND_BUFFER: u64 = 2_440;
 
 /// The content of a server.
 pub trait Site {
-    /// A resource that [`find`](Self::find) has found.
+    /// Identifies a resource of the site; [`find`](Self::find) returns it.
     type Resource: Copy;
 
     /// Returns the resource at a path, which begins with `/`; `None` becomes an answer with 404.
@@ -51,7 +51,7 @@ pub trait Site {
     /// Returns the length of a resource in bytes.
     fn len(&self, resource: Self::Resource) -> usize;
 
-    /// Fills `out` with a resource's bytes from `begin` on; `out` ends at or before their end.
+    /// Fills `out` with a resource's bytes from `begin` on; the resource is at least that long.
     fn read(&self, resource: Self::Resource, begin: usize, out: &mut [u8]);
 
     /// Returns the media type of a resource, such as `text/html`.
@@ -106,7 +106,7 @@ impl<'p> Site for [Page<'p>] {
 }
 
 /// Answers on `port`: paths of `site` with 200, other paths with 404, other methods than GET with
-/// 405. It ends with an error if the network does. `pause` waits for a number of milliseconds.
+/// 405. Returns only if the network fails. `pause` waits for a number of milliseconds.
 ///
 /// # Errors
 /// Those of binding and accepting.

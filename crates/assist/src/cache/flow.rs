@@ -25,7 +25,7 @@ impl FlowSlot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) ends: Ends,
-    /// State of the lower and of the upper end.
+    /// State of each end: of that with the lower address and port, and of the upper one.
     sides: [Side; 2],
     /// Time of the last segment.
     pub(super) used: Instant,
@@ -51,12 +51,12 @@ pub(super) struct Side {
     timestamps: Option<Timestamps>,
     /// Smoothed round-trip time from here to the other end, in microseconds.
     rtt_us: Option<u64>,
-    /// Timed segment, which passed once: the sequence number after it, and its time.
+    /// Timed segment, which passed once: the sequence number after it, and the time when it passed.
     timed: Option<(SeqNum, Instant)>,
     /// Whether this end needs the acknowledgment of data that the other end has already
     /// acknowledged.
     pub(super) answer: bool,
-    /// Time of the repeated acknowledgment to this end, unless this end sends a segment before.
+    /// Time at which the acknowledgment to this end is repeated, unless this end sends before.
     pub(super) again: Option<Instant>,
 }
 
@@ -118,7 +118,7 @@ impl Flow {
         if upper { upper_side } else { lower_side }
     }
 
-    /// Returns RTT_est: the round-trip time from here to the receiver of the data of `upper`.
+    /// Returns RTT_est: the round-trip time from here to the peer of the end `upper`.
     pub(super) fn rtt(&self, upper: bool, params: &Params) -> Duration {
         let known = self.side(upper).rtt_us.map(Duration::from_micros);
         known.unwrap_or(params.initial_rtt)
@@ -129,7 +129,7 @@ impl Flow {
     /// attacker may have forged any other segment.
     fn takes(&self, it: &Segment) -> bool {
         let Some(expects) = self.side(!it.from_upper).expects else {
-            // In SYN-SENT the acknowledgment decides (RFC 9293 §3.10.7.3).
+            // In SYN-SENT a SYN is acceptable by its acknowledgment (RFC 9293 §3.10.7.3).
             return it.flags.syn();
         };
         let end = self.side(it.from_upper).end;
@@ -309,8 +309,8 @@ impl Side {
         }
     }
 
-    /// Handles the answer to a SYN. Its sender retransmits unacknowledged data of the SYN as the
-    /// first data (RFC 7413 §4.2.2).
+    /// Handles the answer to a SYN. The SYN's sender retransmits unacknowledged data of the SYN as
+    /// the first data (RFC 7413 §4.2.2).
     fn on_answer(&mut self, ack: SeqNum) {
         if self.end != Some(ack) {
             (self.end, self.timed) = (Some(ack), None);

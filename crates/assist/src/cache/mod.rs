@@ -3,12 +3,12 @@
 //! Wireless Sensor Networks", EWSN 2012), which is the default, and its predecessors, Distributed
 //! TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks ([`Params::tss`]).
 //!
-//! A router passes each packet to [`Cache::on_forward`] before it forwards the packet. The
-//! cache copies the next data in sequence of a connection, one segment for each direction. If
-//! they are not acknowledged after three estimated round-trip times to their target, the copy
-//! is sent, and dropped. Data that have been acknowledged already are not forwarded: their
-//! sender gets the acknowledgment that it missed. With [`Params::by_activity`] a copy is sent
-//! after two thirds of the time if [`Cache::on_heard`] reported no frames recently.
+//! A router passes each packet to [`Cache::on_forward`] before it forwards the packet. The cache
+//! copies the next data in sequence of a connection, one segment for each direction. If the data
+//! are not acknowledged after three estimated round-trip times to their target, the copy is sent,
+//! and dropped. Data that have been acknowledged already are not forwarded: their sender gets the
+//! acknowledgment that it missed. With [`Params::by_activity`] a copy is sent after two thirds of
+//! the time if [`Cache::on_heard`] reported no frames recently.
 //!
 //! DTC waits for half of that time. It keeps the newest segment, and others by chance, and
 //! replaces no copy before the next hop was heard forwarding it. A duplicate acknowledgment
@@ -145,7 +145,7 @@ pub struct Counters {
     pub duplicates: u32,
     /// Packets that waited for earlier packets.
     pub waited: u32,
-    /// Packets dropped because the cache has a copy, had no room, or they waited too long.
+    /// Packets dropped because the cache has a copy or no room, or because they waited too long.
     pub refused: u32,
     /// Repeated acknowledgments.
     pub again: u32,
@@ -164,7 +164,7 @@ pub struct Cache<M: Kinds> {
     activity: Activity,
     rng: Rng,
     next_number: u32,
-    /// Time before which there is no room for a packet.
+    /// Earliest time of the next packet after one for which the caller had no room.
     not_before: Instant,
     counters: Counters,
 }
@@ -220,7 +220,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Decides about a packet to forward, with this header.
+    /// Decides whether to forward `packet`, whose IPv6 header is `header`, now.
     pub fn on_forward(&mut self, now: Instant, header: &Ipv6Header, packet: &[u8]) -> Disposition {
         let Some(segment) = read(header, packet) else {
             return Disposition::Forward;

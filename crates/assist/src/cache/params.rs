@@ -2,13 +2,13 @@
 
 use redpoll_base::Duration;
 
-/// The segments of a direction of a connection that are copied.
+/// Which segments are copied, in each direction of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
     /// The next data in sequence, if there is room: the copy is the oldest unacknowledged segment.
     Oldest,
-    /// The next data in sequence replace an older copy, other data with this probability in
-    /// percent.
+    /// The next data in sequence always replace an older copy, and other data replace one with this
+    /// probability in percent.
     Newest {
         /// 0 to 100.
         others_percent: u8,
@@ -49,8 +49,8 @@ pub struct Params {
     /// copy is stored until the next hop was heard forwarding it, until it is acknowledged, or
     /// until another timeout after its retransmission.
     pub holds_back: bool,
-    /// Whether an acknowledgment is repeated if its receiver has sent nothing for as long as a
-    /// segment to that receiver would wait for its acknowledgment.
+    /// Whether an acknowledgment is repeated if its receiver has sent nothing for the
+    /// retransmission timeout of a segment to that receiver.
     pub acknowledges_again: bool,
 }
 
@@ -97,8 +97,8 @@ impl Params {
         Params {
             times_handshake: true,
             timeout_tenths: 15,
-            // Two copies precede the last of three packets, each for two timeouts, so that packet
-            // waits for at most a minute.
+            // The last of three packets waits for two copies, each for two timeouts of at most 15
+            // s: at most a minute.
             max_wait: Duration::from_secs(15),
             segments: 3,
             holds_back: true,
@@ -107,12 +107,12 @@ impl Params {
         }
     }
 
-    /// Returns whether a retransmitted copy is stored for as long again as before.
+    /// Returns whether a retransmitted copy is stored for another timeout.
     pub(super) const fn remembers(&self) -> bool {
         self.holds_back || self.answers_duplicates
     }
 
-    /// Returns the time for which a segment waits for its acknowledgment over a round-trip time.
+    /// Returns the retransmission timeout for an estimated round-trip time, at most `max_wait`.
     pub(super) fn timeout(&self, rtt: Duration) -> Duration {
         let whole = rtt.times(self.timeout_tenths.into()).divided_by(10);
         whole.min(self.max_wait)

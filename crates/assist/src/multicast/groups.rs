@@ -33,8 +33,8 @@ impl<T: AsRef<[GroupSlot]> + AsMut<[GroupSlot]>> Groups<T> {
         known.map_or(Role::default(), |(_, role)| role)
     }
 
-    /// Changes the role of a group; a group without a role frees its slot. Returns `false` if it
-    /// is not a group, or if there is no room.
+    /// Changes the role of a group; a group without a role frees its slot. Returns `false` if
+    /// `group` is not a multicast address, or if there is no room.
     pub(super) fn set(&mut self, group: &Addr, change: impl FnOnce(&mut Role)) -> bool {
         let slots = self.0.as_mut();
         let is_same = |slot: &GroupSlot| slot.0.is_some_and(|(addr, _)| addr == *group);

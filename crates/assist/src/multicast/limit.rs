@@ -8,7 +8,7 @@ use super::Params;
 #[derive(Debug)]
 pub(super) struct Limit {
     permits: u8,
-    /// Time of the last new permit.
+    /// Time when the last permit was added, or when there was last no room for another.
     since: Instant,
 }
 

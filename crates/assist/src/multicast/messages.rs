@@ -37,7 +37,7 @@ pub(super) struct Fresh {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expiry {
     pub(super) is_suppressed: bool,
-    /// The seed's entry, if the message is no longer sent.
+    /// The entry of the message's seed, if this was the message's last interval.
     pub(super) ended: Option<usize>,
 }
 
@@ -122,8 +122,8 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         first.filter(|(_, at)| *at <= now).map(|(place, _)| place)
     }
 
-    /// Expires the timer of a message. Writes the message with one hop less to the start of `out`
-    /// if it is to be sent, and returns its length.
+    /// Expires the timer of a message. Writes the message with its hop limit reduced by one to the
+    /// start of `out` if it is to be sent, and returns its length.
     pub(super) fn expire(
         &mut self,
         place: usize,

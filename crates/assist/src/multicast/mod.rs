@@ -125,7 +125,7 @@ pub enum Fate {
     Deliver(usize),
     /// The packet ends here: it has been stored, is for groups of other nodes, or is a duplicate.
     Keep,
-    /// The packet is dropped. A counter has the reason.
+    /// The packet is dropped. A counter of this reason has increased.
     Drop(Dropped),
 }
 
@@ -286,8 +286,8 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Puts a packet of this node into the mesh. `node` is its address. Returns the fate of a
-    /// packet for which there is no room.
+    /// Puts a packet of this node into the mesh. `node` is its address. Returns the packet's fate
+    /// as an error if there is no room for it.
     pub fn seed(&mut self, now: Instant, node: &Addr, packet: &[u8]) -> Result<(), Fate> {
         let seed = SeedId::Short(self.id);
         let sequence = self.sequence;

@@ -211,7 +211,7 @@ fn a_full_table_of_seeds_refuses_others_until_an_entry_expires() {
     assert_eq!(hears(&mut node, later, &messages[2]), Fate::Deliver(48));
 }
 
-/// A message without room is not noted, so that a neighbour's next transmission is a new chance.
+/// A message for which there was no room is accepted when a neighbour transmits it again.
 #[test]
 fn a_message_without_room_is_taken_later() {
     let mut border = border(1);
@@ -340,7 +340,7 @@ fn a_border_router_that_is_no_member_only_forwards() {
     let fate = from_host(&mut border, Instant::ZERO, &packet_to(GROUP, 20));
     assert_eq!(fate, Fate::Keep);
     let (now, message) = next(&mut border).unwrap();
-    // A neighbour sends its own message back.
+    // A neighbour forwards the border router's own message.
     assert_eq!(hears(&mut border, now, &message), Fate::Keep);
     assert_eq!(border.counters().delivered, 0);
     // The other role remains when one ends.

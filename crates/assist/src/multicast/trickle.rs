@@ -13,7 +13,7 @@ pub(super) struct Trickle {
     pub(super) at: Instant,
     /// c: how often the message was heard in the interval.
     heard: u8,
-    /// Intervals left, with this one.
+    /// Remaining intervals, including the current one.
     left: u8,
 }
 

@@ -100,9 +100,9 @@ pub struct Counters {
     pub pieces: u64,
     /// Segments from the mesh forwarded in halves.
     pub halved: u64,
-    /// Acknowledgments of a first half alone, which were dropped.
+    /// Acknowledgments that cover only the first half of a segment, which were dropped.
     pub halfway: u64,
-    /// Segments from the host that were dropped: a wrong checksum, or beyond a gap.
+    /// Segments from the host that were dropped for a wrong checksum, or as data beyond a gap.
     pub dropped: u64,
 }
 
@@ -312,7 +312,7 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // A retransmission may end at the last cut: the node must receive that acknowledgment.
+        // A retransmission may end at the last cut: the node needs its acknowledgment.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
@@ -399,7 +399,7 @@ impl<M: Kind> Spare<M> {
                 count(&mut self.counters.dropped);
                 None
             }
-            // The stored data must not delay its acknowledgment.
+            // Storing the data must not delay the acknowledgment that its segment carries.
             (DataPosition::Stays, _) if is_idle && news => {
                 packet::reseal(packet, next?, Flags::ACK, 0)
             }

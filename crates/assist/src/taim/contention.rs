@@ -8,8 +8,8 @@ const CHECKS: Duration = Duration::from_secs(2);
 /// After this many checks with waiting packets, packets pass for one interval, in which they show
 /// how fast the network is.
 const TRIES: u32 = 15;
-/// The network may be this many times as fast as `delaytime` allows, because `delaytime` finds its
-/// value only later.
+/// A network counts as slow up to this many times the rate of one packet per `delaytime`, which has
+/// not yet adapted to it.
 const FASTER: u64 = 2;
 /// Unit of [`Recent`] per packet.
 const PARTS: u32 = 16;

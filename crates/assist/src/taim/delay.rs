@@ -96,7 +96,7 @@ mod tests {
         };
         delay.decide(&params, &crowd);
         assert_eq!(delay.as_nanos(), 20_000_000);
-        // Without waiting flows the cap is the timeout itself.
+        // Without waiting flows the cap is the expected retransmission timeout itself.
         let mut long = DelayTime { ns: u64::MAX };
         long.decide(
             &params,

@@ -8,7 +8,7 @@ use super::segment::{From, Segment};
 /// advance counts only if the next segment continues there.
 const ADVANCE_MAX: i32 = 1 << 20;
 /// Greatest plausible distance of an acknowledgment below the other end's data: an unscaled window.
-/// An off-path attacker must guess one of 2^16 numbers.
+/// A number that an off-path attacker guesses is plausible with a chance of 2^-16.
 const ANSWER_MAX: i32 = 0xffff;
 
 /// Greatest first sample from an answer with new bytes.
@@ -201,7 +201,7 @@ impl Side {
             self.timed = Some((end, now));
         }
         if let Some(at) = self.freed.take() {
-            // An end that waited longer than the timeout was idle, or lost the acknowledgment.
+            // An end that waited longer than the timeout was idle, or missed the acknowledgment.
             let time = now.since(at);
             if time <= expected.unwrap_or(FIRST_MAX) {
                 self.round.sample(time);

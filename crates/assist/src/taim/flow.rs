@@ -48,7 +48,7 @@ pub struct FlowSlot {
     pub(super) bytes: u64,
     /// Smoothed throughput, in 256ths of a byte per second.
     pub(super) throughput: u64,
-    /// Key for the order of leaving, computed when the flow's first packet became first: see
+    /// Key for the order of leaving, computed when its first waiting packet became the first: see
     /// [`FlowSlot::rank`].
     pub(super) share: u64,
     /// Progress of the flow for [`Lead`](super::Lead).
@@ -109,14 +109,14 @@ impl FlowSlot {
     };
 
     /// Returns the key for the order of leaving, smallest first: throughput plus the bytes of this
-    /// period, or with [`Lead`](super::Lead) the virtual time before which the flow is ahead. The
+    /// period, or with [`Lead`](super::Lead) the virtual time until which the flow is ahead. The
     /// longest waiting time breaks ties.
     pub(super) fn rank(&self) -> (u64, u64) {
         (self.share, self.first_number)
     }
 
-    /// Updates `share` to the flow's data; the caller updates the schedule if the flow is
-    /// scheduled.
+    /// Recomputes `share` from the flow's data; the caller updates the schedule if the flow is in
+    /// it.
     pub(super) fn take_stock(&mut self, period: Duration) {
         let now = rate(self.bytes, period);
         self.share = self.throughput.saturating_add(now);

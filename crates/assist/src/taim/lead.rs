@@ -41,7 +41,7 @@ impl VirtualTime {
         self.flows = self.flows.saturating_add(1);
     }
 
-    /// Returns whether the flow that is ahead before `lead_from` may send now.
+    /// Returns whether a flow that is ahead until the virtual time `lead_from` may send now.
     pub(super) fn admits(&self, lead_from: u64) -> bool {
         lead_from <= self.now
     }
@@ -74,7 +74,7 @@ impl Pace {
         largest: 0,
     };
 
-    /// Returns the virtual time before which the flow is ahead.
+    /// Returns the virtual time until which the flow is ahead.
     pub(super) fn lead_from(&self, lead: &Lead) -> u64 {
         self.progress.saturating_sub(self.slack(lead))
     }
@@ -121,7 +121,7 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // The flow starts 100 bytes behind the mean; each 10 bytes advance it by 5 relative to it.
+        // The flow starts 100 bytes behind the mean; each 10 bytes bring it 5 bytes further ahead.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

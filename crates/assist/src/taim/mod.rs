@@ -28,11 +28,11 @@
 //!   expected retransmission timeout is RFC 6298's.
 //! - The number of waiting flows is its mean over the period.
 //! - A flow counts for the fastest and the slowest once it has existed for a whole period, and
-//!   while it is active. A flow without data to send counts as a slow one until then: TAiM is for
-//!   flows that send as fast as they can.
+//!   while it is active. A flow without data to send counts as a slow one while it is active: TAiM
+//!   is for flows that send as fast as they can.
 //!
-//! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor
-//! minutes: see [`Lead`].
+//! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor the
+//! decision each minute: see [`Lead`].
 //!
 //! [`Contention`] is an optional condition: packets wait only while flows compete and the network
 //! is their bottleneck.
@@ -142,7 +142,7 @@ pub struct Taim<M: Kind, H: 'static> {
     contest: Contest,
     /// Earliest time of the next packet, in nanoseconds.
     next_ns: u64,
-    /// Time when the oldest of the waiting packets arrived at empty queues.
+    /// Time when a packet last arrived while all queues were empty.
     waits_since: Instant,
     /// The beginning of the period; `None` before the first packet.
     period_began: Option<Instant>,
@@ -338,7 +338,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         if !self.contest.is_on() {
             return Some(self.waits_since);
         }
-        // Rounded up, so not before that nanosecond.
+        // Rounded up, so that the caller does not poll before `next_ns`.
         let next = self.next_ns.div_ceil(1_000);
         Some(Instant::from_micros(next).max(self.waits_since))
     }
@@ -365,7 +365,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
     }
 
     /// Queues a packet of a confirmed flow. If the flow has too many packets, or the memory is
-    /// full, another packet leaves for it.
+    /// full, another packet leaves to make room.
     fn wait(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
         self.contest.on_packet();
         let waiting = self.flows.get_mut(flow).map_or(0, |flow| {

@@ -1,4 +1,4 @@
-//! The cache of segments, shown packet by packet.
+//! Tests of the cache of segments, packet by packet.
 
 mod decides;
 mod packets;

@@ -9,7 +9,7 @@ fn again(change: impl FnOnce(&mut Tcp)) -> Disposition {
     open(&mut cache);
     let first = data(100, 1, 16);
     pass(&mut cache, 0, &first.packet());
-    // Data of the server, so that more can be acknowledged.
+    // The answer has data, so that the client has something new to acknowledge.
     let mut answer = ack(1, 116);
     answer.data = vec![5; 8];
     pass(&mut cache, 80, &answer.packet());
@@ -57,7 +57,7 @@ fn keepalive_probes_are_forwarded() {
 #[test]
 fn forged_or_damaged_acknowledgments_release_no_copy() {
     let lies = [(132, 1, false), (116, 1, true)];
-    // Before the data that its receiver waits for, and beyond its window of 48 bytes.
+    // SEQs before the data that the receiver expects, and beyond the receiver's window of 48 bytes.
     let misplaced = [0, 50, 90_000, 0x8000_0000].map(|seq| (116, seq, false));
     for (number, seq, spoil) in lies.into_iter().chain(misplaced) {
         let mut cache = cache(Params::default(), 4, 4, 128);

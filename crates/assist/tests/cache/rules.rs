@@ -128,7 +128,7 @@ fn dtc_answers_a_duplicate_acknowledgment_with_its_copy() {
         "it is on its way"
     );
     assert!(sent(&mut cache, T + 120).is_empty());
-    // By this time the copy is lost as well, and the sender has to retransmit the segment.
+    // By this time the copy has been dropped, so the sender has to retransmit the segment.
     assert_eq!(sent(&mut cache, T + 10_000), Vec::<Vec<u8>>::new());
     assert_eq!(pass(&mut cache, T + 10_000, &asks), Disposition::Forward);
     assert_eq!(cache.counters().duplicates, 2);

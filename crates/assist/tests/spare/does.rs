@@ -94,7 +94,7 @@ fn a_closed_window_is_reported_and_probed() {
     crosses(&mut engine, NOW, &data);
     let closed = up((UP, DOWN.wrapping_add(40)), ACK).window(0);
     assert_eq!(crosses(&mut engine, NOW, &closed), from_ref(&closed));
-    // Linux's probe begins a byte before.
+    // Linux's probe has the sequence number before the first unacknowledged byte.
     let probe = down((DOWN.wrapping_add(39), UP), ACK);
     assert_eq!(crosses(&mut engine, NOW, &probe), from_ref(&probe));
     // A probe with new data.

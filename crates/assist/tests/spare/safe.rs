@@ -45,7 +45,7 @@ struct Net {
     to_border: VecDeque<Tcp>,
     /// The end of the data forwarded to the node.
     passed: u32,
-    /// The numbers of packets per lost or duplicated packet.
+    /// Fates of the next packets, in order: see [`Net::fate`].
     trouble: Vec<u8>,
     turn: usize,
 }
@@ -58,7 +58,7 @@ impl Net {
         }
     }
 
-    /// 0: lost; 1: duplicated; otherwise delivered once.
+    /// Returns the next packet's fate: 0: lost; 1: duplicated; otherwise delivered once.
     fn fate(&mut self) -> u8 {
         self.turn += 1;
         self.trouble.get(self.turn - 1).copied().unwrap_or(9)
@@ -216,8 +216,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The second half of a segment is lost, and the node's retransmission, together with the
-/// segment before, ends at its middle: its acknowledgment is not that of a first half.
+/// The second half of a segment is lost, and the node's retransmission, together with the segment
+/// before, ends at the middle: its acknowledgment is not that of a first half.
 #[test]
 fn a_retransmission_may_end_at_the_middle_of_a_split_segment() {
     let mut net = Net::open(1, 200, vec![2, 2, 2, 0, 2, 1, 0, 0, 0]);

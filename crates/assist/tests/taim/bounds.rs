@@ -50,7 +50,7 @@ fn a_million_forged_flows_pass_at_once_and_no_confirmed_flow_goes_for_them() {
 
 #[test]
 fn the_flow_that_is_idle_for_longest_goes_first_and_one_that_waits_never() {
-    // Three flows are confirmed at most.
+    // At most three flows are confirmed.
     let mut engine = engine(Params::default(), 4, 64);
     let mut conns: Vec<Conn> = (1..=5).map(Conn::of).collect();
     for (at, conn) in conns[..3].iter_mut().enumerate() {

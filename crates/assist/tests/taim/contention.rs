@@ -219,7 +219,7 @@ fn waiting_ends_when_the_network_becomes_fast() {
     net.run(5_000);
     assert!(net.mean_wait(5_000) > 10_000);
     (net.delay, net.service) = (1, 0);
-    // The next interval without waiting packets shows it.
+    // The next interval without waiting packets shows that the network is fast.
     net.run(36_000);
     assert_eq!(net.mean_wait(40_000), 0, "{:?}", net.engine);
 }
