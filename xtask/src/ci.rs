@@ -190,7 +190,7 @@ fn spent(start: Instant, before: Option<f64>) -> String {
     }
 }
 
-/// Processor time in seconds of all finished child processes, if the system reports it.
+/// Returns the processor time in seconds of all finished child processes, if the system reports it.
 fn computed() -> Option<f64> {
     /// Linux counts in hundredths of a second, whatever the frequency of its timer is.
     const TICKS_PER_S: f64 = 100.0;

@@ -326,7 +326,7 @@ impl Repository {
     }
 }
 
-/// Today's date in UTC.
+/// Returns today's date in UTC.
 fn today() -> Result<String, Failure> {
     let date = workspace::output(Command::new("date").args(["-u", "+%F"]))?;
     Ok(date.trim().to_owned())

@@ -158,8 +158,8 @@ fn has(tool: &str) -> bool {
     workspace::output(Command::new("bash").args(["-c", &find])).is_ok()
 }
 
-/// Options of `unshare` for namespaces in which a page may change the network, and which end with
-/// all of their processes.
+/// Returns the options of `unshare` for namespaces in which a page may change the network, and
+/// which end with all of their processes.
 fn apart() -> Vec<&'static str> {
     let mut options = vec![
         "--net",

@@ -185,7 +185,7 @@ impl Reach {
         &self.exposed
     }
 
-    /// Packets from the mesh that were dropped here.
+    /// Returns the number of packets from the mesh that were dropped here.
     pub fn withheld(&self) -> u64 {
         self.withheld
     }

@@ -19,7 +19,7 @@ use redpoll_tcp::{Endpoint, Event};
 pub struct Fault(Rc<RefCell<Option<PyErr>>>);
 
 impl Fault {
-    /// The exception, if one was raised.
+    /// Returns the exception, if one was raised, and forgets it.
     pub fn take(&self) -> Option<PyErr> {
         self.0.borrow_mut().take()
     }

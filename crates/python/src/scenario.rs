@@ -46,7 +46,7 @@ pub fn load(
     Ok(scenario)
 }
 
-/// The key of a results file for a scenario's text with these changes.
+/// Returns the key of a results file for a scenario's text with these changes.
 pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
     let scene = Scene {
         name: Cow::Owned(name.to_owned()),

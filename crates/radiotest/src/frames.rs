@@ -27,19 +27,19 @@ fn with_payload(mut frame: Vec<u8>, len: usize) -> Vec<u8> {
     frame
 }
 
-/// Data from the tester to a short address.
+/// Returns data from the tester to a short address.
 pub(crate) fn to_short(dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
     in_pan(IDENTITY.pan_id, dsn, dst, wants_ack, len)
 }
 
-/// Data from the tester to a short address of any PAN.
+/// Returns data from the tester to a short address in the PAN `pan`.
 pub(crate) fn in_pan(pan: u16, dsn: u8, dst: u16, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let dst = dst.to_le_bytes();
     with_payload(header(DATA | TO_SHORT | ack, dsn, pan, &dst, TESTER), len)
 }
 
-/// Data from the tester to the radio's extended address.
+/// Returns data from the tester to the radio's extended address.
 pub(crate) fn to_extended(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     let ack = if wants_ack { ACK_REQUEST } else { 0 };
     let mut dst = IDENTITY.extended;

@@ -10,7 +10,7 @@ pub use redpoll_apps::http::AT_ONCE;
 /// The answer to `/`.
 pub const PAGE: &str = "A web server on Redpoll.\n";
 
-/// Byte `at` of `/file`.
+/// Returns byte `at` of `/file`.
 pub fn content(at: usize) -> u8 {
     (at as u32).wrapping_mul(0x9e37_79b1).to_be_bytes()[0]
 }

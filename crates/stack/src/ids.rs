@@ -22,7 +22,7 @@ impl ConnId {
         ConnId { index, generation }
     }
 
-    /// Its index in the table, and its generation.
+    /// Returns the index in the table, and the generation.
     pub const fn parts(self) -> (u8, u8) {
         (self.index, self.generation)
     }
@@ -42,7 +42,7 @@ impl ListenerId {
         ListenerId { index, generation }
     }
 
-    /// Its index in the table, and its generation.
+    /// Returns the index in the table, and the generation.
     pub const fn parts(self) -> (u8, u8) {
         (self.index, self.generation)
     }

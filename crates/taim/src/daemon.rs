@@ -48,7 +48,7 @@ pub(super) struct Reload {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ended {
     Over,
-    /// Stopped until it is continued.
+    /// The terminal stops the program until a signal continues it.
     Stopped,
 }
 

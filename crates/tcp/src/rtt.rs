@@ -96,7 +96,7 @@ impl RttEstimator {
             return None;
         }
         let elapsed = (now_ms as u16).wrapping_sub(self.at);
-        // RFC 7323 §4.1. An echo from the future or of long ago is not ours.
+        // RFC 7323 §4.1. An echo of a later time, or of one more than a minute ago, is not ours.
         let echoed = echo.and_then(|sent| u16::try_from(now_ms.wrapping_sub(sent)).ok());
         let r = match echoed {
             // RFC 6298 §3, Karn's algorithm: only a timestamp can measure a retransmitted segment.

@@ -210,8 +210,8 @@ fn a_window_that_shrinks_to_zero_and_reopens_does_not_stall() {
     }
 }
 
-/// An empty segment with a sequence number of the future and a closed window must not make all
-/// later windows of a silent peer look old.
+/// An empty segment with a sequence number ahead of the peer's and a closed window must not make
+/// all later windows of a silent peer look old.
 #[test]
 fn a_forged_window_of_the_future_does_not_last() {
     let mut t = established();
@@ -255,7 +255,7 @@ fn silly_windows_cause_few_segments() {
 
 // ---- false timestamps ----
 
-/// With echoes from the future, of zero or of long ago, the timeout stays within its limits.
+/// With echoes of later times, of zero or of old times, the timeout stays within its limits.
 #[test]
 fn false_timestamp_echoes_keep_the_timeout_within_limits() {
     for echo in [0, 1, u32::MAX, 1 << 31, 999, 100_000] {

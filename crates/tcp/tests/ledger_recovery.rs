@@ -28,7 +28,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// Establishes such a connection with twelve segments outstanding; returns their range.
+/// Establishes a connection [`with_sack`] and twelve segments outstanding; returns their range.
 #[cfg(any(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);

@@ -176,7 +176,7 @@ impl World {
             // Fourth: a SYN.
             2 => record.flags(SYN).seq(whole - 1 + far).data(&data),
             3 => record.flags(SYN_ACK).seq(whole + far),
-            // Fifth: an acknowledgment of data that were never sent, or of long ago.
+            // Fifth: an acknowledgment of data that were never sent, or an old one.
             4 => record.ack(self.sent as u32 + 3 + far).data(&data),
             5 => record.ack(ack.wrapping_sub(70_000 + far)).data(&data),
             // First: outside the window.

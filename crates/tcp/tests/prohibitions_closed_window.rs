@@ -89,7 +89,7 @@ impl World {
             0 => old.flags(RST).seq(nxt + near),
             1 => old.flags(RST).seq(nxt.wrapping_sub(near)),
             2 => old.flags(RST.with(Flags::URG)).seq(nxt + far),
-            // Data beyond the window, and data of long ago.
+            // Data beyond the window, and old data.
             3 => old.seq(nxt + window + near).len(40),
             4 => old.seq(nxt.wrapping_sub(far)).len(40),
             _ => old.seq(nxt).len(0),

@@ -22,7 +22,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// Establishes such a connection with `cwnd` bytes outstanding; returns their range.
+/// Establishes a connection [`with_sack`] and `cwnd` bytes outstanding; returns their range.
 fn grown(cwnd: u32) -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;

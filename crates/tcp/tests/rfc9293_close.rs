@@ -241,7 +241,7 @@ fn time_wait_answers_the_fin_and_restarts() {
 }
 
 /// RFC 9293 §3.10.7.4, eighth step: a FIN in the window is acknowledged, even one beyond the FIN
-/// that ended the peer's stream, which does not move.
+/// that ended the peer's stream. The end of the stream does not move.
 #[test]
 fn a_second_fin_is_acknowledged_and_changes_nothing() {
     for state in [

@@ -67,7 +67,7 @@ pub struct Between {
     now: Instant,
     ends: [End; 2],
     flying: [VecDeque<Vec<u8>>; 2],
-    /// Packets of the past, by sender.
+    /// Packets sent earlier, by sender.
     past: [Vec<Vec<u8>>; 2],
     /// Whether the adversary may also forge segments that a correct end accepts.
     merciless: bool,

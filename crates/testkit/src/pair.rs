@@ -21,7 +21,7 @@ use crate::host::{Buffer, LOCAL, REMOTE};
 pub struct Link {
     /// Time from the end of a segment's service to its arrival.
     pub latency: Duration,
-    /// Time to serve one byte; a segment's service time without latency.
+    /// Time to serve one byte. The service time of a segment is that of all its bytes.
     pub per_byte: Duration,
     /// Segments that vanish although the link reported them sent.
     pub loss: u32,

@@ -39,7 +39,7 @@ pub struct Answer<'a> {
     pub number: u16,
     /// The latest time of the next request; `None` if the node has no timer.
     pub wakes_at: Option<Instant>,
-    /// The radio works, in this order.
+    /// The works for the radio, in the order in which it does them.
     pub works: Works<'a>,
 }
 

@@ -75,12 +75,12 @@ impl<P: Port> LineRadio<P> {
         false
     }
 
-    /// Damaged frames and invalid messages.
+    /// Returns the number of damaged frames and invalid messages.
     pub fn damaged(&self) -> u32 {
         self.answerer.damaged()
     }
 
-    /// Works for which a message had no room or the protocol no code.
+    /// Returns the number of works for which a message had no room, or the protocol has no code.
     pub fn lost(&self) -> u32 {
         self.lost
     }

@@ -77,7 +77,7 @@ fn frames_that_no_radio_has_are_no_messages() {
     assert_eq!(request(&[0; 126]).write(&mut out), None);
 }
 
-/// The receiver counts an answer of another time and ignores it; it also counts damage.
+/// The receiver counts and ignores an answer to another request; it also counts damage.
 #[test]
 fn an_asker_accepts_only_the_expected_answer() {
     let mut asker = Asker::new(6);

@@ -69,7 +69,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// State of a reader of a recording: everything that is needed to continue from there.
+/// State of a reader of a recording: everything that is needed to continue from its place.
 #[derive(Clone, Debug)]
 pub struct Story {
     pub(crate) hello: String,

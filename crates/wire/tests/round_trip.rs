@@ -333,7 +333,7 @@ proptest! {
         whole.extend(udp.iter().flat_map(UdpHeader::to_bytes));
         whole.extend(&payload);
         let mut headers = [0; 48];
-        // Alone in its frame, and as the first fragment of a datagram.
+        // The whole datagram in one frame, and only its first fragment.
         for (input, len) in [(bytes.as_slice(), None), (&bytes[..header_len], Some(whole.len()))] {
             let done = iphc::decompress(input, link_src, link_dst, &contexts, len, &mut headers)
                 .unwrap();

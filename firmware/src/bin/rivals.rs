@@ -154,7 +154,7 @@ fn count<P: Protocol>(
 
 type End<'a, P> = (&'a mut Table<StaticMemory, P>, ConnId);
 
-/// Exchanges a segment, from one application to the other.
+/// Carries a segment from one application to the other, and its acknowledgment back.
 fn round<P: Protocol>(
     link: &mut Link,
     (client, conn): End<'_, P>,

@@ -246,7 +246,7 @@ fn mesh(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Routing headers of RFC 8138.
+/// Makes routing headers of RFC 8138.
 fn routes(rng: &mut Rng) -> Vec<u8> {
     let mut bytes = vec![0xf1];
     if rng.once_in(2) {

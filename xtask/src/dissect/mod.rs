@@ -46,7 +46,7 @@ impl Extent {
         }
     }
 
-    /// Scenarios, their durations, and settings.
+    /// Returns scenarios, their durations, and settings.
     fn runs(self) -> Vec<(&'static str, &'static str, &'static [&'static str])> {
         const STORING: &[&str] = &["routing=rpl"];
         const NON_STORING: &[&str] = &["routing=rpl", "rpl.mode=non-storing"];

@@ -101,7 +101,7 @@ const FITTED: &[&str] = &[
 /// Ten additional bytes in each frame, without security.
 const TEN_BYTES: &[&str] = &["--set", "mac.security_bytes=10"];
 
-/// Goodput with link-layer security, divided by that with `over`.
+/// Returns the goodput with link-layer security, divided by that with `over`.
 const fn secured(
     what: &'static str,
     scenario: &'static str,

@@ -81,7 +81,7 @@ impl Measured {
         found.map(|(_, size)| *size)
     }
 
-    /// Size of Redpoll's leaf without its services.
+    /// Returns the size of Redpoll's leaf without its services.
     pub(super) fn leaf_layers(&self) -> Layers {
         Layers {
             flash: self.leaf.bytes(),

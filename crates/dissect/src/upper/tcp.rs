@@ -111,7 +111,7 @@ impl Tcp {
         set.map(|(_, letter)| *letter).collect()
     }
 
-    /// Sequence numbers that the segment takes: its data, SYN and FIN.
+    /// Returns how many sequence numbers the segment takes: its data, SYN and FIN.
     pub fn space(&self) -> u32 {
         self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }

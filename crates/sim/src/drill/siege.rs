@@ -57,7 +57,7 @@ impl Siege {
         Some(Siege::new(scene, attack, seed, world))
     }
 
-    /// Bytes sent to the mesh, and bytes received from it.
+    /// Returns the bytes sent to the mesh, and those received from it.
     pub(super) fn traffic(&self) -> (u64, u64) {
         self.attacker.traffic
     }

@@ -47,7 +47,7 @@ impl IcmpError {
         IcmpError::Unreachable { code }
     }
 
-    /// Type, code and the lower half of the four bytes behind the checksum.
+    /// Returns type, code and the lower half of the four bytes behind the checksum.
     fn fields(self) -> (u8, u8, u16) {
         match self {
             IcmpError::Unreachable { code } => (1, code, 0),

@@ -174,7 +174,7 @@ impl Pulled {
         self.desc.header.as_bytes()
     }
 
-    /// Length of the payload in bytes.
+    /// Returns the length of the payload in bytes.
     pub fn payload_len(&self) -> u16 {
         self.desc.payload_len
     }

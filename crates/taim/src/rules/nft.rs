@@ -91,7 +91,7 @@ fn rule(value: &Value) -> Rule {
             shown.push(format!("queue num {}", queue.first));
             rule.effect = Effect::Queue(queue);
         } else if let Some(vmap) = step.get("vmap") {
-            // A map of verdicts: it may drop.
+            // A map of verdicts, one of which may drop the packet.
             shown.push("vmap".to_owned());
             if vmap.to_string().contains("\"drop\"") {
                 rule.effect = Effect::Drop;

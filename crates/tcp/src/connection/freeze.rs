@@ -129,7 +129,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     ///
     /// Outstanding data count as lost and are retransmitted, starting with the initial window. Only
     /// the round-trip time and the slow start threshold remain known about the path. If an
-    /// acknowledgment is owed, it is sent at once. Data received before raise no event.
+    /// acknowledgment is owed, it is sent at once. Data received earlier raise no event.
     ///
     /// The bytes can be used once, and `thaw` invalidates them. A second copy would send different
     /// data with sequence numbers that the peer has already received, and neither end would notice.

@@ -193,7 +193,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Answers an unacceptable segment. "If an incoming segment is not acceptable, an
     /// acknowledgment should be sent in reply." The rate is limited, so that two ends do not answer
-    /// each other forever and repeated old segments do not elicit an answer each. The limit for
+    /// each other forever, and not every repeated old segment elicits an answer. The limit for
     /// text and FIN is higher, because the peer may have lost our acknowledgments.
     fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
         let now = self.timers.now();

@@ -172,11 +172,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Some(plan)
     }
 
-    /// Returns whether the segment would be a single one that waits for a delayed ACK: no segment
-    /// follows, and every earlier one is acknowledged, as every second segment is at once (RFC 5681
-    /// §4.2). The peer answers two halves at once. Only full-sized segments are split, because
-    /// their halves take hardly more frames. The Nagle algorithm must be off, by which the
-    /// application prefers low delay to few segments. A FIN is answered at once anyway.
+    /// Returns whether the segment would be a single one that waits for a delayed ACK. No segment
+    /// follows, and the peer acknowledges the earlier ones, of which there is an even number, at
+    /// once (RFC 5681 §4.2), as it would two halves. Only full-sized segments are split, because
+    /// their halves take hardly more frames. The Nagle algorithm must be off: then the application
+    /// prefers low delay to few segments. A FIN is answered at once anyway.
     fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
         let is_last = plan.flags.contains(Flags::PSH) && !plan.flags.fin();
         !self.marks.has(Marks::NAGLE) && is_last && plan.len >= mss && self.board.is_even()

@@ -401,8 +401,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.board.front_has_arrived() {
             self.board.forget_arrived();
         }
-        // RFC 8985 §6.3. Without SACK the state of later segments is unknown. A tick is too short
-        // for old transmissions, which are overdue.
+        // RFC 8985 §6.3. Without SACK the state of later segments is unknown. Ticks do not reach
+        // back to old transmissions, which are all overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;

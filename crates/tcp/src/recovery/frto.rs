@@ -31,7 +31,7 @@ pub(crate) struct Evidence {
 
 impl Frto {
     /// Starts the test after a timeout (step 1) if `may`, or if an earlier test of the same segment
-    /// has no answer yet. `may` requires that no recovery was in progress.
+    /// has no result yet. `may` requires that no recovery was in progress.
     pub(crate) fn on_timeout(&mut self, may: bool) {
         let again = *self == Frto::First;
         *self = if ON && (may || again) {

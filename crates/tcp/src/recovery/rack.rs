@@ -202,7 +202,7 @@ impl Rack {
         self.leniency.grow();
     }
 
-    /// Reduces its persistence after a recovery (step 4).
+    /// Reduces the persistence of an enlarged window after a recovery (step 4).
     pub(crate) fn on_recovered(&mut self) {
         if ON {
             self.leniency.fade();

@@ -25,9 +25,9 @@ pub struct Chain<D, T> {
     table: T,
     /// Index in `table` of the oldest buffer that was not reclaimed.
     first: usize,
-    /// Number of buffers from there on that may be reclaimed.
+    /// Number of buffers from `first` on that may be reclaimed.
     free: usize,
-    /// Number of buffers after those that hold needed bytes.
+    /// Number of buffers after the free ones that hold needed bytes.
     live: usize,
     /// Bytes of the oldest live buffer that are no longer needed.
     spent: usize,

@@ -290,8 +290,8 @@ impl Scoreboard {
         }
         if !self.make_room() {
             // Arrived and other stretches alternate, and their number is odd. So the last one has
-            // not arrived, unless the first one has. SND.UNA contradicts that: such a peer has
-            // dropped data that it reported by SACK.
+            // not arrived, unless the first one has. In that case SND.UNA contradicts SACK: the
+            // peer has dropped data that it reported.
             let [.., last] = &mut self.list;
             last.len = last.len.wrapping_add(new as u16);
             last.at = now;
@@ -501,7 +501,7 @@ impl Scoreboard {
         let mut rest = self.list.iter_mut().skip(index);
         let Some(mut place) = rest.next() else { return };
         for next in rest {
-            // Field by field, because a copy of six bytes would be a call.
+            // Field by field, because a copy of six bytes would be a function call.
             place.len = next.len;
             place.at = next.at;
             place.fate = next.fate;

@@ -92,7 +92,7 @@ pub(super) fn of(world: &World) -> Scene {
     }
 }
 
-/// Frames that are lost on purpose at the moment.
+/// Returns which frames are lost on purpose at the moment.
 fn losses(world: &World) -> Vec<LossInfo> {
     let number = |node: Option<usize>| node.map_or(-1, |node| node as i32);
     let rules = world.air().faults().rules(world.now());

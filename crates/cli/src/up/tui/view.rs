@@ -337,7 +337,7 @@ impl View {
 }
 
 impl Track {
-    /// Goodput of the last two seconds, given the number of bytes at `at_us`.
+    /// Returns the goodput of the last two seconds, given the number of bytes at `at_us`.
     fn goodput_kbps(&mut self, at_us: u64, bytes: u64) -> f64 {
         self.bytes.push_back((at_us, bytes));
         while self.bytes.len() > 2 && self.bytes[1].0 + SPAN_US <= at_us {

@@ -116,8 +116,8 @@ pub struct NodeSpec {
 }
 
 impl NodeSpec {
-    /// Mesh-local address of the node, if it is a node of OpenThread: fd72:6564:7468:: and its
-    /// short address.
+    /// Returns the mesh-local address of the node, if it is a node of OpenThread:
+    /// fd72:6564:7468:: and its short address.
     pub(crate) fn thread_address(&self) -> [u8; 16] {
         let mut address = [0; 16];
         address[..6].copy_from_slice(&[0xfd, 0x72, 0x65, 0x64, 0x74, 0x68]);

@@ -126,8 +126,8 @@ impl DownwardRoute {
             .map_or(gain > 0, |left_s| gain > left_s / 4)
     }
 
-    /// Remaining lifetime in seconds, if the parent knows the route, so that its next DAO only
-    /// renews it. Routes without an end and those that end within `brief_s` seconds are not renewed.
+    /// Returns the remaining lifetime in seconds, if the parent knows the route, so that its next
+    /// DAO only renews it; `None` without an end, or if at most `brief_s` seconds remain.
     pub(crate) fn renewable_s(&self, now: Instant, brief_s: u32) -> Option<u32> {
         let is_known = matches!(
             self.advertisement,
@@ -137,7 +137,7 @@ impl DownwardRoute {
         (is_known && left_s > brief_s).then_some(left_s)
     }
 
-    /// Remaining lifetime in seconds; `None`: no end.
+    /// Returns the remaining lifetime in seconds; `None`: no end.
     pub(crate) fn left_s(&self, now: Instant) -> Option<u32> {
         match u32::from_be_bytes(self.until_s) {
             FOR_EVER => None,

@@ -327,7 +327,7 @@ impl<P: Profile> RplParts<P> {
         })
     }
 
-    /// SenderRank of packet information for this `rank` (§11.2).
+    /// Returns SenderRank of packet information for this `rank` (§11.2).
     pub(super) fn sender_rank(&self, rules: &P::Rules, rank: u16) -> u16 {
         match rules.sends_plain_rank() {
             true => rank,

@@ -69,7 +69,7 @@ impl<P: Profile> Routing<P> {
             .unwrap_or_default()
     }
 
-    /// Rank, and the preferred parent.
+    /// Returns the rank, and the preferred parent.
     pub(crate) fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
         let parts = &self.rpl()?.parts;
         Some((parts.upward.rank(), parts.parent()))

@@ -46,7 +46,7 @@ impl UnackedHop {
         self.0 & PROVEN != 0
     }
 
-    /// Frames in a row that were not acknowledged.
+    /// Returns the number of frames in a row that were not acknowledged.
     fn frames(self) -> u8 {
         self.0 & !PROVEN
     }

@@ -218,7 +218,7 @@ impl<P: Profile> Upward<P> {
         self.candidates.get(link).is_some_and(|it| !it.is_gone())
     }
 
-    /// DAGRank (§3.5.1).
+    /// Returns DAGRank (§3.5.1).
     #[inline(never)] // size
     pub(super) fn dag_rank(&self, rank: u16) -> u16 {
         divide(rank.into(), self.min_hop().unwrap_or(1).into()) as u16
@@ -230,7 +230,7 @@ impl<P: Profile> Upward<P> {
         self.rank.min(self.advertised)
     }
 
-    /// MinHopRankIncrease of the DODAG.
+    /// Returns MinHopRankIncrease of the DODAG.
     fn min_hop(&self) -> Option<u16> {
         let dodag = self.dodag.as_ref()?;
         Some(dodag.configuration.min_hop_rank_increase)

@@ -52,8 +52,8 @@ pub(in crate::net::routing::rpl::downward) struct Inquiries {
 }
 
 impl Inquiries {
-    /// Parent of `dst` and whether it is an external target, if the packet that is about to leave
-    /// for `dst` is the echo request.
+    /// Returns the parent of `dst` and whether `dst` is an external target, if the packet that is
+    /// about to leave for `dst` is the echo request.
     pub(in crate::net::routing::rpl::downward) fn leaving(
         &self,
         dst: &Addr,
@@ -198,8 +198,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Destination and numbers of the echo request that is due. Until [`Self::on_inquiry`], packets
-    /// to this destination take the path of the claim.
+    /// Returns destination and numbers of the echo request that is due. Until [`Self::on_inquiry`],
+    /// packets to this destination take the path of the claim.
     pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, EchoId)> {
         let asked = self.inquiries.asked.as_mut().filter(|it| it.is_due)?;
         asked.is_due = false;
