@@ -1,7 +1,7 @@
 //! The rate of echo requests into the mesh.
 //!
 //! RFC 4443 §4.2 requires a reply as long as the request, so each request occupies the air of its
-//! whole path twice. Any host can send requests, and a node cannot refuse their first half. The
+//! whole path twice. Any host can send requests, and a node can only refuse to reply to them. The
 //! border router therefore limits the bytes of echo requests to each destination.
 
 use redpoll_base::{Addr, Duration, Instant};

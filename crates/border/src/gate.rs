@@ -2,7 +2,7 @@
 //!
 //! A packet leaves the mesh only with a source inside the mesh's prefix, and enters it only with a
 //! source outside. So a node cannot pretend to be this computer, a loopback or IPv4-mapped address,
-//! or a machine beyond, and a machine beyond cannot pretend to be a node. Sources that no router
+//! or a host outside the mesh, and such a host cannot pretend to be a node. Sources that no router
 //! may forward (RFC 6890, RFC 4291 §2.5) are refused whatever the prefix is. Packets whose source
 //! is the border router's own address are dropped by its node before they reach the gate.
 
@@ -15,7 +15,7 @@ use crate::echo::{EchoLimit, is_echo_request};
 /// Why a packet from the host did not enter the mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rejected {
-    /// Not a well-formed IPv6 packet (an IPv4 packet, garbage, cut short).
+    /// Not a well-formed IPv6 packet (an IPv4 packet, garbage, a truncated packet).
     Malformed,
     /// The source address is inside the mesh, but the packet came from the host side.
     SpoofedSource,

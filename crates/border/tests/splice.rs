@@ -264,7 +264,7 @@ fn a_side_that_does_not_read_stops_the_other() {
             .unwrap_or(0);
         pair.run_for(100);
     }
-    // Each direction holds a send buffer and a receive buffer, and no byte more.
+    // In each direction, a full send buffer and a full receive buffer wait, and no byte more.
     assert_eq!((down, up), (1_200, 1_200));
     assert_eq!(splice.room(&pair.here), 0);
     assert_eq!(

@@ -106,7 +106,7 @@ impl RpConfig {
         // Routers distinguish registrations by the EUI-64 (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
         let routes_by_rpl = self.rpl_neighbours > 0;
-        // RPL finds the parent. A sleepy leaf has a parent that speaks for it.
+        // RPL finds the parent. A sleepy leaf leaves routing to its parent.
         let cannot_route = self.sleepy != 0 || self.parent != NO_SHORT || !AVAILABLE;
         let refused = !has_address
             || routes_by_rpl && cannot_route

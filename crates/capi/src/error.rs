@@ -1,4 +1,4 @@
-//! Errors as numbers and as texts, and pointers that are checked before they are followed.
+//! Errors as numbers and as texts, and pointers that are checked before they are dereferenced.
 
 use core::ffi::{CStr, c_char};
 

@@ -96,7 +96,7 @@ mod present {
     }
 
     impl Groups {
-        /// Takes the role of the node and the seed of its random numbers.
+        /// Returns the groups of a node with this role, and with this seed of its random numbers.
         pub(crate) fn of(role: u8, seed: u64, tables: GroupTables) -> Groups {
             let params = Params::default().with(|it| {
                 // A leaf is a member and forwards nothing.

@@ -35,15 +35,15 @@ pub(crate) struct Buffers {
 
 /// Parameters for the start of RPL.
 #[derive(Debug)]
-// A library without RPL only keeps the fields.
+// A library without RPL never reads the fields.
 #[cfg_attr(not(feature = "rpl"), allow(dead_code))]
 pub(crate) struct Rpl {
-    /// Memory for its neighbours; empty if the node does not route by RPL, or after the start.
+    /// Memory for RPL's neighbours; empty if the node does not route by RPL, or after the start.
     pub(crate) candidates: &'static mut [Candidate],
     /// One of `RP_LEAF`, `RP_ROUTER` and `RP_BORDER`.
     pub(crate) role: u8,
     pub(crate) is_started: bool,
-    /// Seed of its random delays.
+    /// Seed of RPL's random delays.
     pub(crate) seed: u64,
 }
 
@@ -68,8 +68,7 @@ pub struct RpNode {
 impl RpNode {
     /// Returns the positions of a node's parts in its memory, for these sizes.
     ///
-    /// # Errors
-    /// `EINVAL` if no memory is as long.
+    /// # Errors `EINVAL` if the node needs more memory than an object can have.
     pub(crate) fn plan(room: &Room) -> Result<Plan, Errno> {
         Plan::of(room, Layout::new::<RpNode>())
     }
@@ -99,7 +98,7 @@ impl RpNode {
         if len < plan.len() {
             return Err(Errno::ENOMEM);
         }
-        // SAFETY: the memory is long enough and aligned, and the caller's to give.
+        // SAFETY: the memory is long enough and aligned, and belongs to the caller.
         let tables = unsafe { plan.carve(memory, room) };
         let place = memory.cast::<RpNode>();
         // SAFETY: the plan begins with the place of an `RpNode`.

@@ -71,7 +71,7 @@ impl RpIpConfig {
             || self.entropy == [0; 32]
             || buffers.iter().any(|len| *len < BUFFER_MIN)
             || self.mss < 64
-            // Without path MTU discovery, a path may take no more (RFC 8201 §4).
+            // Without path MTU discovery, packets have at most the minimum MTU (RFC 8201 §4).
             || (self.mss > MTU.saturating_sub(HEADERS) && !redpoll_tcp::PATH_MTU)
             // Peers send segments as long as this.
             || self.packet_bytes < self.mss.saturating_add(HEADERS)
@@ -94,7 +94,7 @@ impl RpIpConfig {
             groups: 0,
             role: LEAF,
             seed: 0,
-            // All packets return to the host.
+            // One route is enough: all packets go to the host.
             routes: 1,
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,

@@ -24,8 +24,8 @@ type Udp = UdpSlot<&'static mut [u8]>;
 /// least this alignment, and no part of a node needs more.
 pub(crate) const ALIGN: usize = 8;
 
-/// Numbers and sizes of a node's buffers and tables, in which sizes of buffers are in bytes, and
-/// the parameters that RPL takes later.
+/// Numbers and sizes of a node's buffers and tables (sizes of buffers in bytes), and the parameters
+/// that RPL takes later.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub(crate) connections: u8,
@@ -101,8 +101,7 @@ impl Line {
 impl Plan {
     /// Returns the positions of the parts for these sizes, after the node, which has this layout.
     ///
-    /// # Errors
-    /// `EINVAL` if no memory is as long.
+    /// # Errors `EINVAL` if the parts need more memory than an object can have.
     pub(crate) fn of(room: &Room, node: Layout) -> Result<Plan, Errno> {
         let mut line = Line(node);
         let connections = usize::from(room.connections);

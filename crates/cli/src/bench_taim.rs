@@ -174,7 +174,7 @@ impl Conn {
         header(self.number, false, (self.down, self.up), ACK, 0)
     }
 
-    /// Shows packets of both ends to the engine.
+    /// Opens the connection: passes packets of both ends to the engine.
     fn open(&mut self, taim: &mut Taim<Heap, u32>, now: Instant) {
         for packet in [
             self.data(1),

@@ -7,7 +7,7 @@ use redpoll_linux::signals::{Notice, Signals};
 use crate::FAILED;
 use crate::output::fail;
 
-/// Exit code of a process that a signal ended, as shells give it, less the signal's number.
+/// Added to a signal's number, the exit code that shells give a process ended by the signal.
 pub(crate) const SIGNALLED: u8 = 128;
 
 pub(crate) use redpoll_program::Failure;

@@ -47,7 +47,7 @@ const OF_RESULTS: [&str; 4] = [
 /// Depth to which a result's folders are searched: a result of several seeds has one per seed.
 const DEEP: usize = 2;
 
-/// Adds the result files in a folder; nothing if it is another kind of folder.
+/// Adds the result files in a folder; nothing if it is not the folder of a result.
 fn below(at: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
         let path = entry.path();

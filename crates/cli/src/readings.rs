@@ -167,7 +167,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
 }
 
 /// Returns the difference between the costs of many readings and of one reading in the same time.
-/// It contains neither the cost of a node without readings, nor that of the first reading alone.
+/// It contains neither the cost of a node without readings, nor that of the first reading.
 fn cost(hops: usize, way: Way) -> Result<Cost, String> {
     let [one, many] = [1, 1 + READINGS].map(|readings| measure(hops, way, readings));
     let (one, many) = (one?, many?);

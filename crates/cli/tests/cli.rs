@@ -553,8 +553,8 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     assert_eq!(code(&output), 2);
 }
 
-/// Runs a mesh of 10,000 nodes with ever more address space. A program without enough memory for
-/// itself fails to start, and one without enough for the nodes must refuse the scenario.
+/// Runs a mesh of 10,000 nodes with more and more address space. A program without enough memory
+/// for itself fails to start, and one without enough for the nodes must refuse the scenario.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_scenario_that_needs_more_than_the_memory_is_refused() {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::DiffArgs;
 use crate::output::is_standard;
 
-/// Longest line of a recording that is read.
+/// Longest line of a recording that is read, in bytes.
 const LONGEST: u64 = 64 << 20;
 /// Number of frames whose outcome may still follow.
 const FRAMES: usize = 10_000;

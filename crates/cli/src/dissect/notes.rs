@@ -14,10 +14,10 @@ const NAMES_MAX: usize = 64;
 pub struct Notes {
     prefix: Addr,
     ours: u64,
-    /// Frames of other technologies, by name: the count and the first number.
+    /// Frames of other technologies, by name: their count and the number of the first one.
     foreign: BTreeMap<String, (u64, u64)>,
     unknown: [u64; 16],
-    /// Correct checksums over addresses of context 0.
+    /// Number of correct checksums over addresses of context 0.
     right: u64,
     wrong: u64,
 }

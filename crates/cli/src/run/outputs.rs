@@ -93,9 +93,9 @@ impl Outputs {
         })
     }
 
-    /// Creates the files; `false` if the reader of standard output has closed it. Reports all
-    /// files that cannot be created, not only the first. Times in captures are since `origin`,
-    /// which is since 1970.
+    /// Creates the files; `false` if the reader of standard output has closed it. Reports all files
+    /// that cannot be created, not only the first. Times in captures count from `origin`, the time
+    /// from 1970 to the start of the run.
     pub(crate) fn begin(
         &mut self,
         world: &mut World,

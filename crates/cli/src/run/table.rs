@@ -81,7 +81,7 @@ fn radio(scenario: &Scenario) -> String {
     }
 }
 
-/// Returns the payload of full TCP segments, for each TCP of the nodes.
+/// Returns the payload of full TCP segments, for each TCP stack of the nodes.
 fn segments(scenario: &Scenario) -> String {
     let own = scenario
         .nodes

@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::point::{Load, Routing, Topology};
 
-/// Greatest ratio of the costs per event of two sizes of a mesh.
+/// Largest allowed ratio of the costs per event of two sizes of a mesh.
 const RATIO: f64 = 1.5;
-/// Greatest memory of a node in KiB.
+/// Largest allowed memory of a node in KiB.
 const KIB: f64 = 40.0;
-/// Greatest set-up time of 10,000 nodes in seconds.
+/// Largest allowed set-up time of 10,000 nodes in seconds.
 const SETUP_S: f64 = 10.0;
-/// Number of nodes of the bound on the set-up time.
+/// Number of nodes for which the set-up time is bounded.
 const LARGE: u64 = 10_000;
 
 /// A measured quantity: key of the rows, title, and factor to the unit of the title.

@@ -12,7 +12,7 @@ const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
 /// Number of frames before the newest frame that may overlap it.
 const RECENT_MAX: usize = 64;
-/// Time after which a frame with the same number of the same sender counts as another frame.
+/// Time after which a frame with the same sender and sequence number counts as another frame.
 const SAME_FRAME_US: u64 = 30_000_000;
 /// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, doubled to
 /// allow for the clocks of the sniffer.
@@ -66,7 +66,7 @@ struct Open {
     asked: bool,
     /// The sender of the frame that the last attempt overlapped.
     over: Option<(Place, Address)>,
-    /// Whether the receiver or a neighbour of its was on the air during the last attempt.
+    /// Whether the receiver or one of its neighbours was on the air during the last attempt.
     is_disturbed: bool,
 }
 

@@ -36,7 +36,7 @@ use datagrams::{Datagram, Datagrams};
 use flow::{Flow, Flows};
 use simulate::Comparison;
 
-/// The contents of a capture without its frames.
+/// Facts about a capture, in place of its frames.
 pub struct Seen {
     pub frames: u64,
     /// Frames that are cut off, or whose check sequence is wrong.

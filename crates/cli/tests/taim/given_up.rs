@@ -1,5 +1,5 @@
-//! The program with `CAP_NET_ADMIN` alone, as root and as another user, in its sandbox: it holds
-//! and releases packets, stops and continues, writes and answers.
+//! The program with `CAP_NET_ADMIN` as its only capability, as root and as another user, in its
+//! sandbox: it holds and releases packets, stops and continues, writes and answers.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
