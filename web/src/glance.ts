@@ -71,7 +71,8 @@ function sentence(store: Store): string {
     some(count("leaf"), "leaf", "leaves") + (sleepy > 0 ? ` (${sleepy} of them asleep most of the time)` : ""),
   ].filter((part) => part !== "");
   const kind = { up: "This mesh runs in real time with this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
-  return `${kind}: ${parts.join(", ")}.${traffic(nodes)}`;
+  const way = count("border") > 0 && nodes.length > 2 ? " Packets travel from node to node; the border router joins the mesh to other networks." : "";
+  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes)}`;
 }
 
 function some(count: number, one: string, many: string): string {

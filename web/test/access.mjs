@@ -8,15 +8,13 @@
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { check, end, open, options, serve, shot, start, test, until, value } from "./chrome.mjs";
+import { check, end, isAccessible, open, options, serve, shot, start, test, until, value } from "./chrome.mjs";
 
 const program = options[0];
 const short = options.includes("--short");
 const book = value("--book");
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const WIDTHS = short ? [390] : [390, 768, 1440];
 const SCHEMES = short ? ["light"] : ["light", "dark"];
 const folder = mkdtempSync(path.join(tmpdir(), "redpoll-"));
@@ -29,18 +27,6 @@ function run(...args) {
 }
 
 const pages = await serve(folder);
-
-/** Fails if axe-core finds a serious violation, and names the first elements of each. */
-async function isAccessible(page, where) {
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} (${node.any.concat(node.all, node.none)[0]?.message})`).join("; ")}`);
-  });
-  check(found.length === 0, `${where}: ${found.join(" | ")}`);
-}
 
 /** Calls `look` with a page of each width and theme. */
 async function inAllForms(url, name, look) {

@@ -11,7 +11,7 @@ import { mkdtempSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
-import { check, end, judge as judgeOn, open as openPage, options, serve, shot, test, until, value } from "./chrome.mjs";
+import { check, end, isAccessible, judge as judgeOn, open as openPage, options, serve, shot, test, until, value } from "./chrome.mjs";
 
 const folder = options[0];
 const [program, digests] = [value("--program"), value("--digests")];
@@ -43,7 +43,7 @@ await test("a run is watched, a router is killed, and the run begins again", asy
 });
 
 await test("the required scenarios run, and a moment ahead is reached", async () => {
-  for (const [name, count] of [["line-3", 4], ["sleepy-3", 4]]) {
+  for (const [name, count] of [["line-3", 4], ["sleepy-3", 4], ["thread-like", 13]]) {
     const page = await open(`?scenario=${name}&play`);
     await until(page, `frames of ${name}`, () => window.redpoll?.store.frames.length > 20);
     check((await page.evaluate(() => redpoll.store.hello.scenario)) === name, name);
@@ -69,6 +69,31 @@ await test("the tutorial's router is killed: RPL finds another path, and TCP goe
   await shot(page, "wasm-embedded");
   const wide = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.scrollHeight]);
   check(wide[0] <= 750 && wide[1] <= 540, `no scrolling: ${wide}`);
+  check(page.errors.length === 0, page.errors.join("; "));
+});
+
+await test("attacks of the drill reach a node, and end", async () => {
+  const page = await open("?scenario=office&play");
+  await isThere(page, 15);
+  const names = await page.evaluate(() => redpoll.store.hello.attacks.map(([name]) => name));
+  check(names.length >= 10 && names.includes("echo-flood"), `attacks: ${names}`);
+  check((await ask(page, { clock: { seek: 5_000_000 } })).ok, "seek");
+  await until(page, "a running transfer", () => redpoll.store.t >= 5_000_000);
+  const leaf = await page.evaluate(() => redpoll.store.nodes.findIndex((node) => node.name === "leaf-15"));
+  const echoes = () => page.evaluate(() => Array.from({ length: redpoll.store.frames.length }, (_, place) => redpoll.store.frames.at(place)).filter((frame) => /echo/i.test(frame.info)).length);
+  check((await echoes()) === 0, "no echo before");
+  check((await ask(page, { mesh: { attack: { node: leaf, name: "plague" } } })).text.includes("no attack called"), "an unknown attack is refused");
+  const said = await ask(page, { mesh: { attack: { node: leaf, name: "echo-flood" } } });
+  check(said.ok && said.text === "leaf-15 is under attack: echo-flood", said.text);
+  await ask(page, { clock: { speed: 4 } });
+  await until(page, "five seconds of the attack", () => redpoll.store.t >= 10_000_000);
+  const during = await echoes();
+  check(during >= 20, `${during} frames of the attack`);
+  check((await ask(page, { mesh: { attack: { node: leaf, name: null } } })).ok, "it ends");
+  await until(page, "a second later", () => redpoll.store.t >= 12_000_000);
+  const after = await echoes();
+  await until(page, "five seconds later", () => redpoll.store.t >= 17_000_000);
+  check((await echoes()) === after, "no packet of the attack arrives any more");
   check(page.errors.length === 0, page.errors.join("; "));
 });
 
@@ -133,8 +158,27 @@ await test("a pasted scenario runs; wrong ones have the messages of the program"
   check(page.errors.length === 0, page.errors.join("; "));
 });
 
+await test("axe-core finds no serious violation on the page, its dialog and its embedded form", async () => {
+  for (const [width, colorScheme] of [[390, "light"], [768, "dark"], [1440, "light"], [1440, "dark"]]) {
+    const form = `${width}-${colorScheme}`;
+    const settings = { viewport: { width, height: 844 }, colorScheme };
+    const page = await open("", settings);
+    await isThere(page, 15);
+    await isAccessible(page, form);
+    await page.getByRole("button", { name: "Edit" }).click();
+    await page.getByRole("textbox", { name: "Scenario as TOML" }).fill("duration = 4");
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await until(page, "a refusal", () => !document.querySelector("dialog.paste .error").hidden);
+    await isAccessible(page, `${form}, dialog`);
+    const embedded = await open("?embed&node=node-4", settings);
+    await isThere(embedded, 15);
+    await isAccessible(embedded, `${form}, embedded`);
+    for (const it of [page, embedded]) await it.context().close();
+  }
+});
+
 await test("hostile names cannot inject markup, and the page loads nothing else", async () => {
-  const HOSTILE = ['<img src=x onerror="window.hit=1">', "<script>window.hit=1</script>", "<svg/onload=window.hit=1>", "'\"><b>", "\u202e<iframe srcdoc='<script>parent.hit=1</script>'>"];
+  const HOSTILE = ['<img src=x onerror="window.hit=1">', "<script>window.hit=1</script>", "<svg/onload=window.hit=1>", "'\"><b>", "\u202e<iframe srcdoc='<script>parent.hit=1</script>'>", `${"n".repeat(10_000)}<img src=x onerror=window.hit=1>`];
   const page = await open(`?scenario=${encodeURIComponent(HOSTILE[0])}`);
   await until(page, "a refusal as text", () => document.querySelector(".toast.error")?.textContent.includes("<img"));
   const inject = () => window.hit !== undefined || document.querySelector("img, iframe, svg[onload], #app script, b > b") !== null;

@@ -8,6 +8,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import { cpus, loadavg } from "node:os";
 import path from "node:path";
 
@@ -103,6 +104,20 @@ export async function open(url, settings = {}) {
   });
   await page.goto(url);
   return page;
+}
+
+const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+
+/** Fails if axe-core finds a serious violation, and names the first elements of each. */
+export async function isAccessible(page, where) {
+  await page.evaluate(readFileSync(AXE, "utf8"));
+  const found = await page.evaluate(async () => {
+    const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map((node) => `${node.target} (${node.any.concat(node.all, node.none)[0]?.message})`).join("; ")}`);
+  });
+  check(found.length === 0, `${where}: ${found.join(" | ")}`);
 }
 
 /** Waits until a function of the page's state is true. */
