@@ -4,7 +4,7 @@
 //
 // axe-core must find no serious violation on the live view, the report, and the pages of `why` and
 // `compare`, and on the book's start page if --book names the output of `make book`. CI uses
-// `--short`: one width and the light theme.
+// `--short`: one width, the light theme, and every third name.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -243,11 +243,11 @@ const HOSTILE = [
   '<img src=x onerror="window.hit=1">',
   '"><script>window.hit=1</script>',
   "' autofocus onfocus='window.hit=1' x='",
+  "\u202eright to left\u2066<u>",
   "</title></style></script></pre><svg onload=window.hit=1>",
   "&lt;img src=x onerror=window.hit=1&gt;",
-  "--><iframe srcdoc='<script>parent.hit=1</script>'></iframe><!--",
-  "\u202eright to left\u2066<u>",
   `${LONG}<img src=x onerror=window.hit=1>`,
+  "--><iframe srcdoc='<script>parent.hit=1</script>'></iframe><!--",
 ];
 
 /** Fails if a name has become markup, or if it reverses the text around it. */
@@ -272,6 +272,7 @@ await test("names that contain markup, quotes, right-to-left marks and 10 kB sta
   const read = (name) => readFileSync(path.join(folder, "hostile", name), "utf8");
   const [recording, result] = [read("recording.jsonl"), read("result.json")];
   for (const [index, name] of HOSTILE.entries()) {
+    if (short && index % 3 !== 0) continue;
     const where = `name ${index}`;
     const spoil = (text) => text.replaceAll(/"(node-\d|bulk|sink|bulk-sender)"/g, () => JSON.stringify(name));
     writeFileSync(path.join(folder, "spoilt.jsonl"), spoil(recording).replaceAll(/"[^"]*> 5001[^"]*"/g, () => JSON.stringify(name)));

@@ -24,6 +24,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "line-3",
     "line-4",
     "office",
+    "thread-like",
     "testbed-3",
     "sleepy-3",
     "sleepy-parents",
