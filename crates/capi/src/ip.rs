@@ -156,7 +156,7 @@ pub unsafe extern "C" fn rp_ip_init(
         let birth = |tables, groups| {
             let random = Rng::new(seed(&config.entropy));
             let mut node = groups::node(config.node_config(), tables, random, groups);
-            // The table has room for it.
+            // The table has room for this route.
             let _ = node.add_route(Route {
                 prefix: Addr::UNSPECIFIED,
                 len: 0,

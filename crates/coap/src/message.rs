@@ -81,7 +81,7 @@ fn is_same(one: &Packet, other: &Packet) -> bool {
     one.get_token() == other.get_token() && one.options().eq(other.options())
 }
 
-/// `None` for the reserved classes (RFC 7252 §3, §4.2).
+/// Returns the class of a code; `None` for the reserved classes (RFC 7252 §3, §4.2).
 fn class_of(code: u8) -> Option<Class> {
     match code >> 5 {
         0 if code == 0 => Some(Class::Empty),

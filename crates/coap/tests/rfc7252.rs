@@ -74,7 +74,7 @@ fn s4_2_meaningless_messages_are_reset_or_ignored() {
         pair.server.poll_datagram(),
         Some((CLIENT, vec![0x70, 0, 1, 2]))
     );
-    // An unexpected response: confirmable, then not; an acknowledgement is never answered.
+    // An unexpected response, first confirmable, then not; an acknowledgement is never answered.
     pair.server.input(pair.now, CLIENT, &[0x40, 0x45, 1, 3]);
     assert_eq!(
         pair.server.poll_datagram(),

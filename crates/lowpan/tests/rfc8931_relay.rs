@@ -423,7 +423,7 @@ fn memory_limits_the_datagrams_in_transit() {
         held.into_iter().for_each(|slot| b.release(slot));
     }
 
-    // A node without recovery does not understand.
+    // A node without recovery does not know recoverable fragments.
     assert_eq!(
         node(4).input(START, A, B, &first[0]),
         Err(DropReason::Unsupported)

@@ -417,7 +417,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Handles the passing of time; too early a call does nothing.
+    /// Handles the passing of time; a call that is too early has no effect.
     pub fn on_timeout(&mut self, now: Instant) {
         match self.progress {
             Progress::Spacing { until } if until <= now => self.progress = Progress::Load,

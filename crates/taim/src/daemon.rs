@@ -63,7 +63,7 @@ pub(super) struct Daemon {
     settings: Settings,
     reload: Reload,
     events: Events,
-    /// Packets that the kernel holds in its queue at most.
+    /// Maximum number of packets that the kernel holds in its queue.
     limit: u32,
     times: Times,
     /// Delays of the packets that leave in this turn.

@@ -463,7 +463,7 @@ fn many_flows() {
         released > 0.9 * f64::from(packets - 2 * flows),
         "{released}"
     );
-    // Otherwise its lateness depends on other processes.
+    // Without real-time priority, the lateness depends on other processes.
     let late_must = if in_time {
         Must::AtMost(1_000.0)
     } else {

@@ -123,7 +123,7 @@ pub struct Counters {
     pub challenges: u64,
 }
 
-/// Datagrams that wait for [`Endpoint::poll_datagram`] at most.
+/// Maximum number of datagrams that wait for [`Endpoint::poll_datagram`].
 const QUEUE: usize = 64;
 
 /// A CoAP endpoint at one UDP port; see the [crate](crate).

@@ -6,7 +6,7 @@ use redpoll_wire::ipv6::next_header;
 use crate::layer::{Bytes, Layer, hex};
 
 const CUT: &str = "malformed extension header (truncated)";
-/// Extension headers of a packet that are followed at most.
+/// Maximum number of extension headers of a packet that are followed.
 const HEADERS_MAX: usize = 32;
 
 /// A source route (RFC 6554, RFC 8200 §4.4).

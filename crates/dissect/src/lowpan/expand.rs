@@ -39,7 +39,7 @@ pub struct Expanded {
     pub tunnel_hop_limit: Option<u8>,
 }
 
-/// Headers that are nested at most.
+/// Maximum number of nested headers.
 const NESTED_MAX: usize = 8;
 
 /// The dispatch of the older header compression (RFC 4944 §5.1).

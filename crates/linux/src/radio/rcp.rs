@@ -29,7 +29,7 @@ const PATIENCE: u8 = 3;
 /// Reset notices that the host answers by its first request during the set-up. Some radios send
 /// two: when they are powered on and after a reset command.
 const NOTICES: u32 = 4;
-/// Bytes that wait for the line at most. A radio that reads takes them within a second.
+/// Maximum number of bytes that wait for the line. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
 /// Maximum number of reports of trouble in [`REPORT_WINDOW`]; more reports are only counted.
 const REPORTS: u32 = 8;
@@ -294,7 +294,7 @@ impl Rcp {
         }
     }
 
-    /// Handles a timeout; too early a call has no effect.
+    /// Handles a timeout; a call that is too early has no effect.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.poll_at().is_none_or(|at| at > now) {
             return;

@@ -197,7 +197,7 @@ impl Zep {
         self.awaited.map(|(_, until)| until)
     }
 
-    /// Handles a timeout; too early a call has no effect.
+    /// Handles a timeout; a call that is too early has no effect.
     pub fn on_timeout(&mut self, now: Instant) {
         if self.awaited.is_some_and(|(_, until)| until <= now) {
             self.awaited = None;

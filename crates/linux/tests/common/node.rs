@@ -50,7 +50,7 @@ pub fn make(address: Addr, seed: u64, tcp: transport::Config) -> HeapNode {
     make_with(address, seed, tcp, Rival::default())
 }
 
-/// Returns such a node with another TCP.
+/// Returns the node of [`make`], with another TCP.
 pub fn make_with(
     address: Addr,
     seed: u64,

@@ -71,8 +71,8 @@ impl Graph<'_> {
     /// Returns every node's next hop to the goal, such that traffic is spread over nodes and areas.
     pub(super) fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
-        // Nodes whose path contains each node, and traffic around it: neighbours share the channel,
-        // but not the forwarding.
+        // For each node: the nodes whose path contains it, and the traffic around it, because
+        // neighbours share the channel, but not the forwarding.
         let mut behind = vec![0usize; self.neighbours.len()];
         let mut around = vec![0usize; self.neighbours.len()];
         let near_to_far = distances

@@ -78,7 +78,7 @@ async fn main(_spawner: Spawner) {
         len: 0,
         via: Via::Neighbour(Address::Short(PARENT)),
     };
-    // The table has room for it.
+    // The table has room for this route.
     let _ = node.add_route(everything);
     let net = LeafNet::new(node, now, &mut WATCHES.take()[..]);
     let echo = echo::serve(&net, 7);

@@ -125,7 +125,7 @@ async fn main(_spawner: Spawner) {
         let config = NodeConfig::over_ip(Addr(address.octets()), secret);
         let memory = STORAGE.take().memory::<StaticMemory>();
         let mut node = Node::new(config, memory, Rng::new(u64::from_le_bytes(seed)));
-        // The table has room for it.
+        // The table has room for this route.
         let _ = node.add_route(Route {
             prefix: Addr::UNSPECIFIED,
             len: 0,
