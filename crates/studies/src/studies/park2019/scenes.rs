@@ -109,8 +109,7 @@ pub const READINGS: &str = "readings";
 /// D_init of all runs with TAiM. The paper has no number: its authors chose one by looking at
 /// bursts on the serial line. This value is calibrated. Among 12, 20, 30 and 50 ms it is the
 /// greatest with which all nodes together sent 0.97 of the bytes that they send without TAiM (seeds
-/// 1 to 4, without TinyOS's backoffs and parents). With these backoffs and parents they send
-/// 0.86 over ten seeds.
+/// 1 to 4, without TinyOS's backoffs and parents; with both they send 0.86, over ten seeds).
 pub const D_INIT: &str = "30 ms";
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
