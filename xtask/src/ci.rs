@@ -295,7 +295,7 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// Checks the purity by `way`, or returns why this way is skipped. For root, who can install
+/// Checks the purity by `way`, or returns why this way is skipped. For root, which can install
 /// packages, it fails if no way is possible.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {

@@ -127,7 +127,7 @@ pub fn dio_with(
     announce(lone, from, &Message::Dio(dio));
 }
 
-/// Sends a DIO to all nodes. If the node doubts the DIO, sends it again by unicast, as a neighbour
+/// Sends a DIO to all nodes. If the node doubts the DIO, sends it also by unicast, as a neighbour
 /// answers the node's DIS. An absent neighbour does not answer.
 fn announce(lone: &mut Lone, from: u16, dio: &Message<'_>) {
     let doubts = |lone: &Lone| {

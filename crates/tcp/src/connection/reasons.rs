@@ -173,7 +173,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns whether the segment would be a single one that waits for a delayed ACK. No segment
-    /// follows, and the peer acknowledges the earlier ones, of which there is an even number, at
+    /// follows, and the peer acknowledges the earlier ones, an even number of segments, at
     /// once (RFC 5681 §4.2), as it would two halves. Only full-sized segments are split, because
     /// their halves take hardly more frames. The Nagle algorithm must be off: then the application
     /// prefers low delay to few segments. A FIN is answered at once anyway.
