@@ -1,5 +1,6 @@
 // Writes the last seconds of the map as a GIF that repeats, for a chat or a document. The pictures are
-// drawn again from the stored frames, so the same run gives the same file at any speed of the page.
+// drawn again from the stored frames, so a loop shows the same frames at any speed of the page. The
+// lengths of queues are those of the server's last message before a picture.
 
 import { applyPalette, GIFEncoder, quantize } from "gifenc";
 import { h } from "./dom";
