@@ -1,7 +1,7 @@
 /* Bulk transfers for the measurements: a sender and a sink over one of two TCPs or CoAP. The simulator gets
  * each byte that the application writes and reads, and compares them.
  *
- *     stack redpoll|tcplp|coap OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER
+ *     stack redpoll|tcplp|coap OWN_ADDRESS MSS SEND_BUFFER RECEIVE_BUFFER ACK_DELAY_MS
  *     bulk serve PORT
  *     bulk send ADDRESS PORT BYTES RETRY_MS */
 #include <stdlib.h>
@@ -119,18 +119,21 @@ static bool number(const char *text, uint64_t max, uint64_t *to)
 
 static otError select_tcp(void *context, uint8_t count, char *args[])
 {
-    uint64_t mss, send, receive;
+    uint64_t mss, send, receive, ack_delay_ms;
     struct settings settings;
     (void)context;
-    if (count != 5 || otIp6AddressFromString(args[1], &settings.own) != OT_ERROR_NONE ||
+    if (count != 6 || otIp6AddressFromString(args[1], &settings.own) != OT_ERROR_NONE ||
         !number(args[2], 1220, &mss) || !number(args[3], BUFFER_MAX, &send) ||
-        !number(args[4], BUFFER_MAX, &receive))
+        !number(args[4], BUFFER_MAX, &receive) || !number(args[5], 500, &ack_delay_ms))
         return OT_ERROR_INVALID_ARGS;
     if (tcp != NULL)
         return OT_ERROR_ALREADY;
     settings.mss = (uint16_t)mss;
     settings.send_buffer = (uint16_t)send;
     settings.receive_buffer = (uint16_t)receive;
+    settings.ack_delay = (uint8_t)(ack_delay_ms < 10    ? 1
+                                   : ack_delay_ms > 470 ? 47
+                                                        : ack_delay_ms / 10);
     const struct tcp *all[] = {&redpoll_tcp, &tcplp_tcp, &coap};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (strcmp(args[0], all[i]->name) == 0) {

@@ -30,6 +30,7 @@ struct settings {
     uint16_t mss; /* Payload of a full segment; TCPlp has its own. */
     uint16_t send_buffer;
     uint16_t receive_buffer; /* Largest window. */
+    uint8_t ack_delay; /* Longest delay of an acknowledgement in units of 10 ms; TCPlp has its own. */
 };
 
 struct tcp {

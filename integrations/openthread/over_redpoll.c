@@ -67,6 +67,7 @@ static int begin(const struct settings *settings)
     config.mss = settings->mss;
     config.send_buffer = settings->send_buffer;
     config.receive_buffer = settings->receive_buffer;
+    config.ack_delay = settings->ack_delay;
     config.connections = INCOMING + 1;
     config.sockets = INCOMING + 2;
     if (RP_ABI_CHECK() < 0 || rp_sizeof_ip(&config, &len) < 0)

@@ -234,7 +234,9 @@ struct rp_ip_config {
     uint8_t packets;         /* number of slots of packet_bytes for received packets and answers;
                                 default 2 */
     uint8_t hop_limit;       /* hop limit of the node's packets, at least 1; default 64 */
-    uint8_t reserved;        /* must be 0 */
+    uint8_t ack_delay;       /* longest delay of an acknowledgement that waits for a second segment,
+                                in units of 10 ms, 1 to 47; default 20. A mesh of several hops may
+                                take longer than 200 ms for two segments */
 };
 
 /* Sets the defaults of a node above your own IPv6 stack. */

@@ -1,6 +1,6 @@
 //! A node over the caller's IPv6: packets in and out, TCP between them and the sockets.
 
-use redpoll_base::{Addr, Instant, Rng};
+use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_socket::Errno;
 use redpoll_stack::transport as tcp;
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
@@ -19,6 +19,8 @@ const MTU: u16 = 1_280;
 const HEADERS: u16 = 60;
 /// Least length of a send, receive or UDP buffer in bytes, the same as for a node with a radio.
 const BUFFER_MIN: u16 = 64;
+/// Longest delay of acknowledgements in units of 10 ms: RFC 9293 §3.8.6.3 requires less than 500 ms.
+const ACK_DELAY_MAX: u8 = 47;
 
 /// `struct rp_ip_config`; `redpoll.h` describes each member.
 #[repr(C)]
@@ -39,7 +41,7 @@ pub struct RpIpConfig {
     pub sockets: u8,
     pub packets: u8,
     pub hop_limit: u8,
-    pub reserved: u8,
+    pub ack_delay: u8,
 }
 
 impl RpIpConfig {
@@ -59,7 +61,7 @@ impl RpIpConfig {
         sockets: 4,
         packets: 2,
         hop_limit: 64,
-        reserved: 0,
+        ack_delay: 20,
     };
 
     /// Rejects a configuration that no node can have.
@@ -77,7 +79,7 @@ impl RpIpConfig {
             || self.packet_bytes < self.mss.saturating_add(HEADERS)
             || self.packets == 0
             || self.hop_limit == 0
-            || self.reserved != 0;
+            || !(1..=ACK_DELAY_MAX).contains(&self.ack_delay);
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
@@ -108,6 +110,7 @@ impl RpIpConfig {
             it.hop_limit = self.hop_limit;
             it.tcp = tcp::Config {
                 mss: self.mss,
+                delayed_ack: Duration::from_millis(10).times(self.ack_delay.into()),
                 ..tcp::Config::default()
             };
         })

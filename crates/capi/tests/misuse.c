@@ -343,7 +343,8 @@ static void ip_configurations(void)
     IP_REFUSES(config.udp_buffer = 0);
     IP_REFUSES(config.packets = 0);
     IP_REFUSES(config.hop_limit = 0);
-    IP_REFUSES(config.reserved = 1);
+    IP_REFUSES(config.ack_delay = 0);
+    IP_REFUSES(config.ack_delay = 48);
 }
 
 static rp_node *made_ip(void **memory)

@@ -35,7 +35,9 @@ pub(super) fn lines(scenario: &Scenario, index: usize, rng: &mut Rng) -> Vec<Con
         };
         let (send, receive) = (scenario.tcp.send_buffer, scenario.tcp.receive_buffer);
         let own = std::net::Ipv6Addr::from(node.thread_address());
-        let text = format!("stack {} {own} {mss} {send} {receive}", tcp.word());
+        let ack_ms = scenario.tcp.delayed_ack.as_millis();
+        let tcp = tcp.word();
+        let text = format!("stack {tcp} {own} {mss} {send} {receive} {ack_ms}");
         lines.insert(0, ConsoleLine { at, text });
     }
     lines

@@ -43,8 +43,8 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "Redpoll",
-        "Redpoll's TCP above OpenThread's IPv6 with segments of 1,200 bytes, and with buffers for \
-         three of them.",
+        "Redpoll's TCP above OpenThread's IPv6 with segments of 1,200 bytes, buffers for four of \
+         them, and acknowledgments delayed by up to 450 ms.",
     ),
     (
         "CoAP",
