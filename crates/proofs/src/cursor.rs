@@ -1,11 +1,8 @@
 //! The write position of `redpoll-wire` against a list: every sequence of operations on a small
 //! buffer.
 
-use crate::{Model, device, hash_of};
-pub use file::Cursor;
-use file::Reader;
-
-device!(file, "wire-src-cursor.rs");
+use crate::{Model, hash_of};
+use redpoll_wire::cursor::{Cursor, Reader};
 
 const BUFFER: usize = 6;
 

@@ -17,6 +17,7 @@ mod explore;
 
 pub mod counters;
 pub mod cursor;
+pub mod iphc;
 pub mod numbers;
 pub mod recv;
 pub mod ring;
@@ -43,7 +44,6 @@ pub use explore::{Bounds, Model, Outcome, explore, hash_of, is_deep};
 
 // The included files name these types by their paths in `redpoll-tcp`.
 pub(crate) use redpoll_wire::tcp::{SeqNum, SeqRange};
-pub(crate) use redpoll_wire::{Error, NoRoom};
 
 /// Has the limit that the included files read from the list of SACK blocks of `redpoll-tcp`.
 pub(crate) struct SackBlocks;

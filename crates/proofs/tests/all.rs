@@ -1,5 +1,6 @@
 //! Runs each model, and shows that each finds a planted defect.
 
+mod iphc;
 mod mechanisms;
 mod rpl;
 mod taim;

@@ -23,7 +23,7 @@ fn link(lose: u8, repeat: u8, delay: u8) -> Link {
 
 fn bounds() -> Bounds {
     let (depth, states) = if is_deep() {
-        (40, 400_000)
+        (40, 100_000)
     } else {
         (40, 3_000)
     };
@@ -115,7 +115,7 @@ fn a_connection_withstands_any_peer() {
         model.situation = situation;
         let bounds = Bounds {
             depth,
-            states: if is_deep() { 1_000_000 } else { usize::MAX },
+            states: if is_deep() { 200_000 } else { usize::MAX },
         };
         explore(&model, bounds).expect_sound(&format!("any peer, {situation:?}"));
     }
