@@ -1,4 +1,4 @@
-//! Nodes with firmware that requests radio works: the events of the firmware, and its orders.
+//! Nodes with firmware that requests radio operations: the events of the firmware, and its orders.
 //!
 //! Unlike the nodes of [`foreign`](crate::foreign), a guest leaves CSMA-CA, acknowledgements and
 //! the address filter to its simulated radio. It gets one event at a time and answers with orders.

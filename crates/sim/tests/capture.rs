@@ -111,7 +111,7 @@ fn tshark_reads_the_tap_header() {
         assert!(time >= last, "{line}");
         last = time;
         assert_eq!(values[1], "1", "{line}");
-        // 40 m of 50 m: -10 - 85 * 0.8.
+        // At 40 m of a range of 50 m: -10 dBm - 85 dB * 0.8.
         assert!(values[2].starts_with("-78"), "{line}");
         assert_eq!(values[3], "26", "{line}");
         let start: u64 = values[4].parse().unwrap();

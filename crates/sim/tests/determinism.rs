@@ -14,7 +14,7 @@ fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
     let ms = if scenario.nodes.len() > 100 {
         2_000
     } else {
-        // Batches of one reading per second need a minute.
+        // Sensors that send a reading per second in batches need more than a minute for a batch.
         80_000
     };
     world.run_until(Instant::from_millis(ms));

@@ -33,7 +33,7 @@ fn silent(more: &[(&str, &str)], seconds: u64) -> Report {
     run("pair", &overrides, 1, seconds)
 }
 
-/// Returns the increase in the second half of 1,200 s.
+/// Returns by how much `of` the node's figures increases in the second half of 1,200 s.
 fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 {
     let [first, whole] = [600, 1_200].map(|seconds| of(&node(&silent(more, seconds), name).energy));
     whole - first
@@ -70,7 +70,7 @@ fn the_cpu_duty_cycle_is_instructions_and_moves_of_frames_over_time() {
     let report = silent(&[], 600);
     for name in ["node-1", "node-2"] {
         let energy = &node(&report, name).energy;
-        // 1.5 cycles of a clock of 48 MHz.
+        // 1.5 cycles per instruction, with a clock of 48 MHz.
         let cpu_s = energy.instructions * 1.5 / 48e6 + energy.spi_s;
         assert!((energy.cpu_s - cpu_s).abs() < 1e-9, "{energy:?}");
         assert!((energy.cpu_duty_cycle - cpu_s / 600.0).abs() < 1e-12);

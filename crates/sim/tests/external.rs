@@ -246,7 +246,7 @@ fn a_leaf_that_resets_or_disconnects_starts_again() {
         let told = told(&mut played);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].contains(word), "{told:?}");
-        // The event happened before the connection, which is not affected.
+        // The event happened before the connection was opened, so all its bytes are echoed.
         assert_eq!(played.echoed, 6_000);
     }
 }

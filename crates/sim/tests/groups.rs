@@ -69,7 +69,7 @@ fn total(world: &mut World, drop: &str) -> u64 {
     drops.flatten().sum()
 }
 
-/// A host finds all servers of a mesh, each answers once, at different times.
+/// A host finds all servers of a mesh. Each server answers once, all at different times.
 #[test]
 fn a_host_finds_every_server_of_a_mesh() {
     for routing in ["fixed", "rpl"] {

@@ -100,7 +100,7 @@ fn a_packet_to_an_unused_address_does_not_loop() {
     world.run_until(Instant::from_millis(5_000));
     while let Some(packet) = world.host_output() {
         let (header, payload) = Ipv6Header::parse(&packet).unwrap();
-        // The only answer is an error about it.
+        // The only answer is an ICMPv6 error about the packet.
         let message = Message::parse(&header, payload).unwrap();
         let is_error = matches!(message, Message::DestinationUnreachable { .. });
         assert!(is_error, "{message:?}");

@@ -20,7 +20,7 @@ const LIFS: u64 = 640;
 /// Octets of the longest frame with a short space: preamble, start of frame, length and MPDU.
 const SIFS_OCTETS: u64 = 6 + 18;
 
-/// No receiver waits for an announced frame.
+/// Override: frames announce no following frame, so no receiver waits for one.
 const NO_PROMISES: (&str, &str) = ("lowpan.frame_pending", "false");
 
 /// Returns the microseconds to move a frame: interrupt and state, registers, frame.
@@ -123,7 +123,7 @@ fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame
 }
 
 /// Checks that a frame is acknowledged if and only if it was not disturbed at its addressee: by
-/// another neighbour, or by the addressee's own transmission or turnaround. A chip that sends by
+/// another neighbour, or by the addressee's own transmission or turnaround. A chip with a send
 /// procedure is also deaf while it waits for an acknowledgment, and has no buffer for a frame that
 /// arrives while another is read.
 ///

@@ -33,8 +33,8 @@ fn transfer(sender: &str, receiver: &str, bytes: u32, more: &[(&str, &str)]) -> 
     report
 }
 
-/// Returns corrections of BLIP, which treats numbers near zero, where uIP's begin, as far away, and
-/// resets the answer to its SYN.
+/// Returns corrections of BLIP against uIP: BLIP mistakes sequence numbers near zero, where uIP's
+/// begin, for old ones, and resets the answer to its own SYN.
 fn corrections(sender: &str, receiver: &str) -> &'static [(&'static str, &'static str)] {
     let begins_at_nought = receiver.starts_with("uip") || receiver == "one-segment";
     match sender == "blip" && begins_at_nought {
@@ -144,8 +144,8 @@ fn stock_blip_does_not_keep_a_connection() {
     );
     let corrected = transfer("blip", "redpoll", 3_000, &[]);
     assert_eq!(corrected.flows[0].delivered_bytes, 3_000);
-    // Seven buffers of 150 bytes are filled. Afterwards the peer mistakes a connection with the
-    // same port and number for the old connection.
+    // The stock BLIP sends at most seven buffers of 150 bytes. Its peer mistakes the next
+    // connection, with the same port and sequence number, for the old one.
     let delivered = stock.flows[0].delivered_bytes;
     assert!(delivered <= 7 * 150, "{delivered} bytes");
 }

@@ -85,8 +85,8 @@ async fn carry(
     }
 }
 
-/// `openthread::enet` has this driver, constructed in the same way. Here another driver of this
-/// type replaces the mesh.
+/// `openthread::enet` has a driver of this type, constructed in the same way. Here a second one at
+/// the other end replaces the mesh.
 #[test]
 fn over_the_driver_that_openthread_gives() {
     let world = World::default();

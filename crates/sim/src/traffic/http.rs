@@ -47,7 +47,7 @@ impl Server {
 
     /// Adds a validator (RFC 9110 §8.8.3) for the image that clients of the scenario fetch.
     pub(super) fn of_image(self, peers: Peers) -> Server {
-        // The length determines the content.
+        // Files of the same length have the same content.
         let etag = format!("\"{:x}\"", self.file_bytes);
         let image = Some((etag, peers));
         Server { image, ..self }
@@ -103,7 +103,7 @@ impl App for Server {
         );
         self.make_room(cx);
         self.look_around(cx);
-        // Retransmissions for a client that has left count as well.
+        // Also counts bytes that are retransmitted to a client that has left.
         for exchange in self.sessions.open() {
             exchange.measure(cx);
         }

@@ -57,7 +57,7 @@ impl App for Later {
     }
 
     fn restart(&mut self, cx: &mut Context<'_>) -> bool {
-        // An app that continues keeps the time of its start.
+        // An app that continues with its state in flash does not wait for its start again.
         self.app.restart(cx)
     }
 

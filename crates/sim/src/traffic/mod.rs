@@ -59,7 +59,7 @@ pub trait App {
 
     fn next_timer(&self) -> Option<Instant>;
 
-    /// Returns whether it waits for an acknowledgment, for which there is no event.
+    /// Returns whether the app waits for an acknowledgment, for which there is no event.
     fn wants_acks(&self) -> bool {
         false
     }
@@ -67,13 +67,13 @@ pub trait App {
     /// Handles a possible acknowledgment; called while [`wants_acks`](Self::wants_acks) is true.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
-    /// Restarts the app after its node, with its state in flash and no other state. Returns false
-    /// if it has none: then it is created again.
+    /// Restarts the app after its node has restarted; only its state in flash remains. Returns
+    /// false if the app has no such state: then it is created again.
     fn restart(&mut self, _cx: &mut Context<'_>) -> bool {
         false
     }
 
-    /// Returns its losses for lack of room, by reason.
+    /// Returns the app's losses for lack of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
@@ -112,7 +112,7 @@ impl Traffic {
         }
         for receives in [true, false] {
             for (index, node) in scenario.places().enumerate() {
-                // The firmware of such a node runs its apps.
+                // The firmware of an OpenThread node runs its own apps.
                 if node.thread.is_some() {
                     continue;
                 }

@@ -233,7 +233,7 @@ impl Sensor {
     /// Returns the time by which the next packet must be sent, or the broker's answer must arrive.
     fn ping_at(&self) -> Option<Instant> {
         let silent = self.session.is_up && self.out.conn().is_some() && !self.keep_alive.is_zero();
-        // Early enough for the packet to arrive.
+        // A quarter of the interval remains for the packet to arrive.
         silent.then(|| self.session.last_sent + self.keep_alive.times(3).divided_by(4))
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct Outgoing {
     /// Bytes of the present connection that a far end outside of the simulation has acknowledged.
     acked: u32,
     flow: Option<FlowId>,
-    /// Total number of bytes; the first of these may be sent with the SYN.
+    /// Bytes that the app will send in total; the first of them may go with the SYN.
     offered: u64,
     /// Bytes that went with the SYN of the present connection.
     early: u64,

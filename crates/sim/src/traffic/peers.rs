@@ -68,15 +68,15 @@ impl Peers {
     }
 }
 
-/// Returns the initial send sequence number (ISS) of a connection that has sent nothing yet;
-/// `None` over another TCP than Redpoll's.
+/// Returns the initial send sequence number (ISS) of a connection that has sent nothing yet; `None`
+/// if the TCP is not Redpoll's.
 pub(super) fn iss(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
     let snd_nxt = node.tcp_connection(conn)?.info().snd_nxt;
     Some(snd_nxt)
 }
 
-/// Returns the initial receive sequence number (IRS) of an open connection; `None` over another
-/// TCP than Redpoll's.
+/// Returns the initial receive sequence number (IRS) of an open connection; `None` if the TCP is
+/// not Redpoll's.
 pub(super) fn irs(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
     use State::{CloseWait, Closing, LastAck, TimeWait};
     let connection = node.tcp_connection(conn)?;

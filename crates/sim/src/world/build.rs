@@ -233,8 +233,8 @@ fn routes(scenario: &Scenario, air: &Air) -> Routes {
 }
 
 impl World {
-    /// Plans the routes of the scenario over the present links. At the beginning of a run
-    /// without RPL, these are the routes of its nodes.
+    /// Plans the routes of the scenario over the present links. Without RPL, the nodes have these
+    /// routes at the beginning of the run.
     pub fn routes(&self) -> Routes {
         routes(self.scenario(), self.air())
     }

@@ -184,7 +184,7 @@ impl World {
         }
     }
 
-    /// Notes the use of all pools. The least use counts.
+    /// Updates the least use of each pool in the present minute.
     fn note_pools(&mut self) {
         let now = self.env.now;
         let mut least = std::mem::take(&mut self.demands.least);

@@ -39,7 +39,7 @@ struct Client {
     sent: usize,
     conn: Option<ConnId>,
     got: Rc<RefCell<Got>>,
-    /// Interval at which it reads [`Self::gulp`] bytes; `None`: reads all data.
+    /// Interval at which the client reads [`Self::gulp`] bytes; `None`: it reads all data.
     pace: Option<Duration>,
     gulp: usize,
     next: Instant,
@@ -290,7 +290,7 @@ fn silent_clients_give_way_to_one_with_a_request() {
         assert!(page.ended && page.head().starts_with("HTTP/1.1 200 OK"));
     }
     let given_up = silent.iter().filter(|got| got.borrow().failed).count();
-    // The fourth client and the first one with a request needed room.
+    // One was reset when the fourth client filled the server, one when the page was requested.
     assert_eq!(given_up, 2);
 }
 

@@ -33,7 +33,7 @@ impl Seen {
     }
 }
 
-/// A broker that acknowledges readings, but resets the connection at every `mute_after`th.
+/// A broker that acknowledges readings, but resets the connection at every `mute_after`th reading.
 struct Broker {
     mute_after: Option<usize>,
     /// Answer to a CONNECT; `None`: no answer.
@@ -122,8 +122,8 @@ impl App for Broker {
     }
 }
 
-/// Returns a scenario with an MQTT sensor on node 2, whose broker outside is node 1, and the
-/// sensor's kind after `change`.
+/// Returns a scenario with an MQTT sensor on node 2, whose broker is node 1 (to the sensor a host
+/// outside), and the sensor's kind after `change`.
 fn sensor(change: impl FnOnce(&mut AppKind)) -> Scenario {
     let mut scenario = pair("");
     let addr = scenario.address(0).unwrap();
@@ -204,7 +204,7 @@ fn after_a_lost_connection_nothing_is_missing() {
     let mut numbers = seen.numbers();
     assert!(numbers.len() > 190);
     assert!(seen.published.iter().any(|(_, _, again)| *again));
-    // Each at least once: sorted and without repetitions there is no gap.
+    // Each reading arrived at least once: sorted and without repetitions there is no gap.
     numbers.sort_unstable();
     numbers.dedup();
     let last = *numbers.last().unwrap();

@@ -123,7 +123,7 @@ fn contention_is_that_of_a_program_of_its_own() {
         (Ifs::Sequential, "sequential"),
         (Ifs::Off, "off"),
     ] {
-        // Senders keep their relative phase, so seeds count more than time.
+        // Senders keep their relative phase, so more seeds help more than longer runs.
         let (senders, seconds, seeds, limit) = match is_long() {
             true => (&[1, 2, 5, 10, 20][..], 50, 20, 0.03),
             false if ifs == Ifs::Minimum => (&[1, 2, 20][..], 10, 3, 0.06),

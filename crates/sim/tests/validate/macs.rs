@@ -54,7 +54,7 @@ pub struct Outgoing {
 pub trait Above {
     fn on(&mut self, now: Instant, node: usize, said: MacReport);
     fn next(&mut self, now: Instant, node: usize) -> Option<Outgoing>;
-    /// Returns a node to ask although it had no event.
+    /// Returns a node to ask for a frame although the node had no event.
     fn also(&mut self) -> Option<usize> {
         None
     }

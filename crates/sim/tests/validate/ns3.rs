@@ -88,7 +88,7 @@ fn contention_beside_ns3() {
     let Some(program) = build("lr_wpan_contention") else {
         return;
     };
-    // Senders keep their relative phase, so seeds count more than time.
+    // Senders keep their relative phase, so more seeds help more than longer runs.
     let (senders, seconds, seeds, limit) = match is_long() {
         true => (&[1, 2, 5, 10, 20][..], 20, 10, 0.05),
         false => (&[1, 5][..], 10, 3, 0.08),

@@ -28,7 +28,7 @@ fn saturation_is_that_of_a_markov_model() {
         (Ifs::Sequential, "sequential"),
         (Ifs::Off, "off"),
     ] {
-        // Senders keep their relative phase, so seeds count more than time.
+        // Senders keep their relative phase, so more seeds help more than longer runs.
         let (senders, seconds, seeds) = match is_long() {
             true => (&[1, 2, 5, 10, 20][..], 20, 20),
             false if ifs == Ifs::Minimum => (&[1, 2, 10][..], 10, 5),

@@ -44,7 +44,7 @@ pub(crate) use sleep::Expected;
 use sleep::Sleepy;
 use unverified::Unverified;
 
-#[repr(C)] // In this order on purpose: see `Mac`.
+#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(crate) struct Link<M: Memory + 'static, A: Access> {
     /// Whether a frame to a sleepy neighbour that listens now interrupts another frame in the MAC.
     preempts: bool,
@@ -353,7 +353,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {
                 if let Some(awake) = self.children.on_expired(child) {
-                    // If the child sleeps after all, its data requests promise nothing.
+                    // Until the child sleeps again, answers to its data requests announce no frame.
                     self.mac.set_pending(awake, false);
                 }
             }

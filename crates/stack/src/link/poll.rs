@@ -78,8 +78,8 @@ pub(crate) struct DataPoll {
     config: PollConfig,
     next: Instant,
     last: Instant,
-    /// When TCP acts without an answer, in microseconds, wrapping. TCP may retransmit a segment
-    /// whose acknowledgment waits at the parent, so a poll, which is shorter, precedes it.
+    /// When TCP acts without an answer, in microseconds, wrapping. The acknowledgment may wait at
+    /// the parent, and a poll is shorter than a retransmission, so a poll precedes it.
     pub(crate) deadline: u32,
     /// When a frame of this node left that may lead to an answer.
     sent: Option<Instant>,
@@ -258,8 +258,8 @@ impl Estimator {
             old.wrapping_sub(old >> shift).wrapping_add(new >> shift)
         };
         self.variation = part(self.variation, deviation, 2);
-        // A poll that was just too early moves the next one behind it. Answers after a loss come
-        // much later and hardly move it.
+        // An answer just after a poll moves the next such poll behind the answer. Answers after a
+        // loss come much later and hardly move the poll.
         let late = r.saturating_sub(self.mean);
         let step = (late >> 3).max((late >> 1).min(SHORTEST.as_micros() as u32));
         self.mean = part(self.mean, r.min(self.mean), 3)

@@ -38,7 +38,7 @@ use outgoing::{Outbox, Outgoing};
 use plan::{Decapsulation, Plan};
 use routing::{HAS_PROTOCOL, Quality, Routing};
 
-#[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
 pub(crate) struct Net<P: Profile> {
     pub(crate) identity: Identity,
     pub(crate) routing: Routing<P>,
@@ -235,7 +235,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Returns whether the segments of a connection leave by the side that asks for them.
+    /// Returns whether segments to `dst` leave on `side`, which asks for one.
     pub(crate) fn reach(&self, now: Instant, side: Side, dst: &Addr) -> Reach<Address> {
         match (self.routing.next_hop(now, dst), side) {
             (None, _) => Reach::Nowhere,

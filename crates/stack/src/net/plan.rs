@@ -72,6 +72,6 @@ pub(crate) enum Decapsulation<'p> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Onward {
     pub(crate) next: Address,
-    /// The error that the packet's sender gets if that neighbour does not answer.
+    /// The error that the packet's sender gets if `next` does not answer.
     pub(crate) absent: IcmpError,
 }

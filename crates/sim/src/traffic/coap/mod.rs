@@ -19,9 +19,9 @@ pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
     expects_requests: bool,
-    /// Whether the node knows that a packet is expected.
+    /// Whether the node was told to expect a packet.
     expected: bool,
-    /// Messages without room in the node; CoAP retransmits the confirmable ones among them.
+    /// Messages that the node had no room for; CoAP retransmits the confirmable ones.
     no_room: u64,
 }
 

@@ -14,7 +14,7 @@ pub(super) struct Get {
     pub path: String,
     pub head_only: bool,
     pub part: Option<Part>,
-    /// Validator for which the part is requested; otherwise the whole is requested.
+    /// `If-Range`: the part is sent if the file has this validator, otherwise the whole.
     pub if_range: Option<String>,
     pub stays_open: bool,
     /// Whether the request is HTTP/1.0, which has no Host.
@@ -64,7 +64,7 @@ impl Part {
     }
 }
 
-/// Status line of an answer, and a header for it.
+/// Status line of an answer, and an additional header line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Status {
     pub code: u16,

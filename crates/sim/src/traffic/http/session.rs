@@ -38,7 +38,7 @@ pub(super) struct Exchange {
     phase: Phase,
     /// Beginning of the present answer, and its bytes that TCP has accepted.
     answer: Option<(Instant, u64)>,
-    /// Flow of the image that its client fetches, and the sent bytes that were counted.
+    /// Flow of the image that the client fetches, and the bytes already reported to the oracle.
     image: Option<(FlowId, u32)>,
 }
 
@@ -97,8 +97,8 @@ impl Exchange {
         self.deadline
     }
 
-    /// Returns since when it has been without a complete request, or only has to be closed, so that
-    /// it may be reset in favour of a new client. A new client has a moment for its request.
+    /// Returns since when the session has had no complete request, or has only waited for its end.
+    /// It may then be reset in favour of a new client. A fresh session returns `None`.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
         let is_fresh = !self.has_served && now < self.since + FRESH;
         (!matches!(self.phase, Phase::Writing(_)) && !is_fresh).then_some(self.since)
@@ -179,7 +179,7 @@ impl Exchange {
                 Step::Over
             }
             Ok(len) => {
-                // The deadline of the first request began at the handshake.
+                // The deadline of the first request counts from the handshake and stays.
                 if self.request.is_empty() && self.has_served {
                     self.deadline = cx.now + REQUEST_TIME;
                     cx.node.expect(self.conn, true);

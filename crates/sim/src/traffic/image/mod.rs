@@ -37,10 +37,10 @@ trait ImageTransfer {
 
     fn next_timer(&self) -> Option<Instant>;
 
-    /// Forgets its sockets after a restart of the node.
+    /// Forgets the transfer's sockets after a restart of the node.
     fn forget(&mut self);
 
-    /// Returns its losses for lack of room, by reason.
+    /// Returns the datagrams that were dropped for lack of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }

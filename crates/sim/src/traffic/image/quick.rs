@@ -21,7 +21,7 @@ use crate::traffic::peers::Peers;
 use crate::traffic::sensor::open_port;
 use crate::traffic::{App, Context, Route};
 
-/// Bytes of the longest image that a leaf accepts, without its last body.
+/// Bytes of the longest image that a leaf accepts, except those in its last body.
 const IMAGE_MAX: u64 = 64 << 20;
 
 fn config(block: u16, quick: &QuickSpec) -> QuickConfig {
@@ -131,7 +131,7 @@ impl ImageTransfer for Quick {
         }
         if let Some(ends) = &mut self.ends {
             let to = peer(self.route.remote);
-            // If other announcements are in progress, another one is redundant.
+            // A failure is harmless: it means that other announcements are still in progress.
             let _ = ends.coap.request(cx.now, to, hello(flash));
         }
         self.serve(cx, flash);

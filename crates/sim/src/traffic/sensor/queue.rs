@@ -19,7 +19,7 @@ pub(super) struct Queue {
     waiting: VecDeque<u32>,
     /// Whether there has been a batch since the queue was empty.
     is_due: bool,
-    /// Number of readings, for flows that the oracle does not number.
+    /// Readings created so far: numbers them in flows whose readings the oracle does not number.
     made: u32,
     overflow: u64,
 }
@@ -96,8 +96,8 @@ impl Queue {
         self.is_due &= !self.waiting.is_empty();
     }
 
-    /// Releases the first `count` readings, a body of all due ones. Readings created meanwhile wait
-    /// for a batch of their own.
+    /// Releases the first `count` readings, which were due and have been sent in one body. Readings
+    /// created meanwhile wait for a batch of their own.
     pub(super) fn let_go_of_body(&mut self, count: usize) {
         self.let_go(count);
         self.is_due = self.waiting.len() >= self.batch;

@@ -10,7 +10,7 @@ use crate::oracle::FlowId;
 pub(super) struct Udp {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
-    /// Time before which the node has no room.
+    /// Time before which the node is not asked for room again.
     blocked: Option<Instant>,
 }
 

@@ -136,7 +136,7 @@ impl Crossing {
         }
     }
 
-    /// Accepts a packet at the border router's host side from one of the two sides.
+    /// Passes a packet from the mesh or the host through the helper of small windows.
     fn pass_spare(&mut self, mesh: &mut Mesh<'_>, from: Side, packet: Vec<u8>) {
         let now = mesh.env.now;
         for (to, packet) in spare::pass(self.spare.as_deref_mut(), now, from, packet) {

@@ -72,7 +72,7 @@ impl Serial {
     }
 
     /// Returns the packets lost on the way down because the mote was busy, and on the way up
-    /// for lack of a place.
+    /// because the queue was full.
     pub(super) fn losses(&self) -> (u64, u64) {
         (self.busy, self.full)
     }

@@ -316,7 +316,7 @@ impl External {
         match self.presence {
             Presence::Begins => {
                 self.figures.begun += 1;
-                // A radio starts out listening.
+                // A radio listens after its start.
                 self.rest = RadioWork::Listen;
                 seat.start_work(air::widen(self.rest), &[]);
             }

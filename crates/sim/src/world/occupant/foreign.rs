@@ -12,7 +12,7 @@ use crate::world::environment::Seat;
 
 /// Span within which nodes are switched on: nodes that begin simultaneously would stay in step.
 const START_SPREAD: Duration = Duration::from_secs(1);
-/// Bytes after which a line is broken.
+/// Maximum bytes of a printed line; a longer one is split.
 const LINE_MAX: usize = 1_024;
 
 pub(in crate::world) struct Foreign {

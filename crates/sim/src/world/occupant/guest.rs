@@ -1,4 +1,4 @@
-//! A node with firmware that requests radio works: its CSMA-CA, its radio, and its console.
+//! A node with firmware that requests radio operations: its CSMA-CA, its radio, and its console.
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_mac::{FrameBuf, RadioResult, RadioWork};

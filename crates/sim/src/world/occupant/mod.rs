@@ -23,7 +23,7 @@ use crate::air::{AirResult, Indication};
 pub(super) struct Place {
     pub(super) occupant: Occupant,
     pub(super) timing: Timing,
-    /// Bytes of the simulated node at the beginning of the run, and of its radio.
+    /// Bytes of the simulator's memory for the node at the start of the run, radio included.
     pub(super) memory_bytes: usize,
 }
 
@@ -33,7 +33,7 @@ pub(super) enum Occupant {
     Attacker(Box<Attacker>),
     /// A node with the firmware of another stack, within this process.
     Foreign(Box<Foreign>),
-    /// A node with firmware that requests radio works.
+    /// A node with firmware that requests radio operations.
     Guest(Box<Guest>),
     External(Box<External>),
 }
@@ -50,7 +50,7 @@ pub(super) trait Resident {
 
     fn on_frame_ends(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
 
-    /// Handles the end of a frame that its radio overheard, whatever the destination.
+    /// Handles the end of a frame that the place's radio overheard, whatever the destination.
     fn on_overheard(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
 }
 

@@ -174,7 +174,7 @@ impl Native {
                     }
                     true
                 }
-                // The handle of a connection that has ended may later be that of another one.
+                // After a connection has ended, another one may get its handle.
                 None => node.stream(watch.conn).is_some(),
             });
         self.wants_at = self.node.poll_at().map(|wake| wake.at);

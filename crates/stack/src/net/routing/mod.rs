@@ -98,7 +98,7 @@ enum Way<P: Profile> {
     Flooding(flooding::Flooding),
 }
 
-/// Calls a function of [`Protocol`] of the node's protocol. Nodes without one have the default.
+/// Calls a function of [`Protocol`] on the node's protocol or, without one, its default.
 macro_rules! ask {
     ($way:expr, $function:ident($($argument:expr),*)) => {
         match $way {

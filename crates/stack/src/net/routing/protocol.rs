@@ -185,7 +185,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(None)
     }
 
-    /// Returns whether the node decapsulates packets of `src`; an error if it refuses this source.
+    /// Returns whether the node decapsulates packets; an error if it refuses only those of `src`.
     fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
         Ok(false)
     }

@@ -92,7 +92,7 @@ impl<M: Memory + 'static> Registered<M> {
         status
     }
 
-    /// Records until when a neighbour is registered or, without a registration, gets the answer.
+    /// Records until when a neighbour is registered or, if it is not, can still poll the answer.
     fn note_tenure(&mut self, now: Instant, link: Address) {
         let until = self.neighbours.tenure(link, now).unwrap_or(now + ANSWER);
         self.tenure = Some(Tenure { link, until });

@@ -2,8 +2,8 @@
 //! needs no routes.
 //!
 //! The source puts a packet into an outer packet to all neighbours (RFC 2473), with a number in a
-//! hop-by-hop option. Each node sends an outer packet on once, and the destination of the inner
-//! packet takes it out.
+//! hop-by-hop option. Each node forwards an outer packet once. The destination of the inner packet
+//! decapsulates it.
 
 mod tests;
 

@@ -180,7 +180,7 @@ impl<P: Profile> RplParts<P> {
             Dress::Information(information) => Ok(tunnel.inform(packet, &information)),
             Dress::Route(path) => {
                 if path.is_external() {
-                    // The router at its end forwards the inner packet.
+                    // The router at the path's end forwards the inner packet.
                     let down = PacketInformation {
                         down: true,
                         sender_rank: 0,

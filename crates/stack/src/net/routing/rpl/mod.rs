@@ -9,11 +9,11 @@
 //! `Downward` reads facts of `Upward`; the reverse never happens. [`RplParts`] (`parts.rs`)
 //! dispatches messages and timers, and passes the consequences of an event in one part to the
 //! others. `shared.rs` has parameters, random numbers, counters and probes, `headers.rs` the
-//! headers of packets inside the DODAG, and `protocol.rs` implements the seam to the rest of the
-//! node.
+//! headers of packets inside the DODAG, and `protocol.rs` implements the interface to the rest of
+//! the node.
 //!
 //! A module in a folder `absent`, or a file `absent.rs`, replaces one that a build leaves out. It
-//! has the same interface, and its state has no size.
+//! has the same interface, and its state takes no memory.
 //!
 //! Not implemented: security (§10), multicast (§12), local instances and more than one DODAG
 //! (§5), floating DODAGs (§8.2.2.6), metric containers other than the node state.

@@ -78,7 +78,7 @@ pub(super) enum Written {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NoPath {
     pub(super) parent: Peer,
-    /// The time at which packets take the new route.
+    /// The time at which the No-Paths begin; by then packets take the new route.
     pub(super) at: Instant,
     /// Targets in the No-Paths so far.
     pub(super) withdrawn: usize,

@@ -19,8 +19,8 @@ use crate::net::routing::rpl::upward::{Dodag, DodagOf};
 use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
 use crate::profile::Profile;
 
-/// Lifetime, in units, by which a router advertises a target whose next hop has not acknowledged
-/// a frame yet (ADR 38).
+/// Lifetime, in lifetime units, with which a router advertises a target whose next hop has not
+/// acknowledged a frame yet (ADR 38).
 pub(super) const BRIEF: u8 = 1;
 
 /// The share of the lifetime left at the parent, 1 / 16, for which the renewal of a route waits for
@@ -212,8 +212,8 @@ impl<P: Profile> Downward<P> {
             if !dodag.is_storing() {
                 self.inquiries.offer(now, target);
             }
-            // The sender advertises a target again when it is proven. Until then the target
-            // does not refuse the others of its DAO.
+            // The sender advertises a target again when it is proven. Until then the target does
+            // not make this node refuse the whole DAO.
             return match downward.is_brief(now, brief_s) {
                 true => Taken::All,
                 false => Taken::Full,
@@ -228,8 +228,8 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Returns the outcome if the target keeps the `known` route for now, and does not take the
-    /// advertised one, which `is_proven` or not.
+    /// Returns the outcome if the target keeps the `known` route for now. `is_proven`: the next hop
+    /// of the advertised route has acknowledged a frame.
     fn stays(
         &mut self,
         cx: &mut Context<'_, P>,

@@ -11,7 +11,7 @@ use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
 /// Frames in a row without an acknowledgement after which the routes through a next hop are
-/// removed: one that has never acknowledged a frame, and one that has.
+/// removed: for one that has never acknowledged a frame, and for one that has.
 const FRAMES_OF_UNPROVEN: u8 = 2;
 const FRAMES_OF_PROVEN: u8 = 4;
 /// Routes through a next hop that has not acknowledged a frame yet.

@@ -101,9 +101,9 @@ pub(super) struct Upward<P: Profile> {
     candidates: Candidates<<P::Memory as Memory>::Table<Option<RplNeighbour>>>,
     dodag: Option<DodagOf<P>>,
     trickle: Trickle,
-    /// The time of the next DIS, without a parent.
+    /// The time of the next DIS, if the node has no parent.
     dis_at: Instant,
-    /// The time of the next probe of a link, with a parent.
+    /// The time of the next probe of a link, if the node has a parent.
     probe_at: Instant,
     /// The end of a quiet period: a root that has just started listens, and a node that has lost
     /// its last parent joins no DODAG.

@@ -42,8 +42,8 @@ impl VersionLimits {
 }
 
 impl<P: Profile> Upward<P> {
-    /// Follows the sender of a DIO into another version than the present `version`. Returns
-    /// whether the node has joined it.
+    /// Follows the sender of a DIO into a version other than the present `version`. Returns whether
+    /// the node has joined it.
     pub(super) fn follow_version(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -57,7 +57,7 @@ impl<P: Profile> Upward<P> {
             // §7.2 (4): only the root increments the version, so its DIO has the latest one.
             None => is_root,
         };
-        // A forged version that no node is in must not strand this node there.
+        // A node leaves a version in which it has no neighbours: the version may be forged.
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version. It

@@ -45,7 +45,7 @@ pub(in crate::net::routing::rpl::downward) struct Inquiries {
     had_claim: bool,
     /// The target of the table that was asked last.
     last: Addr,
-    /// The end of the inquiry, or the beginning of the next one.
+    /// The time at which the inquiry ends or, without one, the next one begins.
     at: Option<Instant>,
     /// The claim that has just been answered.
     confirmed: Option<(Addr, Peer)>,
