@@ -55,7 +55,7 @@ fn a_released_handle_has_no_calls_and_no_events() {
         Err(Error::UnknownHandle)
     );
     lone.node.tcp_abort(now, conn);
-    // Data sent before still arrives, with the FIN.
+    // Data sent before the release still arrives, with the FIN.
     let sent = lone.host_packets();
     let (flags, _, _, _, data) = read_tcp(&sent[0]).unwrap();
     assert_eq!((flags & FIN, data), (FIN, &b"goodbye"[..]));
@@ -77,7 +77,7 @@ fn a_peer_that_keeps_sending_is_reset_after_the_node_s_data() {
     assert_eq!(lone.node.tcp_send(now, conn, &[7; 400]), Ok(400));
     lone.node.tcp_close(now, conn);
     lone.node.tcp_release(lone.now, conn);
-    // Nothing is acknowledged yet: more than the window arrives, and is accepted.
+    // The peer has not acknowledged the node's data yet: the node accepts more than a window.
     let mut ours = 0;
     for _ in 0..4 {
         peer.give(&mut lone, ACK, &[2; 400]);
@@ -576,7 +576,7 @@ fn a_router_with_a_lifetime_of_zero_is_left() {
 /// for a limited time.
 #[test]
 fn a_peer_that_keeps_answering_holds_a_released_slot_for_a_limited_time() {
-    // First the peer acknowledges data and FIN, and then neither.
+    // In the first run the peer acknowledges data and FIN, in the second neither.
     for taken in [8, 0] {
         let limit_s = 180;
         let mut lone = Lone::border(|_| {});

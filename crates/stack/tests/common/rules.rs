@@ -66,7 +66,7 @@ impl RplRules for TestRules {
 }
 
 impl Objective for TestObjective {
-    /// By hops: the rank is the cost, until the link is worn.
+    /// By hops, the cost is the rank; a worn link (by its ETX) costs far more.
     fn offer(self, candidate: Candidate, min_hop: u16) -> Option<Offer> {
         match self {
             Standard(it) => it.offer(candidate, min_hop),

@@ -440,7 +440,7 @@ impl Mesh {
     }
 
     /// Returns the progress: frames accepted, data requests received, broken frames, results of the
-    /// radio without a work, packets delivered.
+    /// radio without radio work, packets delivered.
     pub fn reach(&self) -> [u64; 5] {
         let sum = |count: fn(&TestNode) -> u32| {
             let counts = self.nodes.iter().map(|it| u64::from(count(&it.node)));
