@@ -31,7 +31,7 @@ const NUMBER: u16 = 70;
 const PARALLEL: usize = 250;
 /// Time after which a mesh that has not found its routes, or a transfer, counts as failed.
 const PATIENCE: Duration = Duration::from_secs(1_500);
-/// The longest time from a request to the page, and between two messages of the live view.
+/// Longest allowed time from a request to the page's arrival, and between two live messages.
 const USABLE: Duration = Duration::from_secs(1);
 
 fn main() -> ExitCode {

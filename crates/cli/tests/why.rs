@@ -101,7 +101,7 @@ fn a_page_shows_the_links_the_causes_and_the_simulated_remedy() {
         let at = page[from..].find(text);
         from += at.unwrap_or_else(|| panic!("{text}, after {from}: {page}"));
     }
-    // The captured plot has shades, and both have segments.
+    // The plot of the capture has shades, and both plots have segments.
     assert!(page.matches("class=\"shade\"").count() > 10);
     assert!(page.matches("class=\"segments\"").count() >= 3);
     for active in [

@@ -32,7 +32,7 @@ pub(crate) enum Progress {
     Whole(Vec<u8>),
     /// 4.00 (Bad Request): a block whose payload has another length than the block option states.
     BadBlock,
-    /// 4.08 (Request Entity Incomplete): out of sequence, or of another Content-Format.
+    /// 4.08 (Request Entity Incomplete): a block out of sequence, or with another Content-Format.
     Incomplete,
     /// 4.13 (Request Entity Too Large).
     TooLarge,

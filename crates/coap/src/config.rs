@@ -88,12 +88,12 @@ pub struct Config {
     pub transmission: Transmission,
     /// Method by which timeouts are chosen.
     pub rto: RtoPolicy,
-    /// The largest block that it sends or wants; longer bodies go block-wise.
+    /// The largest block that the endpoint sends or requests; longer bodies go block-wise.
     pub block: BlockSize,
     /// Whether the first request already contains this block size (RFC 7959 §2.4: early
     /// negotiation). Otherwise the server chooses the size of the first block.
     pub negotiates_early: bool,
-    /// The largest body that it takes, in bytes.
+    /// The largest body that the endpoint accepts, in bytes.
     pub max_body: usize,
     /// Whether the application receives request bodies block by block, as blocks arrive and perhaps
     /// more than once, instead of as a whole: [`Incoming::part`](crate::Incoming::part) then has
@@ -102,7 +102,7 @@ pub struct Config {
     pub takes_parts: bool,
     /// Maximum number of the endpoint's own requests at a time, sent or waiting.
     pub max_requests: usize,
-    /// Requests of others that it answers at a time.
+    /// Maximum number of requests of others that it answers at a time.
     pub max_served: usize,
     /// Maximum number of bodies that are assembled or sent in blocks at a time.
     pub max_transfers: usize,

@@ -14,7 +14,7 @@ use crate::message::Peer;
 
 /// RFC 9175 §2.2: the option's number.
 pub(crate) const ECHO: u16 = 252;
-/// A value counts in the window in which it was given out and in the next.
+/// A value is valid in the window in which it was given out and in the next.
 const WINDOW: Duration = Duration::from_secs(64);
 /// Time for which a peer counts as verified after its last request.
 const TRUST: Duration = Duration::from_secs(3_600);

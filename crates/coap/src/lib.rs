@@ -3,19 +3,19 @@
 //! # Interface
 //!
 //! Datagrams come in by [`input`](Endpoint::input) and go out by
-//! [`poll_datagram`](Endpoint::poll_datagram). Call it at
-//! [`poll_at`](Endpoint::poll_at); [`poll_event`](Endpoint::poll_event) reports requests,
-//! responses and failures. [`Config`] bounds its memory.
+//! [`poll_datagram`](Endpoint::poll_datagram). [`poll_at`](Endpoint::poll_at) is the time of the
+//! next timeout; [`poll_event`](Endpoint::poll_event) reports requests, responses and failures.
+//! [`Config`] bounds its memory.
 //!
 //! | I want to change | open |
 //! | --- | --- |
 //! | what a message may look like | `message.rs`, `options.rs` |
 //! | when a message is repeated | `reliable.rs`, `rto.rs`, `cocoa.rs` |
-//! | how many may go unconfirmed | `unconfirmed.rs` |
+//! | the limits of non-confirmable messages | `unconfirmed.rs` |
 //! | what counts as a duplicate | `seen.rs` |
 //! | how long an answer to an unverified peer may be | `echo.rs` |
 //! | blocks as a client | `transfer.rs` |
-//! | bodies in many messages at a time | `quick/` |
+//! | bodies with several blocks in transit | `quick/` |
 //! | blocks as a server | `assembly.rs`, `representations.rs` |
 //! | the order in which an endpoint processes a message | `endpoint/` |
 #![no_std]

@@ -178,7 +178,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 1)), "4.08");
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 2)), "2.31");
     assert_eq!(answer(&mut pair, &block1(2, false, 2, 10, 3)), "4.08");
-    // The earlier blocks are dropped together with it.
+    // The earlier blocks are dropped together with the refused block.
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 4)), "4.08");
     // An upload that begins again replaces its first attempt.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 5)), "2.31");

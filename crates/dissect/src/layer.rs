@@ -11,7 +11,7 @@ use serde_json::{Map, Value as Json};
 pub enum Value {
     Flag(bool),
     Number(u64),
-    /// An integer below zero, or one that may be.
+    /// An integer that may be negative.
     Signed(i64),
     /// An integer that is written in hexadecimal, and the least number of its digits.
     Hex(u64, usize),

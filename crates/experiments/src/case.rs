@@ -17,7 +17,7 @@ use crate::run::Run;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
-    /// Name in messages, and of its file on the page.
+    /// Name of the scene in messages, and of its file next to the page.
     pub name: Cow<'static, str>,
     pub text: String,
 }

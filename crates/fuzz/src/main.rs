@@ -12,7 +12,7 @@ use redpoll_fuzz::{Mutator, TARGETS, Target};
 
 /// Time after which an input is reported as one that does not end.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Interval of the watch over inputs that do not end.
+/// Interval between two checks for inputs that do not end.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Give random bytes to the parsers and state machines of Redpoll.
@@ -141,7 +141,7 @@ fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, 
     let mut mutator = Mutator::new(args.seed, seeds);
     let begin = Instant::now();
     let (mut input, mut count) = (Vec::new(), 0);
-    // The clock is read rarely, because many targets take less time than it.
+    // The clock is read rarely, because many targets take less time than reading it.
     while count % 16 != 0 || begin.elapsed() < Duration::from_secs(args.seconds) {
         match inputs.next() {
             Some(seed) => input = seed,

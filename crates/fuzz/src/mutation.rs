@@ -4,7 +4,7 @@ use redpoll_base::Rng;
 
 /// Longest input in bytes that is made from nothing.
 const LONGEST: u32 = 400;
-/// Most bytes that an input may have after its changes.
+/// Maximum length of an input after its changes, in bytes.
 const MOST: usize = 4_096;
 /// Numbers at the edges of fields.
 const EDGES: [u8; 8] = [0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff];
@@ -60,7 +60,7 @@ impl Mutator {
             4 => drop(input.drain(at..end)),
             5 => input.extend_from_within(at..end),
             _ => {
-                // A part of another input takes the place of the rest.
+                // A part of another input replaces the rest.
                 let other = self.below(self.seeds.len() as u32) as usize;
                 let other = &self.seeds[other];
                 input.truncate(at);

@@ -14,7 +14,7 @@ const ROW: u32 = 8;
 pub struct Status {
     pub board: &'static str,
     pub now: Instant,
-    /// Requests that have been answered since the node began.
+    /// Requests that have been answered since the node started.
     pub requests: u32,
     /// Measures the bytes of stack in use at worst, and the size of the stack; this takes a while.
     pub stack: Option<fn() -> [u32; 2]>,
@@ -29,13 +29,13 @@ const HOST: &[u8] = b"host";
 pub(crate) struct Web {
     line: [u8; LINE],
     len: usize,
-    /// The first line has ended.
+    /// Whether the first line has ended.
     has_line: bool,
     /// Ends of lines in a row.
     ends: u8,
     field: Field,
     hosts: u8,
-    /// A field is not as RFC 9112 §3.2 and §5.1 have it.
+    /// Whether a field violates RFC 9112 §3.2 or §5.1.
     is_bad: bool,
     phase: Phase,
 }

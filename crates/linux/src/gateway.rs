@@ -136,12 +136,12 @@ impl Gateway {
     /// The longest wait; its value is not critical.
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
-    /// Makes a gateway between a mesh and these ends; its clock starts at zero now.
+    /// Makes a gateway between a mesh and these parts of the host; its clock starts at zero now.
     pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway::on_clock(Clock::start(), tun, forwarder)
     }
 
-    /// Makes a gateway between a mesh and these ends, with a clock that runs already.
+    /// Makes a gateway between a mesh and these parts of the host, with a clock that runs already.
     pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock,

@@ -18,9 +18,9 @@ use std::str::FromStr;
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 
 const FLOWS_MAX: usize = 4_096;
-/// The node of a flow to a group.
+/// Stands for the node in a flow to a group, which any member may answer.
 const ANY_NODE: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Withheld destinations that wait to be reported, and that are remembered as reported.
+/// Limit of the withheld destinations that wait to be reported, and of those reported before.
 const REPORTS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -49,9 +49,9 @@ pub struct LowpanConfig {
     /// leave: the inter-frame gap of RFC 8930 §5, for datagrams that relays forward by fragments.
     /// It applies only while this node also forwards by fragments. Default 0.
     pub fragment_gap: Duration,
-    /// Collision avoidance: after a datagram that its addressee forwards, the pause before the next
-    /// one, per frame of the first. Default zero: no pause; OpenThread waits 8 ms after each frame.
-    /// Without effect in memory without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
+    /// Collision avoidance: the pause after a datagram that its addressee forwards, for each frame
+    /// of that datagram. Default zero: no pause; OpenThread waits 8 ms after each frame. Without
+    /// effect in memory without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.

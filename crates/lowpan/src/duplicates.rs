@@ -33,8 +33,8 @@ struct FinishedDatagram {
     expires: Instant,
 }
 
-/// Number of entries. The link carries fewer datagrams per second at full speed; a sender's retries
-/// end well before that.
+/// Number of entries. The link carries fewer datagrams per second at full speed, and a sender's
+/// retries end well within a second.
 const ENTRIES: usize = 16;
 
 /// A ring of finished datagrams, which replaces the oldest.

@@ -145,7 +145,7 @@ pub enum LowpanEvent {
         /// The datagram's handle.
         handle: u32,
     },
-    /// A pulled datagram was not delivered in this sense.
+    /// A pulled datagram was not delivered as [`Self::SegmentSent`] requires.
     SegmentLost {
         /// The datagram's handle.
         handle: u32,

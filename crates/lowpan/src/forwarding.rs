@@ -244,8 +244,8 @@ impl<M: Memory> Forwarding<M> {
     /// Accepts a later fragment of a [known](Self::knows) datagram, which follows the first one
     /// (RFC 8930 §5). Returns whether it is the last.
     ///
-    /// # Errors
-    /// The fragment is dropped, and with it the datagram unless it is a [`DropReason::Duplicate`].
+    /// # Errors The fragment is dropped, and with it the datagram unless the reason is
+    /// [`DropReason::Duplicate`].
     pub(crate) fn on_later(
         &mut self,
         now: Instant,

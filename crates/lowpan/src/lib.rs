@@ -17,8 +17,8 @@
 //! 2. [`Lowpan::on_frame_done`] reports whether it was acknowledged;
 //! 3. [`Lowpan::poll_event`] reports the outcome of the datagram.
 //!
-//! Datagrams for nodes that sleep wait in a separate queue ([`Lowpan::queue_indirect`]) until
-//! their node asks, and then leave first. A relay reassembles the datagrams that it forwards,
+//! Datagrams for nodes that sleep wait in a separate queue ([`Lowpan::queue_indirect`]) until their
+//! node requests them, and then leave first. A relay reassembles the datagrams that it forwards,
 //! unless it has memory for [`Lowpan::forward_fragments`] or [`Lowpan::recover_fragments`].
 //!
 //! The MAC suppresses repeated unfragmented packets, by their sequence numbers.

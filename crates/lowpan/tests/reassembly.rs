@@ -305,7 +305,7 @@ fn a_live_reassembly_is_not_evicted() {
         node.input(ms(21), SOURCES[1], B, &frames[1]),
         Err(DropReason::Orphan)
     );
-    // A third source has to wait, and so has all of its datagram.
+    // A third source gets no slot for any fragment of its datagram.
     assert_eq!(
         node.input(ms(30), SOURCES[2], B, &frames[0]),
         Err(DropReason::NoSlot)

@@ -343,7 +343,7 @@ fn congestion_is_echoed_once() {
     let mut onward = Vec::new();
     for (i, frame) in first.iter().enumerate() {
         let passed = pass(&mut relay, START, frame);
-        // The fifth finds no room, and only it is lost.
+        // The fifth fragment finds no room, and only this fragment is lost.
         assert_eq!(
             passed.err(),
             (i == 4).then_some(DropReason::NoFragmentBuffer)
@@ -354,7 +354,7 @@ fn congestion_is_echoed_once() {
         if i == 3 {
             let marks: Vec<_> = onward.iter().map(|f| header(f).ecn).collect();
             assert_eq!(marks, [false, false, false, true]);
-            // The relay has no more room again.
+            // The relay is full again.
             for frame in [&first[1], &first[1], &first[1], &first[1]] {
                 pass(&mut relay, START, frame).unwrap();
             }

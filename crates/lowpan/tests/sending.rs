@@ -26,7 +26,7 @@ fn a_segment_withdrawn_between_two_fragments_drops_the_rest() {
             node.on_frame_done(T0, true);
             assert_eq!(node.poll_event(), None);
         }
-        // The queued datagram takes over in the same call.
+        // The same call builds a frame of the queued datagram instead.
         let (dst, _) = next_frame(&mut node, T0, &mut source).expect("the next datagram");
         assert_eq!(dst, C);
         let reason = LossReason::Gone;
@@ -238,7 +238,7 @@ fn a_reserve_is_kept_for_the_radio() {
     assert!(node.input(T0, A, B, frame).unwrap().is_some());
     node.release(first);
     assert_eq!(node.allocate(100), None);
-    // A single slot is not reserved away.
+    // A single slot can be allocated despite the reserve.
     assert!(common::node(1).allocate(100).is_some());
 }
 

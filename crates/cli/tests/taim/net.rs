@@ -1,6 +1,6 @@
-//! A border router made of this kernel: two nodes and a host, each in a network namespace
-//! of a thread's own, joined to the namespace of the test by TUN interfaces between which
-//! packets are carried with a delay.
+//! A border router made of this kernel: two nodes and a host, each in the network namespace of a
+//! separate thread, joined to the namespace of the test by TUN interfaces between which packets are
+//! carried with a delay.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -99,7 +99,7 @@ impl Way {
     }
 }
 
-/// Carries packets between both in each direction.
+/// Carries packets between both interfaces in each direction.
 fn carry(a: &Tun, b: &Tun, link: &Way) {
     let mut ways: [VecDeque<(Instant, Vec<u8>)>; 2] = Default::default();
     let mut packet = vec![0; 65_536];

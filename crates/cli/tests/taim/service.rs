@@ -94,7 +94,7 @@ pub fn full_disk() {
     let service = Service::start(45, "queue = 45\n", &more);
     service.hears("warning: cannot write /dev/full: No space left on device");
     service.hears("choose a place on another file system; reports are lost");
-    // The loop still turns after further reports were lost.
+    // The program's main loop still runs after further reports were lost.
     std::thread::sleep(Duration::from_secs(2));
     assert_eq!(service.delay(), 0.05);
     assert_eq!(service.log().matches("cannot write").count(), 1);

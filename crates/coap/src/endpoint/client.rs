@@ -18,7 +18,7 @@ pub(super) struct Outgoing {
     to: Peer,
     transfer: Transfer,
     state: State,
-    /// The application gets no event about the end of the request, which CoCoA made confirmable.
+    /// Whether the request ends without an event, because only CoCoA made it confirmable.
     silent: bool,
 }
 
@@ -70,8 +70,8 @@ impl Outgoing {
 impl Endpoint {
     /// Sends `request` to `to`, as soon as NSTART allows (RFC 7252 §4.7).
     ///
-    /// [`Event::Response`] or [`Event::Failed`] ends it; for a request that is
-    /// neither confirmable nor wants a response there is no event.
+    /// [`Event::Response`] or [`Event::Failed`] ends the request; for a request that is neither
+    /// confirmable nor wants a response there is no event.
     ///
     /// # Errors
     /// [`Busy`], if there are too many already.

@@ -74,7 +74,7 @@ impl Endpoint {
         self.send(to, datagram);
     }
 
-    /// RFC 7252 §4.2 and §4.3: a confirmable message is rejected by a Reset, another in silence.
+    /// RFC 7252 §4.2 and §4.3: a confirmable message is rejected by a Reset, any other silently.
     pub(super) fn reject(&mut self, from: Peer, id: MessageId, confirmable: bool) {
         self.counters.rejected += 1;
         if confirmable {

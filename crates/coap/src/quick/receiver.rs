@@ -102,7 +102,7 @@ impl QuickReceiver {
     /// Handles a received datagram; arbitrary bytes are safe. Returns its block if that is new.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
-        // §4.1: a message that is not confirmable is ignored with an option that is not understood.
+        // §4.1: a non-confirmable message with an option that is not understood is ignored.
         check(&mut packet).ok()?;
         let block = block(&packet)?;
         let incoming = Incoming::read(&packet, false)?;

@@ -116,7 +116,7 @@ impl Capture {
     }
 
     /// Reads the first records to find out the meaning of their last bytes. A live capture is
-    /// better read without, because the records are held back until enough have arrived.
+    /// better read without this call, because the records are held back until enough have arrived.
     pub fn look_ahead(&mut self) {
         while self.ahead.len() < AHEAD {
             match self.read_record() {

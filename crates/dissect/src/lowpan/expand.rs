@@ -11,9 +11,9 @@ use crate::layer::{Bytes, Layer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Here,
-    /// The beginning is at hand, and the length of the uncompressed form is known.
+    /// Only the beginning is present, and this is the length of the uncompressed form.
     Expanded(usize),
-    /// The beginning is at hand, and the length of the compressed form is known.
+    /// Only the beginning is present, and this is the length of the compressed form.
     Compressed(usize),
 }
 
@@ -217,7 +217,7 @@ impl Expander<'_> {
     }
 }
 
-/// Writes a length of two bytes; the largest if it is longer.
+/// Writes a length as two bytes; 65,535 for any larger length.
 fn set(out: &mut [u8], at: usize, length: usize) {
     let length = u16::try_from(length).unwrap_or(u16::MAX);
     if let Some(field) = out.get_mut(at..at + 2) {

@@ -8,7 +8,7 @@ mod kind {
 }
 
 /// Reads the page switch and the routing headers, and shows them. Returns the hop limit of the
-/// tunnel that they describe, if they do; nothing at all if they are cut off or reserved.
+/// tunnel that they describe, if they describe one. The outer `None`: they are cut off or reserved.
 pub(super) fn read(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<Option<u8>> {
     let mut tunnel = None;
     let page = input.u8()? & 0x0f;

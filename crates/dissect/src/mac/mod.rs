@@ -82,7 +82,7 @@ pub struct Mac<'a> {
     /// Frame version, 0 to 3.
     pub version: u8,
     pub security: bool,
-    /// Whether the sender holds more for the receiver.
+    /// Whether the sender has more frames for the receiver.
     pub frame_pending: bool,
     pub ack_request: bool,
     /// Whether PAN identifiers are left out.
@@ -101,7 +101,7 @@ pub struct Mac<'a> {
     pub header_len: usize,
     pub payload: &'a [u8],
     pub mic: &'a [u8],
-    /// A contradiction after the addresses.
+    /// The first fault after the addresses, if there is one.
     pub problem: Option<&'static str>,
     has_payload_elements: bool,
 }

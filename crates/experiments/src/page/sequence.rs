@@ -1,5 +1,5 @@
 //! Sequence plots of a TCP connection: its segments and acknowledgements over time, with the
-//! times that causes cost as shades.
+//! periods of delay by causes as shades.
 
 use std::fmt::Write as _;
 
@@ -33,12 +33,12 @@ pub struct Range {
     pub until: f64,
 }
 
-/// The times that a cause cost.
+/// The periods in which a cause delayed the connection.
 #[derive(Clone, Debug)]
 pub struct Shades {
     pub name: String,
     pub look: Look,
-    /// Begin and end of each time.
+    /// Beginning and end of each period.
     pub times: Vec<(f64, f64)>,
 }
 

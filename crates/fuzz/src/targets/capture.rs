@@ -1,5 +1,5 @@
-//! Captures of every format and link type, decoded to layers without keys and with the keys of
-//! IEEE 802.15.4 and of Thread. A capture ends, and its frames can be printed.
+//! Captures of every format and link type, decoded to layers without keys and with the keys of IEEE
+//! 802.15.4 and of Thread. Reading comes to an end, and the frames can be printed.
 
 use std::io::Cursor;
 

@@ -2,7 +2,7 @@
 
 use redpoll_sim::{Scenario, World};
 
-/// Most nodes of a scenario that is built: more would only take time.
+/// Maximum number of nodes of a scenario that is built: more would only take time.
 const NODES: usize = 40;
 
 pub fn run(bytes: &[u8]) {

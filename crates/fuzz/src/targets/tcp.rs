@@ -1,6 +1,6 @@
 //! A TCP connection under unlikely segments. It must not panic, no timer may stay due for ever, no
 //! byte may be delivered twice, and after an abort the connection must end. If the first byte says
-//! so, two connections and an adversary between them: see `redpoll_testkit::Between`.
+//! so, it runs two connections and an adversary between them: see `redpoll_testkit::Between`.
 //!
 //! The input is a list of steps. Numbers in segments are relative to what the connection expects,
 //! so that many are in its window.

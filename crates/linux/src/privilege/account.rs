@@ -86,7 +86,7 @@ impl Account {
         &self.name
     }
 
-    /// Returns whether it is root, which owns the system's files.
+    /// Returns whether this user is root, which owns the system's files.
     pub fn is_root(&self) -> bool {
         self.uid.is_root()
     }

@@ -27,9 +27,9 @@ pub enum Keep {
 }
 
 /// Becomes the account, if there is one, and drops all capabilities that the thread has, except
-/// `keeps`. The inheritable, ambient and bounding sets become empty. No program that it starts
-/// can gain a right (`no_new_privs`). Open files and interfaces stay open.
-/// Fails if another thread exists, because that would keep its capabilities.
+/// `keeps`. The inheritable, ambient and bounding sets become empty. No program that it starts can
+/// gain a right (`no_new_privs`). Open files and interfaces stay open. Fails if another thread
+/// exists, because that thread would keep its capabilities.
 pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
     refuse_threads()?;
     let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
@@ -50,8 +50,8 @@ pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
         become_account(account)?;
         prctl::set_keepcaps(false)?;
     }
-    // The effective set is a part of the permitted one, so it is changed first. The ambient set
-    // is a part of the inheritable one: the kernel empties it with that.
+    // The effective set is a part of the permitted one, so it is changed first. The ambient set is
+    // a part of the inheritable one: the kernel empties both together.
     caps::set(None, CapSet::Effective, &kept).map_err(io::Error::other)?;
     caps::set(None, CapSet::Permitted, &kept).map_err(io::Error::other)?;
     caps::clear(None, CapSet::Inheritable).map_err(io::Error::other)?;

@@ -16,7 +16,7 @@ use landlock::{
 use super::syscalls;
 
 /// The version of Landlock's interface whose rights are requested. A kernel with an older version
-/// grants fewer restrictions.
+/// applies fewer restrictions.
 const LANDLOCK: ABI = ABI::V6;
 
 /// Folders in which the C library finds the configuration and the modules of its name resolution.
@@ -34,14 +34,14 @@ pub struct Sandbox {
 }
 
 impl Sandbox {
-    /// Allows to read files at or below `path`.
+    /// Allows reading files at or below `path`.
     #[must_use]
     pub fn with_reading(mut self, path: impl Into<PathBuf>) -> Self {
         self.reads.push(path.into());
         self
     }
 
-    /// Allows to open the device `path` again, even if it was unplugged meanwhile. The rule is for
+    /// Allows opening the device `path` again, even if it was unplugged meanwhile. The rule is for
     /// its folder, because a rule for a file ends with the file.
     #[must_use]
     pub fn with_device(mut self, path: &Path) -> Self {
@@ -82,7 +82,7 @@ impl Sandbox {
         self
     }
 
-    /// Allows to start programs, and to open any file, because the files that those programs need
+    /// Allows starting programs, and opening any file, because the files that those programs need
     /// are unknown. The limits of system calls remain.
     #[must_use]
     pub fn with_programs(mut self) -> Self {

@@ -74,7 +74,7 @@ impl Case {
         }
     }
 
-    /// Why it cannot run here, if it cannot.
+    /// Returns why the case cannot run here, if it cannot.
     fn obstacle(&self, no_network: Option<&str>) -> Option<String> {
         let no_program = || {
             let program = self.program?;

@@ -20,7 +20,7 @@ impl Memory for HeapMemory {
     type Forwards = bool;
 }
 
-/// A node on the heap that may have another TCP.
+/// A node on the heap that may have another TCP than Redpoll's.
 pub enum WithRival {}
 
 impl Profile for WithRival {

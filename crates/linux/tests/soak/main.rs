@@ -1,5 +1,5 @@
-//! Connections to and from the kernel by the ten thousands: they are opened, transfer a few hundred
-//! bytes in each direction, and are closed, on nodes that run all the time.
+//! Connections to and from the kernel by the tens of thousands: they are opened, transfer a few
+//! hundred bytes in each direction, and are closed, on nodes that run all the time.
 //!
 //! Every byte must arrive, no step may take long, and in the end every slot is free and the process
 //! is as large as in the beginning. `REDPOLL_SOAK_CYCLES` (2,000 unless set; `make soak` has

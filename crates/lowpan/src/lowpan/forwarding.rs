@@ -90,8 +90,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns whether a forwarded fragment leaves before this node's own datagrams: the rest of a
-    /// started datagram does, as long as fragments have [credit](Lowpan::fragment_credit), and otherwise
-    /// they take turns.
+    /// started datagram does, as long as fragments have [credit](Lowpan::fragment_credit), and
+    /// otherwise both kinds take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);

@@ -102,7 +102,7 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
-    /// Returns whether datagrams for `limit` neighbours wait or are leaving, without one for
+    /// Returns whether datagrams for `limit` or more neighbours are queued, and none for
     /// `neighbour`. Some MACs have such a limit.
     pub fn is_full_of_others(&self, neighbour: Address, limit: usize) -> bool {
         let hops = || {

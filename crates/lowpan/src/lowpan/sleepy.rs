@@ -29,7 +29,7 @@ impl<M: Memory> Lowpan<M> {
     /// Queues a held slot for indirect transmission: it waits for a request of `next_hop`
     /// ([`Self::on_data_request`]), at most
     /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence). If too many already
-    /// wait for that node, it is dropped as [`LossReason::IndirectFull`].
+    /// wait for that node, the datagram is dropped as [`LossReason::IndirectFull`].
     pub fn queue_indirect(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         self.hold_indirect(now, slot, next_hop, None);
     }

@@ -21,7 +21,7 @@ const REASON_MAX: usize = 200;
 pub(super) struct State {
     pub(super) now_us: u64,
     pub(super) busy: bool,
-    /// A transmission or a measurement is in progress.
+    /// Whether a transmission or a measurement is in progress.
     pub(super) works: bool,
     /// Orders of the present call, after a byte for the kind of the part.
     pub(super) answer: Vec<u8>,
