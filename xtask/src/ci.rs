@@ -57,17 +57,16 @@ const BUILDS: [Step; 8] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// Tests that mostly wait. They run in parallel with [`NEXT`].
+/// Tests that mostly wait, in two lanes.
 const WAITING: [Step; 1] = [("tests that wait", |w| lanes::waiting(w).map(|()| None))];
 
-/// Steps that compute or wait, and build nothing that the tests of [`WAITING`] use.
-const NEXT: [Step; 10] = [
-    ("OpenThread linked", thread::link),
-    ("test", test),
+/// Tests that compute.
+const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
+
+/// Steps that use the program which the tests have built, and replace neither it nor the tests.
+const USING: [Step; 7] = [
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),
-    // These steps follow the tests, whose build of the program they use.
-    ("page", web::page),
     ("package", dist::short),
     ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
     ("docs", |w| {
@@ -79,8 +78,9 @@ const NEXT: [Step; 10] = [
     ("python", python::run),
 ];
 
-/// Steps that run alone: another build of the program replaces that of the tests.
-const LAST: [Step; 1] = [("modules", modules)];
+/// Steps that run alone: the page has limits in milliseconds, and for the modules another build of
+/// the program replaces that of the tests.
+const LAST: [Step; 2] = [("page", web::page), ("modules", modules)];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     let commit = release::passed::clean_commit(&workspace.root);
@@ -94,7 +94,9 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     }
     if ran.goes_on() {
         let waiting = Beside::start(workspace, &["ci-waiting"])?;
+        let using = Beside::start(workspace, &["ci-using"])?;
         ran.steps(workspace, &NEXT);
+        ran.beside(&using.wait()?);
         ran.beside(&waiting.wait()?);
         ran.steps(workspace, &LAST);
     }
@@ -113,6 +115,11 @@ pub fn run_beside(workspace: &Workspace) -> Outcome {
 /// Runs the tests of [`WAITING`] in a separate process.
 pub fn run_waiting(workspace: &Workspace) -> Outcome {
     run_parallel(workspace, &WAITING)
+}
+
+/// Runs the steps of [`USING`] in a separate process.
+pub fn run_using(workspace: &Workspace) -> Outcome {
+    run_parallel(workspace, &USING)
 }
 
 fn run_parallel(workspace: &Workspace, steps: &[Step]) -> Outcome {

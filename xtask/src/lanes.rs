@@ -1,8 +1,8 @@
 //! Runs the tests of the workspace, built once, in three lanes. Tests that wait for real time
 //! (network namespaces, a kernel, a mesh in real time) run one after the other, and the longest of
 //! them has a lane of its own. These two lanes run in a process of their own (`ci-waiting`), next to
-//! the third lane, which has all tests that compute, and next to the steps after it. In one lane,
-//! as in `cargo test`, the processors would be idle for minutes.
+//! the third lane, which has all tests that compute, and next to the steps that use the built
+//! program. In one lane, as in `cargo test`, the processors would be idle for minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};

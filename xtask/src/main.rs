@@ -207,6 +207,7 @@ fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
         ["ci", "--keep-going"] => Some(ci::run(workspace, true)),
         ["ci-beside"] => Some(ci::run_beside(workspace)),
         ["ci-waiting"] => Some(ci::run_waiting(workspace)),
+        ["ci-using"] => Some(ci::run_using(workspace)),
         _ => None,
     };
     if let Some(outcome) = outcome {
