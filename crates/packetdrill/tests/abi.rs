@@ -1,4 +1,4 @@
-//! The shared library, driven like by packetdrill: by slot numbers, with raw pointers, real
+//! The shared library, driven as packetdrill drives it: by slot numbers, with raw pointers, real
 //! descriptors and two threads.
 
 mod tool;

@@ -1,5 +1,5 @@
 //! Reports by datagrams to a supervisor such as systemd: the service is ready, and then at
-//! intervals that its loop turns (sd_notify(3), systemd.service(5) `WatchdogSec=`).
+//! intervals that its main loop runs (sd_notify(3), systemd.service(5) `WatchdogSec=`).
 //!
 //! The crate `sd-notify` knows no abstract addresses, and opens a blocking socket for each
 //! message, in the sandbox (ADR 43).

@@ -1,4 +1,4 @@
-//! A program that runs for long gives up rights once everything is open: its user, its
+//! A program that runs for a long time gives up rights once everything is open: its user, its
 //! capabilities, and the files and system calls that it does not need.
 
 use std::path::Path;

@@ -12,7 +12,7 @@ const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 pub struct Slot<B, C> {
     pub(crate) generation: u8,
     pub(crate) waits: Option<ListenerId>,
-    /// The application has released the connection.
+    /// Whether the application has released the connection.
     pub(crate) released: bool,
     pub(crate) control: Option<C>,
     pub(crate) body: Body<B>,

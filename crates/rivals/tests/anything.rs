@@ -1,4 +1,4 @@
-//! No segments, in any order, make a stack panic, or send data that it does not have.
+//! Segments in any order never make a stack panic, or send data that it does not have.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -78,8 +78,8 @@ pub enum Treatment {
     Drop,
     Lose,
     Duplicate,
-    /// Sets the bit `flip` of one byte, or the next higher one that is clear. It is the byte at
-    /// `3 + at % (length - 3)`.
+    /// Sets the bit `flip` of one byte, or the next higher one that is clear. The byte is at `3 +
+    /// at % (length - 3)`.
     Corrupt {
         at: u32,
         flip: u8,

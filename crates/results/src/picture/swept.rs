@@ -38,7 +38,7 @@ pub struct Swept {
     pub constant: Vec<&'static str>,
 }
 
-/// Draws the figures of a sweep over the values of the key `over`, by default the key with most
+/// Draws the figures of a sweep over the values of the key `over`, by default the key with the most
 /// values. The error states why there is no picture.
 pub fn swept(side: &Side, over: Option<&str>, fit: Fit) -> Result<Swept, String> {
     let points: Vec<Point<'_>> = side.cases.iter().map(|(name, _)| Point::of(name)).collect();

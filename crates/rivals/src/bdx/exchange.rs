@@ -48,7 +48,7 @@ pub(super) struct Exchange {
     heard: Option<Instant>,
     /// Datagrams to be sent now.
     out: [Option<Datagram>; 2],
-    /// A message went unacknowledged five times.
+    /// Whether a message was sent five times without an acknowledgment.
     has_failed: bool,
     pub(super) repeats: u32,
 }

@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 
-/// CUBIC's and Reno's share of the window that is left after a loss, of 1,024.
+/// Share of the window that remains after a loss, in 1,024ths: CUBIC's and Reno's.
 const CUBIC_BETA: u32 = 717;
 const RENO_BETA: u32 = 512;
 

@@ -32,7 +32,7 @@ pub(super) struct Receiver {
     quick: u8,
     ato: Duration,
     last: Option<Instant>,
-    /// A segment with PSH, or shorter than a full one, arrived since the last acknowledgment.
+    /// Whether a segment with PSH, or a short one, arrived since the last acknowledgment.
     pushed: bool,
     /// Payload of the longest segment so far, in bytes.
     mss: usize,

@@ -17,7 +17,7 @@ pub(super) struct Place {
     /// Whether the place has a connection, even one that has ended but is not released yet.
     pub is_open: bool,
     pub waits: Option<ListenerId>,
-    /// The application has released the connection.
+    /// Whether the application has released the connection.
     pub released: bool,
     pub closing: bool,
     pub starved: bool,
