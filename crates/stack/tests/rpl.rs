@@ -373,7 +373,7 @@ fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     );
     lone.link_sends(ROUTER, &with_information(false, 1, true, 99));
     assert_eq!(lone.dropped(DropReason::RankError), 1);
-    // Downwards, as it should be.
+    // A packet marked as downward that goes down is forwarded.
     lone.link_sends(ROOT, &with_information(true, 1, true, CHILD));
     let packets = lone.link_packets();
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));

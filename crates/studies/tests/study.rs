@@ -1,4 +1,4 @@
-//! The studies: names, scenarios, and a few figures in short.
+//! The studies: names, scenarios, and shortened runs of a few figures.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -67,7 +67,7 @@ impl Plan {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Over {
     Well,
-    /// As planned, before the end of the streams.
+    /// Ended as planned, before the end of the streams.
     BrokenOff,
     Failed,
 }
@@ -77,7 +77,7 @@ pub enum Over {
 pub struct End {
     pub conn: ConnId,
     role: usize,
-    /// The accepting role learns it from the first bytes.
+    /// Plan of the session; the accepting role reads it from the first bytes.
     pub plan: Option<Plan>,
     header: Vec<u8>,
     sent: usize,

@@ -21,8 +21,8 @@ const REST: u64 = 500;
 /// The longest time until everything is free: the last retries and keepalive probes take time.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// Ends of a node that may fail because the other end's slot served another connection, in
-/// addition to one in a thousand sessions. Links that lose 15 % have about one in 40,000.
+/// Ends of a node that may fail because the other end's slot served another connection, in addition
+/// to one in 1,000 sessions. Over links that lose 15 %, about one session in 40,000 fails so.
 const LEFT_ALONE: u32 = 2;
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -100,7 +100,7 @@ impl World {
                 continue;
             }
             let to = endpoint(2 - from as u16, PORT);
-            // All its slots may still be in use.
+            // All slots of the node may still be in use.
             if let Ok(conn) = self.nodes[from].tcp_connect(self.now, to) {
                 let plan = Plan::new(self.seed, self.next);
                 self.next += 1;

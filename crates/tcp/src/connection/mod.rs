@@ -174,7 +174,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         connection
     }
 
-    /// Makes the first half of [`accept`](Self::accept) and [`complete`](Self::complete).
+    /// Performs the first half of [`accept`](Self::accept) and [`complete`](Self::complete).
     ///
     /// Move the connection to its final place, then call [`on_request`](Self::on_request) or
     /// [`resume`](Self::resume). This avoids a second copy of the connection on the stack.
