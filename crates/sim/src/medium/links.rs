@@ -211,10 +211,10 @@ fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64
     sinr.reference_loss_db + 10.0 * sinr.path_loss_exponent * libm::log10(distance) - shadowing
 }
 
-/// Returns the nodes that an interferer reaches, with its power in milliwatts. With listed or
-/// measured links it reaches all nodes, because their positions are unknown. With measured links in
-/// the SINR medium, all nodes receive its power without loss. `number` is the interferer's index
-/// among the places with shadowing.
+/// Returns the nodes that an interferer reaches, each with the power that arrives there, in
+/// milliwatts. With listed or measured links it reaches all nodes, because their positions are
+/// unknown. With measured links in the SINR medium, all nodes receive its power without loss.
+/// `number` is the interferer's index among the places with shadowing.
 pub fn reached(
     site: &Site<'_>,
     interferer: &Interferer,

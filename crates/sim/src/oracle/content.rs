@@ -1,7 +1,7 @@
 //! Text that a user can create in a shell to compare it.
 
 const LINE: u64 = 8;
-/// Lines count up to here and start again.
+/// Number of lines after which the numbers start again from 0.
 const LINES: u64 = 10_000_000;
 
 /// Fills `out` with numbered lines from byte `offset` on: seven digits and a line feed each, the

@@ -79,9 +79,9 @@ pub enum Model {
 impl Model {
     /// Returns the default SPI time of one byte in microseconds. AT86RF233: a full unicast takes
     /// 7.2 ms (Kumar et al. 2020 §6.3). CSMA, turnarounds, air time and the ACK take 6.24 ms of it,
-    /// and the [overhead](Self::overhead) 10 µs. The rest over 127 bytes and 6 of the overhead is
-    /// 7.14 µs a byte, calibrated on this single figure. No comparable figure is known for the
-    /// CC2420. It has the same default, so that the two differ only by their buffers.
+    /// and the [overhead](Self::overhead) 10 µs. The rest, divided by 127 bytes and 6 of the
+    /// overhead, is 7.14 µs a byte, calibrated on this single figure. No comparable figure is known
+    /// for the CC2420. It has the same default, so that the two differ only by their buffers.
     pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,

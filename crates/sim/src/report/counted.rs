@@ -145,7 +145,7 @@ figures! {
         pieces,
         /// Segments from the mesh forwarded in halves.
         halved,
-        /// Acknowledgments of a first half alone, which were not forwarded.
+        /// Acknowledgments that cover only a first half, which were not forwarded.
         halfway,
         /// Segments from the host that were not forwarded.
         dropped,
