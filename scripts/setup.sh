@@ -2,7 +2,7 @@
 # Installs the tools that a make target needs and the machine lacks, and announces
 # each step first. A second run finds everything installed, and prints one line.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
+#   scripts/setup.sh build|demo|test|web|webtest|wasm|book|fuzz|coverage|size|purity|boards|hosts|validate|bench|publish|semver|nrf52840|rcp|thread|c-libs|dist
 #
 # Rust comes from rustup, or otherwise from the distribution; packages come from
 # apt, as root or by sudo. Without this right the script continues: it names each
@@ -492,6 +492,14 @@ if [ "$purpose" = fuzz ]; then
         cargo install --quiet --locked cargo-fuzz || exit 1
     fi
     have c++ || need c++ g++ "building libFuzzer"
+fi
+
+if [ "$purpose" = coverage ]; then
+    have rustup || { say "measuring coverage needs rustup: see https://rustup.rs"; exit 1; }
+    if [ -z "$(find "$(rustc --print sysroot)" -name llvm-profdata)" ]; then
+        say "rustup component add llvm-tools"
+        rustup component add llvm-tools || exit 1
+    fi
 fi
 
 if [ "$purpose" = publish ]; then

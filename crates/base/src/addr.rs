@@ -114,4 +114,29 @@ mod tests {
         assert!(b.shares_prefix(&b, 128));
         assert!(Addr::UNSPECIFIED.shares_prefix(&b, 0));
     }
+
+    #[test]
+    fn equal_addresses_have_equal_hashes_and_texts() {
+        extern crate std;
+        use core::net::Ipv6Addr;
+        use std::hash::BuildHasher;
+        let text = "fd72:6564::ff:fe00:1";
+        let ip: Ipv6Addr = text.parse().unwrap();
+        let addr = Addr::from(ip);
+        assert_eq!(Addr::from(*addr.octets()), addr);
+        assert_eq!(Ipv6Addr::from(addr), ip);
+        assert_eq!(
+            std::format!("{addr} {addr:?}"),
+            std::format!("{text} {text}")
+        );
+        for at in 0..16 {
+            let mut other = addr;
+            other.0[at] ^= 0x10;
+            assert_ne!(other, addr);
+        }
+        let state = std::hash::RandomState::new();
+        assert_eq!(state.hash_one(addr), state.hash_one(Addr(addr.0)));
+        assert!(Addr::UNSPECIFIED.is_unspecified() && !addr.is_unspecified());
+        assert!(Addr([0xff; 16]).is_multicast() && !addr.is_multicast());
+    }
 }

@@ -177,4 +177,25 @@ mod tests {
             }
         }
     }
+
+    /// The pseudo-header of RFC 8200 §8.1, as the bytes that it stands for.
+    #[test]
+    fn a_pseudo_header_sums_like_its_bytes() {
+        let src = Addr(core::array::from_fn(|i| (i * 53) as u8));
+        let dst = Addr([0xfe; 16]);
+        for len in [0, 8, 1_280, 0x1_2345] {
+            let mut expected = Checksum::new();
+            expected.add(&src.0);
+            expected.add(&dst.0);
+            expected.add(&(len as u32).to_be_bytes());
+            expected.add(&[0, 0, 0, 17]);
+            let sum = Checksum::pseudo_header(&src, &dst, 17, len as u32);
+            assert_eq!(sum.finish(), expected.finish());
+        }
+        let mut bytes = [1, 2, 0, 0, 3];
+        let sum = Checksum::of_payload(&src, &dst, 6, &bytes);
+        assert!(!sum.is_valid());
+        bytes[2..4].copy_from_slice(&sum.finish().to_be_bytes());
+        assert!(Checksum::of_payload(&src, &dst, 6, &bytes).is_valid());
+    }
 }

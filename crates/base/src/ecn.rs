@@ -40,3 +40,19 @@ impl Ecn {
         !matches!(self, Ecn::NotEct)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_two_bits_of_rfc_3168_survive() {
+        for bits in 0..=u8::MAX {
+            let ecn = Ecn::from_bits(bits);
+            assert_eq!(ecn.bits(), bits & 0b11);
+            assert_eq!(ecn.is_capable(), bits & 0b11 != 0);
+        }
+        assert_eq!(Ecn::from_bits(0b11), Ecn::Ce);
+        assert_eq!(Ecn::from_bits(0b10), Ecn::Ect0);
+    }
+}

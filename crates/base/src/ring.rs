@@ -94,3 +94,47 @@ impl<B: Bytes> Ring<B> {
         position.checked_sub(self.capacity()).unwrap_or(position)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn queued(ring: &Ring<[u8; 5]>) -> ([u8; 5], usize) {
+        let mut out = [0; 5];
+        let mut len = 0;
+        for piece in ring.pieces(0, ring.len()) {
+            out[len..len + piece.len()].copy_from_slice(piece);
+            len += piece.len();
+        }
+        (out, len)
+    }
+
+    #[test]
+    fn bytes_come_out_as_they_went_in_at_every_position() {
+        for head in 0..5 {
+            let mut ring = Ring::new([0; 5]);
+            assert!(ring.is_empty());
+            ring.keep(head);
+            assert_eq!(ring.free(head), head);
+            // Out of order, and more than fits.
+            assert_eq!(ring.write_at(2, &[3, 4, 5, 6]), 3);
+            assert_eq!(ring.write_at(0, &[1, 2]), 2);
+            ring.keep(9);
+            assert_eq!((ring.len(), ring.room(), ring.capacity()), (5, 0, 5));
+            assert_eq!(queued(&ring), ([1, 2, 3, 4, 5], 5));
+            assert_eq!(ring.write_at(0, &[9]), 0);
+            assert_eq!(ring.pieces(3, 1).concat(), [4]);
+            assert_eq!(ring.free(2), 2);
+            assert_eq!(queued(&ring), ([3, 4, 5, 0, 0], 3));
+            assert_eq!((ring.free(9), ring.free(1)), (3, 0));
+            assert_eq!(ring.into_buffer().len(), 5);
+        }
+    }
+
+    #[test]
+    fn a_ring_without_memory_holds_nothing() {
+        let mut ring = Ring::new([0; 0]);
+        assert_eq!((ring.write_at(0, &[1]), ring.free(1)), (0, 0));
+        assert!(ring.pieces(0, 1).iter().all(|piece| piece.is_empty()));
+    }
+}

@@ -296,4 +296,26 @@ mod tests {
         assert_eq!(joined.slack, Duration::from_millis(15));
         assert_eq!(earliest(None, Some(b)), Some(b));
     }
+
+    #[test]
+    fn units_convert_and_operators_agree() {
+        extern crate std;
+        let ms = Duration::from_millis(1_500);
+        assert_eq!((ms.as_micros(), ms.as_millis()), (1_500_000, 1_500));
+        assert_eq!(ms.times(2), Duration::from_secs(3));
+        assert_eq!(ms.divided_by(3), Duration::from_micros(500_000));
+        assert_eq!(ms + ms - ms, ms);
+        assert!(!ms.is_zero() && Duration::ZERO.is_zero());
+        assert_eq!(Duration::MAX.times(2), Duration::MAX);
+        let mut sum = ms;
+        sum += ms;
+        assert_eq!(sum, Duration::from_secs(3));
+        let mut at = Instant::from_micros(250);
+        at += ms;
+        assert_eq!((at.as_micros(), at.as_millis()), (1_500_250, 1_500));
+        assert_eq!(at.millis_wrapping(), 1_500);
+        assert_eq!(at - Instant::from_micros(250), ms);
+        assert_eq!(std::format!("{at:?} {ms:?}"), "1.500250 s 1500000 us");
+        assert_eq!(Wake::exactly(at), Wake::within(at, Duration::ZERO));
+    }
 }
