@@ -25,7 +25,7 @@ pub struct Splice {
     conn: ConnId,
     opening: bool,
     host_ended: bool,
-    /// The connection knows that the host's stream has ended.
+    /// Whether the connection was informed of the end of the host's stream.
     closed: bool,
     mesh_ended: bool,
     failed: bool,

@@ -1,4 +1,4 @@
-//! Runs a scenario and returns what failed.
+//! Runs a scenario and returns its first failure.
 
 use std::cell::RefCell;
 use std::panic::{self, AssertUnwindSafe};

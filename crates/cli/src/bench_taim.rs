@@ -248,7 +248,7 @@ trait Time {
     fn sleep(&mut self, pause: Duration);
 }
 
-/// The real clock, while the machine also does other work.
+/// The real clock, on a machine that also does other work.
 struct RealTime(Clock);
 
 impl Time for RealTime {

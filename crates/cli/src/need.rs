@@ -65,8 +65,8 @@ fn of_machine(meminfo: &str) -> Option<u64> {
     Some(memory + kib(meminfo, "SwapFree:").unwrap_or(0))
 }
 
-/// Returns the least limit of the process's control group and the groups above it (cgroup v2).
-/// The kernel can reclaim a part of the memory that a group uses, so the limit counts in full.
+/// Returns the least limit of the process's control group and the groups above it (cgroup v2). The
+/// group's present use is not subtracted, because the kernel can reclaim a part of it.
 fn of_groups(cgroup: &str, root: &Path) -> Option<u64> {
     let path = cgroup.lines().find_map(|line| line.strip_prefix("0::/"))?;
     let own = root.join(path);

@@ -44,7 +44,7 @@ const OF_RESULTS: [&str; 4] = [
     folder::FRAMES,
     folder::RECORDING,
 ];
-/// Depth to which a result's folders are searched: a result of several seeds has one per seed.
+/// Depth to which a result's folders are searched: a result of several seeds has a folder per seed.
 const DEEP: usize = 2;
 
 /// Adds the result files in a folder; nothing if it is not the folder of a result.

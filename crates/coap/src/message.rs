@@ -129,8 +129,8 @@ mod tests {
         let mut long = [0; 13];
         long[..4].copy_from_slice(&[0x49, 1, 1, 2]);
         assert_eq!(unfit(&long), reset);
-        // A token cut short, a payload marker without payload, the reserved
-        // delta and length 15, an option cut short.
+        // A truncated token, a payload marker without payload, the reserved delta and length 15, a
+        // truncated option.
         assert_eq!(unfit(&[0x44, 1, 1, 2, 9]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xff]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xb1, b'a', 0xff]), reset);

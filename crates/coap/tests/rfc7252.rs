@@ -322,7 +322,7 @@ fn s5_4_critical_options_are_refused() {
     assert_eq!(con(&[0xd0, 4, 0x00]).as_deref(), Some("ACK 4.02"));
     // Uri-Path that is not UTF-8.
     assert_eq!(con(&[0xb1, 0xff]).as_deref(), Some("ACK 4.02"));
-    // A message that is not confirmable is rejected, in silence.
+    // A message that is not confirmable is rejected silently.
     assert_eq!(answer(0x50, 1, &[0x10]), None);
 }
 

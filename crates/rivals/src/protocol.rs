@@ -144,6 +144,6 @@ pub trait Protocol {
     /// Returns the sequence number of the first byte of [`Body::tx`].
     fn una(&self, control: &Self::Control) -> SeqNum;
 
-    /// Returns whether a segment, above all a reset, must still be sent.
+    /// Returns whether a segment, such as a reset, must still be sent.
     fn owes(&self, control: &Self::Control) -> bool;
 }

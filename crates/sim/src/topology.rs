@@ -2,16 +2,16 @@
 //!
 //! Every node has a default route towards a root (the border router, if there is one) and a host
 //! route to each node behind it, so that all pairs of nodes can communicate. If an app's two ends
-//! have a shorter path than along the tree, the nodes on it get host routes for both ends.
+//! have a shorter path than along the tree, the nodes on that path get host routes for both ends.
 //!
 //! Among neighbours with an equal distance to the root, a node prefers the best link, then the
 //! neighbour with the least traffic around it by the choices of farther nodes, and then the lowest
 //! index. A mesh whose relays share the load has a higher capacity than one in which a single relay
 //! carries all. The same scenario always has the same routes.
 //!
-//! If this needs more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes, there
-//! are only host routes to the ends of apps' flows, along the paths of these flows. The unused
-//! routes would take gigabytes and minutes.
+//! If these rules need more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes,
+//! there are only host routes to the ends of apps' flows, along the paths of these flows. The
+//! unused routes would take gigabytes and minutes.
 
 mod graph;
 

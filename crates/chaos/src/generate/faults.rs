@@ -41,7 +41,7 @@ impl Draft {
         self.set(&format!("{name}.share"), percent(draw.between(1, most)));
     }
 
-    /// Adds a fault of frames, of all links, one node or one direction of a link.
+    /// Adds a fault of frames on all links, at one node, or in one direction of a link.
     fn link(&mut self, draw: &mut Draw, name: &str, kind: &str) {
         self.share(draw, name, kind, 100);
         for end in ["sender", "receiver"] {

@@ -104,8 +104,8 @@ impl Endpoint {
             Some(Cargo::Request(serial)) => self.has_token(serial, packet.get_token()),
             None => false,
         };
-        // RFC 7252 §5.4.1: a response with a critical option that is not
-        // understood is rejected, here in silence.
+        // RFC 7252 §5.4.1: a response with a critical option that is not understood is rejected,
+        // here silently.
         if !is_ours || options::check(&mut packet).is_err() {
             self.counters.rejected += 1;
             return;

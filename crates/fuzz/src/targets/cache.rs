@@ -111,7 +111,7 @@ fn packet(step: &[u8]) -> Vec<u8> {
     packet.extend(options);
     packet.extend((0..data).map(|at| at as u8));
     mend(&mut packet);
-    // Seldom changes a byte; half of these packets get a correct checksum again.
+    // Changes a byte of few packets; half of these packets get a correct checksum again.
     if step[11] > 200 {
         let place = usize::from(step[12]) % packet.len();
         packet[place] ^= step[13];

@@ -58,7 +58,7 @@ pub fn run(bytes: &[u8]) {
             0 => packet(GROUP, usize::from(step[0])),
             _ => message(step),
         };
-        // Seldom changes any byte.
+        // Changes a byte of few packets.
         if step[5] > 200 {
             let place = usize::from(step[6]) % packet.len();
             packet[place] ^= step[5];

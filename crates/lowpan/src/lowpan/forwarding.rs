@@ -14,9 +14,9 @@ use crate::receive::{FirstFragment, Piece};
 use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
-/// Most forwarded fragments that may leave before a datagram of this node: as many as a packet of 1280 bytes
-/// has. Without the limit, neighbours that retransmit fragments (RFC 8931) could keep this node's own
-/// datagrams from ever leaving.
+/// Forwarded fragments that may leave before a datagram of this node: as many as a packet of 1280
+/// bytes has. Without the limit, neighbours that retransmit fragments (RFC 8931) could keep this
+/// node's own datagrams from ever leaving.
 pub(super) const TURN: u8 = 16;
 
 impl<M: Memory> Lowpan<M> {

@@ -65,7 +65,7 @@ fn flows_of_a_long_line_have_routes_along_their_paths_only() {
     }
 }
 
-/// Checks on random graphs that distances up to a node are those of all nodes before it.
+/// Checks on random graphs that a search up to a node finds the distances of a full search.
 #[test]
 fn a_search_that_stops_at_a_node_finds_the_same_distances() {
     let mut rng = redpoll_base::Rng::new(3);

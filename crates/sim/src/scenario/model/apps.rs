@@ -163,7 +163,7 @@ pub struct SensorSpec {
     pub interval: Duration,
     /// Number of readings that are collected before one message is sent.
     pub batch: u16,
-    /// Most readings that wait; others are counted and dropped.
+    /// Maximum number of readings that wait; others are counted and dropped.
     pub queue: u16,
     /// Pause before another attempt after a connection failed or a server refused readings.
     pub reconnect: Duration,

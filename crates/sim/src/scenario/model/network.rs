@@ -41,7 +41,7 @@ pub struct TaimParams {
     pub packets: u16,
 }
 
-/// Parameters of a border router that acknowledges for nodes with small windows.
+/// Parameters of a border router that buffers data for nodes with small windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareParams {
     pub flows: u16,

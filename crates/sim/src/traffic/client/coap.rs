@@ -9,7 +9,7 @@ use crate::oracle::FlowId;
 use crate::traffic::coap::{Port, peer};
 use crate::traffic::sensor::open_port;
 
-/// Largest file in bytes: the largest file of a server.
+/// Maximum length of a received file in bytes: that of the largest file of a server.
 const MAX_FILE: usize = 1 << 30;
 
 pub(super) struct Coap {
