@@ -41,7 +41,7 @@ enum Action {
     Print,
     Write,
     Check,
-    /// Lines with numbers that no block has.
+    /// Print the lines outside of blocks that have a number with a unit.
     Loose,
 }
 

@@ -159,8 +159,8 @@ impl Toolchain {
         command.env("RUSTC", &self.rustc).arg(subcommand);
         command.args(["--target", TARGET]);
         if let Some(source) = &self.source {
-            // Building core is unstable for lack of a design for its options;
-            // core itself is the compiler's own.
+            // Cargo's option to build core is unstable, because its design is not final; the source
+            // of core is the compiler's own.
             command
                 .env("RUSTC_BOOTSTRAP", "1")
                 .args(["-Z", libraries.build_std()]);

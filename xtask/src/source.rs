@@ -22,7 +22,7 @@ pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
         };
         for entry in entries.flatten() {
             let path = entry.path();
-            // A crate that is a separate workspace may be built in its folder.
+            // Skips builds: a crate that is a separate workspace may have its own `target`.
             let built = path.file_name().is_some_and(|name| name == "target");
             if path.is_dir() && !built {
                 folders.push(path);

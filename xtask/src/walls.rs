@@ -20,7 +20,7 @@ const ROOMS: [(&str, [&str; 2]); 4] = [
 ];
 const ROOMS_LIMIT: usize = 2;
 
-/// The conductor, and the file that gives its crate's names to others.
+/// The conductor, and the file that re-exports the names of its crate.
 const CONDUCTOR: &str = "crates/stack/src/node";
 const NAMES: &str = "crates/stack/src/lib.rs";
 /// Lines of a file of the conductor, and fields of its struct.

@@ -191,7 +191,7 @@ pub struct Changes<'a> {
     /// All figures of the nodes, in some of the messages.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<&'a Nodes>,
-    /// Number of entries without room.
+    /// Number of entries that were dropped for lack of room.
     #[serde(skip_serializing_if = "is_zero")]
     pub skipped: u64,
 }

@@ -179,7 +179,7 @@ proptest! {
             let mut out = Cursor::new(&mut buffer);
             header.emit(&mut out).unwrap();
             prop_assert_eq!(out.position(), header.len());
-            // A header of version 2015 without PAN IDs gets some; all other fields stay.
+            // A header in the 2015 format without PAN IDs gets them; all other fields stay.
             if header.version < 2 {
                 let (again, rest) = FrameHeader::parse(out.written()).unwrap();
                 prop_assert_eq!((again, rest.len()), (header, 0));

@@ -58,7 +58,7 @@ struct Link {
 impl Link {
     /// Carries the next segment of `from`, if there is one, to `to`.
     fn carry(&mut self, from: &mut End, to: &mut End, meta: &IpMeta) -> bool {
-        // A reference, because neither value is small to move.
+        // By reference, because both values are too large to move.
         let Some(desc) = &from.poll_segment(self.now, MAX_LEN) else {
             return false;
         };

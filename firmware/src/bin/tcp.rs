@@ -241,7 +241,7 @@ fn use_one(connection: &mut Connection<Buffer>) {
     let token = Token::from_bits(any(0));
     match any(0u8) {
         0 => {
-            // A reference, because the value is large to move.
+            // By reference, because the value is too large to move.
             if let Some(desc) = &connection.poll_segment(now(), any(1280)) {
                 black_box((desc.header.as_bytes(), desc.payload_len, desc.ecn));
                 black_box(desc.token.to_bits());

@@ -18,7 +18,7 @@ const fn change(what: &'static str, options: &'static [&'static str]) -> Change 
 
 const SEEDS: u64 = 3;
 
-/// Frames over 40 m of a range of 50 m arrive with 1 − (40/50)² · (1 − ratio).
+/// Frames over 40 m of a range of 50 m arrive with probability 1 − (40/50)² · (1 − ratio).
 const CHANGES: &[Change] = &[
     change("as shipped", &[]),
     change("ideal radio", &["radio.model=ideal"]),

@@ -77,7 +77,7 @@ pub fn read(
             let is_shipped = folder == "crates"
                 && !source::is_test_file(path)
                 && !path.starts_with("crates/testkit");
-            // clap makes help texts of documentation, and PyO3 makes docstrings.
+            // clap makes help texts from doc comments, and PyO3 makes docstrings from them.
             let has_user_docs = path.starts_with("crates/python")
                 || PROGRAMS.iter().any(|it| path.starts_with(it))
                     && CLAP.iter().any(|it| text.contains(it));

@@ -108,7 +108,7 @@ impl Image {
         let mut named = 0;
         let mut end = 0;
         for symbol in &self.symbols {
-            // Two names of one function are one function.
+            // A function with two names counts once.
             let (first, last) = (symbol.address.max(end), symbol.address + symbol.size);
             end = end.max(last);
             for address in (first..last).step_by(2) {
