@@ -52,7 +52,7 @@ pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16])
 }
 
 impl<R: Radio> OnRadio<R> {
-    /// Passes works from the node to the radio and events from the radio to the node, until
+    /// Passes operations from the node to the radio and events from the radio to the node, until
     /// there are none. Events of the node go to the application.
     pub fn turn(&mut self, mut on_event: impl FnMut(&mut Node<LeafMemory>, Instant, NodeEvent)) {
         // A polling loop has no task to wake.

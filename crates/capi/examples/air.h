@@ -80,7 +80,7 @@ static uint8_t air_carry(struct air *air, int from)
     return wants_ack ? RP_RESULT_ACKED : RP_RESULT_SENT;
 }
 
-/* Starts the works of the radios. */
+/* Starts the operations of the radios. */
 static void air_serve(struct air *air)
 {
     for (int index = 0; index < NODES; index++) {

@@ -7,10 +7,10 @@
 //! and calls [`Mac::on_timeout`] at [`Mac::poll_at`]. A driver with the trait [`Radio`] is
 //! called by `Node::drive` of `redpoll-stack`.
 //!
-//! Between two works, and so during every backoff and retry delay, the radio of an always-on
+//! Between two operations, and so during every backoff and retry delay, the radio of an always-on
 //! node listens. [`MacConfig::deaf_backoff`] turns this off, to reproduce radios that are deaf
-//! meanwhile (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which
-//! frames wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
+//! meanwhile (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which frames
+//! wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
 //!
 //! A method of access other than CSMA-CA is a type that implements [`Access`]. If its receivers
 //! are mostly off, it also implements [`Cycle`]. The module `security` exists with the feature

@@ -1,4 +1,4 @@
-//! The interface to a radio: its functions, works and results.
+//! The interface to a radio: its functions, operations and results.
 //!
 //! A frame at this interface is an MPDU without its frame check sequence, so it has at most
 //! [`FrameBuf::CAPACITY`](crate::FrameBuf::CAPACITY) = 125 bytes. The radio appends the FCS to sent
@@ -27,9 +27,9 @@ pub struct RadioCaps {
     pub source_match: bool,
 }
 
-/// A work of the radio. `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next work
-/// follows only after the result. The other works have no result; they set the radio's state
-/// between works. A radio initially listens.
+/// A radio operation. `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next
+/// operation follows only after the result. The others have no result; they set the radio's state
+/// between operations. A radio initially listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioWork<W = Infallible> {
     /// Move the MAC's [frame](crate::Mac::frame) into the radio. It remains there until the next
@@ -47,12 +47,12 @@ pub enum RadioWork<W = Infallible> {
     /// [`RadioResult::Cycled`] or as a transmission. A device's radio has no such work: `W` is
     /// [`Infallible`].
     Cycled(W),
-    /// Keep the receiver on between works.
+    /// Keep the receiver on between operations.
     Listen,
-    /// Keep the receiver off between works, with the oscillator running so that the next work can
-    /// start at once.
+    /// Keep the receiver off between operations, with the oscillator running so that the next
+    /// operation can start at once.
     Doze,
-    /// Keep the radio off between works. A frame in reception is received completely.
+    /// Keep the radio off between operations. A frame in reception is received completely.
     Sleep,
     /// Set or clear the frame-pending bit of Imm-ACKs to data requests from this neighbour from now
     /// on. Only with `source_match`.
@@ -64,7 +64,7 @@ pub enum RadioWork<W = Infallible> {
     },
 }
 
-/// The result of a work of the radio.
+/// The result of a radio operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioResult<D = Infallible> {
     /// The frame is in the radio.

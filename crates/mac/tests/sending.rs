@@ -1,5 +1,5 @@
-//! The path of a frame to the air, on a radio with hardware Imm-ACKs: the order of works, CSMA-CA,
-//! retries, and the events for the layer above.
+//! The path of a frame to the air, on a radio with hardware Imm-ACKs: the order of operations,
+//! CSMA-CA, retries, and the events for the layer above.
 
 use crate::bench;
 

@@ -10,7 +10,7 @@ use crate::frames::as_ack;
 use crate::tester::{By, Reply, Seen, Tester, What};
 use crate::{Finding, Limits, Outcome};
 
-/// A radio that takes longer than this for a work will not end it.
+/// A radio that takes longer than this for an operation will not end it.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// Time after which no frame is on the air, and all events have been reported.
 const QUIET: Duration = Duration::from_millis(12);

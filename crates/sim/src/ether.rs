@@ -202,7 +202,7 @@ impl Inner {
                     (node, Item::Raw(RawEvent::Sent(self.now)))
                 }
                 Indication::Done { node, result } => {
-                    // A device's radio has only the narrow set of works.
+                    // A device's radio has only the narrow set of operations.
                     let Some(result) = air::narrow(result) else {
                         continue;
                     };

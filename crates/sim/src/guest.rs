@@ -48,7 +48,7 @@ pub enum GuestOrder {
         /// assessment.
         backoffs: Option<u8>,
     },
-    /// Sets whether the receiver is on between works.
+    /// Sets whether the receiver is on between operations.
     Listen(bool),
     Address {
         pan_id: u16,

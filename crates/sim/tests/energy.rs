@@ -41,7 +41,7 @@ fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 
 
 /// Returns the instructions of a leaf for a data request without a backoff: the timer, building the
 /// request, rest during the load; loaded, order to send, rest; acknowledged, rest. The radio sleeps
-/// between its works.
+/// between its operations.
 fn request() -> f64 {
     cost("timer")
         + cost("request_out")

@@ -25,7 +25,7 @@ pub(crate) enum Order {
 pub struct Exchange {
     /// A transmission that waits for the driver.
     transmit: Cell<Option<bool>>,
-    /// State in which the node wants the radio between works.
+    /// State in which the node wants the radio between operations.
     rest: Cell<RadioWork>,
     loaded: RefCell<FrameBuf>,
     identity: Cell<Option<RadioIdentity>>,
@@ -66,7 +66,7 @@ impl Exchange {
         self.loaded.borrow().clone()
     }
 
-    /// Issues an order. A second transmission is ignored, because works come one at a time.
+    /// Issues an order. A second transmission is ignored, because operations come one at a time.
     pub(crate) fn order(&self, order: Order) {
         match order {
             Order::Transmit { cca } => self.transmit.set(Some(cca)),

@@ -54,7 +54,7 @@ impl<T: Ticker> Radio for TransceiverRadio<'_, T> {
             RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => {
                 self.exchange.order(Order::Rest(work));
             }
-            // Source matches and the works of duty-cycled MACs do not occur: `caps` excludes them.
+            // `caps` excludes source matches and the operations of duty-cycled MACs.
             _ => {}
         }
     }

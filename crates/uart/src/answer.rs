@@ -39,11 +39,11 @@ pub struct Answer<'a> {
     pub number: u16,
     /// The latest time of the next request; `None` if the node has no timer.
     pub wakes_at: Option<Instant>,
-    /// The works for the radio, in the order in which it does them.
+    /// The operations for the radio, in the order in which it does them.
     pub works: Works<'a>,
 }
 
-/// The works of an answer.
+/// The operations of an answer.
 #[derive(Clone, Copy, Debug)]
 pub struct Works<'a>(Reader<'a>);
 
@@ -130,7 +130,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Begins an answer, without works yet.
+/// Begins an answer, without operations yet.
 pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Instant>) {
     writer.byte(head(kind::ANSWER));
     writer.put(&number.to_le_bytes());
@@ -138,8 +138,8 @@ pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Insta
     writer.put(&us.to_le_bytes());
 }
 
-/// Adds a work, and `frame` if the work loads one. Returns `false` for works of duty-cycled MACs,
-/// which this protocol does not have.
+/// Adds an operation, and `frame` if the operation loads one. Returns `false` for operations of
+/// duty-cycled MACs, which this protocol does not have.
 pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> bool {
     match work {
         RadioWork::Load => {

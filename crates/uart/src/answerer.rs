@@ -8,7 +8,7 @@ use crate::cursor::Writer;
 use crate::hdlc::{self, Deframer, Frame};
 use crate::{MESSAGE_MAX, Request, RequestEvent, head};
 
-/// Bytes of an answer before its works.
+/// Bytes of an answer before its operations.
 const WORKS_AT: usize = 11;
 const WORK_MAX: usize = 2 + FrameBuf::CAPACITY;
 const TEXT_MAX: usize = 64;
@@ -109,7 +109,7 @@ impl Answerer {
         self.damaged
     }
 
-    /// Returns whether a request waits, and its answer has room for any work.
+    /// Returns whether a request waits, and its answer has room for any operation.
     pub fn has_room(&self) -> bool {
         self.request.len > 0 && !self.is_full()
     }
@@ -133,7 +133,7 @@ impl Answerer {
         }
     }
 
-    /// Answers the pending request, if any, with the [added](Self::add) works and with
+    /// Answers the pending request, if any, with the [added](Self::add) operations and with
     /// `wakes_at`, the latest time of the next request.
     pub fn answer(&mut self, wakes_at: Option<Instant>, put: impl FnMut(u8)) {
         let Some(number) = self.request().map(|request| request.number) else {

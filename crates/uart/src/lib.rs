@@ -18,11 +18,11 @@
 //! | from the node | kind | behind the first byte |
 //! |---|---|---|
 //! | hello | 8 | nothing: the node has been switched on |
-//! | answer | 9 | number of the request (2), time of the next request (8; all ones: never), works |
+//! | answer | 9 | number of the request (2), time of the next request (8; all ones: never), operations |
 //! | not begun | 10 | number of the request (2): the node has received no begin |
 //! | text | 11 | a piece of text for the operator |
 //!
-//! Works follow one another: 0 load, with a length (1) and the frame; 1 transmit; 2 transmit
+//! Operations follow one another: 0 load, with a length (1) and the frame; 1 transmit; 2 transmit
 //! after a clear channel assessment; 3 listen; 4 doze; 5 sleep; 6 source match, with a short
 //! address (2) and whether a frame waits for it (1).
 //!

@@ -80,7 +80,7 @@ impl<P: Port> LineRadio<P> {
         self.answerer.damaged()
     }
 
-    /// Returns the number of works for which a message had no room, or the protocol has no code.
+    /// Returns the number of operations without room in a message or without a code.
     pub fn lost(&self) -> u32 {
         self.lost
     }
@@ -116,7 +116,7 @@ impl<P: Port> Radio for LineRadio<P> {
 
     /// Answers the latest request, and waits for the next.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent> {
-        // If the answer was full, the rest is fetched at once. After a work with a result,
+        // If the answer was full, the rest is fetched at once. After an operation with a result,
         // nothing more is sent.
         let until = match self.answerer.is_full() && !self.awaits_result {
             true => Some(self.now),

@@ -58,11 +58,11 @@ pub enum RequestEvent<'a> {
         /// The frame without its FCS, at most 125 bytes.
         frame: &'a [u8],
     },
-    /// The radio has finished a work.
+    /// The radio has finished an operation.
     Done(RadioResult),
 }
 
-/// A request: reports an event, and asks the node for works.
+/// A request: reports an event, and asks the node for operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request<'a> {
     /// Its number: one more than the previous one, modulo 2^16.
@@ -181,7 +181,7 @@ impl Begin {
     }
 }
 
-/// Returns the code of a result; the works of duty-cycled MACs have no codes.
+/// Returns the code of a result; the operations of duty-cycled MACs have no codes.
 fn code_of(result: RadioResult) -> Option<u8> {
     Some(match result {
         RadioResult::Loaded => 0,

@@ -207,7 +207,7 @@ impl World {
         }
     }
 
-    /// Carries out a work of the node's radio; returns whether there was one.
+    /// Carries out an operation of the node's radio; returns whether there was one.
     fn serve(&mut self, index: usize) -> bool {
         let Station {
             node,

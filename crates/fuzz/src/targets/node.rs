@@ -241,7 +241,7 @@ impl Scene {
                 RadioWork::Transmit { .. } => RadioResult::Acked {
                     frame_pending: false,
                 },
-                // This node does no work of a duty-cycled MAC.
+                // This node does no operation of a duty-cycled MAC.
                 _ => continue,
             };
             self.node.on_radio_done(self.now, result);

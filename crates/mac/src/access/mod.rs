@@ -23,10 +23,10 @@ pub use cycle::{
 
 /// A method of access to the medium. The default functions implement that of IEEE 802.15.4-2015.
 pub trait Access: Clone + Debug {
-    /// Radio works of this method in addition to those of every radio:
+    /// Radio operations of this method in addition to those of every radio:
     /// [`RadioWork::Cycled`](crate::RadioWork::Cycled). [`Infallible`] if there are none.
     type Work: Copy + PartialEq + Eq + Debug;
-    /// The results of these works: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
+    /// The results of these operations: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
     type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
     /// The decisions of a method whose receivers are mostly off. [`Infallible`] if there are none.
     type Cycle: Cycle<Self::Work>;

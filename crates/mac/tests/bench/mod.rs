@@ -84,7 +84,7 @@ impl Bench {
         slept
     }
 
-    /// Passes time until the radio has a work to do.
+    /// Passes time until the radio has an operation to do.
     pub fn next_work(&mut self) -> Option<RadioWork> {
         loop {
             let work = self.poll();

@@ -89,7 +89,7 @@ pub enum Indication {
         /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.
         intact: bool,
     },
-    /// The node's radio finished a work.
+    /// The node's radio finished an operation.
     Done { node: u32, result: AirResult },
 }
 

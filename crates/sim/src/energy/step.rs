@@ -36,7 +36,7 @@ pub enum Step {
     RequestIn,
     /// Drops a frame, such as a repetition.
     RefusedIn,
-    /// Orders a work of the radio other than the loading of a frame.
+    /// Orders a radio operation other than the loading of a frame.
     Order,
     Loaded,
     /// Handles a successful transmission, with the acknowledgment if one was requested.

@@ -112,7 +112,7 @@ impl Model {
     }
 
     /// Returns the time in microseconds from the state with only the oscillator on until the
-    /// receiver receives. AT86RF233: 110 µs. CC2420: aTurnaroundTime, 192 µs. Only works of
+    /// receiver receives. AT86RF233: 110 µs. CC2420: aTurnaroundTime, 192 µs. Only operations of
     /// duty-cycled MACs take this time.
     pub(crate) const fn receiver_on_us(self) -> u64 {
         match self {

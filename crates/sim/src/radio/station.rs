@@ -331,7 +331,7 @@ impl Station {
         self.work == Work::Idle && self.acking.is_none()
     }
 
-    /// Returns the radio to its state between works, when it neither transmits nor receives.
+    /// Returns the radio to its state between operations, when it neither transmits nor receives.
     pub fn rest(&mut self, now: Instant) {
         if self.state() == State::Off {
             return;

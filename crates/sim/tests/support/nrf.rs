@@ -4,8 +4,8 @@
 //! States and times are those of the manual (§6.20) and the driver: 130 µs until receiver or
 //! transmitter are on, 128 for an assessment, 21 until the transmitter is off. A stopped receiver
 //! stays ramped up. A transmission or a busy channel leaves the chip off. A change of the
-//! assessment's settings switches the chip off and on for the next work. A task runs [`TASK`] after
-//! its interrupt.
+//! assessment's settings switches the chip off and on for the next operation. A task runs [`TASK`]
+//! after its interrupt.
 
 use std::cell::RefCell;
 use std::pin::Pin;

@@ -14,10 +14,10 @@ impl<P: Profile> Node<P>
 where
     P::Access: Access<Work = Infallible, Done = Infallible>,
 {
-    /// Starts the node's work on `radio`, and handles the next event: a frame, the end of a work,
-    /// or the time of the node's next timer or of `until`, when an application wants to be called.
-    /// Returns ready after an event. The application then reads [`Self::poll_event`] and calls
-    /// `drive` again. It also calls `drive` after its own calls that make the node send.
+    /// Starts the node's work on `radio`, and handles the next event: a frame, the end of an
+    /// operation, or the time of the node's next timer or of `until`, when an application wants to
+    /// be called. Returns ready after an event. The application then reads [`Self::poll_event`] and
+    /// calls `drive` again. It also calls `drive` after its own calls that make the node send.
     ///
     /// In an executor: `poll_fn(|cx| node.drive(&mut radio, cx, until)).await`; the radio wakes the
     /// task. In a loop without executor: pass `Context::from_waker(Waker::noop())`, and let the

@@ -64,7 +64,7 @@ impl<P: Profile> Node<P> {
         self.drain_link(now);
     }
 
-    /// Returns the next work for the radio. [`Self::frame`] is the frame to load.
+    /// Returns the next operation for the radio. [`Self::frame`] is the frame to load.
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<<P::Access as Access>::Work>> {
         self.drain_link(now);
         self.link.preempt(now);

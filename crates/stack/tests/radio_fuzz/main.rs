@@ -1,6 +1,6 @@
 //! A border router, a router, a leaf, a sleepy leaf and a host, whose radios report arbitrary
 //! events: frames cut, changed, joined, doubled, delayed and forged, forged data requests, results
-//! of works that the radio never had, and time that jumps by milliseconds or days. With the
+//! of operations that the radio never had, and time that jumps by milliseconds or days. With the
 //! features of RPL every second mesh routes by RPL, in either mode. With the feature `security`
 //! every fifth mesh protects its frames.
 //!

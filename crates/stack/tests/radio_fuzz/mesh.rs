@@ -1,4 +1,4 @@
-//! Five nodes, the works of their radios, and the frames and packets in flight.
+//! Five nodes, the operations of their radios, and the frames and packets in flight.
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_lowpan::{
@@ -162,7 +162,7 @@ impl Mesh {
         let index = self.any();
         match self.rng.below(100) {
             0..=54 => {
-                // A frame takes about eight works.
+                // A frame takes about eight operations.
                 for _ in 0..self.rng.below(8) {
                     self.serve(index, false);
                 }
@@ -210,7 +210,7 @@ impl Mesh {
         sealed::store(&mut it.node);
         if it.work.is_none() {
             it.work = it.node.poll_radio(self.now);
-            // A radio sometimes delays a work.
+            // A radio sometimes delays an operation.
             if !is_good && self.chance(10) {
                 return true;
             }
