@@ -110,7 +110,7 @@ impl Timetable {
     }
 }
 
-/// Advertises a prefix on an interface. When it ends it announces this, and hosts delete the route.
+/// Advertises a prefix on an interface. Its end is announced, so that hosts delete the route.
 #[derive(Debug)]
 pub struct Advertiser {
     /// A raw socket; the standard library's type has the calls that are needed.

@@ -29,7 +29,7 @@ impl Pair {
     }
 }
 
-/// FNV-1a, folded. Two pairs in 65,536 share a count by chance, which only reduces their fairness.
+/// FNV-1a, folded. Two pairs share a count with chance 1/65,536, which only reduces fairness.
 fn fold(addr: &Addr) -> u16 {
     let hash = addr.0.iter().fold(0x811c_9dc5_u32, |hash, octet| {
         (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)

@@ -10,7 +10,7 @@ use crate::packet::Summary;
 pub struct Meter {
     pub data_segments: u64,
     pub data_bytes: u64,
-    /// Segments among them that begin with a byte sent before.
+    /// Segments with payload that begin with a byte sent before.
     pub retransmissions: u64,
     /// Retransmissions whose bytes had all arrived, or were certain to arrive.
     pub needless: u64,

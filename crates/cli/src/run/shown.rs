@@ -42,7 +42,7 @@ type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
-        // This precedes the server's threads, because threads inherit the blocked signals.
+        // Called before the server's threads start, because threads inherit the blocked signals.
         let signals = Signals::watch().ok();
         // Standard output may be used for the result.
         eprint!("{}", greeting(&server));

@@ -12,7 +12,7 @@ use redpoll_sim::{
 /// Maximum number of rows of a table; more rows are only counted.
 const ROWS: usize = 40;
 const NODES: usize = 20;
-/// Flows without delivery that are listed.
+/// Maximum number of listed flows without delivery.
 const TROUBLES: usize = 10;
 
 /// Returns the result of `scenario`, in which the apps `left_out` were not started.

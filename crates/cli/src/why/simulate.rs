@@ -33,7 +33,7 @@ pub struct Simulated {
     pub command: String,
     /// Goodput of the application in kb/s.
     pub goodput_kbps: f64,
-    /// The connection with most data in the simulated frames.
+    /// The connection with the most data in the simulated frames.
     pub flow: Option<Flow>,
 }
 

@@ -174,7 +174,7 @@ impl Network {
             let listener = TcpListener::bind(server).expect("the host listens");
             ready.send(()).unwrap();
             listener.set_nonblocking(true).unwrap();
-            // The backlog completes the handshake.
+            // The kernel completes the handshake without an accept.
             std::thread::sleep(patience + Duration::from_millis(200));
         });
         is_ready.recv_timeout(PATIENCE).expect("the host listens");

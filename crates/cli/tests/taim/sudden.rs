@@ -16,7 +16,7 @@ pub fn killed_under_load() {
     rules("12");
     let args = ["--queue", "12", "--delay", "0.5", "--min-delay", "0.1"];
     let mut daemon = Some(Daemon::start(&args));
-    // Forty flows of 256 KiB; each is checked byte by byte, and ends in order.
+    // Forty flows of 256 KiB; each is checked byte by byte, and ends regularly.
     let flows = network.transfers(20, 256 << 10);
     for _ in 0..3 {
         std::thread::sleep(Duration::from_millis(700));

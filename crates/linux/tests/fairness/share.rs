@@ -136,7 +136,7 @@ impl World {
         }
     }
 
-    /// Moves packets until no packet moves at this moment.
+    /// Moves packets until no packet can move at this time.
     fn settle(&mut self) {
         let mut packet = vec![0; 2048];
         while let Some(len) = self.tun.recv(&mut packet).expect("the interface stays") {

@@ -61,7 +61,7 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }
 
-    /// Starts the node's own datagram, marked like forwarded ones, so that it gets no larger share.
+    /// Starts the node's own datagram, marked like forwarded ones, so that it gets only its share.
     /// A datagram that cannot be marked is sent nevertheless, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;

@@ -116,7 +116,7 @@ pub(crate) struct Recovery<M: Memory> {
     incoming: M::Table<Incoming>,
     paths: M::Table<SwitchedPath>,
     refusals: [Option<(Address, u8)>; REFUSALS],
-    /// Refusals that may leave now, and the time from which the next one is earned.
+    /// Refusals that may leave now, and the time from which the wait for one more counts.
     may_refuse: (u8, Instant),
     patience: Patience,
     leaving: Option<(Address, Ack)>,

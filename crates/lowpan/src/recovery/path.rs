@@ -75,7 +75,7 @@ impl Path {
         }
     }
 
-    /// Handles a passing fragment; `later` is whether it is not the first.
+    /// Handles a passing fragment; `later` is whether it follows the first fragment.
     pub(crate) fn on_passed(&mut self, now: Instant, later: bool, expires: Instant) {
         self.progress = now;
         self.has_grown |= later;

@@ -70,7 +70,7 @@ impl Air {
         let station = &mut self.stations[node];
         if is_occupied(station) || station.reading {
             // The MAC gets the result after the duration of an assessment, so it cannot retry
-            // without end at one instant.
+            // endlessly at one instant.
             return self.step_for(now, node, Work::Refuse, CCA, queue);
         }
         station.train = Some(Box::new(Train::new(strobe)));

@@ -103,7 +103,7 @@ impl NodeNoise {
         self.changing.is_some()
     }
 
-    /// Returns its power in milliwatts: that of the trace, but at least the node's own noise floor.
+    /// Returns the power in milliwatts: that of the trace, but at least the node's own noise floor.
     pub fn at(&mut self, now: Instant) -> f64 {
         let Some(changing) = &mut self.changing else {
             return self.floor_mw;

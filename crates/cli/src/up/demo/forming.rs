@@ -1,4 +1,4 @@
-//! A mesh that finds its routes itself needs time, so the demonstration waits for its server.
+//! A mesh that finds its routes itself needs time, so the demonstration waits for the server.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -8,7 +8,7 @@ use super::show::Step;
 use super::{Outcome, StepFailure, command, is_installed};
 
 const COUNT: u32 = 5;
-/// Sufficient number of answers: radio may lose one, but a working mesh does not lose most.
+/// Sufficient number of answers: the radio may lose one, but a working mesh does not lose most.
 const ENOUGH: u32 = 3;
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {

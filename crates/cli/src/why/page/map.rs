@@ -12,7 +12,7 @@ const WIDTH: f64 = 900.0;
 const MARGIN: f64 = 70.0;
 /// Pixels between two nodes with the same distance.
 const ROW: f64 = 64.0;
-/// Maximum number of nodes on the map; those with most frames are shown.
+/// Maximum number of nodes on the map; those with the most frames are shown.
 const NODES: usize = 60;
 /// Least number of a link's frames, as a share of the busiest link's; other links are left out.
 const SHARE_MIN: f64 = 0.01;

@@ -169,7 +169,7 @@ fn an_overridden_model_passes_over_the_files_keys_for_the_old_one() {
         panic!()
     };
     assert_eq!(sinr.tx_power_dbm, -8.0);
-    // If the override itself sets the key, it is an error.
+    // If the override itself sets the key, the key is an error.
     let both = [
         ("medium.model", "sinr"),
         ("medium.interference_range", "90 m"),
