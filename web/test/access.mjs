@@ -59,7 +59,7 @@ await test("axe-core finds no serious violation on the live view", async () => {
     await page.evaluate(() => redpoll.selection.set({ node: 6 }));
     await page.keyboard.press("i");
     await page.locator(".map-top").press("Enter");
-    await until(page, "an interferer", () => document.querySelector(".chip"));
+    await until(page, "an interferer", () => document.querySelector(".others .chip"));
     await isAccessible(page, `${form}, a node and an interferer`);
     await page.locator("#tab-air").click();
     await isAccessible(page, `${form}, air time`);
@@ -176,8 +176,8 @@ await test("every action works by keyboard", async () => {
   await press("k");
   await see("it is on", () => redpoll.store.now.radio[redpoll.selection.node] > 0);
   await press("i", "Enter");
-  await see("an interferer", () => document.querySelector(".chip"));
-  await tabTo(page, ".chip");
+  await see("an interferer", () => document.querySelector(".others .chip"));
+  await tabTo(page, ".others .chip");
   await press("Enter");
   await see("silence", () => redpoll.store.interferers[0].busy === 0);
   const flows = await page.evaluate(() => redpoll.store.flows.size);

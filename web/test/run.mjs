@@ -95,7 +95,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
     const { interferers, now } = redpoll.store;
     return interferers.length === 1 && Math.hypot(interferers[0].x - now.x[12], interferers[0].y - now.y[12]) < 0.5;
   });
-  await page.locator(".chip").click();
+  await page.locator(".others .chip").click();
   await until(page, "silence", () => redpoll.store.interferers[0].busy === 0);
 
   // Arrow keys change the tab.
@@ -115,7 +115,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.keyboard.press("i");
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
   await until(page, "an interferer", () => redpoll.store.interferers.length === 2);
-  await page.locator(".chip").click();
+  await page.locator(".others .chip").click();
   await until(page, "silence", () => redpoll.store.interferers[1].busy === 0);
   await shot(page, "run-node");
 
