@@ -258,7 +258,7 @@ fn a_capture_can_be_dissected_without_one_malformed_frame() {
     for word in ["malformed", "wrong", "unknown"] {
         assert!(!text.contains(word), "{word}");
     }
-    // The same capture from standard input.
+    // Reads the same capture from standard input.
     let input = std::fs::File::open(&file).unwrap();
     let piped = Command::new(PROGRAM)
         .args(["dissect", "-"])

@@ -42,7 +42,7 @@ fn a_series_adds_up_to_the_result_of_the_run() {
     let text = std::fs::read_to_string(&csv).unwrap();
     let rows = rows(&text);
     let report: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
-    // A flow and three nodes, at 0, 0.5, ... 4.5 s.
+    // A flow and three nodes have a row each at 0, 0.5, ... 4.5 s.
     assert_eq!(rows.len(), 10 * 4);
     let flow: Vec<_> = rows.iter().filter(|row| row["kind"] == "flow").collect();
     let times: Vec<f64> = flow.iter().map(|row| number(row["t_s"])).collect();
@@ -103,7 +103,7 @@ fn a_series_adds_up_to_the_result_of_the_run() {
             "{receiving} {expected}"
         );
     }
-    // The same rows as Parquet.
+    // Reads the same rows as Parquet.
     let reader = SerializedFileReader::new(File::open(&parquet).unwrap()).unwrap();
     let metadata = reader.metadata().file_metadata();
     let notes = metadata.key_value_metadata().unwrap();
@@ -242,7 +242,7 @@ fn a_result_is_plotted_explained_and_compared() {
         dots.contains("figures differ significantly. Goodput of B is 0."),
         "{dots}"
     );
-    // Three seeds on both sides of each figure.
+    // Each figure has three seeds on both sides.
     let figures = compared["comparisons"][0]["lines"]
         .as_array()
         .unwrap()
@@ -479,7 +479,7 @@ fn the_first_frame_that_differs_is_found() {
     let (of_a, of_b) = (lines(&a), lines(&b));
     assert_eq!(of_a[..same], of_b[..same]);
     assert_ne!(of_a[same], of_b[same]);
-    // A capture that is shorter.
+    // This capture is shorter.
     let short = run("short.pcapng", &["--set", "duration=1 s"]);
     let found = stdout(&redpoll(&["diff", &a, &short]));
     assert!(found.contains("B has ended, A continues"), "{found}");
@@ -523,7 +523,7 @@ fn two_programs_are_distinguished_by_their_first_frame() {
     let args = ["line-2", "--seed", "3", "--duration", "2 s"];
     let same = redpoll(&[&["diff", "--program", PROGRAM][..], &args].concat());
     assert_eq!(code(&same), 0, "{same:?}");
-    // Another program, which waits longer before it retransmits a frame.
+    // The other program waits longer before it retransmits a frame.
     let old = folder.write(
         "old",
         &format!("#!/bin/sh\nexec {PROGRAM} \"$@\" --set mac.min_be=5\n"),

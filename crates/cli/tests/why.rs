@@ -80,7 +80,7 @@ fn a_page_shows_the_links_the_causes_and_the_simulated_remedy() {
     let out = folder.file("why.html");
     let why = redpoll(&["why", &capture, "--html", &out]);
     assert_eq!(code(&why), 0, "{why:?}");
-    // The text is printed as well.
+    // The program also prints the findings as text.
     assert!(stdout(&why).contains("a window of one segment"));
     let page = std::fs::read_to_string(&out).unwrap();
     let order = [

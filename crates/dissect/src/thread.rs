@@ -12,7 +12,7 @@ use crate::layer::Bytes;
 
 /// Sequences with the same index in the auxiliary header differ by a multiple of this number.
 const INDICES: u32 = 128;
-/// Number of sequences that are tried for an index if MLE has revealed no sequence of it.
+/// Number of key sequences that are tried for a key index if MLE has revealed none with it.
 const TRIES: u32 = 8;
 
 /// Security suite of MLE messages that are secured like frames.

@@ -3,9 +3,9 @@
 //!
 //! A mesh without link-layer security admits any radio in range, and a TUN interface makes every
 //! service of this computer that listens on `[::]` reachable. So nothing is reachable by default
-//! except the services that are named. A [`Reach`] remembers the flows that the outside has
-//! begun, as a stateful firewall does, with bounded memory: of too many flows the one that was
-//! idle for longest is forgotten, and its next packet from outside is remembered again.
+//! except the services that are named. A [`Reach`] remembers the flows that the outside has begun,
+//! as a stateful firewall does, with bounded memory: if there are too many flows, the one idle for
+//! longest is forgotten, and its next packet from outside is remembered again.
 //!
 //! ICMPv6 echo messages and errors always pass: path MTU discovery and diagnosis need them
 //! (RFC 4890 §4.3.1).

@@ -404,7 +404,7 @@ fn a_process_without_the_radio_protocol_is_reported() {
     assert!(Radio::open(&spec, IDENTITY, Instant::ZERO).is_err());
 }
 
-/// Arbitrary bytes over the line: no panic, bounded memory, and an end to each transmission.
+/// Arbitrary bytes over the line cause no panic; memory is bounded, and each transmission ends.
 #[test]
 fn random_messages_do_no_harm() {
     for seed in 0..200 {

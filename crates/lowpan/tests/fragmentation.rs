@@ -185,7 +185,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Unsendable));
 
-    // A packet that is not IPv6, and payload lengths beyond and within the packet's length.
+    // The packet is not IPv6, or its payload length is beyond or within the packet's length.
     let mut wrong = packet(ip(6), 1, 200);
     wrong[0] = 0x45;
     let slot = hold(&mut node, &wrong);

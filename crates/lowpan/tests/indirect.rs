@@ -230,7 +230,7 @@ fn the_outcome_of_a_segment_is_reported_once() {
     );
     assert_eq!((node.poll_event(), node.free_slots()), (None, 4));
 
-    // Several expire together, and each is reported.
+    // Several datagrams expire together, and each is reported.
     for handle in 72..75 {
         segment(&mut node, 2, handle);
     }

@@ -137,7 +137,7 @@ mod tests {
             {
                 failures += 1;
             }
-            // The count of attempts ends at 255, and so do the attempts.
+            // The count of attempts cannot exceed 255, so the attempts end there.
             assert_eq!(failures, (u32::from(max_frame_retries) + 1).min(255));
             assert_eq!(u32::from(retry.attempts()), failures);
         }

@@ -202,7 +202,7 @@ proptest! {
         prop_assert_eq!(b.hear(&frame), Some(payload));
     }
 
-    /// Random bytes after a header for this node: no panic, nothing accepted, and every frame
+    /// Random bytes after a header for this node cause no panic; every frame is refused and
     /// counted.
     #[test]
     fn garbage_is_refused_and_counted(

@@ -183,7 +183,7 @@ fn values(key: &str, value: &DeValue<'_>) -> Option<Vec<String>> {
     }
 }
 
-/// Checks the values of a key alone, as those of its option.
+/// Checks the values of a single key as values of its option.
 fn check(entry: &Entry) -> Result<(), String> {
     if entry.key == "scenario" {
         return Ok(());

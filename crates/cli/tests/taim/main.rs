@@ -328,7 +328,7 @@ fn lead_is_limited() {
     assert!(with < 0.5 * without, "{without} -> {with}");
 }
 
-/// Time for which honest flows are counted, with forged flows or alone.
+/// Time for which honest flows are counted, with or without forged flows.
 const TURN: Duration = Duration::from_secs(12);
 /// Maximum number of turns in which a million forged flows are made: half an hour.
 const TURNS: u32 = 130;

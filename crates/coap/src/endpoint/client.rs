@@ -73,8 +73,7 @@ impl Endpoint {
     /// [`Event::Response`] or [`Event::Failed`] ends the request; for a request that is neither
     /// confirmable nor wants a response there is no event.
     ///
-    /// # Errors
-    /// [`Busy`], if there are too many already.
+    /// # Errors [`Busy`], if there are too many requests already.
     pub fn request(&mut self, now: Instant, to: Peer, request: Request) -> Result<RequestId, Busy> {
         if self.outgoing.len() >= self.config.max_requests {
             return Err(Busy);
@@ -137,7 +136,7 @@ impl Endpoint {
         !outgoing.is_under_way() && self.outgoing.iter().filter(is_to_same).count() < nstart
     }
 
-    /// Returns the time until which the rate limit delays the request, if it does.
+    /// Returns the time until which the rate limit delays the request; `None` if it does not.
     fn held_until(&self, outgoing: &Outgoing) -> Option<Instant> {
         match outgoing.is_alone() {
             true => self.estimators.not_before(outgoing.to),

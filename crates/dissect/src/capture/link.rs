@@ -415,7 +415,7 @@ fn cooked(record: &Record) -> Result<Content<'_>, String> {
     }
 }
 
-/// Returns the frame that ZEP carries in an IPv4 packet, if it does.
+/// Returns the frame that ZEP carries in an IPv4 packet; `None` if the packet is not ZEP.
 fn udp_of_ipv4(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     let first = *packet.first()?;
     let is_udp = first >> 4 == 4 && packet.get(9) == Some(&17);
@@ -427,7 +427,7 @@ fn udp_of_ipv4(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     )
 }
 
-/// Returns the frame that ZEP carries in an IPv6 packet without extension headers, if it does.
+/// Returns the frame that ZEP carries in an IPv6 packet without extension headers, if any.
 fn udp_of_ipv6(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     let is_udp = packet.get(6) == Some(&17);
     zep(packet.get(40..).filter(|_| is_udp)?, missing)

@@ -30,7 +30,7 @@ const BOTH: &str = "3";
 /// Flag of `tcpi_options`: "SYN-ACK acked data in SYN sent or rcvd".
 const SYN_DATA: u8 = 32;
 
-/// Why the kernel does no Fast Open in this namespace, if it does not.
+/// Returns why the kernel cannot use Fast Open in this namespace, if it cannot.
 pub fn obstacle() -> Option<String> {
     let switch = "/proc/sys/net/ipv4/tcp_fastopen";
     let why = fs::write(switch, BOTH).err()?;

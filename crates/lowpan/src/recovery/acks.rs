@@ -20,7 +20,7 @@ impl<M: Memory> Recovery<M> {
         if self.refusals.contains(&refusal) {
             return;
         }
-        // If there are too many, the sender's timer ends its wait.
+        // If no refusal may leave now, the sender's timer ends its wait.
         if !self.may_refuse(now) {
             return;
         }

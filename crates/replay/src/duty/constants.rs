@@ -109,7 +109,7 @@ impl Timing {
                 ..self.of_method(Method::XMac, cycle_rt)
             },
             Method::XMac | Method::Lpp => Timing {
-                // Four on times and the off time.
+                // Four times the on time, and once the off time.
                 strobe: rt(cycle_rt.saturating_add(3 * ON_RT)),
                 guard: rt(2 * ON_RT),
                 gap: rt(6),

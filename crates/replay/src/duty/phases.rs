@@ -111,10 +111,10 @@ mod tests {
         let start = |phases: &Phases, ms| phases.start(at(ms), B, CYCLE, GUARD);
         assert_eq!(start(&phases, 1_000), None);
         phases.on_answer(B, at(1_000));
-        // Wake-ups at 1,125, 1,250 and so on.
+        // The neighbour wakes up at 1,125, 1,250 and so on.
         assert_eq!(start(&phases, 1_000), Some(at(1_109)));
         assert_eq!(start(&phases, 1_109), Some(at(1_109)));
-        // Too late for the wake-up at 1,125.
+        // It is too late for the wake-up at 1,125.
         assert_eq!(start(&phases, 1_110), Some(at(1_234)));
         assert_eq!(start(&phases, 2_001), Some(at(2_109)));
         assert_eq!(

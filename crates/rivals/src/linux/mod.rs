@@ -97,7 +97,7 @@ pub struct Control {
     rto_at: Option<Instant>,
     probe_at: Option<Instant>,
     wait_until: Option<Instant>,
-    /// Timeouts, or probes, in a row.
+    /// Number of consecutive timeouts or probes.
     backoff: u8,
 }
 

@@ -102,8 +102,8 @@ pub struct Row {
     /// Bytes from the mesh for each byte sent to it, which is the amplification for a forged source
     /// address. `None` without packets from the host side.
     pub answered: Option<f64>,
-    /// Seconds from the end of attack and flow until all tables were as without an attack, in the
-    /// worst seed; `None` if they never were.
+    /// Seconds from the end of the attack and the flow until all tables were as without an attack,
+    /// in the worst seed; `None` if they never were.
     pub rest_s: Option<u64>,
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,

@@ -190,7 +190,7 @@ mod commands {
                     busy: 0.9,
                 })
                 .unwrap();
-            // A node that is moved during bursts is affected by them at its new position.
+            // After a move during bursts, the bursts affect the node at its new position.
             for step in 0..20 {
                 let x_m = x_m + f64::from(step % 2) * 4_000.0;
                 world.command(&Command::Move { node: 1, x_m, y_m }).unwrap();

@@ -166,7 +166,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&sender, at(1), &sent(10));
     assert_eq!(oracle.loss(), 0.0, "four under way");
 
-    // The seventh was lost and retransmitted; with it, three more are in transit.
+    // The seventh segment was lost and retransmitted; three more are in transit with it.
     let mut resent = sent(11);
     resent.retransmissions.fast = 1;
     oracle.observe(&sender, at(2), &resent);

@@ -161,7 +161,7 @@ fn interference_is_cumulative() {
     let config = Config::Sinr(sinr_config());
     let interferers = 8;
     let mut positions = vec![(0.0, 0.0), (10.0, 0.0)];
-    // All are at 17 m from the receiver: 6.9 dB below the signal each.
+    // All interferers are 17 m from the receiver; each is 6.9 dB below the signal.
     positions.extend((0..interferers).map(|i| {
         let angle = f64::from(i) * 0.7;
         (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
