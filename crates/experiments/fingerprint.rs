@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 /// determine the result of a run.
 const SIMULATOR: &str = "sim";
 
-/// Files of the crate `experiments` that affect a run.
+/// Files of the crate `experiments` that can change the result of a run.
 const EXPERIMENTS: [&str; 3] = ["src/case.rs", "src/probe.rs", "src/run.rs"];
 
 /// Files of the workspace, which determine the features and versions of external crates.

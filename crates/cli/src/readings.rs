@@ -176,7 +176,7 @@ fn cost(hops: usize, way: Way) -> Result<Cost, String> {
         frames: per(|it| it.frames as f64),
         bytes: per(|it| it.bytes as f64),
         charge_mc: per(|it| it.charge_mc),
-        // Not a difference: only frames soon after a reading count.
+        // Not the difference of the two runs, because only frames soon after a reading count.
         wakes: many.wakes as f64 / (1 + READINGS) as f64,
         ms: per(|it| it.waited.as_micros() as f64 / 1_000.0),
     })

@@ -1,4 +1,4 @@
-//! The fingerprint of stored runs covers all crates that affect a run.
+//! The fingerprint of a stored run covers all crates that can change its result.
 
 use std::path::Path;
 

@@ -174,7 +174,7 @@ impl<A: Access> Mac<A> {
         self.progress == Progress::Idle && self.event.is_none()
     }
 
-    /// Returns its access method.
+    /// Returns the MAC's access method.
     pub fn access(&self) -> &A {
         &self.access
     }

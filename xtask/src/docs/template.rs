@@ -60,7 +60,7 @@ impl Template {
         }
     }
 
-    /// Returns whether it contains a number.
+    /// Returns whether the text contains a number.
     pub fn is_measured(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Place(_)))
     }

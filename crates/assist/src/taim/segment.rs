@@ -56,7 +56,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Returns its length in sequence space (RFC 9293 §3.4).
+    /// Returns the segment's length in sequence space (RFC 9293 §3.4).
     pub(super) fn takes(&self) -> u32 {
         let flags = u32::from(self.syn).saturating_add(u32::from(self.fin));
         self.len.saturating_add(flags)

@@ -44,8 +44,8 @@ pub enum Fate {
         /// not receive the acknowledgement, or sends no more fragments because of an earlier loss.
         is_sure: bool,
     },
-    /// Only the attempts count: those at a frame of a datagram that has arrived, or that was in
-    /// transit at the end of the capture.
+    /// The outcome is not judged: the frame's datagram has arrived, or was in transit at the end of
+    /// the capture. The attempts count.
     Tried,
 }
 
@@ -90,7 +90,7 @@ struct Assembly {
     attempts: u32,
     acked: u32,
     frame: Frame,
-    /// Whether its sender has begun another datagram for the same node since.
+    /// Whether the sender has begun another datagram for the same node since.
     is_passed: bool,
     polled: Vec<Polled>,
     collided: u64,

@@ -36,8 +36,8 @@ pub trait Access: Clone + Debug {
         let _ = rng;
     }
 
-    /// Returns its [`Cycle`]; `None` if the receiver is always on and frames are not repeated. The
-    /// result does not change after [`Self::begin`].
+    /// Returns the method's [`Cycle`]; `None` if the receiver is always on and frames are not
+    /// repeated. The result does not change after [`Self::begin`].
     fn cycle(&self) -> Option<&Cycled<Self::Cycle>> {
         None
     }

@@ -72,7 +72,7 @@ pub enum Model {
     At86rf233,
     /// TI CC2420: a buffer for each direction behind an SPI bus.
     Cc2420,
-    /// Only CSMA and air time: moving frames takes no time.
+    /// An ideal radio: CSMA and transmission take time, moving frames over SPI takes none.
     Ideal,
 }
 

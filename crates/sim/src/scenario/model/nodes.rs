@@ -62,7 +62,7 @@ pub enum ThreadTcp {
 }
 
 impl ThreadTcp {
-    /// Returns its name in scenarios.
+    /// Returns the TCP's name in scenarios.
     pub fn word(self) -> &'static str {
         match self {
             ThreadTcp::Redpoll => "redpoll",
