@@ -145,7 +145,7 @@ pub struct Response {
     pub status: ResponseType,
     /// The body.
     pub payload: Vec<u8>,
-    /// Its Content-Format.
+    /// The Content-Format of the body.
     pub content_format: Option<u16>,
 }
 

@@ -27,13 +27,13 @@ const FAR: Endpoint = Endpoint {
 /// The behaviour of an orphan's peer before it vanishes.
 #[derive(Clone, Copy, Debug)]
 enum Peers {
-    /// It never acknowledges data.
+    /// The peer never acknowledges data.
     TakeNothing,
-    /// It keeps its window closed, and answers window probes.
+    /// The peer keeps its window closed, and answers window probes.
     KeepTheirWindowClosed,
-    /// It acknowledges everything and never closes.
+    /// The peer acknowledges everything and never closes.
     NeverEnd,
-    /// It has closed, and does not acknowledge the node's FIN.
+    /// The peer has closed, and does not acknowledge the node's FIN.
     HaveEnded,
 }
 

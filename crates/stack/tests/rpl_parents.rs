@@ -140,7 +140,7 @@ fn objective_function_zero_counts_steps_of_rank() {
     // A slightly lower rank is enough, while MRHOF would require 1.5 transmissions.
     dio(&mut lone, ROOT, 128);
     assert_eq!(parent(&lone), Some(Address::Short(ROUTER)), "four steps");
-    // It must acknowledge a frame first, which shows an ETX of 1.5.
+    // The root must acknowledge a frame first, which shows an ETX of 1.5.
     lone.absent.insert(ROUTER);
     lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
     lone.run_for(Duration::from_millis(400));
@@ -269,7 +269,7 @@ fn a_neighbour_better_by_the_threshold_becomes_the_parent() {
         // A DAO measures the link to the parent: one transmission.
         lone.run_for(Duration::from_secs(3));
         dio(&mut lone, 5, VERSION, rank);
-        // It must acknowledge a frame first.
+        // Neighbour 5 must acknowledge a frame first.
         lone.run_for(Duration::from_millis(100));
         let what = (initial_etx, switch_threshold, rank);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");

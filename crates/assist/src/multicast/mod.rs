@@ -134,11 +134,11 @@ pub enum Fate {
 pub enum Dropped {
     /// The packet is malformed.
     Malformed,
-    /// There is no room for it, or it exceeds the rate.
+    /// There is no room for the packet, or it exceeds the rate.
     NoRoom,
     /// The node is not a member of the group.
     NotMember,
-    /// Its hop limit is used up.
+    /// The packet's hop limit is used up.
     HopLimit,
 }
 

@@ -22,9 +22,9 @@ struct Seed {
 
 /// The state of a message by the entry of its seed.
 pub(super) enum Known {
-    /// Its number is not below MinSequence; the place of the entry.
+    /// The message is new: its number is not below MinSequence. Place of the entry.
     New(usize),
-    /// It was processed before.
+    /// The message was processed before.
     Old,
     /// There is no entry, and no room for one.
     NoRoom,

@@ -16,9 +16,9 @@ const PADN: u8 = 1;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Upper {
     pub(crate) protocol: u8,
-    /// Its beginning, in bytes behind the fixed header.
+    /// The beginning of the upper layer, in bytes behind the fixed header.
     pub(crate) offset: usize,
-    /// The offset of its protocol number in the packet, for errors about an unknown protocol.
+    /// The offset of the protocol number in the packet, for errors about an unknown protocol.
     pub(crate) pointer: u16,
 }
 

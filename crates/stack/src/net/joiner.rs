@@ -125,12 +125,12 @@ struct Partial {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// It is the first received fragment of its packet: [`Joiner::begin`].
+    /// The fragment is the first received one of its packet: [`Joiner::begin`].
     Begin,
-    /// Its data are copied into this slot, at its offset behind [`DATA`].
+    /// The fragment's data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
     Drop(DropReason),
-    /// It is dropped with its packet, which is in this slot, because fragments overlap (§4.5).
+    /// The fragment is dropped with its packet, in this slot, because fragments overlap (§4.5).
     Spoilt(SlotId),
 }
 

@@ -34,15 +34,15 @@ pub struct Arrived<'p> {
 /// The outcome of a packet at its transport.
 #[derive(Debug)]
 pub enum Outcome {
-    /// A socket accepted it.
+    /// A socket accepted the packet.
     Taken,
-    /// It was dropped for this reason.
+    /// The packet was dropped for this reason.
     Drop(DropReason),
-    /// No socket is bound to its destination port.
+    /// No socket is bound to the packet's destination port.
     NoPort,
-    /// The node answers it.
+    /// The node answers the packet.
     Reply(Reply),
-    /// It belongs to no connection; the node answers with a reset.
+    /// The packet belongs to no connection; the node answers with a reset.
     Reset(Reply),
 }
 

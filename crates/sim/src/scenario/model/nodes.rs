@@ -43,7 +43,7 @@ impl Role {
 /// Interface of a node's firmware file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Interface {
-    /// That of Contiki-NG's nodes for Cooja ([`foreign`](crate::foreign)).
+    /// The interface of Contiki-NG's nodes for Cooja ([`foreign`](crate::foreign)).
     #[default]
     Cooja,
     /// `redpoll_module.h` ([`guest`](crate::guest)).

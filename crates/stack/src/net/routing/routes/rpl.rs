@@ -28,9 +28,9 @@ pub(crate) struct DownwardRoute {
 pub(crate) enum Target {
     /// A node of the DODAG.
     Member,
-    /// It does not know RPL; another router advertises it (the E flag, RFC 6550 §6.7.8).
+    /// A host without RPL that another router advertises (the E flag, RFC 6550 §6.7.8).
     External,
-    /// It does not know RPL, and is registered with this router (RFC 9010).
+    /// A host without RPL that is registered with this router (RFC 9010).
     Host,
 }
 

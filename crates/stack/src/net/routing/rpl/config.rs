@@ -54,7 +54,7 @@ pub struct RplConfig {
 /// The role of a node in a DODAG.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplRole {
-    /// Its root. Only a build with the feature `rpl-root` can make an [`RplRoot`].
+    /// The root. Only a build with the feature `rpl-root` can make an [`RplRoot`].
     Root(RplRoot),
     /// Joins, and may be the parent of other nodes.
     Router,

@@ -36,7 +36,7 @@ pub(super) struct SenderRanks {
 pub(super) struct RankCheck {
     /// The inconsistency resets Trickle.
     pub(super) resets: bool,
-    /// It is the second inconsistency of the packet, which is dropped.
+    /// The packet has its second inconsistency, and is dropped.
     pub(super) drops: bool,
 }
 

@@ -92,7 +92,7 @@ struct Pending {
     /// Whether the DAO has found a slot; used without acknowledgements.
     has_left: bool,
     tries: u8,
-    /// Its DAOSequence. No-Paths that leave in the meantime have other numbers.
+    /// The DAO's DAOSequence. No-Paths that leave in the meantime have other numbers.
     sequence: u8,
 }
 

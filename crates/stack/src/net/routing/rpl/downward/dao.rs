@@ -16,9 +16,9 @@ use crate::profile::Profile;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::net::routing::rpl) enum DaoOutcome {
-    /// Its targets have been processed.
+    /// The targets of the DAO have been processed.
     Processed,
-    /// The parent has sent it, and is not the root: it mistakes this node for its parent.
+    /// The parent, which is not the root, has sent the DAO: it mistakes this node for its parent.
     Loop(Peer),
 }
 

@@ -41,7 +41,7 @@ pub(super) struct Ack {
 struct TargetGroup {
     /// Number of targets that fit.
     room: usize,
-    /// Their parent, in non-storing mode.
+    /// The targets' parent, in non-storing mode.
     parent: Option<Addr>,
 }
 

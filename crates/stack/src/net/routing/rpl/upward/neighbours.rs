@@ -36,11 +36,11 @@ pub struct RplNeighbour {
     samples: u8,
     /// The number of last frames that it did not acknowledge.
     failures: u8,
-    /// Its last DIO has the O flag (RFC 6551 §3.1).
+    /// The neighbour's last DIO has the O flag (RFC 6551 §3.1).
     pub(super) overloaded: bool,
-    /// It has rejected a DAO for lack of room.
+    /// The neighbour has rejected a DAO for lack of room.
     pub(super) full: bool,
-    /// The time of the last measurement of its link, in seconds, wrapping.
+    /// The time of the last measurement of the link, in seconds, wrapping.
     measured_s: u16,
 }
 
