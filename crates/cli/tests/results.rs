@@ -318,7 +318,7 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     assert!(stdout(&plotted).ends_with("left out, because all points are equal: duty-cycle\n"));
     let svg = |name: &str| std::fs::read_to_string(format!("{out}/{name}.svg")).unwrap();
     let goodput = svg("goodput");
-    // Three delays with two lines.
+    // Each of the two lines has three delays.
     assert_eq!(goodput.matches("class=\"interval\"").count(), 6);
     assert!(goodput.contains("aria-label=\"mac.link_retry_delay (ms)\""));
     assert!(goodput.contains("aria-label=\"tcp.mss = 5 frames\""));

@@ -131,7 +131,7 @@ fn s2_3_the_size_goes_down() {
     pair.client.request(pair.now, SERVER, request).unwrap();
     pair.settle(|_| Response::new(Status::Created));
     assert_eq!(pair.requests[0].payload, body(400));
-    // 256 bytes at first, then 144 in blocks of 32.
+    // The first block has 256 bytes; 144 bytes follow in blocks of 32.
     assert_eq!(pair.log.len(), 2 * (1 + 5));
 }
 
@@ -186,7 +186,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 7)), "2.04");
     assert_eq!(pair.requests.len(), 1);
     assert_eq!(pair.requests[0].payload.len(), 74);
-    // Another Content-Format within the transfer.
+    // The Content-Format changes within the transfer.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 8)), "2.31");
     let other = [
         0x40, 3, 9, 9, 0xb1, b'f', 0x11, 42, 0xd1, 2, 0x12, 0xff, b'x',

@@ -271,7 +271,7 @@ fn attach(device: &File, name: &str) -> Result<String, TunError> {
     ioctl::call(device.as_fd(), &ioctl::TUNSETIFF, &mut request).map_err(|e| {
         match e.raw_os_error() {
             Some(libc::EBUSY | libc::EEXIST) => TunError::NameInUse(name.to_owned()),
-            // An interface of another kind.
+            // An interface of another kind has this name.
             Some(libc::EINVAL) if nix::net::if_::if_nametoindex(name).is_ok() => {
                 TunError::NameInUse(name.to_owned())
             }

@@ -44,7 +44,7 @@ fn tshark_reads_our_datagrams() {
         sequence: 77,
         mpdu: &FRAME,
     };
-    // 2026-01-01, and a half second.
+    // Half a second after the beginning of 2026.
     let at = Duration::from_millis(1_767_225_600_500);
     let path = capture("zep.pcap", &[datagram.to_bytes(at)]);
     let fields = [

@@ -175,7 +175,7 @@ fn frames_for_a_listening_node_interrupt_another_datagram() {
     assert_eq!((frame.dst, frame.repeats), (C, Some(Note(5))));
     assert_eq!(again, first);
     node.on_frame_done(T0, true);
-    // Preemption between two frames, without the MAC's help.
+    // A datagram is preempted between two frames, without the MAC's help.
     wait(&mut node, 3, 20);
     node.on_data_request(T0, S);
     assert_eq!(next(&mut node, T0).unwrap().0.dst, S);

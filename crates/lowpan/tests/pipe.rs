@@ -147,7 +147,7 @@ proptest! {
             now += Duration::from_millis(u64::from(rng.below(1_000)));
             let mut frame = bytes;
             match (kind, &mut frame[..]) {
-                // Beginnings that get past the dispatch.
+                // Gives the frame a beginning with a valid dispatch.
                 (0, [first, ..]) => *first = 0x60 | *first & 0x1f,
                 (1, [first, ..]) => *first = 0xc0 | *first & 0x03,
                 (2, [first, ..]) => *first = 0xe0 | *first & 0x03,

@@ -214,7 +214,7 @@ fn uncompressed_packets_are_understood() {
     last.extend(&sent[64..]);
     assert_eq!(receive(&mut node, T0, &first), None);
     assert_eq!(receive(&mut node, T0, &last), Some(sent));
-    // A size that the IPv6 header contradicts.
+    // The IPv6 header contradicts this size.
     first[1] = 101;
     assert_eq!(node.input(T0, A, B, &first), Err(DropReason::Malformed));
 }

@@ -74,7 +74,7 @@ fn a_frame_repeated_because_its_ack_was_lost_goes_up_once() {
 #[test]
 fn sequence_numbers_wrap_and_neighbours_restart() {
     let mut b = Bench::new(config());
-    // Many rounds through all numbers, quickly.
+    // The neighbour uses all numbers many times, quickly.
     for i in 0..1_000u32 {
         let frame = data(PEER, ME, i as u8, b"x");
         assert!(b.hear(&frame).is_some(), "frame {i}");

@@ -55,7 +55,7 @@ fn a_response_is_the_whole_image_or_the_requested_part() {
     assert_eq!(begins(half(), whole), Ok((0, true)));
     let rest = part("Content-Range: bytes 512-999/1000\r\nETag: \"v1\"");
     assert_eq!(begins(half(), &rest), Ok((512, true)));
-    // A shorter part than requested.
+    // The server sends a shorter part than requested.
     let some = part("Content-Range: bytes 512-599/1000\r\nETag: \"v1\"\r\nContent-Length: 88");
     assert_eq!(begins(half(), &some), Ok((512, false)));
     let interim = format!("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n{rest}");

@@ -108,7 +108,7 @@ impl<T> HeapTable<T> {
         };
         let len = self.entries.len();
         if self.entries.last().is_none_or(growth.is_used) && len < growth.limit {
-            // A quarter more, because most tables end their growth soon.
+            // Grows by a quarter, because most tables stop growing soon.
             let more = (len / 4).max(4).min(growth.limit - len);
             self.entries.reserve_exact(more);
             self.entries.extend((0..more).map(|_| (growth.empty)()));

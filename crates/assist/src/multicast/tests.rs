@@ -251,7 +251,7 @@ fn the_border_limits_the_rate_and_the_groups() {
     assert_eq!(from_host(&mut border, Instant::ZERO, &foreign), refused);
     let mut passed = 0;
     let packet = packet_to(GROUP, 20);
-    // 100 packets a second for 20 seconds.
+    // The host sends 100 packets a second for 20 seconds.
     for number in 0..2_000_u64 {
         let now = Instant::ZERO + Duration::from_millis(number * 10);
         let fate = from_host(&mut border, now, &packet);

@@ -18,13 +18,13 @@ enum Happens {
 }
 
 fn happens() -> impl Strategy<Value = (u64, Happens)> {
-    // Some are guesses of the receiver's window.
+    // Some numbers are far from the receiver's window, as guesses are.
     let seq = prop_oneof![8 => 0..40u32, 1 => 80_000..u32::MAX - 80_000];
     let sizes = (seq, 0..40u32, 0..20usize);
     let flags = prop_oneof![8 => Just(16u8), 1 => Just(16 | FIN), 1 => Just(SYN), 1 => Just(RST)];
     let segment = (sizes, flags, any::<bool>(), 0..3u16, 0..4u8);
     let segment = segment.prop_map(|((seq, number, len), flags, is_up, port, ecn)| {
-        // Around the end of the sequence space.
+        // The numbers are around the end of the sequence space.
         let at = |offset: u32| u32::MAX.wrapping_sub(20).wrapping_add(offset);
         let mut it = match is_up {
             true => data(at(seq), at(number), len),

@@ -212,7 +212,7 @@ mod tests {
         let strokes = svg.lines().filter(|it| it.contains("class=\"segments\""));
         let strokes: Vec<_> = strokes.map(|it| it.matches('M').count()).collect();
         assert_eq!(strokes, [2, 1], "{svg}");
-        // One in the plot, and one in the legend.
+        // One shade is in the plot, and one in the legend.
         assert_eq!(svg.matches("class=\"shade\"").count(), 2, "{svg}");
         assert!(
             svg.contains("lost &amp; found") && !svg.contains("<b>"),

@@ -86,7 +86,7 @@ fn packet(step: &[u8]) -> Vec<u8> {
     for [_, high, low] in ends {
         packet.extend([high, low]);
     }
-    // Around the end of the sequence space, or far from there.
+    // The numbers are around the end of the sequence space, or far from it.
     for (near, far) in [(step[3], step[4]), (step[5], step[6])] {
         let far = if far > 200 { u32::from(far) << 20 } else { 0 };
         packet.extend(

@@ -135,7 +135,7 @@ impl<'n> FirstAxis<'n> {
                 .max_by_key(|key| (count(key), numbers(&values(key)).is_some())),
         };
         let Some(&key) = key else {
-            // Several scenarios, or one.
+            // No key varies: the axis has the scenarios.
             let scenes = points.iter().map(|point| point.scene);
             return FirstAxis::named(None, "scenario".to_owned(), scenes.collect());
         };

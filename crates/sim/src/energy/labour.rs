@@ -204,7 +204,7 @@ mod tests {
     fn each_packet_costs_the_instructions_of_an_operating_system() {
         let mut labour = Labour::new(1_000.0);
         let engine = Labour::new(0.0).costs;
-        // A packet of the node's own, and a relayed one.
+        // The node receives its own packet, and relays another one.
         let steps = [
             Step::PacketIn,
             Step::RelayedIn,

@@ -56,7 +56,7 @@ fn flows_of_a_long_line_have_routes_along_their_paths_only() {
         assert_eq!(routes.path(from, to), Some(vec![from, to]));
         assert_eq!(routes.path(to, from), Some(vec![to, from]));
     }
-    // The paths of several flows through one node.
+    // Several flows have paths through one node.
     let flows = [(1_999, 1_000), (1_500, 1_400), (1_450, 1_999)];
     let routes = super::tree_routes(&graph, 0, &flows);
     for (from, to) in flows {

@@ -158,7 +158,7 @@ fn a_missing_neighbour_fails_after_five_transmissions() {
         let [(at, 1, TxStatus::NoAck, 5)] = bench.done[..] else {
             panic!("{method:?}: {:?}", bench.done);
         };
-        // Five trains of a cycle, and four delays of one to nine cycles.
+        // There are five trains of a cycle each, and four delays of one to nine cycles.
         assert!((1_000..6_000).contains(&(at.as_millis() - 500)), "{at:?}");
     }
 }
