@@ -13,8 +13,9 @@ pub(crate) struct AckPolicy {
 const DUE: u8 = u8::MAX;
 
 /// Number of segments after a sign of loss that are acknowledged individually. A peer in recovery
-/// has few segments outstanding, and ACKs are lost as well.
-const QUICK: u8 = 16;
+/// has few segments outstanding, and ACKs are lost as well. If a tenth of the segments is lost, the
+/// next sign of loss is within this number in 97 % of the cases.
+const QUICK: u8 = 32;
 
 /// Maximum of owed duplicates: fast retransmit needs three after a new ACK; more have no effect.
 const MOST_DUPLICATES: u8 = 4;
@@ -98,6 +99,25 @@ mod tests {
         assert!(!acks.on_in_order(2) && acks.is_due());
         acks.on_sent(true);
         assert!(!acks.is_due() && !acks.is_waiting());
+    }
+
+    #[test]
+    fn after_a_sign_of_loss_each_of_32_segments_is_acknowledged() {
+        let signs: [fn(&mut AckPolicy); 3] = [
+            AckPolicy::on_duplicate,
+            AckPolicy::on_gap_filled,
+            |acks| acks.on_out_of_order(true),
+        ];
+        for sign in signs {
+            let mut acks = AckPolicy::default();
+            sign(&mut acks);
+            for n in 0..32 {
+                acks.on_sent(true);
+                assert!(!acks.on_in_order(2) && acks.is_due(), "{n}");
+            }
+            acks.on_sent(true);
+            assert!(acks.on_in_order(2) && !acks.is_due());
+        }
     }
 
     #[test]
