@@ -92,26 +92,23 @@ impl RttEstimator {
     pub(crate) fn on_ack(&mut self, bytes: u32, now_ms: u32, echo: Option<u32>) -> Option<u16> {
         let is_timed = self.end != Ahead::UNA;
         self.end.on_advance(bytes);
-        if !is_timed || self.end != Ahead::UNA {
-            return None;
-        }
+        let is_acked = is_timed && self.end == Ahead::UNA;
         let elapsed = (now_ms as u16).wrapping_sub(self.at);
         // RFC 7323 §4.1. An echo of a later time, or of one more than a minute ago, is not ours.
         let echoed = echo.and_then(|sent| u16::try_from(now_ms.wrapping_sub(sent)).ok());
+        // An echo from before the retransmission shows that the original arrived and its
+        // acknowledgment was lost; it would measure the timeout and not the path.
+        let is_late = |r| u32::from(r) > u32::from(elapsed).wrapping_add(u32::from(G));
         let r = match echoed {
             // RFC 6298 §3, Karn's algorithm: only a timestamp can measure a retransmitted segment.
-            // An echo from before the retransmission shows that the original arrived and its
-            // acknowledgment was lost; it would measure the timeout and not the path.
-            None if self.again => return None,
-            Some(echoed)
-                if self.again
-                    && u32::from(echoed) > u32::from(elapsed).wrapping_add(u32::from(G)) =>
-            {
-                return None;
-            }
-            Some(echoed) => echoed,
-            None => elapsed,
+            // RFC 7323 §4.1 permits that on each advance of SND.UNA, so that an ACK of the first
+            // retransmission ends the backoff although later ones are outstanding.
+            Some(echoed) if is_timed && self.again && !is_late(echoed) => echoed,
+            Some(echoed) if is_acked && !self.again => echoed,
+            None if is_acked && !self.again => elapsed,
+            _ => return None,
         };
+        self.end = Ahead::UNA;
         self.sample(u32::from(r).max(1));
         Some(r)
     }
@@ -196,6 +193,19 @@ mod tests {
             rtt.on_sent(Ahead::by(10), 1_000);
             rtt.on_retransmission(Ahead::by(10), 1_060);
             assert_eq!(rtt.on_ack(10, 1_100, Some(echo)), measured);
+        }
+    }
+
+    #[test]
+    fn an_echo_of_a_retransmission_measures_before_all_data_are_acknowledged() {
+        for (echo, measured) in [(Some(1_060), Some(40)), (Some(1_000), None), (None, None)] {
+            let mut rtt = RttEstimator::default();
+            rtt.on_sent(Ahead::by(30), 1_000);
+            rtt.on_retransmission(Ahead::by(10), 1_060);
+            assert_eq!(rtt.on_ack(10, 1_100, echo), measured, "{echo:?}");
+            // The measurement ends the timing. Without it, the last data still measure.
+            let later = rtt.on_ack(20, 1_110, Some(1_062));
+            assert_eq!(later.is_some(), measured.is_none(), "{echo:?}");
         }
     }
 

@@ -167,6 +167,40 @@ fn the_backoff_stays_until_a_segment_is_measured() {
     assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
+/// RFC 6298 §3 and §5: with timestamps, the ACK of a retransmission measures and ends the backoff,
+/// although another retransmission is outstanding. The ACK of an earlier transmission does not
+/// measure.
+#[test]
+fn an_ack_of_a_retransmission_ends_the_backoff() {
+    for (echo, rto) in [(2_040, 2_000), (3_040, 1_000)] {
+        let config = Config {
+            timestamps: true,
+            sack: false,
+            ..plain()
+        };
+        let request = Record::new().flags(SYN).mss(100).ts((500, 0));
+        let mut t = Host::accept(&config, 4096, 64, request);
+        t.sent();
+        send!(t, seq 1, ack 1, win 4_000, ts (500, 1_000));
+        t.write(&[b'x'; 352]);
+        assert_eq!(t.sent().len(), 4);
+        t.run_until(1_000);
+        recv!(t, seq 1, ack 1, len 88, ts (2_000, 500));
+        t.wait(40);
+        send!(t, seq 1, ack 89, win 4_000, ts (501, 2_000));
+        assert_eq!(t.conn.info().rto, ms(1_000));
+        recv!(t, seq 89, ack 1, len 88, ts (2_040, 501));
+        recv!(t, seq 177, ack 1, len 88, ts (2_040, 501));
+        // Both are lost.
+        t.run_until(2_040);
+        recv!(t, seq 89, ack 1, len 88, ts (3_040, 501));
+        assert_eq!(t.conn.info().rto, ms(2_000));
+        t.wait(40);
+        send!(t, seq 1, ack 177, win 4_000, ts (502, echo));
+        assert_eq!(t.conn.info().rto, ms(rto), "echo {echo}");
+    }
+}
+
 /// RFC 6298 §5.7: after a lost SYN the timeout is 3 s when data transfer starts.
 #[test]
 fn three_seconds_after_a_lost_syn() {
