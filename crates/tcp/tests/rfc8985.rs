@@ -182,6 +182,79 @@ fn a_needless_probe_changes_nothing() {
     assert_eq!(t.conn.info().ssthresh, before);
 }
 
+/// Creates a connection like [`measured`], with a window of eight segments of which the first was
+/// lost and retransmitted. No new data are left.
+fn in_recovery() -> Host {
+    let mut t = measured(800);
+    let mut acked = 2;
+    for _ in 0..2 {
+        t.sent();
+        t.wait(RTT);
+        acked += 400;
+        send!(t, seq 1, ack acked);
+    }
+    t.write(&[b'x'; 800]);
+    assert_eq!(t.sent().len(), 8);
+    t.wait(RTT);
+    send!(t, seq 1, ack 802, sack [(902, 1_602)]);
+    recv!(t, seq 802, ack 1, len 100);
+    t
+}
+
+/// The retransmission or its ACK was lost in fast recovery, and no new data may be sent. A probe
+/// repeats the retransmission after two round trips, before the timeout (RFC 8985 §7.3; RFC 6675 §4,
+/// rule 4).
+#[test]
+fn the_last_retransmission_is_probed() {
+    let mut t = in_recovery();
+    let now = t.ms();
+    recv_nothing!(t, until now + 2 * RTT - 1);
+    recv!(t, at now + 2 * RTT, seq 802, ack 1, len 100);
+    assert_eq!(t.conn.stats().tail_probes, 1);
+    // RFC 8985 §7.3: one probe, then the retransmission timer.
+    recv!(t, at now + 2 * RTT + 1_000, seq 802, ack 1, len 100);
+    assert_eq!((t.conn.stats().tail_probes, t.conn.stats().rtos), (1, 1));
+}
+
+/// Of two retransmissions, the probe repeats the later one: data that the peer reported are no
+/// probe.
+#[test]
+fn the_probe_in_recovery_is_the_last_missing_segment() {
+    let mut t = measured(400);
+    assert_eq!(starts(&mut t), [2, 102, 202, 302]);
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(302, 402)]);
+    t.wait(RTT / 4);
+    assert_eq!(starts(&mut t), [2]);
+    t.wait(RTT);
+    send!(t, seq 1, ack 102, sack [(302, 402)]);
+    assert_eq!(starts(&mut t), [102, 202]);
+    let now = t.ms();
+    recv_nothing!(t, until now + 2 * RTT - 1);
+    recv!(t, at now + 2 * RTT, seq 202, ack 1, len 100);
+    assert_eq!((t.conn.stats().tail_probes, t.conn.stats().rtos), (1, 0));
+}
+
+/// RFC 5681 §4.3: the loss of a retransmission is a further sign of congestion. If the peer reports
+/// both copies, only an ACK was lost (RFC 8985 §7.4.2).
+#[test]
+fn a_lost_retransmission_that_a_probe_repaired_counts() {
+    for (is_reported, ssthresh) in [(true, 400), (false, 200)] {
+        let mut t = in_recovery();
+        assert_eq!(t.conn.info().ssthresh, 400);
+        t.wait(2 * RTT);
+        recv!(t, seq 802, ack 1, len 100);
+        t.wait(RTT);
+        if is_reported {
+            send!(t, seq 1, ack 1_602, sack [(802, 902)]);
+        } else {
+            send!(t, seq 1, ack 1_602);
+        }
+        assert_eq!(t.conn.info().ssthresh, ssthresh, "{is_reported}");
+        assert_eq!(t.conn.stats().rtos, 0);
+    }
+}
+
 #[test]
 fn a_lost_fin_is_probed() {
     let mut t = measured(100);

@@ -227,8 +227,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.tlp.is_due() {
             self.stats.count(|stats| &mut stats.tail_probes);
             let again = range.start < self.snd.nxt;
-            let end = self.snd.nxt.max(range.end).since(self.snd.una);
-            self.tlp.on_sent(Ahead::by(end), again);
+            self.tlp.on_sent(Ahead::by(span.end), again);
         }
     }
 

@@ -125,7 +125,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Plans a tail loss probe, regardless of cwnd (RFC 8985 §7.3): new data if there are any and
-    /// the peer's window allows it, otherwise the last segment.
+    /// the peer's window allows it, otherwise the last segment that the peer has not reported.
     fn loss_probe(&self, max_len: usize) -> Option<Plan> {
         if !self.tlp.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;
@@ -136,12 +136,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if new > 0 {
             return Some(self.data_plan(nxt, new, false, PinKind::First));
         }
-        if !self.episode.is_open() {
-            return None;
-        }
-        let fin = self.marks.has(Marks::CLOSING) && nxt > data_end;
-        let end = nxt.min(data_end);
-        let len = (end - self.snd.una).min(mss);
+        let sent = if self.episode.is_open() {
+            SeqRange::new(self.snd.una, nxt)
+        } else {
+            // RFC 6675 §4, rule 4: "the highest outstanding unSACKed sequence number".
+            self.board.last_in_flight().range(self.snd.una)
+        };
+        let fin = self.marks.has(Marks::CLOSING) && sent.end > data_end;
+        let end = sent.end.min(data_end);
+        let len = (end - sent.start).min(mss);
         let plan = self.data_plan(end - len, len, fin, PinKind::Again);
         (!plan.range().is_empty()).then_some(plan)
     }

@@ -300,20 +300,30 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Evaluates a tail loss probe (RFC 8985 §7.4.2).
+    /// Evaluates a tail loss probe (RFC 8985 §7.4.2). In recovery, the loss that it repaired is that
+    /// of a retransmission, a further sign of congestion (RFC 5681 §4.3).
     fn check_probe(&mut self, info: &AckInfo) {
         let (una, advance) = (self.snd.una - info.advance, info.advance);
         let is_repaired = self.tlp.on_ack(una, advance, info.dsack, info.is_bare);
-        if is_repaired && self.episode.is_open() {
-            self.enter_recovery(info.delivered);
+        if !is_repaired {
+            return;
+        }
+        let is_in_recovery = !self.episode.is_open();
+        self.enter_recovery(info.delivered);
+        if !is_in_recovery {
             self.episode.cancel();
             self.cc.on_recovered(&self.flow());
         }
     }
 
-    /// Returns whether no data are known to be missing.
-    fn is_untroubled(&self) -> bool {
-        self.episode.is_open() && self.board.in_flight() == self.snd.flight()
+    /// Returns whether old data may serve as a loss probe: outside recovery if the peer reported no
+    /// gap, and in fast recovery if all missing data were retransmitted.
+    fn can_probe_with_old_data(&self) -> bool {
+        match self.episode.mode() {
+            Mode::Open => self.board.in_flight() == self.snd.flight(),
+            Mode::Fast => !self.board.has_lost(),
+            Mode::Timeout => false,
+        }
     }
 
     fn can_probe_with_new_data(&self) -> bool {
@@ -324,8 +334,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Starts the tail loss probe's timer after new data were sent or acknowledged (RFC 8985 §7.2).
     ///
     /// The RFC sends no probe in recovery, because the data in flight elicit ACKs. Here only about
-    /// two segments are in flight, and ACKs are lost as well. So in fast recovery new data serve as
-    /// a probe, but old data do not.
+    /// two segments are in flight, and ACKs are lost as well. If the buffer is full, a single lost
+    /// segment or ACK would leave only the retransmission timer. So there is a probe in fast
+    /// recovery, too: new data, or old data as in RFC 6675 §4, rule 4 (ADR 66).
     ///
     /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but §7.3
     /// forbids its probe, so it would only delay the retransmission timer.
@@ -335,7 +346,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
-            && (self.is_untroubled() || self.can_probe_with_new_data());
+            && (self.can_probe_with_old_data() || self.can_probe_with_new_data());
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
@@ -352,7 +363,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Processes the timeout of the probe timer (RFC 8985 §7.3).
     pub(super) fn on_probe_timeout(&mut self) {
         // Data that the link has yet to send serve as the probe.
-        let may = self.is_untroubled() || self.can_probe_with_new_data();
+        let may = self.can_probe_with_old_data() || self.can_probe_with_new_data();
         if self.pins.is_empty() && may {
             self.tlp.on_timeout();
         }

@@ -19,7 +19,7 @@ enum Probe {
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlp {
-    /// TLP.end_seq while a probe is outstanding.
+    /// End of the probe while it is outstanding. Outside recovery, this is TLP.end_seq.
     end_seq: Ahead,
     probe: Probe,
     /// Whether a round-trip time was measured since the last probe, or since the start.
@@ -52,10 +52,10 @@ impl Tlp {
         }
     }
 
-    /// Records the transmission of the probe; all data before `nxt` are outstanding.
-    pub(crate) fn on_sent(&mut self, nxt: Ahead, is_retrans: bool) {
+    /// Records the transmission of the probe, which ends at `end`.
+    pub(crate) fn on_sent(&mut self, end: Ahead, is_retrans: bool) {
         *self = Tlp {
-            end_seq: nxt,
+            end_seq: end,
             probe: if is_retrans { Probe::Again } else { Probe::New },
             measured: false,
         };

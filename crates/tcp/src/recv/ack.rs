@@ -103,11 +103,10 @@ mod tests {
 
     #[test]
     fn after_a_sign_of_loss_each_of_32_segments_is_acknowledged() {
-        let signs: [fn(&mut AckPolicy); 3] = [
-            AckPolicy::on_duplicate,
-            AckPolicy::on_gap_filled,
-            |acks| acks.on_out_of_order(true),
-        ];
+        let signs: [fn(&mut AckPolicy); 3] =
+            [AckPolicy::on_duplicate, AckPolicy::on_gap_filled, |acks| {
+                acks.on_out_of_order(true)
+            }];
         for sign in signs {
             let mut acks = AckPolicy::default();
             sign(&mut acks);

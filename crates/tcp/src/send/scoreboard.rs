@@ -192,6 +192,15 @@ impl Scoreboard {
         })
     }
 
+    /// Returns the last stretch in flight; an empty span if there is none.
+    pub(crate) fn last_in_flight(&self) -> Span {
+        let in_flight = self.spans().filter(|(_, stretch)| {
+            // An unused entry is in flight, too.
+            stretch.is_in_flight() && !stretch.is_nothing()
+        });
+        in_flight.last().map_or(Span::default(), |(span, _)| span)
+    }
+
     fn end(&self) -> u32 {
         let lens = self.list.iter().map(|stretch| u32::from(stretch.len));
         lens.fold(0, u32::wrapping_add)
