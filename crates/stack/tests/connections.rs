@@ -356,7 +356,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
     lone.node.tcp_release(now, conn);
     assert_eq!(first.acknowledge(&mut lone) & FIN, FIN);
     first.give(&mut lone, FIN | ACK, b"");
-    // Its acknowledgment leaves, and is lost.
+    // The acknowledgment of the peer's FIN leaves, and is lost.
     assert_eq!(lone.host_packets().len(), 1);
     for port in 0..SLOTS_TCP as u16 {
         Peer::open(&mut lone, 6_000 + port);

@@ -137,7 +137,7 @@ fn a_node_that_moves_takes_its_route_along() {
     let mut lone = root();
     dao(&mut lone, CHILD, 1, &[(VICTIM, 240, 30)]);
     assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
-    // It repeats the DAO that is not acknowledged.
+    // The node that has moved repeats the DAO, which is not acknowledged at first.
     for n in [1, 1] {
         dao(&mut lone, ROUTER, n, &[(VICTIM, 241, 30)]);
         lone.run_for(Duration::from_secs(1));

@@ -217,7 +217,7 @@ impl Mesh {
         })
     }
 
-    /// Checks parents and routes, the latter by datagrams in both directions.
+    /// Checks parents, and checks routes by datagrams in both directions.
     fn judge(&mut self) -> Result<(), String> {
         let reached = self.graph.reached();
         for index in 1..self.inhabitants.len() {

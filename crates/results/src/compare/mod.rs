@@ -21,7 +21,7 @@ pub struct Line {
     pub a: Vec<f64>,
     /// Values of the second side, one per seed.
     pub b: Vec<f64>,
-    /// Their difference; `None` with fewer than two seeds on a side.
+    /// Difference of the two sides; `None` with fewer than two seeds on a side.
     pub difference: Option<Difference>,
 }
 

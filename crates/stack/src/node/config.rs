@@ -95,8 +95,8 @@ impl NodeConfig {
 impl<F: Forwarding> NodeConfig<Standard, F> {
     /// Returns a leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0.
     /// Its address is derived from its short one (RFC 4944 §6), its receiver is always on, and it
-    /// needs a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
-    /// different for each node.
+    /// needs a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random,
+    /// `isn_secret` also different for each node.
     ///
     /// ```
     /// use redpoll_stack::NodeConfig;

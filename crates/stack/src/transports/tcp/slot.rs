@@ -17,7 +17,7 @@ pub struct ConnectionSlot<B: Bytes, A: Algorithms = Standard> {
 // The slot is the connection's memory, so it has the size of a connection.
 #[allow(clippy::large_enum_variant)]
 enum Use<B: Bytes, A: Algorithms> {
-    /// Its buffers; `None` only while the slot changes its use.
+    /// The slot's buffers; `None` only while the slot changes its use.
     Free(Option<(B, B)>),
     Open(Open<B, A>),
 }
