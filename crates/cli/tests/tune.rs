@@ -149,7 +149,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     );
 }
 
-/// The output is valid C and Rust.
+/// Checks that the output is valid C and Rust.
 fn compiles(folder: &Folder) {
     folder.write(
         "a.c",

@@ -57,17 +57,17 @@ impl Transmission {
             .divided_by(100)
     }
 
-    /// MAX_TRANSMIT_SPAN (RFC 7252 §4.8.2): 45 s.
+    /// Returns MAX_TRANSMIT_SPAN (RFC 7252 §4.8.2): 45 s by default.
     pub fn max_transmit_span(&self) -> Duration {
         self.spread(self.max_retransmit)
     }
 
-    /// MAX_TRANSMIT_WAIT (RFC 7252 §4.8.2): 93 s.
+    /// Returns MAX_TRANSMIT_WAIT (RFC 7252 §4.8.2): 93 s by default.
     pub fn max_transmit_wait(&self) -> Duration {
         self.spread(self.max_retransmit.saturating_add(1))
     }
 
-    /// EXCHANGE_LIFETIME (RFC 7252 §4.8.2): 247 s.
+    /// Returns EXCHANGE_LIFETIME (RFC 7252 §4.8.2): 247 s by default.
     pub fn exchange_lifetime(&self) -> Duration {
         // PROCESSING_DELAY is ACK_TIMEOUT.
         self.max_transmit_span()
@@ -75,7 +75,7 @@ impl Transmission {
             .plus(self.ack_timeout)
     }
 
-    /// NON_LIFETIME (RFC 7252 §4.8.2): 145 s.
+    /// Returns NON_LIFETIME (RFC 7252 §4.8.2): 145 s by default.
     pub fn non_lifetime(&self) -> Duration {
         self.max_transmit_span().plus(MAX_LATENCY)
     }

@@ -28,8 +28,8 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// No peer is verified yet. The keys come from a separate stream of `rng`, whose own state
-    /// does not change.
+    /// Returns the state without verified peers. The keys come from a separate stream of `rng`,
+    /// whose own state does not change.
     pub(crate) fn new(rng: &Rng) -> Verified {
         let mut rng = Rng::new(rng.clone().next_u64() ^ 0x4563_686f);
         let mut key = || [rng.next_u32(), rng.next_u32()];

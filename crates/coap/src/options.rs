@@ -26,7 +26,7 @@ const UNDERSTOOD: [Known; 14] = [
     (258, 0, 1, false),  // No-Response
 ];
 
-/// RFC 7252 §5.4.1: an odd number is critical.
+/// Returns whether an option is critical: its number is odd (RFC 7252 §5.4.1).
 fn is_critical(number: u16) -> bool {
     number & 1 == 1
 }

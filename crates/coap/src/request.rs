@@ -192,7 +192,7 @@ impl Response {
     }
 }
 
-/// RFC 7252 §5.2: an unknown code counts as the general code of its class.
+/// Returns the code; an unknown one counts as the general code of its class (RFC 7252 §5.2).
 fn status(packet: &Packet) -> ResponseType {
     match packet.header.code {
         MessageClass::Response(status) => status,

@@ -175,7 +175,7 @@ pub(crate) fn mle_tlv<'a>(input: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
     Some((kind, input.take(len)?))
 }
 
-/// Context 0 is the mesh-local prefix.
+/// Learns the mesh-local prefix, which is context 0.
 fn dataset(content: &[u8], contexts: &mut Contexts) {
     let mut input = Bytes(content);
     while let Some((kind, content)) = mle_tlv(&mut input) {

@@ -240,14 +240,14 @@ impl AsFd for Advertiser {
 }
 
 impl Drop for Advertiser {
-    /// RFC 4191 §2.3: a lifetime of zero ends the route.
+    /// Advertises a lifetime of zero, which ends the route (RFC 4191 §2.3).
     fn drop(&mut self) {
         // A computer that does not receive this message keeps the route until its lifetime ends.
         let _ = self.send(0);
     }
 }
 
-/// RFC 4861 §6.1.1; the kernel has checked the checksum.
+/// Returns whether a message is a solicitation (RFC 4861 §6.1.1). The kernel checked its checksum.
 fn is_solicitation(message: &[u8], hop_limit: Option<i32>) -> bool {
     hop_limit == Some(HOP_LIMIT)
         && message.len() >= 8

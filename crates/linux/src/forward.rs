@@ -257,7 +257,7 @@ impl<C> Forwarder<C> {
         self.join(mesh) || moved
     }
 
-    /// While the border router is full, new connections stay in the kernel's backlog.
+    /// Returns whether to accept; otherwise new connections stay in the kernel's backlog.
     fn may_accept(&self) -> bool {
         !self.is_full && self.pairs.len() + self.waiting.len() < Self::MAX_PAIRS
     }

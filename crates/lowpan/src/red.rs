@@ -136,8 +136,8 @@ impl Red {
         self.average >= u32::from(self.config.min_threshold) << 8
     }
 
-    /// Twice the excess, because a window shrinks by a fifth for a mark, however many marks a round
-    /// trip has.
+    /// Draws a mark with twice the excess, because a window shrinks by a fifth for a mark, however
+    /// many marks a round trip has.
     fn exceeds(&mut self, own: u32, fair: u32) -> bool {
         let excess = own.saturating_sub(fair).saturating_mul(2);
         self.is_long() && excess > 0 && self.rng.below(own) < excess

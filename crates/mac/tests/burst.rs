@@ -8,7 +8,7 @@ use redpoll_base::Duration;
 use redpoll_mac::{MacConfig, Promised, RadioResult, Service, TxStatus};
 use redpoll_wire::ieee802154::{Address, set_frame_pending};
 
-/// Long backoffs, so that a backoff before an announced frame would be noticed.
+/// Returns settings with long backoffs, so that one before an announced frame would be noticed.
 fn slow() -> MacConfig {
     config().with(|it| {
         it.min_be = 8;

@@ -7,7 +7,7 @@ use redpoll_base::Duration;
 use redpoll_mac::{Ifs, RadioResult, Service};
 use redpoll_wire::ieee802154::Address;
 
-/// Without a backoff, the MAC waits only for the space.
+/// Returns a MAC without a backoff, so that it waits only for the space.
 fn spaced(ifs: Ifs) -> Bench {
     Bench::new(config().with(|it| {
         it.min_be = 0;

@@ -184,7 +184,7 @@ impl Fetch {
         }
     }
 
-    /// RFC 9110 §15.3.7.3: parts are joined if both have the same strong validator.
+    /// Joins a part to the stored bytes; both need the same strong validator (RFC 9110 §15.3.7.3).
     fn begin_part(&mut self, head: &Head) -> Result<(), Refused> {
         let part = head.range.and_then(|range| range.part.zip(range.whole));
         let ((first, last), whole) = part.ok_or(Refused::OtherPart)?;

@@ -45,7 +45,7 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
     (0..3_000u64, what)
 }
 
-/// The rules of cctrl, DTC and TSS, and a mixture of DTC and TSS.
+/// Generates the rules of cctrl, DTC and TSS, and a mixture of DTC and TSS.
 fn rules() -> impl Strategy<Value = Params> {
     let both = Params {
         answers_duplicates: true,

@@ -218,7 +218,7 @@ pub(super) struct Reload {
 }
 
 impl Reload {
-    /// `None` if the program has no file.
+    /// Returns the settings of `--config`; `None` without that option.
     pub(super) fn of(args: &UpArgs) -> Option<Reload> {
         let path = args.config.clone()?;
         let entries = read(&path).unwrap_or_default();

@@ -92,7 +92,7 @@ pub fn competing() {
     ]);
 }
 
-/// Two flows of a fast mesh do not wait.
+/// Checks that two flows of a fast mesh do not wait.
 pub fn fast() {
     let network = Network::new(53, [1, 2]);
     rules("53");

@@ -93,7 +93,7 @@ pub fn dashboard() {
     assert!(kinds > 20, "{kinds}");
 }
 
-/// Reason for which the units cannot be checked here.
+/// Returns the reason for which the units cannot be checked here, if there is one.
 pub fn no_systemd() -> Option<String> {
     let missing = Command::new("systemd-analyze")
         .arg("--version")

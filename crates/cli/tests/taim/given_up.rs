@@ -13,7 +13,7 @@ use crate::rules;
 use crate::sudden::{is_taken, until};
 use crate::support::Folder;
 
-/// Why the test cannot run here: an ordinary user's namespace does not contain the other user.
+/// Returns why the test cannot run here: a user's namespace does not contain the other user.
 pub fn no_users() -> Option<String> {
     let is_of_a_user = redpoll_linux::namespace::is_of_a_user();
     is_of_a_user.then(|| "it needs root".to_owned())

@@ -524,7 +524,7 @@ pub fn flush_with(program: &str) {
     }
 }
 
-/// TCP over IPv6 with ten bytes of payload; its checksum is not checked.
+/// Returns TCP over IPv6 with ten bytes of payload; no receiver verifies its checksum.
 fn segment(from: Ipv6Addr, to: Ipv6Addr, is_up: bool, seq: u32, ack: u32) -> Vec<u8> {
     let mut bytes = vec![0x60, 0, 0, 0, 0, 30, 6, 64];
     bytes.extend(from.octets());

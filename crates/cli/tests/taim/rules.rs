@@ -18,7 +18,7 @@ pub enum Firewall {
     Nft,
 }
 
-/// Reason for which rules of nft cannot be tested here.
+/// Returns the reason for which rules of nft cannot be tested here, if there is one.
 pub fn no_nft_queue() -> Option<String> {
     let rule = "add table ip6 t; add chain ip6 t c; add rule ip6 t c queue num 0 bypass";
     let tried = Command::new("nft").args(["-c", rule]).output().ok()?;
@@ -221,7 +221,7 @@ pub fn dangers(firewall: Firewall, n: u16) {
     firewall.flush();
 }
 
-/// A failure leaves the rules as they were, and is explained in one line.
+/// Checks that a failure leaves the rules as they were, and is explained in one line.
 pub fn failures(program: &'static str, n: u16) {
     let firewall = Firewall::Ip6tables(program);
     let network = Network::new(n, [1, 1]);

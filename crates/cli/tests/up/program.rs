@@ -156,7 +156,7 @@ impl Drop for Program {
     }
 }
 
-/// The data that nodes serve and upload: the beginning of the output of `seq -f %07.0f 0 N`.
+/// Returns the data that nodes serve and upload: the beginning of `seq -f %07.0f 0 N`'s output.
 pub fn expected(len: usize) -> Vec<u8> {
     (0_u32..)
         .flat_map(|n| format!("{n:07}\n").into_bytes())

@@ -208,8 +208,8 @@ impl Endpoint {
             .map(|outgoing| outgoing.serial)
     }
 
-    /// RFC 7252 §5.2.2: the response arrives in a separate message, so the request is not
-    /// retransmitted any more.
+    /// Stops retransmitting a request, because its response arrives in a separate message (RFC 7252
+    /// §5.2.2).
     pub(super) fn on_request_acknowledged(&mut self, now: Instant, serial: u32) {
         let Some(outgoing) = self.outgoing.iter_mut().find(|o| o.serial == serial) else {
             return;

@@ -45,7 +45,7 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// RFC 7252 §4.5: duplicates are answered as before, and not processed.
+    /// Returns whether a message is a duplicate; answers a duplicate as before (RFC 7252 §4.5).
     pub(super) fn is_duplicate(
         &mut self,
         now: Instant,
@@ -94,7 +94,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7252 §5.2.1, and §5.3.2: ID and token must match.
+    /// Handles a piggybacked response, whose ID and token must match (RFC 7252 §5.2.1, §5.3.2).
     fn on_piggybacked(&mut self, now: Instant, from: Peer, mut packet: Packet) {
         let id = packet.header.message_id;
         let cargo = self.reliable.find(from, id).map(|pending| pending.cargo);
@@ -118,7 +118,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7252 §5.2.2 and §5.2.3: a response in a separate message.
+    /// Handles a response in a separate message (RFC 7252 §5.2.2, §5.2.3).
     fn on_separate(&mut self, now: Instant, from: Peer, mut packet: Packet, confirmable: bool) {
         let id = packet.header.message_id;
         let serial = self.with_token(from, packet.get_token());

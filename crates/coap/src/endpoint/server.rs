@@ -371,8 +371,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7252 §5.2.2: requests that the application takes long to answer are
-    /// acknowledged before their senders repeat them.
+    /// Acknowledges requests that the application takes long to answer, before their senders repeat
+    /// them (RFC 7252 §5.2.2).
     pub(super) fn acknowledge_alone(&mut self, now: Instant) {
         let is_due = |served: &Served| served.alone_at.is_some_and(|at| at <= now);
         while let Some(index) = self.served.iter().position(is_due) {

@@ -147,7 +147,7 @@ impl<'a> Fields<'a> {
         Some(u16::from_le_bytes([self.u8()?, self.u8()?]))
     }
 
-    /// `i`: at most three bytes.
+    /// Reads the type `i`, of at most three bytes.
     pub fn packed(&mut self) -> Option<u32> {
         let mut number = 0;
         for shift in [0, 7, 14] {
@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// `d` with its length before it, and `t`.
+    /// Reads the types `d`, with its length before it, and `t`.
     pub fn data(&mut self) -> Option<&'a [u8]> {
         let len = self.u16()?.into();
         let (data, rest) = self.0.split_at_checked(len)?;

@@ -65,7 +65,7 @@ impl<M: Memory> Lowpan<M> {
         self.open(now, src, &header, &piece, body.len())
     }
 
-    /// RFC 8931 §6.1.1: the first fragment makes the path and is forwarded, or neither happens.
+    /// Makes the path of a first fragment and forwards it, or does neither (RFC 8931 §6.1.1).
     fn open_path(
         &mut self,
         now: Instant,

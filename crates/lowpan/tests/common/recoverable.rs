@@ -50,7 +50,7 @@ pub fn to_c(next_header: u8) -> Ipv6Header {
     }
 }
 
-/// Everything that a node sends, each frame delivered to the link.
+/// Returns all frames that a node sends; the link delivers each.
 pub fn sends(node: &mut Node, now: Instant, from: Address) -> Vec<(Address, Vec<u8>)> {
     let mut frames = Vec::new();
     let mut out = [0; CAPACITY];

@@ -105,7 +105,7 @@ impl Sender {
         self.mss.min(bound).into()
     }
 
-    /// Data in flight count as lost, and are retransmitted from the first byte.
+    /// Counts the data in flight as lost, and retransmits them from the first byte.
     pub(super) fn on_timeout(&mut self) {
         self.nxt = self.first();
         self.count = 0;
