@@ -1,7 +1,7 @@
 //! A stub resolver: asks a name server for the IPv6 address of a name (RFC 1035, RFC 3596).
 //!
-//! Messages are those of the crate `domain`. The name server must be recursive, such as a router's or
-//! a public one.
+//! Messages are those of the crate `domain`. The name server must be recursive, such as a router's
+//! or a public one.
 
 use core::net::{Ipv6Addr, SocketAddr};
 use core::str::FromStr;
@@ -52,8 +52,8 @@ pub enum Failure<E> {
 /// Asks `server` over `socket` for the address of `name`, and follows aliases in its answer.
 ///
 /// `id` is random and new for each call, and the socket's port is random: a forged answer has to
-/// guess both (RFC 5452 §9). Other datagrams are ignored. `pause` waits for a number of milliseconds;
-/// the question is repeated after 2 and 6 s, and given up after 14 s.
+/// guess both (RFC 5452 §9). Other datagrams are ignored. `pause` waits for a number of
+/// milliseconds; the question is repeated after 2 and 6 s, and given up after 14 s.
 ///
 /// # Errors
 /// The reason why there is no address.

@@ -1,8 +1,8 @@
 //! A web server over `edge-http`, for HTTP/1.1 and the method GET.
 //!
 //! Clients cannot block it. While all its connections are in use, the server ends one to make room:
-//! the connection that has been without a request for longest. If every connection has a request, it
-//! ends the slowest one that receives less than 300 bytes a second. Other limits: a minute for a
+//! the connection that has been without a request for longest. If every connection has a request,
+//! it ends the slowest one that receives less than 300 bytes a second. Other limits: a minute for a
 //! request, a minute for each 2,000 bytes of the answer, and 15 seconds between two requests.
 
 use core::array::from_fn;

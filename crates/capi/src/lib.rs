@@ -21,8 +21,8 @@
 //! - `waiting.rs`: the same calls, which wait by a hook of the caller;
 //! - `error.rs`: checks of pointers, and the numbers and texts of errors.
 //!
-//! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one of
-//! `RP_E*`.
+//! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one
+//! of `RP_E*`.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![warn(missing_docs)]
 

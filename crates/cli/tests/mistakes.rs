@@ -1,5 +1,5 @@
-//! Mistakes of users and faults of the system, as a family: each is one line with a remedy, has the exit code
-//! 2 or 1, and leaves nothing behind. Each row runs in a separate network namespace.
+//! Mistakes of users and faults of the system, as a family: each is one line with a remedy, has the
+//! exit code 2 or 1, and leaves nothing behind. Each row runs in a separate network namespace.
 
 #[path = "mistakes/disk.rs"]
 mod disk;

@@ -137,8 +137,8 @@ impl Figure {
         Ok(rows)
     }
 
-    /// Runs each case in the short form that `shorten` returns, with seed 1, and reads the values of
-    /// all rows. `runs` caches the runs that other figures of the study share. Fails if a case
+    /// Runs each case in the short form that `shorten` returns, with seed 1, and reads the values
+    /// of all rows. `runs` caches the runs that other figures of the study share. Fails if a case
     /// cannot run, or a row reads a value that the run does not have.
     pub fn check_names(
         &self,

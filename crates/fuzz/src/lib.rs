@@ -2,8 +2,8 @@
 //!
 //! A [`Target`] is a function of bytes, which panics if it finds a mistake. Three runners use it:
 //! `cargo test` replays the inputs in `seeds` and adds a fixed number of random ones; the program
-//! of this crate runs random inputs for a given time on stable Rust; and `make fuzz` runs libFuzzer,
-//! which is guided by coverage and needs nightly Rust.
+//! of this crate runs random inputs for a given time on stable Rust; and `make fuzz` runs
+//! libFuzzer, which is guided by coverage and needs nightly Rust.
 
 mod mutation;
 mod targets;

@@ -254,8 +254,8 @@ fn is_solicitation(message: &[u8], hop_limit: Option<i32>) -> bool {
         && message.starts_with(&[ROUTER_SOLICITATION, 0])
 }
 
-/// RFC 4861 §4.2: the sender is not a default router, and other values are unspecified. RFC 4191 §2.3:
-/// the route has a medium preference. The kernel writes the checksum.
+/// RFC 4861 §4.2: the sender is not a default router, and other values are unspecified. RFC 4191
+/// §2.3: the route has a medium preference. The kernel writes the checksum.
 fn advertisement(prefix: Ipv6Addr, route_lifetime_s: u32) -> [u8; 32] {
     let mut message = [0; 32];
     message[0] = ROUTER_ADVERTISEMENT;

@@ -199,8 +199,8 @@ impl Reach {
         self.attempts.pop_front()
     }
 
-    /// Remembers the flow of a packet that goes from outside to a node, or to a group, whose members
-    /// answer with their own addresses.
+    /// Remembers the flow of a packet that goes from outside to a node, or to a group, whose
+    /// members answer with their own addresses.
     pub fn on_packet_to_mesh(&mut self, packet: &[u8]) {
         let UpperLayer::Ports(protocol, outside, mut node) = seen(packet) else {
             return;

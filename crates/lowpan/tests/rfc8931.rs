@@ -448,8 +448,8 @@ fn fragments_leave_a_gap() {
     assert!(next_frame(&mut a, ms(10), &mut Source::default()).is_some());
 }
 
-/// Sends `fragments` second fragments of unknown datagrams to `b`, each with its own tag. Returns the
-/// number of refusals that `b` sends if all of them are acknowledged (`delivered`) or none is.
+/// Sends `fragments` second fragments of unknown datagrams to `b`, each with its own tag. Returns
+/// the number of refusals that `b` sends if all of them are acknowledged (`delivered`) or none is.
 fn refused(fragments: u8, delivered: bool) -> usize {
     let (mut a, mut b) = pair();
     let (_, frames) = begin(&mut a, START, 6);

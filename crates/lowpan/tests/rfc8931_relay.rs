@@ -87,8 +87,8 @@ fn own_datagrams_leave_between_retransmitted_fragments() {
     assert!(left > 5, "{left}");
 }
 
-/// Returns the next frame of the relay, which the link delivers, and whether it belongs to the relay's own
-/// datagram.
+/// Returns the next frame of the relay, which the link delivers, and whether it belongs to the
+/// relay's own datagram.
 fn leaves(relay: &mut Node, now: Instant, own: Option<u8>) -> Option<(Fragment, bool)> {
     let mut out = [0; CAPACITY];
     let frame = relay.next_frame(now, B, CAPACITY, &mut out, &mut Source::default())?;
@@ -97,10 +97,10 @@ fn leaves(relay: &mut Node, now: Instant, own: Option<u8>) -> Option<(Fragment, 
     Some((fragment, own == Some(fragment.tag)))
 }
 
-/// A retransmitted fragment of the relay's own datagram must arrive before its receiver discards the
-/// datagram. Neighbours that always have fragments to forward delay the retransmission by at most as many
-/// frames as the datagram's previous train had, for any number of fragments, and for any number of
-/// forwarded fragments that left before the timeout.
+/// A retransmitted fragment of the relay's own datagram must arrive before its receiver discards
+/// the datagram. Neighbours that always have fragments to forward delay the retransmission by at
+/// most as many frames as the datagram's previous train had, for any number of fragments, and for
+/// any number of forwarded fragments that left before the timeout.
 #[test]
 fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
     for len in [150, 300, 500, 1_100] {

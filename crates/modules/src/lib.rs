@@ -12,8 +12,8 @@
 //! - `guest/`: firmware with the interface of `redpoll_module.h`, each node in a separate process.
 //!
 //! A module of Contiki-NG is foreign code in this process: it can do whatever the process can, and
-//! if it crashes, the program crashes. This crate is therefore separate, and the program contains it
-//! only with the feature `modules`.
+//! if it crashes, the program crashes. This crate is therefore separate, and the program contains
+//! it only with the feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod guest;

@@ -1,5 +1,5 @@
-//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), log ([`log`]), reports to a service
-//! manager ([`notify`]), rights ([`rights`]).
+//! Common parts of Redpoll's programs: exit codes and messages ([`output`]), log ([`log`]), reports
+//! to a service manager ([`notify`]), rights ([`rights`]).
 #![forbid(unsafe_code)]
 #![warn(clippy::match_bool)]
 

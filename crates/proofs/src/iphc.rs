@@ -197,8 +197,8 @@ fn round_trip(
     }
 }
 
-/// Expands every value of the two encoding bytes and of the contexts byte, with bytes after them, and
-/// every beginning of such a packet. Returns the number of packets that can be expanded.
+/// Expands every value of the two encoding bytes and of the contexts byte, with bytes after them,
+/// and every beginning of such a packet. Returns the number of packets that can be expanded.
 ///
 /// # Errors
 /// A packet that expands differently after it was compressed again.

@@ -9,8 +9,8 @@
 //! each, which the model must find. [ADR 65](../../../docs/adr/0065-small-models.md) has the
 //! reasons.
 //!
-//! `cargo test -p redpoll-proofs` takes seconds. `make proofs` explores deeper; `REDPOLL_PROOFS=deep`
-//! selects its depth.
+//! `cargo test -p redpoll-proofs` takes seconds. `make proofs` explores deeper;
+//! `REDPOLL_PROOFS=deep` selects its depth.
 #![forbid(unsafe_code)]
 
 mod explore;

@@ -260,8 +260,8 @@ impl From<StudyError> for Halt {
     }
 }
 
-/// Searches for the values of the goal `plan`, as TOML; its runs are kept in the file at `path`. Calls
-/// `progress` with a line for each part of the search.
+/// Searches for the values of the goal `plan`, as TOML; its runs are kept in the file at `path`.
+/// Calls `progress` with a line for each part of the search.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
 #[expect(

@@ -224,8 +224,8 @@ const PROPERTIES: [Property; 26] = [
 ];
 
 /// Tests all properties of `radio`. From now on only this crate may use the radio: it sets the
-/// radio's addresses and gives it work. While there is nothing to do, `idle` is called repeatedly: it lets a
-/// processor rest, or simulated time pass.
+/// radio's addresses and gives it work. While there is nothing to do, `idle` is called repeatedly:
+/// it lets a processor rest, or simulated time pass.
 ///
 /// With [`Limits::default`] the test takes less than a second of the radio's time.
 pub fn examine(

@@ -105,8 +105,8 @@ impl TryFrom<u8> for StreamEvent {
 
 /// Firmware that runs when it gets an event.
 pub trait GuestNode: Send {
-    /// Runs the firmware at `now` by the node's clock, and returns its orders. `busy` states whether
-    /// the channel is busy.
+    /// Runs the firmware at `now` by the node's clock, and returns its orders. `busy` states
+    /// whether the channel is busy.
     ///
     /// # Errors
     /// The firmware failed: the problem in a line. The firmware gets no more events.

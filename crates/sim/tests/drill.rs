@@ -1,5 +1,5 @@
-//! The drill: every attack on every target, with the duration of `make drill`. `make drill-test` runs
-//! the tests with more seeds.
+//! The drill: every attack on every target, with the duration of `make drill`. `make drill-test`
+//! runs the tests with more seeds.
 
 use redpoll_base::Duration;
 use redpoll_sim::drill::{Outcome, Plan, Row};

@@ -156,9 +156,9 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
     }
 }
 
-/// RFC 6550 §9.2.2: a router whose child renews its route with the same Path Sequence advertises the
-/// target again, so that the route lasts at the parent. Here for two hours, with a lifetime of half
-/// an hour, at several intervals of the child. Repetitions within minutes are not advertised.
+/// RFC 6550 §9.2.2: a router whose child renews its route with the same Path Sequence advertises
+/// the target again, so that the route lasts at the parent. Here for two hours, with a lifetime of
+/// half an hour, at several intervals of the child. Repetitions within minutes are not advertised.
 #[test]
 fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     for every_s in [60, 300, 600, 900, 1_200] {
@@ -241,8 +241,8 @@ fn no_target_is_lost_for_lack_of_slots() {
     }
 }
 
-/// Runs the node for 30 s, during the first five with every slot in use if `is_full`. Returns parent, target
-/// and lifetime of the targets in its DAOs.
+/// Runs the node for 30 s, during the first five with every slot in use if `is_full`. Returns
+/// parent, target and lifetime of the targets in its DAOs.
 fn daos_of(lone: &mut Lone, is_full: bool) -> Vec<(u16, Addr, u8)> {
     let began = lone.now;
     let mut daos = Vec::new();

@@ -362,8 +362,8 @@ fn equal_neighbours_are_chosen_equally_often() {
 }
 
 /// A router with targets changes its parent for a larger improvement only, because DAOs for all of
-/// them have to reach the root by the new path. The improvement has to reach the threshold (RFC 6719
-/// §3.2.2 (3)).
+/// them have to reach the root by the new path. The improvement has to reach the threshold (RFC
+/// 6719 §3.2.2 (3)).
 #[test]
 fn a_router_with_targets_keeps_its_parent_longer() {
     // Every frame needs one transmission, so a link has the same ETX before and after its first frame.

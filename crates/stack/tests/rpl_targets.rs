@@ -122,9 +122,9 @@ fn a_dao_of_twenty_targets_arrives_in_fragments() {
     }
 }
 
-/// A neighbour that has not acknowledged a frame yet has eight routes at most (ADR 38). A DAO with more
-/// targets is not rejected: it is left without an answer, the neighbour acknowledges a DIS, and its
-/// repeated DAO is accepted.
+/// A neighbour that has not acknowledged a frame yet has eight routes at most (ADR 38). A DAO with
+/// more targets is not rejected: it is left without an answer, the neighbour acknowledges a DIS,
+/// and its repeated DAO is accepted.
 #[test]
 fn a_large_dao_of_a_new_neighbour_is_accepted_when_it_is_repeated() {
     let root = RplRole::Root(RplRoot::new(prefix(), mode::STORING, CONFIGURATION));
@@ -139,8 +139,8 @@ fn a_large_dao_of_a_new_neighbour_is_accepted_when_it_is_repeated() {
     assert_eq!(acks(&mut lone), [status::ACCEPTED]);
 }
 
-/// RFC 6550 §9.4: a DAO has as many targets as `dao_targets` allows, at most twenty. By default a DAO
-/// fits into a frame.
+/// RFC 6550 §9.4: a DAO has as many targets as `dao_targets` allows, at most twenty. By default a
+/// DAO fits into a frame.
 #[test]
 fn a_dao_has_as_many_targets_as_its_sender_may_put_into_it() {
     for (dao_targets, most) in [(0, 1), (1, 1), (4, 4), (5, 5), (20, 20), (255, 20)] {

@@ -101,8 +101,8 @@ pub struct Options {
           value_parser = clap::value_parser!(u32).range(4..=1_048_576))]
     pub flows: Option<u32>,
 
-    /// Largest number of packets to hold; if one more arrives, the packet whose turn is next is forwarded at
-    /// once [default: 16384]
+    /// Largest number of packets to hold; if one more arrives, the packet whose turn is next is
+    /// forwarded at once [default: 16384]
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub packets: Option<u32>,

@@ -95,8 +95,8 @@ fn congestion_avoidance() {
     }
 }
 
-/// RFC 5681 §3.1: if cwnd equals ssthresh, slow start is allowed. The first ACK then adds a segment,
-/// and the following ones count in congestion avoidance.
+/// RFC 5681 §3.1: if cwnd equals ssthresh, slow start is allowed. The first ACK then adds a
+/// segment, and the following ones count in congestion avoidance.
 #[test]
 fn at_the_threshold_the_first_ack_adds_a_segment() {
     let mut t = busy();

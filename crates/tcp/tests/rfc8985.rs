@@ -202,8 +202,8 @@ fn in_recovery() -> Host {
 }
 
 /// The retransmission or its ACK was lost in fast recovery, and no new data may be sent. A probe
-/// repeats the retransmission after two round trips, before the timeout (RFC 8985 §7.3; RFC 6675 §4,
-/// rule 4).
+/// repeats the retransmission after two round trips, before the timeout (RFC 8985 §7.3; RFC 6675
+/// §4, rule 4).
 #[test]
 fn the_last_retransmission_is_probed() {
     let mut t = in_recovery();

@@ -12,9 +12,9 @@
 //!
 //! Decisions that the RFC leaves open:
 //!
-//! - A seed has a random identifier of 16 bits (S = 1), which a restart changes. With its address as
-//!   the identifier, forwarders would mistake its messages for old ones until their entries expire
-//!   after [`Params::seed_lifetime`]. The header has eight bytes in both cases.
+//! - A seed has a random identifier of 16 bits (S = 1), which a restart changes. With its address
+//!   as the identifier, forwarders would mistake its messages for old ones until their entries
+//!   expire after [`Params::seed_lifetime`]. The header has eight bytes in both cases.
 //! - There are no control messages (§5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0), so a node that
 //!   was off, or out of range, never gets the message.
 //! - A forwarder that has no room for a message drops the message without recording its number, so

@@ -1,5 +1,5 @@
-//! Packets wait only while flows compete and the network is their bottleneck: nodes that send with a
-//! window over a shared network, in steps of a millisecond.
+//! Packets wait only while flows compete and the network is their bottleneck: nodes that send with
+//! a window over a shared network, in steps of a millisecond.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

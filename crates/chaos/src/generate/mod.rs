@@ -14,8 +14,8 @@ use toml::{Table, Value};
 
 use crate::draw::Draw;
 
-/// Largest number of draws of one seed. The first valid draw is the seed's scenario. A few options exclude
-/// each other; almost every first draw is valid.
+/// Largest number of draws of one seed. The first valid draw is the seed's scenario. A few options
+/// exclude each other; almost every first draw is valid.
 const DRAWS: usize = 20;
 
 /// The time in which apps start, before the first fault, in seconds.
@@ -25,12 +25,12 @@ const CALM_BEFORE: u64 = 20;
 const CALM: u64 = 60;
 /// Longest time that a segment may spend in queues and in link retries, in seconds.
 const LINK: u64 = 20;
-/// Factor of [`LINK`] with duty-cycled radios, which repeat each frame for up to a wake-up interval,
-/// and with recoverable fragments, which the link itself retransmits: TCP then waits for the outcome
-/// of a segment, and starts no timer before.
+/// Factor of [`LINK`] with duty-cycled radios, which repeat each frame for up to a wake-up
+/// interval, and with recoverable fragments, which the link itself retransmits: TCP then waits for
+/// the outcome of a segment, and starts no timer before.
 const SLOW_LINK: u64 = 6;
-/// Longest time that an HTTP client waits for an answer, in seconds. A CoAP client waits at most 93 s
-/// (RFC 7252 §4.8.2, MAX_TRANSMIT_WAIT) for each block.
+/// Longest time that an HTTP client waits for an answer, in seconds. A CoAP client waits at most 93
+/// s (RFC 7252 §4.8.2, MAX_TRANSMIT_WAIT) for each block.
 const ANSWER: u64 = 240;
 /// Time between the end of the apps and the end of the run, in seconds: more than the longest life
 /// of a connection without a peer.

@@ -23,9 +23,9 @@ pub struct KeyArgs {
     #[arg(long = "eui64", value_name = "SHORT=EUI64", value_parser = name, requires = "key")]
     names: Vec<(u16, [u8; 8])>,
 
-    /// Decrypt the frames and MLE messages of a Thread network with this network key: 32 hexadecimal
-    /// digits, or @FILE. The keys of each key sequence are derived from it; short addresses and
-    /// 6LoWPAN contexts are learned from MLE messages
+    /// Decrypt the frames and MLE messages of a Thread network with this network key: 32
+    /// hexadecimal digits, or @FILE. The keys of each key sequence are derived from it; short
+    /// addresses and 6LoWPAN contexts are learned from MLE messages
     #[arg(long, value_name = "KEY", value_parser = KeyParser("--thread-key"))]
     thread_key: Option<Key>,
 }

@@ -131,8 +131,8 @@ fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     }
 }
 
-/// Returns the rights to read the settings and the scenario again. An editor replaces a file, so its
-/// folder stays readable.
+/// Returns the rights to read the settings and the scenario again. An editor replaces a file, so
+/// its folder stays readable.
 fn with_settings(mut sandbox: Sandbox, args: &UpArgs) -> Sandbox {
     let Some(config) = &args.config else {
         return sandbox;

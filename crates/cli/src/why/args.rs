@@ -10,9 +10,9 @@ use crate::dissect::NetworkArgs;
 ///
 /// Reads a capture of a 6LoWPAN mesh, of any TCP stack, in all formats of `redpoll dissect`.
 /// Follows connections through source routes, tunnels and mesh headers. Looks for six causes: a
-/// poll for each fragment, a retransmission timeout raised by its lower bound, delayed acknowledgements
-/// of single segments, lost fragments, hidden terminals, and a window of one segment. A cause is
-/// reported if it took at least 5 % of the time in which data were in flight.
+/// poll for each fragment, a retransmission timeout raised by its lower bound, delayed
+/// acknowledgements of single segments, lost fragments, hidden terminals, and a window of one
+/// segment. A cause is reported if it took at least 5 % of the time in which data were in flight.
 ///
 /// Capture as much of the mesh as possible, because a frame that the sniffer missed counts as
 /// never sent. To detect losses, the capture must contain link acknowledgements; to detect hidden

@@ -191,8 +191,8 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     all
 }
 
-/// Reads the capture at `file` to its end, or to where it is cut off. Reports odd frames on standard
-/// error. An error is the program's exit code, after a report of the problem.
+/// Reads the capture at `file` to its end, or to where it is cut off. Reports odd frames on
+/// standard error. An error is the program's exit code, after a report of the problem.
 fn read(
     file: &Path,
     network: &NetworkArgs,

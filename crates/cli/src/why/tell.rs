@@ -94,8 +94,8 @@ fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
     }
 }
 
-/// Returns the ends of a flow and its data in one line. Addresses of nodes in `nodes` are replaced by
-/// their names.
+/// Returns the ends of a flow and its data in one line. Addresses of nodes in `nodes` are replaced
+/// by their names.
 pub fn summary(flow: &Flow, nodes: &[&str]) -> String {
     let name = |end: End| match short_address(end.addr).and_then(|at| nodes.get(at - 1)) {
         Some(name) => format!("{name}:{}", end.port),

@@ -163,8 +163,8 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
 /// An argument that is replaced by the address of the bytes of [`answer`].
 pub const BYTES: u64 = u64::MAX - 1;
 
-/// Checks that the sandbox denies forbidden system calls to each thread. Without the sandbox, checks
-/// that the threads may make some of them. `readable` is a file that all users may read.
+/// Checks that the sandbox denies forbidden system calls to each thread. Without the sandbox,
+/// checks that the threads may make some of them. `readable` is a file that all users may read.
 #[cfg(target_arch = "x86_64")]
 pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
     let path = format!("{readable}\0").into_bytes();

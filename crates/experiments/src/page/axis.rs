@@ -45,8 +45,8 @@ impl Axis {
         }
     }
 
-    /// Covers the values of lines. The axis starts at zero, except if the least value exceeds half of
-    /// the greatest: then it covers only the values, so that their variation is visible.
+    /// Covers the values of lines. The axis starts at zero, except if the least value exceeds half
+    /// of the greatest: then it covers only the values, so that their variation is visible.
     pub fn of_lines(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);

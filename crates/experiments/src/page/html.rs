@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Makes a text harmless in HTML, also within quotes. A mark that changes the direction of text would
-/// reverse the text around it: U+FFFD replaces it.
+/// Makes a text harmless in HTML, also within quotes. A mark that changes the direction of text
+/// would reverse the text around it: U+FFFD replaces it.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -19,8 +19,8 @@ pub fn run(bytes: &[u8]) {
     };
     let mut receiver = QuickReceiver::new(config, 1);
     let mut now = Instant::ZERO;
-    // The input is a list of datagrams, each a length and that many bytes. Before each datagram, the
-    // sender sends its next block, if one is due.
+    // The input is a list of datagrams, each a length and that many bytes. Before each datagram,
+    // the sender sends its next block, if one is due.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -99,8 +99,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Starts the turn of this node's own datagrams. Plain fragments then get the credit of a whole
-    /// datagram, because the next node loses the datagram without them. With recovery, the credit is
-    /// the number of own frames: the receiver of an own datagram discards it after
+    /// datagram, because the next node loses the datagram without them. With recovery, the credit
+    /// is the number of own frames: the receiver of an own datagram discards it after
     /// `reassembly_timeout`, and a retransmitted fragment must arrive before.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;

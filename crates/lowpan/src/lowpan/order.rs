@@ -54,9 +54,9 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether a segment of the node's own transport precedes the next retransmitted train. It
-    /// does after each one: otherwise a few datagrams that a neighbour does not acknowledge would keep
-    /// all segments back until their last retransmission.
+    /// Returns whether a segment of the node's own transport precedes the next retransmitted train.
+    /// It does after each one: otherwise a few datagrams that a neighbour does not acknowledge
+    /// would keep all segments back until their last retransmission.
     pub(super) fn segment_follows_train(&self) -> bool {
         self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }

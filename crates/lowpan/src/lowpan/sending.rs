@@ -17,8 +17,8 @@ impl<M: Memory> Lowpan<M> {
     ///
     /// It is true only while nothing is in service, no pulled datagram waits, its last event has
     /// been polled, and it is the transport's turn: after each pulled datagram a queued one
-    /// precedes, if there is any, or retransmitted fragments (RFC 8931). So call this whenever the MAC
-    /// is idle, before [`Lowpan::next_frame`].
+    /// precedes, if there is any, or retransmitted fragments (RFC 8931). So call this whenever the
+    /// MAC is idle, before [`Lowpan::next_frame`].
     pub fn wants_segment(&self) -> bool {
         let is_its_turn = || {
             let is_first = self.turn == Turn::Own || self.queue.is_empty();

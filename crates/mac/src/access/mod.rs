@@ -47,8 +47,8 @@ pub trait Access: Clone + Debug {
         None
     }
 
-    /// Returns a backoff that replaces one of CSMA-CA; `None` selects CSMA-CA. `was_busy` is whether
-    /// the channel was busy during this attempt. `max_csma_backoffs` of
+    /// Returns a backoff that replaces one of CSMA-CA; `None` selects CSMA-CA. `was_busy` is
+    /// whether the channel was busy during this attempt. `max_csma_backoffs` of
     /// [`MacConfig`](crate::MacConfig) limits the number of backoffs.
     fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
         let _ = (was_busy, rng);

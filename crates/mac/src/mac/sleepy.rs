@@ -152,8 +152,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Handles a neighbour's data request. Its acknowledgment announces whether frames wait, so this
-    /// is determined before the acknowledgment is sent.
+    /// Handles a neighbour's data request. Its acknowledgment announces whether frames wait, so
+    /// this is determined before the acknowledgment is sent.
     pub(super) fn on_data_request(
         &mut self,
         now: Instant,

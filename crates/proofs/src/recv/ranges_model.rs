@@ -3,8 +3,8 @@
 use super::ranges::{RANGES, Ranges, TextSpan};
 use crate::{Model, hash_of};
 
-/// Positions of the window. Six ranges with gaps between them fit into twelve positions, which is more
-/// than the list stores.
+/// Positions of the window. Six ranges with gaps between them fit into twelve positions, which is
+/// more than the list stores.
 const WINDOW: u16 = 12;
 
 /// An operation on the list.

@@ -1,7 +1,7 @@
 //! RPL (RFC 6550) on small graphs: whole nodes, whose frames reach the neighbours of a graph at once.
 //!
-//! After every change of one link, or a restart of one node, with every choice of lost DIOs among the
-//! first ones: parents never form a loop for longer than a bound, every node with a way to the
+//! After every change of one link, or a restart of one node, with every choice of lost DIOs among
+//! the first ones: parents never form a loop for longer than a bound, every node with a way to the
 //! root finds one within a bound, the root then reaches it, and a node without a way has no parent.
 
 mod graph;
@@ -62,12 +62,12 @@ impl Longest {
     }
 }
 
-/// Longest time for which parents may form a loop: lost DIOs leave neighbours with old ranks until the
-/// next DIO or until a packet shows the loop.
+/// Longest time for which parents may form a loop: lost DIOs leave neighbours with old ranks until
+/// the next DIO or until a packet shows the loop.
 const LOOPING: Duration = Duration::from_secs(300);
 
-/// Longest time after a change until all nodes have routes, with a datagram of each node every other
-/// second.
+/// Longest time after a change until all nodes have routes, with a datagram of each node every
+/// other second.
 const RECOVERY: Duration = Duration::from_secs(300);
 /// The same after a restart of the root. If the DIOs are lost by which it would learn the present
 /// version of the DODAG, it announces the first one again. The nodes then send their DAOs no

@@ -63,8 +63,8 @@ pub trait GivenCongestion: Sync {
     fn begin(&self, place: u32) -> u32;
 
     /// Returns the window after `update`, which applies at once: at least a segment, at most 65,535
-    /// bytes. `None` keeps [`CongestionUpdate::usual`]. During recovery, proportional rate reduction
-    /// (RFC 9937) moves cwnd to ssthresh without a call.
+    /// bytes. `None` keeps [`CongestionUpdate::usual`]. During recovery, proportional rate
+    /// reduction (RFC 9937) moves cwnd to ssthresh without a call.
     fn on(&self, connection: u32, update: &CongestionUpdate) -> Option<CongestionWindow>;
 
     fn end(&self, connection: u32);

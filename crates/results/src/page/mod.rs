@@ -19,8 +19,8 @@ pub use sweep::page_of_several;
 
 const NODES: usize = 12;
 
-/// Renders the page of the result with these files. `diagnosis` is the verdict about its capture, if
-/// there is one, and `version` the program's version.
+/// Renders the page of the result with these files. `diagnosis` is the verdict about its capture,
+/// if there is one, and `version` the program's version.
 pub fn page(
     files: &Files,
     diagnosis: Option<&Diagnosis>,

@@ -1,5 +1,5 @@
-//! Units of columns, by their names. Names of the report (`docs/report.md`) and of the series end in
-//! their unit, as in `srtt_ms`. Counts and ratios have the unit `1`, as in UCUM.
+//! Units of columns, by their names. Names of the report (`docs/report.md`) and of the series end
+//! in their unit, as in `srtt_ms`. Counts and ratios have the unit `1`, as in UCUM.
 
 /// Endings of names, and the unit of their numbers.
 const UNITS: &[(&str, &str)] = &[
@@ -58,8 +58,8 @@ const COUNTS: &[&str] = &[
     "wake_ups",
 ];
 
-/// Returns the unit of a column of numbers; `None` for a name that is neither declared here nor ends
-/// in a unit. The innermost part of a dotted name with a unit decides, as in `rtt_ms.p50`.
+/// Returns the unit of a column of numbers; `None` for a name that is neither declared here nor
+/// ends in a unit. The innermost part of a dotted name with a unit decides, as in `rtt_ms.p50`.
 pub fn unit_of(name: &str) -> Option<&'static str> {
     let ends_in = |part: &str, end: &str| {
         let before = part.strip_suffix(end);

@@ -118,8 +118,8 @@ impl MessageType {
         Self::of_payload(next, payload, packet.get(DST_AT) == Some(&0xff))
     }
 
-    /// Returns the type of a packet by its compressed header (RFC 6282 §3.1). Only the length and the
-    /// next header matter here.
+    /// Returns the type of a packet by its compressed header (RFC 6282 §3.1). Only the length and
+    /// the next header matter here.
     fn of_iphc(bytes: &[u8]) -> Option<MessageType> {
         let [first, second, ..] = *bytes else {
             return None;

@@ -235,9 +235,9 @@ impl Air {
     }
 }
 
-/// Sets a bit in one byte after the frame control and sequence number, which the radio has used. Bits
-/// are only set: otherwise the changes of two fragments of a packet could cancel each other in the
-/// checksum, which does not have to detect such changes.
+/// Sets a bit in one byte after the frame control and sequence number, which the radio has used.
+/// Bits are only set: otherwise the changes of two fragments of a packet could cancel each other in
+/// the checksum, which does not have to detect such changes.
 fn corrupt(frame: &mut FrameBuf, at: u32, flip: u8) {
     const FIRST: usize = 3;
     let mut bytes = frame.to_vec();

@@ -115,9 +115,9 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Removes the apps that `command`, [`When::Run`], [`When::Up`] or [`When::Demo`], does not run,
-    /// and returns their names. The demonstration also runs the apps of [`When::Up`].
-    /// `redpoll run` also leaves out apps whose destination is not simulated.
+    /// Removes the apps that `command`, [`When::Run`], [`When::Up`] or [`When::Demo`], does not
+    /// run, and returns their names. The demonstration also runs the apps of [`When::Up`]. `redpoll
+    /// run` also leaves out apps whose destination is not simulated.
     pub fn retain_apps_of(&mut self, command: When) -> Vec<String> {
         let whole = self.clone();
         let mut left_out = Vec::new();

@@ -93,9 +93,9 @@ impl Traffic {
         }
     }
 
-    /// Creates the apps of `scenario`, each with the index of its node. Secrets come from `secrets`.
-    /// The apps may need a host. A caller without one removes them from the scenario first
-    /// ([`Scenario::retain_apps_of`]).
+    /// Creates the apps of `scenario`, each with the index of its node. Secrets come from
+    /// `secrets`. The apps may need a host. A caller without one removes them from the scenario
+    /// first ([`Scenario::retain_apps_of`]).
     pub(crate) fn apps(
         &self,
         scenario: &Scenario,

@@ -50,8 +50,8 @@ impl Peers {
         pairs.flows.insert(pair, (flow, iss));
     }
 
-    /// Forgets the pair of `flow`, whose connection was lost. Its receiver may still read bytes of it,
-    /// which belong to no flow.
+    /// Forgets the pair of `flow`, whose connection was lost. Its receiver may still read bytes of
+    /// it, which belong to no flow.
     pub(super) fn forget(&self, flow: FlowId) {
         let mut pairs = self.0.borrow_mut();
         if let Some(old) = pairs.pairs.remove(&flow) {

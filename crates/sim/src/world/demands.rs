@@ -67,8 +67,8 @@ impl Demands {
 }
 
 impl Demands {
-    /// Returns whether the present minute ends at `now`. Minutes are counted back from the end of the
-    /// run, so that the last one is complete.
+    /// Returns whether the present minute ends at `now`. Minutes are counted back from the end of
+    /// the run, so that the last one is complete.
     fn is_minute_over(&self, now: Instant) -> bool {
         let left = self.end.since(now).as_micros();
         left % OracleParams::REST.as_micros() < INTERVAL.as_micros()

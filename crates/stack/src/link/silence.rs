@@ -1,5 +1,5 @@
-//! Failures that a sleepy node must detect: packets that no longer reach it, and a peer that did not
-//! receive the end of a handshake.
+//! Failures that a sleepy node must detect: packets that no longer reach it, and a peer that did
+//! not receive the end of a handshake.
 //!
 //! If an expected packet does not arrive for long, a router on the path may have lost its route, or
 //! may have mistaken an earlier registration for the latest because it does not compare

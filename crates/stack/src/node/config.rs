@@ -58,9 +58,9 @@ impl NodeConfig {
     /// than the saved headers (Kumar et al. 2020 §6.1).
     pub const MSS: u16 = 474;
 
-    /// Returns a router of the mesh with `prefix`: it forwards, and advertises the prefix and itself
-    /// to leaves that solicit. `border` is the address of the border router, which owns the prefix.
-    /// The router needs routes, and memory for registrations.
+    /// Returns a router of the mesh with `prefix`: it forwards, and advertises the prefix and
+    /// itself to leaves that solicit. `border` is the address of the border router, which owns the
+    /// prefix. The router needs routes, and memory for registrations.
     pub fn router(
         mac: MacConfig,
         prefix: Addr,

@@ -11,8 +11,8 @@ use crate::{ConnId, Error, ListenerId, NodeEvent};
 /// TCP's protocol number, and makes every such segment. It follows the contracts of [`Transport`]
 /// and [`Streams`]; its handles and events are its own.
 pub trait StreamTransport: Transport {
-    /// Returns `false` for the placeholder of a node without such a transport. The node then uses its
-    /// own TCP, and calls only the placeholder's `poll_at` and `poll_event`.
+    /// Returns `false` for the placeholder of a node without such a transport. The node then uses
+    /// its own TCP, and calls only the placeholder's `poll_at` and `poll_event`.
     fn is_there(&self) -> bool;
 
     /// See [`Streams::listen`].

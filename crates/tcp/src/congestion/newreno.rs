@@ -69,9 +69,9 @@ impl Congestion for NewReno {
     fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState) {
         let mss = flow.mss;
         if self.cwnd <= self.ssthresh {
-            // RFC 5681 §3.1: "When cwnd and ssthresh are equal, the sender may use either slow start
-            // or congestion avoidance." One ACK after a recovery restores a segment. With only two
-            // segments in flight, a lost ACK often leaves only the timer.
+            // RFC 5681 §3.1: "When cwnd and ssthresh are equal, the sender may use either slow
+            // start or congestion avoidance." One ACK after a recovery restores a segment. With
+            // only two segments in flight, a lost ACK often leaves only the timer.
             let limit = if self.cwnd < self.ssthresh { limit } else { 1 };
             // RFC 3465 §2.2: cwnd grows by the acknowledged bytes, by at most L segments per ACK.
             return self.grow(acked.min(mss.wrapping_mul(limit)));

@@ -125,8 +125,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Records that the peer has received a full-sized segment (RFC 5927 §7.2: maxsizeacked). One
-    /// acknowledgment covers `advance` new bytes. If these are as many bytes as a full-sized segment
-    /// has, the sender assumes that they were one segment.
+    /// acknowledgment covers `advance` new bytes. If these are as many bytes as a full-sized
+    /// segment has, the sender assumes that they were one segment.
     pub(super) fn note_segment_size(&mut self, advance: u32) {
         if pmtu::ON && advance >= self.eff_snd_mss() {
             self.marks.set(Marks::PROVEN);

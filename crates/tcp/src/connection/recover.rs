@@ -300,8 +300,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Evaluates a tail loss probe (RFC 8985 §7.4.2). In recovery, the loss that it repaired is that
-    /// of a retransmission, a further sign of congestion (RFC 5681 §4.3).
+    /// Evaluates a tail loss probe (RFC 8985 §7.4.2). In recovery, the loss that it repaired is
+    /// that of a retransmission, a further sign of congestion (RFC 5681 §4.3).
     fn check_probe(&mut self, info: &AckInfo) {
         let (una, advance) = (self.snd.una - info.advance, info.advance);
         let is_repaired = self.tlp.on_ack(una, advance, info.dsack, info.is_bare);
@@ -338,8 +338,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// segment or ACK would leave only the retransmission timer. So there is a probe in fast
     /// recovery, too: new data, or old data as in RFC 6675 §4, rule 4 (ADR 66).
     ///
-    /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but §7.3
-    /// forbids its probe, so it would only delay the retransmission timer.
+    /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but
+    /// §7.3 forbids its probe, so it would only delay the retransmission timer.
     pub(super) fn arm_probe(&mut self) {
         let may = self.has_tail_probes()
             && self.has_sack()

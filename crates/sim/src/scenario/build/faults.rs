@@ -24,8 +24,8 @@ pub(super) fn faults(
     Ok(specs)
 }
 
-/// Refuses restarts that a run cannot carry out. Only apps over TCP and image-leaf apps can restart,
-/// and with fixed routes only leaves get their routes again.
+/// Refuses restarts that a run cannot carry out. Only apps over TCP and image-leaf apps can
+/// restart, and with fixed routes only leaves get their routes again.
 fn check_restart(
     values: &Values<'_>,
     name: &str,

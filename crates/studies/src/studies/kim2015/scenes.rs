@@ -316,12 +316,12 @@ pub const FULLER: u32 = 90;
 pub const FULLEST: u32 = 120;
 pub const LIGHT: u32 = 10;
 
-/// The window of BLIP's TCP, *calibrated*. The paper says that Linux has "at most one TCP packet" on
-/// its way to a node and cuts packets into pieces of "8 bytes". Neither is possible with TinyOS's
-/// window of 200 bytes and packets of 39 bytes. Linux's limit for the length of a segment is at
-/// least 48 bytes (`docs/rivals.md`); a window of 40 bytes cuts 8 bytes off a segment of 48 bytes.
-/// Other windows with other packets also leave 8 bytes. The figures therefore also have rows with
-/// [`STOCK_WINDOW`].
+/// The window of BLIP's TCP, *calibrated*. The paper says that Linux has "at most one TCP packet"
+/// on its way to a node and cuts packets into pieces of "8 bytes". Neither is possible with
+/// TinyOS's window of 200 bytes and packets of 39 bytes. Linux's limit for the length of a segment
+/// is at least 48 bytes (`docs/rivals.md`); a window of 40 bytes cuts 8 bytes off a segment of 48
+/// bytes. Other windows with other packets also leave 8 bytes. The figures therefore also have rows
+/// with [`STOCK_WINDOW`].
 const WINDOW: &str = "40 B";
 
 /// Returns half an hour of traffic over the mesh described by `mesh`, to or from each of `nodes`,

@@ -3,8 +3,8 @@
 //! The nodes form a line in which only neighbours hear each other. Node 1 sends to the last node.
 //! All nodes but the last are router-eligible. OpenThread's settings are its defaults.
 //!
-//! In trial runs, windows of four segments of 1,200 bytes and acknowledgements delayed by up to 450 ms
-//! were the best of twelve settings for Redpoll.
+//! In trial runs, windows of four segments of 1,200 bytes and acknowledgements delayed by up to 450
+//! ms were the best of twelve settings for Redpoll.
 
 use redpoll_experiments::{Case, Scene};
 

@@ -1,9 +1,9 @@
 //! Downward routes (RFC 6550 §9): DAOs, their acknowledgements, and targets in the routing table.
 //!
 //! In storing mode a router advertises all targets that it knows to its parent, four in a message
-//! by default, one message at a time. In non-storing mode a node reports its parent to the root. A target that
-//! finds no room in a full table is rejected, and its sender looks for another parent: routes in
-//! the table stay until they end.
+//! by default, one message at a time. In non-storing mode a node reports its parent to the root. A
+//! target that finds no room in a full table is rejected, and its sender looks for another parent:
+//! routes in the table stay until they end.
 //!
 //! - `advertise.rs`: the DAOs of this node, their timers and acknowledgements;
 //! - `dao.rs`: DAOs that are received, and `targets.rs`: their targets;

@@ -157,9 +157,9 @@ impl<P: Profile> Downward<P> {
         }
         let brief_s = brief_s(dodag);
         let is_brief = downward.is_brief(now, brief_s);
-        // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over from
-        // another child: the parent's next hop to it remains this node. A route that was brief and
-        // no longer is was proven in the meantime. A target that renews its route with the same
+        // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over
+        // from another child: the parent's next hop to it remains this node. A route that was brief
+        // and no longer is was proven in the meantime. A target that renews its route with the same
         // Path Sequence, as some routers do, is advertised again if the route has lost a quarter of
         // its lifetime since the last advertisement.
         let is_repeated = good.is_some_and(|known| {
