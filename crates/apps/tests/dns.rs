@@ -205,7 +205,7 @@ fn an_address_of_another_name_does_not_count() {
     assert_eq!(result, Err(Failure::NoAddress));
 }
 
-/// Every truncation and every change of one byte of an answer gives a result within three questions.
+/// An answer that is truncated, or has one changed byte, gives a result within three questions.
 #[test]
 fn damaged_answers_do_no_harm() {
     let (mut whole, at) = (Vec::new(), ["a.example"]);

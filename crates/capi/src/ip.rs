@@ -19,7 +19,7 @@ const MTU: u16 = 1_280;
 const HEADERS: u16 = 60;
 /// Least length of a send, receive or UDP buffer in bytes, the same as for a node with a radio.
 const BUFFER_MIN: u16 = 64;
-/// Longest delay of acknowledgements in units of 10 ms: RFC 9293 §3.8.6.3 requires less than 500 ms.
+/// Longest delay of acknowledgements in units of 10 ms; RFC 9293 §3.8.6.3: less than 500 ms.
 const ACK_DELAY_MAX: u8 = 47;
 
 /// `struct rp_ip_config`; `redpoll.h` describes each member.

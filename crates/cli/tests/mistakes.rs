@@ -19,7 +19,7 @@ struct Row {
     code: i32,
     /// Words of the cause, and words of the remedy.
     words: [&'static str; 2],
-    /// Whether the program may report several faults, and its progress. Otherwise it prints one line.
+    /// Whether the program may print several faults and its progress, instead of one line.
     is_chatty: bool,
 }
 

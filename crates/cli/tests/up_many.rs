@@ -123,7 +123,7 @@ fn start(folder: &Folder, grid: &Grid, bytes: usize) -> Running {
     Running(child.unwrap())
 }
 
-/// Waits until each of these nodes accepts a connection, so that the border router knows a route to it.
+/// Waits until each of these nodes accepts a connection, and so has a route.
 fn wait_until_formed(servers: &[usize], mesh: &mut Running, folder: &Folder) {
     let began = Instant::now();
     for node in servers {

@@ -209,7 +209,7 @@ pub(crate) struct Sending<'a, M: Memory> {
 }
 
 impl<M: Memory> Sending<'_, M> {
-    /// Writes the compressed headers. Returns the length of the headers that they replace, in bytes.
+    /// Writes the compressed headers. Returns the number of header bytes that they replace.
     pub(crate) fn compress(
         &self,
         datagram: &InService,

@@ -143,7 +143,7 @@ fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
     }
 }
 
-/// A segment of the node's own transport does not wait for the retransmissions of all other datagrams.
+/// A segment of the node's own transport leaves before all other datagrams are retransmitted.
 #[test]
 fn a_segment_leaves_after_each_retransmitted_train() {
     for others in 1..=3 {

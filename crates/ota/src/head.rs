@@ -109,7 +109,7 @@ impl Head {
     }
 }
 
-/// RFC 9112 §4: parses a line such as `HTTP/1.1 206 Partial Content`. Its last words may be missing.
+/// Parses a line such as `HTTP/1.1 206 Partial Content` (RFC 9112 §4); its text may be missing.
 fn status(line: &str) -> Option<u16> {
     let mut words = line.splitn(3, ' ');
     let version = words.next()?.strip_prefix("HTTP/1.")?;

@@ -85,7 +85,7 @@ fn each_type_of_message_is_counted() {
         for message in expected {
             let entry = &report.air_time.by_message[message];
             assert!(entry.frames > 0, "{case:?}: no {message}");
-            // The shortest frame, an acknowledgment, takes 352 µs. One may be on the air at the end.
+            // The shortest frame, an acknowledgment, takes 352 µs; one may be in flight at the end.
             let least_s = (entry.frames - 1) as f64 * 352e-6;
             assert!(
                 entry.air_s > 0.9999 * least_s,

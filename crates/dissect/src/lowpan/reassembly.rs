@@ -18,7 +18,7 @@ enum Label {
     Recoverable(u8),
 }
 
-/// The transmitter, the originator of a mesh frame, the receiver or final destination, and the label.
+/// Transmitter, originator of a mesh frame, receiver or final destination, and label.
 type Key = (Address, Address, Address, Label);
 
 /// A datagram that arrived in several fragments.

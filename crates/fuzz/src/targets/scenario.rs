@@ -1,4 +1,4 @@
-//! Scenarios. A mistake is reported in one line, and a small scenario without mistakes can be built.
+//! Scenarios. A mistake is reported in one line, and a small correct scenario can be built.
 
 use redpoll_sim::{Scenario, World};
 

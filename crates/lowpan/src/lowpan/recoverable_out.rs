@@ -1,4 +1,4 @@
-//! This node's own datagrams in recoverable fragments (RFC 8931 §6): their frames, and their delivery or loss.
+//! This node's datagrams in recoverable fragments (RFC 8931 §6): frames, and delivery or loss.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::Cursor;

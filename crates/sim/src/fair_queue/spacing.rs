@@ -1,8 +1,8 @@
 //! The rate of the shaper: constant, or found from the flows whose packets wait.
 //!
-//! Queues make flows equal only while they hold packets, and they hold packets only while the shaper
-//! is slower than the mesh. The rate of a mesh depends on its routes and load. So the shaper becomes
-//! slower while a tenth of the active flows have no packet that waits, and faster otherwise.
+//! Queues make flows equal only while they hold packets: while the shaper is slower than the mesh.
+//! The rate of a mesh depends on its routes and load. So the shaper becomes slower while a tenth of
+//! the active flows have no packet that waits, and faster otherwise.
 
 use std::collections::HashMap;
 
@@ -21,8 +21,8 @@ const ACTIVE: Duration = Duration::from_secs(10);
 /// Time between two changes, several departures.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Percentage of the active flows that have a packet in the queue. Calibrated in `grid-30` (ADR 57):
-/// with 50 % or 70 %, far nodes get little; with 95 %, all flows together carry a quarter less.
+/// Percentage of the active flows that have a packet in the queue. Calibrated in `grid-30` (ADR
+/// 57): with 50 % or 70 %, far nodes get little; with 95 %, all flows together carry 25 % less.
 const WAITING: usize = 90;
 
 #[derive(Debug)]

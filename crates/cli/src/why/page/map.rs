@@ -64,7 +64,7 @@ pub fn svg(links: &HashMap<(Address, Address), Link>, near: Option<Address>) -> 
     Some(svg)
 }
 
-/// Combines the directions of links between nodes, without multicasts and links that are hardly used.
+/// Combines the directions of links between nodes; omits multicasts and links with few frames.
 fn edges(links: &HashMap<(Address, Address), Link>) -> Edges {
     let is_node = |address: &Address| !matches!(address, Address::Absent | Address::Short(0xffff));
     let mut edges = Edges::new();
@@ -133,7 +133,7 @@ fn neighbours(edges: &Edges, node: Address) -> impl Iterator<Item = Address> + '
     })
 }
 
-/// Returns the nodes of each column. Nodes without a path to the first one have columns of their own.
+/// Returns the nodes of each column. Nodes without a path to the first one have separate columns.
 fn columns(edges: &Edges, near: Option<Address>) -> Vec<Vec<Address>> {
     let mut rest: BTreeSet<Address> = edges.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut columns = Vec::new();
@@ -205,7 +205,7 @@ mod tests {
             ((node(2), node(3)), link(50)),
             ((node(2), node(1)), link(100)),
             ((node(2), node(4)), link(100)),
-            // A multicast, a link that is hardly used, and a link elsewhere.
+            // A multicast, a link with few frames, and a link elsewhere.
             ((node(2), node(0xffff)), link(900)),
             ((node(1), node(4)), link(1)),
             ((node(8), node(9)), link(30)),
