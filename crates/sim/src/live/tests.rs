@@ -305,10 +305,6 @@ mod commands {
                 node: 1,
                 name: Some("a-plague".to_owned()),
             },
-            Command::Attack {
-                node: 99,
-                name: Some("syn-flood".to_owned()),
-            },
             Command::Move {
                 node: 4,
                 x_m: 0.0,
