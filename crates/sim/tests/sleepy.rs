@@ -74,6 +74,35 @@ fn a_datagram_of_many_frames_costs_one_request() {
     assert!(apart > together + 4 * 40, "{together}, {apart}");
 }
 
+/// Checks that a stream to a leaf with the default base interval arrives, also after interruptions that
+/// are longer than the parent keeps packets.
+#[test]
+fn a_stream_to_a_sleepy_leaf_does_not_wait_for_the_base_interval() {
+    for out_until in ["12 s", "20 s", "40 s", "70 s"] {
+        for from in ["node-1", "node-3"] {
+            let download = [
+                ("apps.readings.when", "never"),
+                ("apps.page.type", "bulk-sink"),
+                ("apps.page.on", "node-4"),
+                ("apps.page.port", "5001"),
+                ("apps.download.type", "bulk-sender"),
+                ("apps.download.on", from),
+                ("apps.download.to", "node-4:5001"),
+                ("apps.download.total", "100 KiB"),
+                // The leaf has just registered, and polls.
+                ("apps.download.start", "150 ms"),
+                ("faults.out.type", "drop-frames"),
+                ("faults.out.share", "100 %"),
+                ("faults.out.from", "10 s"),
+                ("faults.out.until", out_until),
+            ];
+            let report = run("sleepy-3", &download, 1, 300);
+            let delivered = report.flows[0].delivered_bytes;
+            assert_eq!(delivered, 100 * 1_024, "{from}, out until {out_until}");
+        }
+    }
+}
+
 /// Checks that nothing is lost end to end although the leaf's parent disappears twice.
 #[test]
 fn a_leaf_turns_to_another_parent_and_is_found_there() {

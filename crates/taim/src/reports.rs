@@ -107,4 +107,91 @@ mod tests {
         let content = String::from_utf8(content.take()).unwrap();
         assert_eq!(content, "one\ntw\nfour\nfive\n");
     }
+
+    /// A file whose write number `fails_at` reports `kind` after it has written `part` bytes.
+    struct Failing {
+        fails_at: usize,
+        kind: io::ErrorKind,
+        part: usize,
+        calls: usize,
+        content: Rc<RefCell<Vec<u8>>>,
+        pending: Option<io::ErrorKind>,
+    }
+
+    impl Write for Failing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            if let Some(kind) = self.pending.take() {
+                return Err(kind.into());
+            }
+            let call = self.calls;
+            self.calls += 1;
+            let mut len = bytes.len();
+            if call == self.fails_at {
+                // The operating system returns a short count first, and the error with the next call.
+                len = len.min(self.part);
+                if len == 0 {
+                    return Err(self.kind.into());
+                }
+                self.pending = Some(self.kind);
+            }
+            self.content.borrow_mut().extend(&bytes[..len]);
+            Ok(len)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// Lets each write fail in turn: only the line of that write is lost or torn, an interruption loses
+    /// none, and a closed pipe ends the reports.
+    #[test]
+    fn a_failing_write_costs_its_line_only() {
+        use io::ErrorKind::{
+            BrokenPipe, Interrupted, Other, QuotaExceeded, StorageFull, WouldBlock,
+        };
+        let lines = [
+            "{\"one\":1}",
+            "{\"two\":2}",
+            "{\"three\":3}",
+            "{\"four\":4}",
+        ];
+        for kind in [
+            StorageFull,
+            Other,
+            QuotaExceeded,
+            WouldBlock,
+            Interrupted,
+            BrokenPipe,
+        ] {
+            for (fails_at, part) in (0..4).flat_map(|at| [(at, 0), (at, 1), (at, 5)]) {
+                let content: Rc<RefCell<Vec<u8>>> = Rc::default();
+                let failing = Failing {
+                    fails_at,
+                    kind,
+                    part,
+                    calls: 0,
+                    content: Rc::clone(&content),
+                    pending: None,
+                };
+                let mut reports = Reports::to(Box::new(failing), "the disk");
+                // The caller ends the reports with a closed pipe.
+                let went_on = lines.iter().take_while(|line| reports.write(line)).count();
+                let text = String::from_utf8(content.take()).unwrap();
+                let whole = text.lines().filter(|it| lines.contains(it)).count();
+                let what = format!("{kind:?}, write {fails_at}, {part} bytes: {text:?}");
+                let lost = usize::from(kind != Interrupted);
+                let expected = match kind {
+                    BrokenPipe => (fails_at, fails_at),
+                    _ => (lines.len(), lines.len() - lost),
+                };
+                assert_eq!((went_on, whole), expected, "{what}");
+                // At most one other line remains: the beginning of the lost one.
+                let torn = text
+                    .lines()
+                    .filter(|it| !it.is_empty() && !lines.contains(it));
+                assert!(torn.count() <= lost, "{what}");
+            }
+        }
+    }
 }

@@ -29,6 +29,9 @@ const LINK: u64 = 20;
 /// interval, and with recoverable fragments, which the link itself retransmits: TCP then waits for
 /// the outcome of a segment, and starts no timer before.
 const SLOW_LINK: u64 = 6;
+/// Longest pause between two polls of a sleepy node that expects a packet, in seconds. A node with
+/// data in transit expects its acknowledgment, and the receiver of a stream expects data.
+const POLL: u64 = 5;
 /// Longest time that an HTTP client waits for an answer, in seconds. A CoAP client waits at most 93
 /// s (RFC 7252 §4.8.2, MAX_TRANSMIT_WAIT) for each block.
 const ANSWER: u64 = 240;
@@ -79,7 +82,7 @@ struct Limits {
     max_rto_s: u64,
     /// Retransmissions of a segment before the connection fails.
     retries: u64,
-    /// Longest time between two polls of a sleepy node.
+    /// Longest time between two polls of a sleepy node that expects nothing; 0 without such nodes.
     poll_s: u64,
     has_slow_link: bool,
     has_requests: bool,
@@ -108,7 +111,7 @@ impl Limits {
         } else {
             LINK
         };
-        let stream = (self.retries + 1) * (self.max_rto_s + self.poll_s + link);
+        let stream = (self.retries + 1) * (self.max_rto_s + self.poll_s.min(POLL) + link);
         if self.has_requests {
             stream.max(ANSWER + link)
         } else {

@@ -90,7 +90,8 @@ impl Draft {
         self.maybe(draw, 5, "indirect.burst", |_| false);
         self.maybe(draw, 5, "indirect.preempt", |_| false);
         if self.nodes.iter().any(|node| node.is_sleepy) {
-            self.limits.poll_s = draw.between(1, 20);
+            let longest = *draw.pick(&[5, 20, 240]);
+            self.limits.poll_s = draw.between(1, longest);
             self.set("poll.base_interval", seconds(self.limits.poll_s));
         }
     }

@@ -185,6 +185,8 @@ impl Upload {
         if let Some(flow) = peers.flow(&pair, irs) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
+        // Without this, a sleepy node would poll at its base interval between two segments.
+        cx.node.expect(conn, true);
         let heard = cx.now;
         Some(Upload {
             conn,

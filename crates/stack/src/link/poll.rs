@@ -70,6 +70,10 @@ const SHORTEST_US: u32 = 16_000;
 const BURST: Duration = Duration::from_millis(50);
 /// A longer sample is ignored: the answer or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
+/// The longest pause between two polls while an answer is expected: a parent discards a packet that was
+/// not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer then retransmits
+/// ever more rarely.
+const LONGEST_GAP: Duration = Duration::from_secs(5);
 /// Immediate polls after an announced frame did not arrive; OpenThread's value.
 const QUICK_POLLS: u8 = 5;
 
@@ -188,7 +192,7 @@ impl DataPoll {
         let mut pause = self.gap;
         if self.config.policy == PollPolicy::Learned {
             if now.since(since) > self.answers.latest() {
-                self.gap = (pause + pause).min(self.config.base_interval);
+                self.gap = (pause + pause).min(self.config.base_interval.min(LONGEST_GAP));
             }
             // A deadline in the past counts as far ahead.
             let ahead = self.deadline.wrapping_sub(now.as_micros() as u32);
@@ -379,7 +383,9 @@ mod tests {
             requests(&mut poll, round * 10_000, 150);
         }
         let late = requests(&mut poll, 300_000, 60_000);
-        assert!(late.len() < 18, "{late:?}");
+        assert!(late.len() < 26, "{late:?}");
+        let pauses = late.windows(2).map(|pair| pair[1] - pair[0]);
+        assert_eq!(pauses.max(), Some(5_000), "{late:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _};
-use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::os::unix::fs::{FileExt, MetadataExt as _};
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -40,9 +40,32 @@ pub enum CounterFileError {
     System(#[from] io::Error),
 }
 
+/// An open file: the seam at which tests let each call fail.
+pub trait Storage {
+    /// Returns the number of names that the file has.
+    fn names(&self) -> io::Result<u64>;
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Waits until the content is on the disk.
+    fn sync(&self) -> io::Result<()>;
+}
+
+impl Storage for Flock<File> {
+    fn names(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.nlink())
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        FileExt::write_all_at(&**self, bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_all()
+    }
+}
+
 #[derive(Debug)]
-pub struct CounterFile {
-    file: Flock<File>,
+pub struct CounterFile<F: Storage = Flock<File>> {
+    file: F,
     /// Index of the record that is written next, 0 or 1: the one that was not written last.
     next: u64,
 }
@@ -79,18 +102,20 @@ impl CounterFile {
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
         Ok((this, stored))
     }
+}
 
+impl<F: Storage> CounterFile<F> {
     /// Writes the counter and waits until it is on the disk. After an error the previous counter is
     /// intact. Errors are the operating system's; [`ErrorKind::NotFound`] if the file was deleted
     /// or replaced.
     pub fn write(&mut self, counter: u32) -> io::Result<()> {
-        if self.file.metadata()?.nlink() == 0 {
+        if self.file.names()? == 0 {
             let text = "the file was deleted or replaced while it was in use";
             return Err(io::Error::new(ErrorKind::NotFound, text));
         }
         self.file
             .write_all_at(&record(counter), self.next * BLOCK)?;
-        self.file.sync_all()?;
+        self.file.sync()?;
         self.next = 1 - self.next;
         Ok(())
     }
@@ -151,6 +176,7 @@ fn number(text: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::fs;
     use std::path::PathBuf;
 
@@ -232,6 +258,111 @@ mod tests {
             let counter = stored(&path);
             assert!(counter == 2_000 || counter == 3_000, "{cut}: {counter}");
         }
+    }
+
+    /// A failing call of the operating system.
+    #[derive(Clone, Copy, Debug)]
+    struct Fault {
+        /// Number of the failing call, from 0.
+        call: u32,
+        errno: Errno,
+        /// Bytes that a failing write nevertheless writes.
+        written: usize,
+    }
+
+    /// A file of which one call fails.
+    struct Failing {
+        file: Flock<File>,
+        fault: Fault,
+        calls: Cell<u32>,
+    }
+
+    impl Failing {
+        /// Counts a call, and returns an error if it is the failing one.
+        fn call(&self) -> io::Result<()> {
+            let call = self.calls.replace(self.calls.get() + 1);
+            let fails = call == self.fault.call;
+            if fails {
+                Err(self.fault.errno.into())
+            } else {
+                Ok(())
+            }
+        }
+    }
+
+    impl Storage for Failing {
+        fn names(&self) -> io::Result<u64> {
+            self.call()?;
+            self.file.names()
+        }
+
+        fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            let outcome = self.call();
+            let part = if outcome.is_ok() {
+                bytes
+            } else {
+                &bytes[..self.fault.written]
+            };
+            self.file.write_all_at(part, offset)?;
+            outcome
+        }
+
+        fn sync(&self) -> io::Result<()> {
+            self.call()?;
+            self.file.sync()
+        }
+    }
+
+    /// Lets each call fail in turn. An acknowledged counter is never lost, and the next write succeeds.
+    #[test]
+    fn no_failing_call_loses_the_counter() {
+        let scratch = Scratch::new("counter-faults");
+        let path = scratch.file();
+        let mut failures = 0;
+        for errno in [
+            Errno::ENOSPC,
+            Errno::EIO,
+            Errno::EDQUOT,
+            Errno::EROFS,
+            Errno::EAGAIN,
+        ] {
+            for (call, written) in (0..9).flat_map(|call| [(call, 0), (call, 25), (call, 400)]) {
+                let _ = fs::remove_file(&path);
+                let fault = Fault {
+                    call,
+                    errno,
+                    written,
+                };
+                let (file, _) = CounterFile::open(&path).unwrap();
+                let (file, calls) = (file.file, Cell::new(0));
+                let mut file = CounterFile {
+                    file: Failing { file, fault, calls },
+                    next: 0,
+                };
+                let mut acknowledged = 0;
+                for counter in [1_000, 2_000, 3_000] {
+                    match file.write(counter) {
+                        Ok(()) => acknowledged = counter,
+                        Err(error) => {
+                            failures += 1;
+                            assert_eq!(error.raw_os_error(), Some(errno as i32), "{fault:?}");
+                        }
+                    }
+                    // The process ends here, and another one opens the file.
+                    let copy = scratch.0.join("copy");
+                    fs::copy(&path, &copy).unwrap();
+                    let stored = stored(&copy);
+                    assert!(
+                        stored >= acknowledged && stored <= counter,
+                        "{fault:?}: {stored}"
+                    );
+                }
+                file.write(4_000).unwrap();
+                drop(file);
+                assert_eq!(stored(&path), 4_000, "{fault:?}");
+            }
+        }
+        assert_eq!(failures, 5 * 9 * 3, "each call fails once");
     }
 
     #[test]
