@@ -74,8 +74,8 @@ fn a_datagram_of_many_frames_costs_one_request() {
     assert!(apart > together + 4 * 40, "{together}, {apart}");
 }
 
-/// Checks that a stream to a leaf with the default base interval arrives, also after interruptions that
-/// are longer than the parent keeps packets.
+/// Checks that a stream to a leaf with the default base interval arrives, also after interruptions
+/// that are longer than the parent keeps packets.
 #[test]
 fn a_stream_to_a_sleepy_leaf_does_not_wait_for_the_base_interval() {
     for out_until in ["12 s", "20 s", "40 s", "70 s"] {

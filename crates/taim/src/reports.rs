@@ -127,7 +127,7 @@ mod tests {
             self.calls += 1;
             let mut len = bytes.len();
             if call == self.fails_at {
-                // The operating system returns a short count first, and the error with the next call.
+                // The operating system first returns a short count, and then the error.
                 len = len.min(self.part);
                 if len == 0 {
                     return Err(self.kind.into());
@@ -143,8 +143,8 @@ mod tests {
         }
     }
 
-    /// Lets each write fail in turn: only the line of that write is lost or torn, an interruption loses
-    /// none, and a closed pipe ends the reports.
+    /// Lets each write fail in turn: only the line of that write is lost or torn, an interruption
+    /// loses none, and a closed pipe ends the reports.
     #[test]
     fn a_failing_write_costs_its_line_only() {
         use io::ErrorKind::{

@@ -70,9 +70,9 @@ const SHORTEST_US: u32 = 16_000;
 const BURST: Duration = Duration::from_millis(50);
 /// A longer sample is ignored: the answer or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
-/// The longest pause between two polls while an answer is expected: a parent discards a packet that was
-/// not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer then retransmits
-/// ever more rarely.
+/// The longest pause between two polls while an answer is expected: a parent discards a packet that
+/// was not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer then
+/// retransmits ever more rarely.
 const LONGEST_GAP: Duration = Duration::from_secs(5);
 /// Immediate polls after an announced frame did not arrive; OpenThread's value.
 const QUICK_POLLS: u8 = 5;

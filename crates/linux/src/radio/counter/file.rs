@@ -313,7 +313,8 @@ mod tests {
         }
     }
 
-    /// Lets each call fail in turn. An acknowledged counter is never lost, and the next write succeeds.
+    /// Lets each call fail in turn. An acknowledged counter is never lost, and the next write
+    /// succeeds.
     #[test]
     fn no_failing_call_loses_the_counter() {
         let scratch = Scratch::new("counter-faults");
