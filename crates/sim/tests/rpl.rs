@@ -36,32 +36,54 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
 
 /// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a
 /// cold start. Collisions then make good links look bad. If nodes changed parents for this reason,
-/// the DAOs of their sub-DODAGs would cause more collisions.
+/// the DAOs of their sub-DODAGs would cause more collisions. The load of the busiest relay, and so
+/// the share of one run, depends on the tree that the seed happens to give.
 #[test]
 fn a_mesh_under_load_keeps_its_routes() {
-    for (seed, mode) in [(1, "storing"), (2, "storing"), (1, "non-storing")] {
-        let set = [
-            ("topology.columns", "20"),
-            ("topology.rows", "15"),
-            ("apps.readings.interval", "5 s"),
-            ("rpl.mode", mode),
-        ];
-        let (_, report) = run("grid-1000", &set, seed, 300);
-        let readings = report.flows.iter().filter_map(|it| it.readings.as_ref());
+    for (mode, seeds) in [("storing", 1..=2), ("non-storing", 1..=3)] {
         let (mut made, mut delivered) = (0, 0);
-        for it in readings {
-            made += it.made;
-            delivered += it.delivered;
+        for seed in seeds {
+            let set = [
+                ("topology.columns", "20"),
+                ("topology.rows", "15"),
+                ("apps.readings.interval", "5 s"),
+                ("rpl.mode", mode),
+            ];
+            let (_, report) = run("grid-1000", &set, seed, 300);
+            for it in report.flows.iter().filter_map(|it| it.readings.as_ref()) {
+                made += it.made;
+                delivered += it.delivered;
+            }
+            let all = || report.nodes.iter().filter_map(|it| it.rpl.as_ref());
+            let changes: u32 = all().map(|it| it.parent_changes).sum();
+            let daos: u32 = all().map(|it| it.sent.dao).sum();
+            assert!(changes <= 3 * 300, "{changes} parent changes");
+            assert!(daos <= 20 * 300, "{daos} DAOs");
+            let targets = report.nodes[0].rpl.as_ref().map(|it| it.targets);
+            assert!(targets >= Some(290), "{targets:?}");
         }
         assert!(delivered * 100 >= made * 95, "{delivered} of {made}");
-        let all = || report.nodes.iter().filter_map(|it| it.rpl.as_ref());
-        let changes: u32 = all().map(|it| it.parent_changes).sum();
-        let daos: u32 = all().map(|it| it.sent.dao).sum();
-        assert!(changes <= 3 * 300, "{changes} parent changes");
-        assert!(daos <= 20 * 300, "{daos} DAOs");
-        let targets = report.nodes[0].rpl.as_ref().map(|it| it.targets);
-        assert!(targets >= Some(290), "{targets:?}");
     }
+}
+
+/// Checks that the DAOs of a large mesh in non-storing mode leave room for readings: 1,000 nodes at
+/// up to 21 hops each send one every 60 s from a cold start, and after 240 s the root knows 99 % of
+/// the nodes.
+#[test]
+fn a_large_mesh_forms_in_non_storing_mode_beside_readings() {
+    let set = [
+        ("apps.readings.interval", "60 s"),
+        ("rpl.mode", "non-storing"),
+    ];
+    let (_, report) = run("grid-1000", &set, 1, 240);
+    let (mut made, mut delivered) = (0, 0);
+    for it in report.flows.iter().filter_map(|it| it.readings.as_ref()) {
+        made += it.made;
+        delivered += it.delivered;
+    }
+    assert!(delivered * 100 >= made * 98, "{delivered} of {made}");
+    let targets = report.nodes[0].rpl.as_ref().map(|it| it.targets);
+    assert!(targets >= Some(990), "{targets:?}");
 }
 
 /// Checks that routers renew the routes of several targets in one DAO: at rest, 300 nodes at up to

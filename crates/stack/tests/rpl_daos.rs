@@ -103,9 +103,9 @@ fn a_change_of_parent_does_not_shorten_dao_intervals() {
 }
 
 /// In non-storing mode the root can answer a node only when it knows the nodes between. A node
-/// therefore waits before its first DAO, a DelayDAO for each hop.
+/// therefore waits before its first DAO: with DAGRank 25, up to 25 * 25 / 8 DelayDAOs.
 #[test]
-fn the_first_dao_is_delayed_by_a_delay_per_hop() {
+fn the_first_dao_waits_for_the_nodes_nearer_to_the_root() {
     let mean_ms = |rank: u16| {
         let waits = (0..20).map(|seed| {
             let mut lone = lone_with(RplRole::Router, |config| config.seed = seed);
@@ -120,7 +120,7 @@ fn the_first_dao_is_delayed_by_a_delay_per_hop() {
     };
     let (near, far) = (mean_ms(256), mean_ms(256 + 128 * 20));
     assert!((500..4_000).contains(&near), "{near}");
-    assert!((7_000..20_000).contains(&far), "{far}");
+    assert!((50_000..68_000).contains(&far), "{far}");
 }
 
 fn advertised(lone: &mut Lone) -> Vec<Addr> {

@@ -24,6 +24,10 @@ const TIMEOUT_DOUBLINGS: u8 = 6;
 /// of a large mesh advertise thousands of targets at once. Without a pause, all of them contend for
 /// the same air.
 const REST: u64 = 3;
+/// In non-storing mode, the first DAO of a node with a DAGRank `n` above this one leaves after
+/// `n * n / 16` to `n * n / 8` DelayDAOs, and the first DAO of others within `n` DelayDAOs. Builds
+/// for non-storing mode alone always use the second rule, for lack of flash.
+const FAR: u64 = 8;
 /// Pause after which a node tries a parent again that has rejected a DAO.
 const PAUSE: Duration = Duration::from_secs(60);
 
@@ -197,6 +201,7 @@ impl<P: Profile> Downward<P> {
         let pending = self.daos.pending.take();
         self.daos.renew();
         let mut delay = cx.shared.config.dao_delay;
+        let mut first = cx.now;
         cx.table.each_downward(|_, downward| {
             if !downward.is_gone() {
                 downward.advertisement = Advertisement::Due;
@@ -204,18 +209,26 @@ impl<P: Profile> Downward<P> {
         });
         if !upward.is_storing() {
             // All DAOs go to the root, over the same last hops. The root can answer a node whose
-            // parent it knows, so nodes near the root begin. Until the root has answered, a node
-            // reports changes of its parent at growing intervals, as it repeats DAOs: if no DAO
-            // gets through, links look bad, and nodes change their parents because of that.
+            // parent it knows, so nodes near the root begin. The number of nodes within a number of
+            // hops grows with its square, and the last hops carry the DAOs of all of them. Until
+            // the root has answered, a node reports changes of its parent at growing intervals, as
+            // it repeats DAOs: if no DAO gets through, links look bad, and nodes change their
+            // parents because of that.
             let hops = match with_others {
                 true => u64::from(upward.dag_rank(upward.rank())),
                 false => 1,
             };
             let tries = pending.map_or(self.daos.tries, |pending| pending.tries);
             self.daos.tries = tries;
-            delay = times(delay, hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
+            delay = if STORES && hops > FAR {
+                let half = times(times(delay, hops), hops).divided_by(16);
+                first = cx.now + half;
+                half
+            } else {
+                times(delay, hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)))
+            };
         }
-        let at = cx.now + Duration::from_micros(cx.shared.rng.below_u64(delay.as_micros()));
+        let at = first + Duration::from_micros(cx.shared.rng.below_u64(delay.as_micros()));
         match upward.is_storing() {
             true => self.daos.schedule(at),
             false => _ = self.daos.due.get_or_insert(at),
