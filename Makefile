@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
+.PHONY: help setup build install-c c-libs demo see test interop soak fairness taim fuzz dissect-check radiofuzz chaos chaos-mutants proofs proofs-mutants coverage drill drill-test drill-grid why-test heal many firmware-test rcp-test thread thread-test size boards hosts purity figures nrf52840 validate scale bench package publish-check release release-publish dist dist-test wheel-test taim-memory web webtest picture wasm wasm-test pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -104,9 +104,13 @@ chaos-mutants: ## Plant defects in a copy of the repository, and check that rand
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/chaos-mutants.sh
 
-proofs: ## Explore the small models of crates/proofs with large bounds, with overflow checks (takes minutes)
+proofs: ## Explore the small models of crates/proofs with large bounds, with overflow checks (takes half an hour)
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_PROOFS=deep cargo test --profile chaos --package redpoll-proofs -- --nocapture
+
+proofs-mutants: ## Plant defects in a copy of the repository, and check that a small model finds each (takes minutes)
+	@scripts/setup.sh build
+	@. scripts/env.sh && exec scripts/proofs-mutants.sh
 
 coverage: ## Measure the lines of each device crate that its own tests run (COVERAGE="base wire" selects crates; needs rustup)
 	@scripts/setup.sh coverage
