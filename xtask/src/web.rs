@@ -83,7 +83,19 @@ fn node_is_recent() -> bool {
     (next(), next()) >= (Some(20), Some(19))
 }
 
-/// Installs the packages if they are missing; returns the part that is missing.
+/// Returns whether npm installed the packages after the last change of their list.
+fn are_current(folder: &Path) -> bool {
+    let changed = |name: &str| folder.join(name).metadata()?.modified();
+    match (
+        changed("package-lock.json"),
+        changed("node_modules/.package-lock.json"),
+    ) {
+        (Ok(listed), Ok(installed)) => installed >= listed,
+        _ => false,
+    }
+}
+
+/// Installs the packages if they are missing or of an older list; returns the part that is missing.
 fn prepare(folder: &Path) -> Option<String> {
     let npm = |args: &[&str]| {
         let mut npm = Command::new("npm");
@@ -98,8 +110,7 @@ fn prepare(folder: &Path) -> Option<String> {
             "the installed Node is too old: Vite needs {NODE}; install a newer Node"
         ));
     }
-    let is_there = folder.join("node_modules/vite").exists();
-    if is_there || npm(&["ci", "--no-fund", "--no-audit"]) {
+    if are_current(folder) || npm(&["ci", "--no-fund", "--no-audit"]) {
         return None;
     }
     Some("npm cannot get the packages of web/package-lock.json".into())

@@ -216,8 +216,8 @@ fn the_last_retransmission_is_probed() {
     assert_eq!((t.conn.stats().tail_probes, t.conn.stats().rtos), (1, 1));
 }
 
-/// Of two retransmissions, the probe repeats the later one: data that the peer reported are no
-/// probe.
+/// A probe repeats the later one of two retransmissions, because the peer has reported the data
+/// after them.
 #[test]
 fn the_probe_in_recovery_is_the_last_missing_segment() {
     let mut t = measured(400);

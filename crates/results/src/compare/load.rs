@@ -49,7 +49,7 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
             .windows(2)
             .find(|two| two[0].seed() == two[1].seed());
         if let Some([report, _]) = twice {
-            // The same run twice is no additional evidence, so it is refused.
+            // The same run twice does not add evidence, so it is refused.
             let what = format!(
                 "has seed {} of {case} twice; allowed: each seed once",
                 report.seed()

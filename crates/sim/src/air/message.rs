@@ -363,7 +363,7 @@ mod tests {
             (multicast(&[155, 0, 0]), MessageType::Dis),
             (unicast(&[58, 155, 2, 0]), Dao),
             (unicast(&[58, 155, 3, 0]), MessageType::DaoAck),
-            // RPL's consistency check is none of the types above.
+            // RPL's consistency check has none of the types above.
             (unicast(&[58, 155, 0x8a, 0]), Other),
             (unicast(&[58, 133, 0]), Nd),
             (unicast(&[58, 134, 0]), Nd),

@@ -19,7 +19,7 @@ pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
     expects_requests: bool,
-    /// Whether the node was told to expect a packet.
+    /// Whether the application has announced a packet to the node.
     expected: bool,
     /// Messages that the node had no room for; CoAP retransmits the confirmable ones.
     no_room: u64,
