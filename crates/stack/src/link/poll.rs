@@ -192,7 +192,7 @@ impl DataPoll {
         let mut pause = self.gap;
         if self.config.policy == PollPolicy::Learned {
             if now.since(since) > self.answers.latest() {
-                self.gap = (pause + pause).min(self.config.base_interval.min(LONGEST_GAP));
+                self.gap = (pause + pause).min(LONGEST_GAP);
             }
             // A deadline in the past counts as far ahead.
             let ahead = self.deadline.wrapping_sub(now.as_micros() as u32);
