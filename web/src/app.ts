@@ -96,7 +96,7 @@ export class App {
         this.mode,
         this.transport.element,
         this.status,
-        tool("Save the last 10 s of the map as a loop (E)", ICONS.loop, () => void this.export()),
+        tool("Save the last 10 s of the map as an animated GIF (E)", ICONS.loop, () => void this.export()),
         tool("Light or dark (T)", ICONS.moon, () => this.theme.toggle()),
         tool("Keys and symbols (?)", ICONS.help, () => dialog.showModal()),
       ),
@@ -269,19 +269,19 @@ export class App {
     if (node >= 0) this.selection.set({ node });
   }
 
-  /** Saves the seconds before the shown moment as a loop. */
+  /** Saves the seconds before the shown moment as an animated GIF. */
   private async export(): Promise<void> {
     const { hello, frames } = this.store;
     if (this.isSaving || hello === null) return;
     if (frames.length === 0) {
-      this.say("Nothing has happened yet: start the run, and save the loop then.", true);
+      this.say("Nothing has happened yet: start the run, and save the GIF then.", true);
       return;
     }
     this.isSaving = true;
     const toast = h("div", { class: "toast" });
     this.toasts.append(toast);
     try {
-      const blob = await loop(this.map, this.store, this.theme, this.playhead.t, (share) => setText(toast, `The loop is drawn: ${Math.round(share * 100)} %`));
+      const blob = await loop(this.map, this.store, this.theme, this.playhead.t, (share) => setText(toast, `The GIF is drawn: ${Math.round(share * 100)} %`));
       const name = `${hello.scenario.replaceAll(/[^\w.-]+/g, "-").slice(0, 60) || "mesh"}.gif`;
       save(blob, name);
       this.say(`Saved ${name}, ${bytes(blob.size)}.`);

@@ -13,7 +13,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// Most features of a crate in addition to `default`; more could not be tested in combination.
+/// Maximum number of features of a crate in addition to `default`.
 const MOST: usize = 6;
 
 /// The processors of products: Cortex-M0 and M0+, M4 without and with a floating-point unit, and

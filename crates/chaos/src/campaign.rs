@@ -27,7 +27,7 @@ pub struct Plan {
     /// Number of seeds; `None`: until the caller stops.
     pub seeds: Option<u64>,
     pub threads: usize,
-    /// Most runs to shrink a scenario; 0 leaves it as it is.
+    /// Maximum number of runs to shrink a scenario; 0 leaves it as it is.
     pub shrink_runs: usize,
 }
 

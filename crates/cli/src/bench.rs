@@ -257,7 +257,7 @@ mod present {
 
     impl Steps {
         fn new(count: usize) -> Self {
-            let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
+            let template = "{wide_bar} {pos}/{len}  {msg}  {eta} left";
             let bar = crate::output::bar(Some(count as u64), template, 10);
             Steps { bar, begun: 0 }
         }

@@ -126,7 +126,7 @@ fn conduct(args: &ChaosArgs, plan: &Plan, started: WallInstant) -> (Campaign, Op
     // Without file descriptors for signals, Ctrl-C ends the process at once.
     let signals = Signals::watch().ok();
     let template = match plan.seeds {
-        Some(_) => "{wide_bar} {pos}/{len} runs  {msg}  left {eta}",
+        Some(_) => "{wide_bar} {pos}/{len} runs  {msg}  {eta} left",
         None => "{spinner} {pos} runs  {msg}  {elapsed}",
     };
     let bar = bar(plan.seeds, template, 5);

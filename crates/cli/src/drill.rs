@@ -66,7 +66,7 @@ pub fn run(args: &DrillArgs) -> ExitCode {
         duration: Duration::from_secs(args.seconds),
         ..Plan::default()
     };
-    let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
+    let template = "{wide_bar} {pos}/{len}  {msg}  {eta} left";
     let bar = bar(Some(0), template, 10);
     let rows = plan.run(|count, attack, target| {
         bar.set_length(count as u64);

@@ -8,8 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use crate::output::bar;
 
 const HZ: u8 = 10;
-const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
-const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
+const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  {eta} left";
+const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  {eta} left";
 const ENDLESS: &str = "{spinner} {bytes} read";
 
 /// The bar of a command that reads files or proceeds in steps. It disappears when it is dropped.

@@ -438,7 +438,7 @@ fn progress_bars_appear_only_on_a_terminal() {
         let (code_there, shown) = on_terminal(command);
         assert_eq!(code_there, 0, "{command:?}: {shown}");
         assert!(
-            shown.contains(" %  ") && shown.contains("left "),
+            shown.contains(" %  ") && shown.contains(" left"),
             "{command:?}: {shown:?}"
         );
         let piped = redpoll(command);

@@ -99,8 +99,8 @@ pub(crate) fn empty(kind: MessageType, id: MessageId) -> Vec<u8> {
     encode(&packet)
 }
 
-/// Returns the encoded message. The codec refuses only messages over its limit; there is none here,
-/// because blocks keep messages short.
+/// Returns the encoded message. The codec refuses only messages over its size limit. This call sets
+/// no limit, because blocks keep messages short.
 pub(crate) fn encode(packet: &Packet) -> Vec<u8> {
     packet.to_bytes_unlimited().unwrap_or_default()
 }

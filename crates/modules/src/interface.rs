@@ -214,7 +214,7 @@ impl Interface {
         self.radio_on.get() != 0
     }
 
-    /// Copies the frame that is to be sent to `frame`; `false` if there is none.
+    /// Copies the outgoing frame into `frame`; returns `false` if there is none.
     pub(crate) fn frame(&self, frame: &mut Vec<u8>) -> bool {
         frame.clear();
         let len = usize::try_from(self.out_size.get()).unwrap_or(0);

@@ -16,7 +16,8 @@ mod absent {
 
     pub(crate) const MISSING: Option<&str> = Some(
         "its C source or a C compiler was missing when this program was built; \
-         `scripts/setup.sh bench` gets both (the crate openthread-sys 0.4.0)",
+         install both with `scripts/setup.sh bench` (the source is in the crate openthread-sys \
+         0.4.0), and build again with `make bench`",
     );
 
     pub(crate) fn open(_now: Instant, _limits: &Limits) -> [Box<dyn Peer>; 2] {

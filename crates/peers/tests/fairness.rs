@@ -21,7 +21,7 @@ fn two_flows_of_ours_get_the_same() {
     }
 }
 
-/// A flow that begins later gets its share within a minute, with any seed.
+/// Flows that begin later get their share (Jain's index of at least 0.8) within a minute.
 #[test]
 fn a_minute_is_enough() {
     let plan = Plan {

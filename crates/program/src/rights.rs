@@ -1,5 +1,5 @@
-//! A program that runs for a long time gives up rights once everything is open: its user, its
-//! capabilities, and the files and system calls that it does not need.
+//! A program that runs for a long time gives up rights once its interfaces, sockets and radio are
+//! open: its user, its capabilities, and the files and system calls that it does not need.
 
 use std::path::Path;
 use std::process::Command;

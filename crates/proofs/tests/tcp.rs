@@ -11,7 +11,7 @@ const ENDS: Ends = Ends {
     options: [true, false],
 };
 
-/// Returns a link without defects that may lose, repeat and delay this many segments.
+/// Returns a link without planted defects, with at most this many losses, duplicates and delays.
 fn link(lose: u8, repeat: u8, delay: u8) -> Link {
     Link {
         lose,

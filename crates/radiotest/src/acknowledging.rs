@@ -169,7 +169,7 @@ pub(crate) fn source_match_ends(bench: &mut Bench<'_>) -> Finding {
         "the frame-pending bit is still set for the station that was removed".to_owned()
     })?;
     ensure(found[1], || {
-        "the source match of a station that was not removed has also ended".to_owned()
+        "the frame-pending bit is clear for a station that was not removed".to_owned()
     })?;
     passed()
 }

@@ -137,7 +137,7 @@ const PROPERTIES: [Property; 26] = [
         hearing::extended,
     ),
     (
-        "a frame of 125 bytes without FCS is received",
+        "the longest frame is received: 125 bytes and the FCS",
         hearing::longest,
     ),
     (

@@ -303,7 +303,7 @@ fn a_segment_is_sent_when_the_child_has_it() {
 fn tcp_retransmits_a_segment_that_was_never_polled() {
     let mut lone = router(1);
     let (conn, una) = connected(&mut lone);
-    // A neighbour that polled after its last data frame sleeps.
+    // The router assumes that a child whose last frame was a data request sleeps.
     ask(&mut lone, LEAF);
     lone.node.tcp_send(lone.now, conn, &[7; 20]).unwrap();
     lone.run_for(Duration::from_millis(200));

@@ -97,7 +97,7 @@ fn a_peer_that_keeps_sending_is_reset_after_the_node_s_data() {
     assert_eq!(open(&lone), 0);
 }
 
-/// Each slot is free after each kind of failure, also if the reset has no route.
+/// The slot of an aborted connection becomes free although its reset has no route.
 #[test]
 fn a_reset_without_a_route_does_not_keep_its_slot() {
     let mut lone = Lone::border(|_| {});

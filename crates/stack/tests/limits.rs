@@ -1,4 +1,4 @@
-//! Tables longer than a handle can name: the remaining entries are not used, and nothing overflows.
+//! Tables with more entries than a handle can index: the others are unused, and nothing overflows.
 
 use crate::common;
 

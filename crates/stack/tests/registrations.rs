@@ -238,8 +238,8 @@ fn a_registration_without_the_r_flag_is_not_reported() {
 const DUPLICATE: u8 = 1;
 const STRANGER: [u8; 8] = [0x66; 8];
 
-/// RFC 6775 §8.2.4: a registered address is not given to another node, whatever the transaction ID
-/// and the path of the report.
+/// RFC 6775 §8.2.4: a registered address is not given to another node, for any transaction ID, and
+/// whichever router sends the DAR.
 #[test]
 fn a_registered_address_is_not_given_to_another() {
     let mut lone = router();

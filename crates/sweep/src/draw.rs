@@ -67,10 +67,14 @@ impl Range {
             ));
         }
         if from > to || !from.is_finite() || !to.is_finite() {
-            return Err("`from` must not be above `to`".to_owned());
+            return Err(format!(
+                "`from` is {from}, `to` is {to}; allowed: numbers with `from` at most `to`"
+            ));
         }
         if matches!(self.scale, Scale::Log) && from <= 0.0 {
-            return Err("with `scale = \"log\"` `from` must be above 0".to_owned());
+            return Err(format!(
+                "`from` is {from}; allowed with `scale = \"log\"`: above 0"
+            ));
         }
         Ok(Ends {
             from,

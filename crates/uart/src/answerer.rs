@@ -64,9 +64,9 @@ impl Answerer {
         hdlc::send(message.get(..len).unwrap_or_default(), put);
     }
 
-    /// Handles a byte. Returns the request that it completes if the node must process it; a
-    /// repeated request is answered here. The request remains available by [`Self::request`] until
-    /// the answer.
+    /// Handles a byte. Returns the request that the byte completes, if the node must process it. A
+    /// repeated request, or one before the first `Begin`, is answered here; a damaged one is
+    /// counted. [`Self::request`] returns the request until it is answered.
     pub fn input(&mut self, byte: u8, mut put: impl FnMut(u8)) -> Option<Request<'_>> {
         let message = match self.deframer.input(byte)? {
             Frame::Good(message) => message,

@@ -14,7 +14,7 @@ use super::page::Block;
 
 /// Longest time of a block of commands, which may compile a program. A longer block fails.
 const PATIENCE: Duration = Duration::from_secs(300);
-/// Longest time until a program shows the output of the page.
+/// Longest time until a program has shown the output that the page expects.
 const UP_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 40 });
 /// Ctrl-C ends a program within this time.
 const DOWN_WITHIN: Duration = Duration::from_secs(10);

@@ -59,7 +59,7 @@ pub(super) struct Piece {
 pub(super) enum DataPosition {
     /// Stored, as far as there was room.
     Stays,
-    /// The node has acknowledged all of it.
+    /// The node has acknowledged all bytes of the segment.
     Old,
     /// Earlier data is missing.
     Gap,

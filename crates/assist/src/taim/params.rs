@@ -123,9 +123,9 @@ pub struct Params {
     /// A period is fair if the throughput of the fastest flow was less than this multiple of that
     /// of the slowest flow: 2.
     pub ratio: u32,
-    /// Weight of the last period in a flow's throughput. Assumption: 25 %.
+    /// Weight of the most recent period in a flow's throughput. Assumption: 25 %.
     pub throughput_weight: Share,
-    /// Weight of the last period in the number of waiting flows. Assumption: 25 %.
+    /// Weight of the most recent period in the number of waiting flows. Assumption: 25 %.
     pub waiting_weight: Share,
     /// Greatest age of the last new byte of an active flow: only active flows count as slowest and
     /// fastest. Assumption: 3 minutes.

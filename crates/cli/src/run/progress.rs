@@ -12,7 +12,7 @@ pub struct Progress {
 
 impl Progress {
     pub fn new(duration: Duration) -> Progress {
-        let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
+        let template = "{wide_bar} {percent:>3} %  {msg}  {eta} left";
         let bar = bar(Some(duration.as_millis()), template, 10);
         Progress {
             bar,

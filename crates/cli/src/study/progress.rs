@@ -14,7 +14,7 @@ pub struct Progress {
 impl Progress {
     pub fn new(jobs: &[Job]) -> Progress {
         let total = jobs.iter().map(|job| job.virtual_ms).sum();
-        let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
+        let template = "{wide_bar} {percent:>3} %  {msg}  {eta} left";
         let bar = bar(Some(total), template, 5);
         let jobs = jobs.len();
         Progress { bar, jobs }

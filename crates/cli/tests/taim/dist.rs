@@ -109,7 +109,7 @@ pub fn units() {
         ("redpoll-border@.service", 37),
     ] {
         let text = read(&format!("systemd/{name}"));
-        // The check requires that the program exists. Packages contain the daemon as a program.
+        // systemd-analyze requires existing programs, and only packages contain `redpoll-taim`.
         let text = text.replace("redpoll-taim install", &format!("{PROGRAM} taim install"));
         let text = text.replace(
             "ExecStart=redpoll-taim\n",

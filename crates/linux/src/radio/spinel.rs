@@ -186,7 +186,7 @@ pub struct Received<'a> {
     pub rssi_dbm: i8,
     /// Link quality, 0 to 255; 0 where it is not known.
     pub lqi: u8,
-    /// [`ACKED_WITH_PENDING`], [`BAD_FCS`] and others.
+    /// Flags of the reception, such as [`ACKED_WITH_PENDING`] and [`BAD_FCS`].
     pub flags: u16,
 }
 

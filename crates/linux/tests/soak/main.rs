@@ -105,7 +105,7 @@ fn work(worker: u64, cycles: u64, seed: u64, done: &AtomicU64) -> cycle::Tally {
 fn bar(cycles: u64) -> ProgressBar {
     // The bar is hidden without a terminal.
     let bar = ProgressBar::with_draw_target(Some(cycles), ProgressDrawTarget::stderr_with_hz(5));
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  left {eta}") {
+    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {eta} left") {
         bar.set_style(style);
     }
     bar

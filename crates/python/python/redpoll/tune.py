@@ -40,7 +40,7 @@ class Tuned:
 
     @property
     def figures(self) -> dict[str, Interval | None]:
-        """The figures with these values; `None` for a figure that too few of the runs have."""
+        """Mean of each figure with the found values; `None` if fewer than two runs have a value."""
         figures = self.report["found"]["figures"]
         return {it["what"]: Interval(**it["mean"]) if it["mean"] else None for it in figures}
 

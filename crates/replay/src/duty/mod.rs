@@ -362,7 +362,7 @@ impl Duty {
         }
     }
 
-    /// Returns whether the frame in service is sent now.
+    /// Handles a probe of `src`. Returns whether the frame is sent now: for `src`, or a broadcast.
     fn on_probe(&mut self, src: Address, target: &Target) -> bool {
         let Stage::Awaiting { until } = self.stage else {
             return false;

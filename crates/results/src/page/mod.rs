@@ -29,8 +29,8 @@ pub fn page(
     let path = files.report.as_deref();
     let path = path.ok_or_else(|| {
         let series = files.series.clone().unwrap_or_default();
-        let what = "is only a series; allowed: a folder of `redpoll run --result DIR`, or a file \
-            of --json";
+        let what = "contains only a series, and the page needs a report; allowed: a folder of \
+            `redpoll run --result DIR`, or a file of `redpoll run --json FILE`";
         Problem::other(&series, what)
     })?;
     let report = Report::read(path)?;

@@ -408,7 +408,7 @@ impl Uip {
         theirs.min(own).max(1)
     }
 
-    /// Returns the upper limit of the segment size after later window announcements.
+    /// Returns the segment size without the window; no later window raises the size above it.
     fn agreed_at_most(&self, seg: &Segment<'_>) -> u16 {
         let own = self.config.mss;
         let without = if self.config.heeds_syn {

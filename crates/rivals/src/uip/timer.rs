@@ -241,7 +241,7 @@ impl Timer {
                     *rttvar = *rttvar - *rttvar / 4 + sample.abs_diff(*srtt) / 4;
                     *srtt = *srtt - *srtt / 8 + sample / 8;
                 }
-                // RFC 6298 §2.3; the clock is as fine as 10 ms.
+                // RFC 6298 §2.3, with a clock granularity G of 10 ms.
                 let margin = (4 * *rttvar).max(10_000);
                 let (min, max) = (standard.min.as_micros(), standard.max.as_micros());
                 *rto = (*srtt + margin).clamp(min as u32, max as u32);

@@ -2,7 +2,7 @@
 
 use super::Target;
 
-/// Returns the reason why the flow may keep less during `attack` on `target`, if there is one.
+/// Returns the reason why a flow may keep less than required during `attack` on `target`, if any.
 pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     let is_leaf = matches!(target, Target::Leaf | Target::SleepyLeaf);
     match attack {

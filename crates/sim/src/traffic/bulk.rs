@@ -39,7 +39,7 @@ impl Sender {
         }
     }
 
-    /// Sends data with the SYN where possible.
+    /// With `fast`, sends data with the SYN where possible (TCP Fast Open).
     pub(super) fn opens_fast(mut self, fast: bool) -> Sender {
         if fast {
             self.out.open_fast(self.total);

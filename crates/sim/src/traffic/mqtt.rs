@@ -45,7 +45,7 @@ struct Session {
     began: Instant,
     /// Whether the broker has accepted the session.
     is_up: bool,
-    /// Encoded packets that TCP had no room for.
+    /// Encoded packets for which TCP had no room.
     outbox: BytesMut,
     inbox: BytesMut,
     last_sent: Instant,

@@ -85,7 +85,7 @@ pub enum Refusal {
     #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,
     /// The transfer has no bytes or too many bytes, or both its ends are the same node.
-    #[error("allowed: 1 byte to 4 GiB, between two nodes")]
+    #[error("not a possible transfer; allowed: 1 byte to 4 GiB, between two different nodes")]
     Transfer,
     #[error(
         "there is no attack called {0:?} on any mesh; `redpoll drill --list` lists the attacks"

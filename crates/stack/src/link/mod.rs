@@ -353,7 +353,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {
                 if let Some(awake) = self.children.on_expired(child) {
-                    // Until the child sleeps again, answers to its data requests announce no frame.
+                    // Until the child misses a frame, answers to its polls announce no frame.
                     self.mac.set_pending(awake, false);
                 }
             }

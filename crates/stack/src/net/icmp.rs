@@ -47,7 +47,7 @@ impl IcmpError {
         IcmpError::Unreachable { code }
     }
 
-    /// Returns type, code and the lower half of the four bytes behind the checksum.
+    /// Returns the type, the code, and the last two of the four bytes after the checksum.
     fn fields(self) -> (u8, u8, u16) {
         match self {
             IcmpError::Unreachable { code } => (1, code, 0),

@@ -7,9 +7,9 @@ use super::{Arrived, Outcome, Transport};
 use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId, NodeEvent};
 
-/// A transport with connections that a node may have in place of TCP. It gets every packet with
-/// TCP's protocol number, and makes every such segment. It follows the contracts of [`Transport`]
-/// and [`Streams`]; its handles and events are its own.
+/// A transport with connections that a node may have in place of TCP. It processes every received
+/// packet with TCP's protocol number, and makes every such packet that the node sends. It follows
+/// the contracts of [`Transport`] and [`Streams`], and assigns the handles of its connections.
 pub trait StreamTransport: Transport {
     /// Returns `false` for the placeholder of a node without such a transport. The node then uses
     /// its own TCP, and calls only the placeholder's `poll_at` and `poll_event`.

@@ -455,7 +455,7 @@ impl Mesh {
         ]
     }
 
-    /// Runs the mesh without faults to its end, and checks that every table is empty.
+    /// Closes all connections; checks that tables become empty and nodes join without faults.
     pub fn come_to_rest(&mut self) {
         for it in &mut self.nodes {
             for conn in it.conns.drain(..) {

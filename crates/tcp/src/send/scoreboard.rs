@@ -311,8 +311,8 @@ impl Scoreboard {
         }
     }
 
-    /// Records that the link sent `span` now; `again` if part of it was sent before. If it was
-    /// marked as lost in the meantime, it is in flight again.
+    /// Records that the link sent `span` now; `again` if part of it was sent before. The parts of
+    /// `span` that were marked as lost are in flight again.
     pub(crate) fn on_sent(&mut self, span: Span, again: bool, now: Tick) {
         let at = self.stamp(again, now);
         for (_, stretch) in self.walk(span) {

@@ -9,7 +9,7 @@ use super::{Pair, What};
 /// answer can arrive would never end.
 const FREEZES_MAX: u32 = 100;
 
-/// Largest size of a frozen connection without its waiting data.
+/// Largest size of a frozen connection in bytes, without its unacknowledged and unread data.
 const FROZEN_MAX: usize = 300;
 
 impl Pair {

@@ -98,8 +98,8 @@ impl Scribe {
         .to_string()
     }
 
-    /// Returns the changes; with `figures`, including the nodes' figures. `wall_ms` is their time
-    /// in a run in real time.
+    /// Returns the message with the changes, and with the nodes' figures if `figures`. `wall_ms` is
+    /// the real time of its `t` in milliseconds since 1970; `None` except in `redpoll up`.
     pub fn changes(
         &mut self,
         changes: &Changes,

@@ -266,13 +266,12 @@ impl App<'_, '_> {
         };
         let (batch, queue) = (read("batch", usual_batch), read("queue", usual_queue));
         if queue < batch {
-            let problem = format!("got {queue}; allowed: at least `batch`, {batch}");
-            let key = if values.has(&self.key("queue")) {
-                "queue"
-            } else {
-                "batch"
-            };
-            return Err(values.error(&self.key(key), problem));
+            if values.has(&self.key("queue")) {
+                let problem = format!("got {queue}; allowed: at least `batch`, {batch}");
+                return Err(values.error(&self.key("queue"), problem));
+            }
+            let problem = format!("got {batch}; allowed: at most `queue`, {queue}");
+            return Err(values.error(&self.key("batch"), problem));
         }
         Ok((batch, queue))
     }

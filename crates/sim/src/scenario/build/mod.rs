@@ -170,16 +170,13 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         duty: duty(values)?,
     };
     if mac.max_be < mac.min_be {
-        let problem = format!(
-            "got {}; allowed: at least mac.min_be, {}",
-            mac.max_be, mac.min_be
-        );
-        let key = if values.has("mac.max_be") {
-            "mac.max_be"
-        } else {
-            "mac.min_be"
-        };
-        return Err(values.error(key, problem));
+        let (min, max) = (mac.min_be, mac.max_be);
+        if values.has("mac.max_be") {
+            let problem = format!("got {max}; allowed: at least mac.min_be, {min}");
+            return Err(values.error("mac.max_be", problem));
+        }
+        let problem = format!("got {min}; allowed: at most mac.max_be, {max}");
+        return Err(values.error("mac.min_be", problem));
     }
     Ok(mac)
 }

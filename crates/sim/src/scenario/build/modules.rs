@@ -15,7 +15,7 @@ pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     }
 }
 
-/// Refuses link-layer addresses with which these nodes cannot work.
+/// Refuses short addresses for Cooja modules, and extended ones for sleepy nodes without a module.
 pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     const KEY: &str = "mac.addresses";
     if !scenario.mac.extended {

@@ -79,13 +79,12 @@ pub(super) fn tcp(
             - super::security::overhead(values),
     };
     if tcp.max_rto < tcp.min_rto {
-        let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
-        let key = if values.has("tcp.max_rto") {
-            "tcp.max_rto"
-        } else {
-            "tcp.min_rto"
-        };
-        return Err(values.error(key, problem));
+        if values.has("tcp.max_rto") {
+            let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
+            return Err(values.error("tcp.max_rto", problem));
+        }
+        let problem = "got more than tcp.max_rto; allowed: at most tcp.max_rto";
+        return Err(values.error("tcp.min_rto", problem));
     }
     Ok(tcp)
 }

@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.strobe_bursts", Bool, Optional("false in `contiki-2.5`, true in later releases"), CONTIKIMAC,
         "If a frame announces another frame, the sender transmits that frame at once, and the receiver stays awake for it."),
     key("mac.link_acks", Bool, Default("false"), NULLRDC,
-        "Frames request link acknowledgements, and an unacknowledged frame is repeated; by default, Contiki's frames request none."),
+        "Frames request link acknowledgements, and an unacknowledged frame is retransmitted. With `false`, frames request no acknowledgement, which is Contiki's default."),
     key("mac.contiki_csma", Bool, Default("true"), CYCLED,
         "Contiki's CSMA layer retransmits frames; its unit of time is the wake-up cycle. With `false`, the MAC retransmits them by the backoffs and link retries that the other keys of `mac` set."),
     key("mac.transmissions", Count { min: 1, max: 255 }, Default("5"), CYCLED,

@@ -188,7 +188,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.throughput_weight", Number { min: 0.0, max: 1.0 }, Default("0.25"), None,
         "Weight of the most recent period in the moving average of a flow's throughput. The default is an assumption."),
     key("taim.waiting_weight", Number { min: 0.0, max: 1.0 }, Default("0.25"), None,
-        "Weight of the last period in the moving average of the number of waiting flows. This average limits the delay between two packets. No source has a value; the default is an assumption of this project."),
+        "Weight of the most recent period in the moving average of the number of waiting flows. The delay between two packets is at most the mean retransmission timeout divided by this average (at least 1). No source gives a value; the default is an assumption of this project."),
     key("taim.active", time(1.0 * US_PER_S, DAY_US), Default("3 min"), None,
         "A flow counts as the slowest or fastest only if its last new byte is at most this old. The default is an assumption."),
     key("taim.min_rto", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,

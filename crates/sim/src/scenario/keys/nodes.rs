@@ -81,7 +81,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.non_timeout", time(100_000.0, 60.0 * US_PER_S), Default("2 s"), IMAGES,
         "With `q-block`: NON_TIMEOUT (RFC 9177 §7.2), the same at both ends. NON_RECEIVE_TIMEOUT is twice this time, and at least a second more than the longest NON_TIMEOUT_RANDOM."),
     key("apps.*.message_interval", time(10_000.0, 60.0 * US_PER_S), Default("300 ms"), IMAGES,
-        "With `bdx`: response time of the other end while it is active (SESSION_ACTIVE_INTERVAL of Matter), the same at both ends. A message is retransmitted after 1.1 times this interval plus a random time of up to a quarter, at most four times."),
+        "With `bdx`: SESSION_ACTIVE_INTERVAL of Matter, the same at both ends. A message is retransmitted at most four times. The first two timeouts are 1.1 times this interval, and each later one is 1.6 times the previous one. A random time of up to a quarter of the timeout is added. If no message has arrived for 4 s, the interval is at least 500 ms."),
     key("apps.*.transport", Choice(&["udp", "tcp", "coap", "cocoa", "unreliable", "ideal"]), Default("udp"), SENSOR,
         "Transport of the readings. `udp`: one datagram for each reading. `tcp`: one connection for all readings. `coap`: confirmable messages to a coap-server. `cocoa`: the same with CoCoA's timeouts. `unreliable`: CoAP messages without acknowledgements. `ideal`: a protocol with TCP's headers that learns of losses without feedback (Kumar et al. 2020 §8.2.2)."),
     key("apps.*.cocoa", Choice(&["draft", "contiki"]), Default("draft"), SENSOR,

@@ -55,7 +55,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tcp.tail_probes", Bool, Optional("the value of `tcp.rack`"), None,
         "TCP sends a tail loss probe if no acknowledgement arrives for about two round trips (RFC 8985 §7), and if losses are detected by time."),
     key("tcp.prr", Bool, Optional("true; false if `tcp.recovery` is `duplicates`"), None,
-        "During recovery, TCP sends in proportion to the data that arrive (RFC 9937). With `false`, TCP reduces cwnd at once (RFC 6675)."),
+        "During recovery, TCP sends in proportion to the data that ACKs report as delivered (RFC 9937). With `false`, TCP reduces cwnd at once (RFC 6675)."),
     key("tcp.f_rto", Bool, Optional("true; false if `tcp.recovery` is `duplicates`"), None,
         "Detect a spurious timeout from the first acknowledgements after it (RFC 5682), if the connection has no timestamps."),
     key("tcp.new_start", Bool, Optional("true; false if `tcp.recovery` is `duplicates`"), None,

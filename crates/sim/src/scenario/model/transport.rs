@@ -58,7 +58,7 @@ pub struct TcpParams {
     pub rto_margin: Duration,
     /// Whether the link layer reports to TCP a segment that it failed to deliver.
     pub link_feedback: bool,
-    /// Whether segments are built as soon as TCP may send them, and wait in slots.
+    /// Whether segments are built as soon as TCP may send them, and wait in slots of 6LoWPAN.
     pub queue_window: bool,
     /// Bytes of a frame after its MAC header.
     pub frame_payload: u16,

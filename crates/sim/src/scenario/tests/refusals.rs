@@ -68,7 +68,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[mac]\nmin_be = 6",
-        "t.toml:6: mac.min_be: got 5; allowed: at least mac.min_be, 6",
+        "t.toml:6: mac.min_be: got 6; allowed: at most mac.max_be, 5",
     ),
     (
         "[mac]\nlink_retry_delay = 40",

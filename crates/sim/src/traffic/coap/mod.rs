@@ -21,7 +21,7 @@ pub(super) struct Port {
     expects_requests: bool,
     /// Whether the application has announced a packet to the node.
     expected: bool,
-    /// Messages that the node had no room for; CoAP retransmits the confirmable ones.
+    /// Number of messages for which the node had no room; CoAP retransmits the confirmable ones.
     no_room: u64,
 }
 

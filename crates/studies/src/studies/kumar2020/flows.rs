@@ -34,7 +34,7 @@ const PLAIN_RED: &[(&str, &str)] = &[
     ("lowpan.red_min", "1"),
 ];
 
-/// Returns a quantile over all flows and all intervals of 40 s except the first.
+/// Returns a quantile of the goodput over all intervals of 40 s but the first of each flow.
 fn goodput(run: &Run, q: f64) -> Reading {
     let mut all = Vec::new();
     for flow in run.flows("readings")? {

@@ -74,7 +74,10 @@ pub fn figure_4() -> Figure {
         .judged("spread")
         .cause(ALIKE, &shown.alike);
     figure
-        .of("throughput, room / corridor", room)
+        .of(
+            "mean throughput of nodes in the room / in the corridor",
+            room,
+        )
         .paper(2.0)
         .judged("room-faster")
         .cause(ALIKE, &shown.alike);
@@ -217,7 +220,10 @@ fn compared(
         .cause(WAITS, shown);
     if testbed == Testbed::One {
         figure
-            .of("throughput, room / corridor, with TAiM", rooms[1])
+            .of(
+                "mean throughput of nodes in the room / in the corridor, with TAiM",
+                rooms[1],
+            )
             .paper(1.1)
             .judged("room-alike");
     }

@@ -7,7 +7,10 @@ use redpoll_experiments::{At, Figure, Handle, Metric, Reading, Run, mean, quanti
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
-const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean of all nodes", "");
+const CHILDREN: Metric = Metric::new(
+    "routing targets of the node with the most losses / mean",
+    "",
+);
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
@@ -82,7 +85,8 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of(
-            "routing targets of the worst node / mean of all nodes",
+            "routing targets of the node with the least share of packets that arrive / mean of all \
+             nodes except the border router",
             children,
         )
         .judged("worst-has-children")

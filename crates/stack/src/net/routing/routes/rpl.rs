@@ -52,7 +52,7 @@ pub(crate) enum Advertisement {
 }
 
 /// Seconds for which a withdrawn target stays in the table, so that a No-Path can inform the
-/// parent; and for which packets still take a route of the previous version of the DODAG.
+/// parent. For the same time, packets still take a route of the previous version of the DODAG.
 const GRACE_S: u32 = 15;
 /// The end of a route that never ends.
 const FOR_EVER: u32 = u32::MAX;

@@ -27,7 +27,7 @@ use crate::profile::Profile;
 
 /// The beginning of an RPL message: its type, and room for code and checksum.
 const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
-/// The longest message with its type, code and checksum.
+/// Length of the longest message in bytes, with its type, code and checksum.
 pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + downward::MESSAGE_MAX;
 
 /// A node's part in RPL: the three parts, and what they share.

@@ -9,7 +9,7 @@ use super::frame::{mac, parts};
 use super::{Sight, watch};
 use redpoll_experiments::{Gap, Look, Probe, Reading};
 
-/// Counts the segments with data that a node transmits. Link retransmissions do not count.
+/// Counts the data segments that a node sends, and the small ones, without link retransmissions.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     pub from: usize,
