@@ -24,10 +24,14 @@ const SYMBOLS: [sample: string, words: string][] = [
   ["datagram", "UDP"],
   ["control", "routing and other protocols"],
   ["ack", "link acknowledgement"],
+  ["broadcast", "broadcast"],
   ["lost", "lost frame"],
+  ["route", "route to the border router"],
   ["border", "border router"],
-  ["router", "router"],
+  ["router", "router; fill: queue"],
   ["leaf", "leaf; z: asleep"],
+  ["off", "switched off"],
+  ["bars", "strip below: frames over time, lost ones at the bottom"],
 ];
 
 export class Glance {
@@ -71,16 +75,19 @@ function sentence(store: Store): string {
     some(count("leaf"), "leaf", "leaves") + (sleepy > 0 ? ` (${sleepy} of them asleep most of the time)` : ""),
   ].filter((part) => part !== "");
   const kind = { up: "This mesh runs in real time with this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
-  const way = count("border") > 0 && nodes.length > 2 ? " Packets travel from node to node; the border router joins the mesh to other networks." : "";
-  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes)}`;
+  const borders = nodes.filter((node) => node.role === "border");
+  const border = borders.length === 1 ? `the border router, ${borders[0]!.name},` : "a border router";
+  const way = borders.length > 0 && nodes.length > 2 ? ` Packets travel from node to node; ${border} joins the mesh to other networks.` : "";
+  return `${kind}: ${parts.join(", ")}.${way}${traffic(nodes, hello.mode !== "up")} Lost frames are normal: each hop retransmits them.`;
 }
 
 function some(count: number, one: string, many: string): string {
   return count === 0 ? "" : `${count} ${count === 1 ? one : many}`;
 }
 
-/** Names the nodes that begin to send. */
-function traffic(nodes: NodeInfo[]): string {
+/** Names the nodes that begin to send, and the receiver of transfers if there is only one. In real
+    time, receivers may be programs outside the mesh. */
+function traffic(nodes: NodeInfo[], isClosed: boolean): string {
   const senders = new Map<string, string[]>();
   for (const node of nodes) {
     for (const app of new Set(node.apps)) {
@@ -88,9 +95,11 @@ function traffic(nodes: NodeInfo[]): string {
       if (part) senders.set(part, [...(senders.get(part) ?? []), node.name]);
     }
   }
+  const sinks = isClosed ? nodes.filter((node) => node.apps.includes("bulk-sink")) : [];
   const parts = [...senders].map(([part, names]) => {
-    if (names.length > NAMED) return `${names.length} nodes send ${part}`;
-    return `${names.join(" and ")} ${names.length === 1 ? "sends" : "send"} ${part}`;
+    const to = part === PARTS["bulk-sender"] && sinks.length === 1 ? ` to ${sinks[0]!.name}` : "";
+    if (names.length > NAMED) return `${names.length} nodes send${to} ${part}`;
+    return `${names.join(" and ")} ${names.length === 1 ? "sends" : "send"}${to} ${part}`;
   });
   return parts.length > 0 ? ` ${parts.join(", ")}.` : "";
 }

@@ -30,15 +30,15 @@ export function listen(keys: Key[]): void {
 export function help(keys: Key[]): HTMLDialogElement {
   const name = (key: string) => ({ " ": "space", Escape: "esc" })[key] ?? key;
   const legend: [string, string][] = [
-    ["▪ ● ○", "border router, router, leaf; dashed with z: asleep; dashed and crossed out: switched off"],
-    ["→", "next hop of packets to the root"],
+    ["▪ ● ○", "border router, router, leaf; dashed with z: asleep; grey with a bar: switched off; thick coloured outline: sending"],
+    ["→", "grey: next hop towards the border router; blue: the path of the selected node"],
     ["━●", "frame for one node: TCP, blue"],
     ["╍■", "UDP: dashed, purple"],
     ["┈▲", "routing and other protocols: dotted, amber"],
     ["─○", "link acknowledgement: thin, grey"],
-    ["┅", "dashed trail: retransmitted by the link"],
-    ["◯", "frame for every node in range"],
-    ["✕", "destroyed by other transmissions at this node; dashed ring: lost for another reason"],
+    ["┅", "dashed trail: frame retransmitted by the link layer"],
+    ["◯", "growing circle: broadcast, a frame for every node in range; blue circle: selected node, and its ranges"],
+    ["✕", "lost frame, beside its receiver; the packet list names the reason"],
     ["▂", "fill level of a node: length of its queue"],
   ];
   const dialog = h(

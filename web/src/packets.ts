@@ -24,17 +24,21 @@ export class Packets {
     spellcheck: "false",
   });
   private acks = h("input", { type: "checkbox" });
-  private count = h("span", { class: "muted" });
+  private count = h("span", { class: "muted count" });
+  private left = h("span", {});
   private scroller = h("div", { class: "rows", tabindex: 0, role: "grid", "aria-label": "Packets" });
   private space = h("div", { class: "rows-space" });
   private layers = h("div", { class: "layers", "aria-live": "polite" });
   private rows: HTMLElement[] = [];
   private shown: Frame[] = [];
   private seen = 0;
+  /** Number of link acknowledgements that match the filter and are hidden. */
+  private hidden = 0;
   /** Number of frames of earlier runs, which are not counted. */
   private earlier = 0;
   private follows = true;
-  private test: Matcher = () => true;
+  private matches: Matcher = () => true;
+  private wantsAcks = false;
 
   constructor(
     private store: Store,
@@ -56,7 +60,7 @@ export class Packets {
         { class: "packets-bar" },
         h("h2", {}, "Packets"),
         this.input,
-        h("label", { class: "check" }, this.acks, "link acknowledgements"),
+        h("label", { class: "check" }, this.acks, h("span", {}, "link acknowledgements", this.left)),
         this.count,
       ),
       h("div", { class: "packets-body" }, h("div", { class: "packets-list" }, head, this.scroller), this.layers),
@@ -85,11 +89,15 @@ export class Packets {
     const end = frames.gone + frames.length;
     for (let place = Math.max(0, this.seen - frames.gone); place < frames.length; place++) {
       const frame = frames.at(place)!;
-      if (this.test(frame)) this.shown.push(frame);
+      if (!this.matches(frame)) continue;
+      if (this.wantsAcks || frame.kind !== ACK) this.shown.push(frame);
+      else this.hidden++;
     }
     this.seen = end;
     if (this.shown.length > 2 * frames.length + 1_000) this.refilter();
-    setText(this.count, `${this.shown.length.toLocaleString("en")} of ${(end - this.earlier).toLocaleString("en")}`);
+    const number = (count: number) => count.toLocaleString("en");
+    setText(this.count, `${number(this.shown.length)} of ${number(end - this.earlier)}`);
+    setText(this.left, this.hidden > 0 ? ` (${number(this.hidden)} hidden)` : "");
     this.space.style.height = `${this.shown.length * ROW}px`;
     if (!this.playhead.isLive) this.scrollTo(this.placeAt(this.playhead.t) - 1);
     else if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;
@@ -98,10 +106,10 @@ export class Packets {
 
   private refilter(): void {
     const text = this.input.value;
-    const wantsAcks = this.acks.checked || /(^|\s)ack(\s|$)/.test(text);
-    const matches = matcher(text, this.store);
-    this.test = (frame) => (wantsAcks || frame.kind !== ACK) && matches(frame);
+    this.wantsAcks = this.acks.checked || /(^|\s)ack(\s|$)/.test(text);
+    this.matches = matcher(text, this.store);
     this.shown = [];
+    this.hidden = 0;
     this.seen = this.store.frames.gone;
     this.follows = true;
     this.update();
@@ -147,7 +155,7 @@ export class Packets {
         frame.protocol,
         String(frame.bytes.length / 2),
         `${lost ? "✕" : frame.fates.length === 0 ? "…" : "✓"} ${fates}`,
-        `${frame.again ? "↻ retransmitted: " : ""}${frame.info}`,
+        `${frame.again ? "↻ frame retransmitted: " : ""}${frame.info}`,
       ];
       words.forEach((word, column) => setText(row.children[column]!, word));
       row.classList.toggle("lost", lost);

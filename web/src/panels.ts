@@ -168,7 +168,8 @@ export class Panels {
       row.classList.toggle("active", isActive);
       row.setAttribute("aria-selected", String(flow === shown));
       const again = flow.again > 0 ? ` · ${flow.again} retransmitted` : "";
-      setText(row.lastElementChild!, `${bytes(flow.bytes[0])} ⇄ ${bytes(flow.bytes[1])}${again}`);
+      const [there, back] = flow.bytes;
+      setText(row.lastElementChild!, `${bytes(there)}${back > 0 ? ` ⇄ ${bytes(back)}` : ""}${again}`);
     }
   }
 

@@ -1,6 +1,7 @@
 // The data of a run that the page has received from the server, up to fixed limits.
 
 import { Ring } from "./ring";
+import { RADIO } from "./protocol";
 import type {
   Changes, Clock, EndRow, FlowInfo, FrameRow, FromServer, Hello, Interferer, Loss, NodeInfo,
   Nodes, SegmentRow,
@@ -95,7 +96,7 @@ export class Store {
   /** Time from which the run is known. */
   since = 0;
   skipped = 0;
-  /** Changes whenever nodes, links or interferers change. */
+  /** Changes whenever nodes, links or interferers change, and when a node is switched off or on. */
   sceneVersion = 0;
   /** Changes with each new connection. */
   flowsVersion = 0;
@@ -172,10 +173,15 @@ export class Store {
     }
     for (const row of changes.segments ?? []) this.segment(row);
     for (const row of changes.ends ?? []) this.end(changes.t, row);
-    for (const [node, radio] of changes.radios ?? []) this.now.radio[node] = radio;
+    for (const [node, radio] of changes.radios ?? []) {
+      // The names on the map show which nodes are switched off.
+      if ((radio === RADIO.off) !== (this.now.radio[node] === RADIO.off)) this.sceneVersion++;
+      this.now.radio[node] = radio;
+    }
     if (changes.nodes) {
       const moved = !same(changes.nodes.x, this.now.x) || !same(changes.nodes.y, this.now.y);
-      if (moved || !same(changes.nodes.parent, this.now.parent)) this.sceneVersion++;
+      const switched = changes.nodes.radio.some((radio, node) => (radio === RADIO.off) !== (this.now.radio[node] === RADIO.off));
+      if (moved || switched || !same(changes.nodes.parent, this.now.parent)) this.sceneVersion++;
       this.now = changes.nodes;
       this.figures.push({ t: changes.t, nodes: changes.nodes });
     }

@@ -19,6 +19,8 @@ export interface Palette {
   lost: string;
   again: string;
   sleep: string;
+  /** Fill of a node that is switched off. */
+  off: string;
   select: string;
   series: [string, string, string, string];
 }
@@ -40,6 +42,7 @@ const LIGHT: Palette = {
   lost: "#c84400",
   again: "#c47a00",
   sleep: "#9aa4b2",
+  off: "#aab2be",
   select: "#0063a8",
   series: ["#0063a8", "#c44a00", "#00805e", "#a8417f"],
 };
@@ -61,6 +64,7 @@ const DARK: Palette = {
   lost: "#ff7a3d",
   again: "#f0a92e",
   sleep: "#5f6b7b",
+  off: "#4d5765",
   select: "#5ab8f2",
   series: ["#5ab8f2", "#ff8a4d", "#2fc698", "#e08cc0"],
 };

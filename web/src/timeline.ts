@@ -31,6 +31,7 @@ export class Timeline {
         role: "slider",
         tabindex: 0,
         "aria-label": "Time of the run; arrow keys change it",
+        title: "Sent frames over time; the orange part of a bar was lost",
       },
       this.canvas,
     );

@@ -185,7 +185,9 @@ await test("nothing scrolls sideways; a first glance has a sentence, a legend an
       await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 15 && redpoll.map.drawn > 3);
       await until(page, "a sentence", () => document.querySelector(".sentence").textContent.includes("1 border router, 10 routers, 4 leaves"));
       await until(page, "a button", () => document.querySelector(".begin")?.offsetWidth > 0);
-      check((await page.locator(".legend li").count()) >= 8, "a legend");
+      const sentence = await page.locator(".sentence").textContent();
+      check(sentence.includes("the border router, node-1, joins") && sentence.includes("leaf-12 sends to node-1"), sentence);
+      check((await page.locator(".legend li").count()) === 12, "a legend");
       const wide = await state(page, () => document.documentElement.scrollWidth);
       check(wide <= width, `the page is ${wide} px wide at ${width} px`);
       await shot(page, `glance-${width}-${colorScheme}`);
@@ -241,6 +243,22 @@ await test("the packets are filtered and taken apart; time goes back and forth",
   await until(page, "frames", () => redpoll.store.frames.length > 400);
   await page.keyboard.press("Space");
   await until(page, "the run stands still", () => redpoll.store.clock.paused);
+  // The numbers of shown and hidden frames add up, and no outcome is cut off.
+  const counts = await state(page, () => {
+    const text = document.querySelector(".packets-bar").textContent.replaceAll(",", "");
+    return text.match(/acknowledgements \((\d+) hidden\)(\d+) of (\d+)/)?.slice(1).map(Number);
+  });
+  check(counts?.[0] > 0 && counts[0] + counts[1] === counts[2], `counts: ${counts}`);
+  const cut = () => state(page, () => [...document.querySelectorAll(".rows .row:not([hidden]) > span:nth-child(6)")].filter((it) => it.scrollWidth > it.clientWidth).map((it) => it.textContent));
+  for (const width of [390, 768, 1440]) {
+    await page.setViewportSize({ width, height: 900 });
+    for (const word of ["transmitting", "received by", ""]) {
+      await page.locator(".filter").fill(word);
+      await page.waitForTimeout(200);
+      check((await cut()).length === 0, `${width} px: cut off: ${await cut()}`);
+    }
+  }
+  await page.locator(".map-top").focus();
   await page.keyboard.press("/");
   await page.keyboard.type("proto:tcp from:node-4");
   await until(page, "only segments of node-4", () => {

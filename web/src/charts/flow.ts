@@ -32,7 +32,7 @@ export class FlowCharts {
         range: () => this.sequences,
         legend: [
           { word: "segment", mark: "┃", color: (theme) => theme.palette.series[0] },
-          { word: "retransmitted", mark: "✕", color: (theme) => theme.palette.series[1] },
+          { word: "retransmitted by TCP", mark: "◆", color: (theme) => theme.palette.series[1] },
           { word: "SACK", mark: "▐", color: (theme) => theme.palette.series[3] },
         ],
       },
@@ -106,7 +106,7 @@ export class FlowCharts {
       [
         `${a.name} → ${b.name}`,
         `${bytes(flow.bytes[sender] ?? 0)} sent`,
-        flow.again === 1 ? "1 retransmission" : `${flow.again} retransmissions`,
+        `${flow.again} ${flow.again === 1 ? "segment" : "segments"} retransmitted by TCP`,
         state ? words(state) : "",
         samples.length === 0 ? "the sender's window is not visible here" : "",
       ]
@@ -231,13 +231,15 @@ export class FlowCharts {
     ctx.lineTo(x, Math.min(high, low - 2 * ratio));
     ctx.stroke();
     if (!segment.again) return;
-    const [middle, arm] = [(low + high) / 2, 4 * ratio];
+    // A diamond: the cross of the map marks lost frames.
+    const [middle, arm] = [(low + high) / 2, 4.5 * ratio];
+    ctx.fillStyle = series[1];
     ctx.beginPath();
-    ctx.moveTo(x - arm, middle - arm);
-    ctx.lineTo(x + arm, middle + arm);
-    ctx.moveTo(x + arm, middle - arm);
-    ctx.lineTo(x - arm, middle + arm);
-    ctx.stroke();
+    ctx.moveTo(x - arm, middle);
+    ctx.lineTo(x, middle - arm);
+    ctx.lineTo(x + arm, middle);
+    ctx.lineTo(x, middle + arm);
+    ctx.fill();
   }
 }
 

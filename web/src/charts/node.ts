@@ -31,7 +31,7 @@ export class NodeCharts {
         height: 100,
         lines: [
           { label: "sent", color: 0, steps: true },
-          { label: "retransmissions", color: 1, steps: true, dash: [5, 4] },
+          { label: "retransmitted", color: 1, steps: true, dash: [5, 4] },
         ],
         least: 5,
       },

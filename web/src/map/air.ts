@@ -8,6 +8,11 @@ import { isLarge, radius, type Scenery } from "./base";
 /** Times in which a frame crosses the map, and fades, in milliseconds of real time. */
 const CROSS_MS = 150;
 const FADE_MS = 320;
+/** Time for which the mark of a lost frame is visible, in milliseconds of real time. */
+const LOST_MS = 240;
+/** Distance of that mark from the receiver's symbol, and half its width, in pixels. */
+const LOST_GAP = 8;
+const LOST_ARM = 3.5;
 /** Largest number of drawn frames; more would be unreadable. */
 const MOST = 600;
 /** Number of frames up to which each is drawn with all its marks; more are drawn in bundles. */
@@ -77,7 +82,6 @@ export function arrived(frame: Frame): boolean | null {
 
 const COLLISION = 1;
 const UNEXPECTED = 10;
-const OUT_OF_RANGE = 2;
 
 export function drawAir(context: CanvasRenderingContext2D, moment: Moment): void {
   const { view } = moment;
@@ -86,8 +90,8 @@ export function drawAir(context: CanvasRenderingContext2D, moment: Moment): void
   context.lineCap = "round";
   if (frames.length <= EACH) for (const frame of frames) drawFrame(context, moment, frame);
   else drawBundles(context, moment, frames);
+  drawLosses(context, moment, frames);
   drawNodes(context, moment);
-  for (const frame of frames) drawFates(context, moment, frame);
 }
 
 function visible(moment: Moment): Frame[] {
@@ -201,40 +205,43 @@ function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: 
   context.globalAlpha = 1;
 }
 
-function drawFates(context: CanvasRenderingContext2D, moment: Moment, frame: Frame): void {
-  const { view, palette, x, y, store } = moment;
-  if (frame.kind === ACK && frame.fates[0]?.[1] === UNEXPECTED) return;
-  const [crossed, shown] = progress(moment, frame);
-  if (crossed < 1 || shown <= 0) return;
-  for (const [node, outcome] of frame.fates) {
-    if (outcome === 0 || (frame.kind === BROADCAST && outcome === OUT_OF_RANGE)) continue;
-    const [px, py] = view.toScreen(x(node), y(node));
-    const size = radius(store, view, node);
-    context.strokeStyle = palette.lost;
-    context.globalAlpha = shown;
-    context.lineWidth = 2;
-    const spread = size + 4 + (1 - shown) * 8;
-    if (outcome === COLLISION) {
-      context.beginPath();
-      context.arc(px, py, spread, 0, 7);
-      context.stroke();
-      const arm = size * 0.75 + 2;
-      context.lineWidth = 3.5;
-      context.beginPath();
-      context.moveTo(px - arm, py - arm);
-      context.lineTo(px + arm, py + arm);
-      context.moveTo(px + arm, py - arm);
-      context.lineTo(px - arm, py + arm);
-      context.stroke();
-    } else if (frame.kind !== BROADCAST) {
-      context.setLineDash([3, 4]);
-      context.beginPath();
-      context.arc(px, py, spread, 0, 7);
-      context.stroke();
-      context.setLineDash([]);
+/** Marks each lost frame with a small cross on its link, beside the receiver. */
+function drawLosses(context: CanvasRenderingContext2D, moment: Moment, frames: Frame[]): void {
+  const { view, palette, x, y, store, t, pace } = moment;
+  for (const frame of frames) {
+    if (frame.kind === ACK && frame.fates[0]?.[1] === UNEXPECTED) continue;
+    const arrival = Math.max(frame.end - frame.start, CROSS_MS * 1_000 * pace);
+    const age = t - frame.start - arrival;
+    const shown = 1 - age / Math.max(LOST_MS * 1_000 * pace, 1);
+    if (age < 0 || shown <= 0) continue;
+    const [ax, ay] = view.toScreen(x(frame.from), y(frame.from));
+    for (const [node, outcome] of frame.fates) {
+      // A broadcast is meant for no particular node, so only collisions are losses.
+      if (outcome === 0 || (frame.kind === BROADCAST && outcome !== COLLISION)) continue;
+      const [px, py] = view.toScreen(x(node), y(node));
+      const length = Math.hypot(ax - px, ay - py) || 1;
+      const share = Math.min(radius(store, view, node) + LOST_GAP, length * 0.45) / length;
+      // Visible at first, and then fading.
+      context.globalAlpha = Math.min(1, 2 * shown);
+      drawCross(context, palette, px + (ax - px) * share, py + (ay - py) * share);
     }
   }
   context.globalAlpha = 1;
+}
+
+/** Draws the mark of a lost frame, with an edge that separates it from lines. */
+function drawCross(context: CanvasRenderingContext2D, palette: Palette, x: number, y: number): void {
+  context.beginPath();
+  context.moveTo(x - LOST_ARM, y - LOST_ARM);
+  context.lineTo(x + LOST_ARM, y + LOST_ARM);
+  context.moveTo(x + LOST_ARM, y - LOST_ARM);
+  context.lineTo(x - LOST_ARM, y + LOST_ARM);
+  context.strokeStyle = palette.ground;
+  context.lineWidth = 5;
+  context.stroke();
+  context.strokeStyle = palette.lost;
+  context.lineWidth = 2;
+  context.stroke();
 }
 
 function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
@@ -263,7 +270,7 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
     context.beginPath();
     if (info.role === "border") context.roundRect(px - size, py - size, 2 * size, 2 * size, 3);
     else context.arc(px, py, size, 0, 7);
-    context.fillStyle = palette.node;
+    context.fillStyle = isOff ? palette.off : palette.node;
     context.fill();
     if (queue > 0 && !isOff) {
       // The queue fills the node from below.
@@ -276,15 +283,17 @@ function drawNodes(context: CanvasRenderingContext2D, moment: Moment): void {
       context.restore();
     }
     const sending = busy.get(node);
-    context.strokeStyle = isOff ? palette.lost : sending ?? (sleeps ? palette.sleep : palette.nodeInk);
+    context.strokeStyle = isOff ? palette.nodeInk : sending ?? (sleeps ? palette.sleep : palette.nodeInk);
     context.lineWidth = sending ? 3 : 1.8;
-    if (sleeps || isOff) context.setLineDash([2, 3]);
+    if (sleeps && !isOff) context.setLineDash([2, 3]);
     context.stroke();
     context.setLineDash([]);
     if (isOff) {
+      // A bar from edge to edge and beyond.
+      context.lineWidth = 2.5;
       context.beginPath();
-      context.moveTo(px - size * 0.6, py + size * 0.6);
-      context.lineTo(px + size * 0.6, py - size * 0.6);
+      context.moveTo(px - size * 1.1, py + size * 1.1);
+      context.lineTo(px + size * 1.1, py - size * 1.1);
       context.stroke();
     } else if (sleeps && size > 5) {
       context.fillStyle = palette.sleep;

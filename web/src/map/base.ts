@@ -1,5 +1,6 @@
 // Draws the parts of the map that seldom change: links, the tree of parents, interferers, names.
 
+import { RADIO } from "../protocol";
 import type { Palette } from "../theme";
 import type { Store } from "../store";
 import type { View } from "./view";
@@ -141,9 +142,10 @@ function drawNames(context: CanvasRenderingContext2D, scenery: Scenery): void {
     if (px < -50 || py < -50 || px > view.width + 50 || py > view.height + 50) return;
     context.font = `${index === selected ? 600 : 400} 11px system-ui, sans-serif`;
     const below = py + radius(store, view, index) + 5;
-    context.strokeText(node.name, px, below);
+    const name = store.now.radio[index] === RADIO.off ? `${node.name}: off` : node.name;
+    context.strokeText(name, px, below);
     context.fillStyle = index === selected ? palette.select : palette.faint;
-    context.fillText(node.name, px, below);
+    context.fillText(name, px, below);
   });
 }
 
