@@ -153,7 +153,7 @@ fn tshark_reads_recoverable_fragments() {
         set("faults.air.type", "lose-frames"),
         set("faults.air.share", "2 %"),
     ];
-    let path = capture_with("line-3", &recovery, 20_000);
+    let path = capture_with("line-3", &recovery, 30_000);
     segments_on_every_hop(&path);
     let full = ["-Y", "6lowpan.rfrag.ack_bitmask == 0xffffffff"];
     let tags = ["-T", "fields", "-e", "6lowpan.rfrag.tag"];

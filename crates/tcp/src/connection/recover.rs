@@ -316,19 +316,17 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns whether old data may serve as a loss probe: outside recovery if the peer reported no
-    /// gap, and in fast recovery if all missing data were retransmitted.
-    fn can_probe_with_old_data(&self) -> bool {
-        match self.episode.mode() {
+    /// Returns whether there are data for a loss probe: new data that the peer's window permits, or
+    /// old data, outside recovery if the peer reported no gap, and in fast recovery if all missing
+    /// data were retransmitted. After a timeout there is no probe.
+    fn can_probe(&self) -> bool {
+        let has_old = match self.episode.mode() {
             Mode::Open => self.board.in_flight() == self.snd.flight(),
             Mode::Fast => !self.board.has_lost(),
-            Mode::Timeout => false,
-        }
-    }
-
-    fn can_probe_with_new_data(&self) -> bool {
+            Mode::Timeout => return false,
+        };
         let nxt = self.snd.nxt;
-        self.outbox.end() > nxt && self.snd.room_from(nxt) > 0
+        has_old || self.outbox.end() > nxt && self.snd.room_from(nxt) > 0
     }
 
     /// Starts the tail loss probe's timer after new data were sent or acknowledged (RFC 8985 §7.2).
@@ -343,10 +341,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     pub(super) fn arm_probe(&mut self) {
         let may = self.has_tail_probes()
             && self.has_sack()
-            && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
             && self.snd.flight() > 0
-            && (self.can_probe_with_old_data() || self.can_probe_with_new_data());
+            && self.can_probe();
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
@@ -363,8 +360,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Processes the timeout of the probe timer (RFC 8985 §7.3).
     pub(super) fn on_probe_timeout(&mut self) {
         // Data that the link has yet to send serve as the probe.
-        let may = self.can_probe_with_old_data() || self.can_probe_with_new_data();
-        if self.pins.is_empty() && may {
+        if self.pins.is_empty() && self.can_probe() {
             self.tlp.on_timeout();
         }
         // "The sender MUST re-arm the RTO timer."
