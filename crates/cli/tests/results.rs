@@ -403,8 +403,8 @@ fn a_report_starts_with_the_outcome_its_causes_and_the_command() {
         "node-4:",
         "<strong>a window of one segment</strong>",
         "Remedy: ",
-        "redpoll run line-3 --seed 2 --set 'duration=30 s' --set 'mac.link_retry_delay=0 ms' --set \
-         tcp.transport=uip-3.0",
+        "redpoll run line-3 --seed 2 --set &#39;duration=30 s&#39; --set \
+         &#39;mac.link_retry_delay=0 ms&#39; --set tcp.transport=uip-3.0",
         "<h2>Flows</h2>",
     ];
     let places: Vec<usize> = order

@@ -89,7 +89,11 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
 
     // The command that the page shows for a point reproduces the point's value.
     let command = page.split("<code>redpoll ").nth(1).unwrap();
-    let command = command.split("</code>").next().unwrap().replace('\'', "");
+    let command = command
+        .split("</code>")
+        .next()
+        .unwrap()
+        .replace("&#39;", "");
     let (run, changes) = command.split_once(" --set ").unwrap();
     let mut words: Vec<&str> = run.split(' ').collect();
     words.extend(changes.split(" --set ").flat_map(|it| ["--set", it]));
