@@ -13,9 +13,9 @@ pub(crate) struct AckPolicy {
 const DUE: u8 = u8::MAX;
 
 /// Number of segments after a sign of loss that are acknowledged individually. A peer in recovery
-/// has few segments outstanding, and ACKs are lost as well. If a tenth of the segments is lost, the
-/// next sign of loss is within this number in 97 % of the cases.
-const QUICK: u8 = 32;
+/// has few segments outstanding, and ACKs are lost as well. More of these ACKs would collide with
+/// the data over several hops: with 32, one-frame segments over three hops lose 6 % of goodput.
+const QUICK: u8 = 16;
 
 /// Maximum of owed duplicates: fast retransmit needs three after a new ACK; more have no effect.
 const MOST_DUPLICATES: u8 = 4;
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_sign_of_loss_each_of_32_segments_is_acknowledged() {
+    fn after_a_sign_of_loss_each_of_16_segments_is_acknowledged() {
         let signs: [fn(&mut AckPolicy); 3] =
             [AckPolicy::on_duplicate, AckPolicy::on_gap_filled, |acks| {
                 acks.on_out_of_order(true)
@@ -110,7 +110,7 @@ mod tests {
         for sign in signs {
             let mut acks = AckPolicy::default();
             sign(&mut acks);
-            for n in 0..32 {
+            for n in 0..16 {
                 acks.on_sent(true);
                 assert!(!acks.on_in_order(2) && acks.is_due(), "{n}");
             }
