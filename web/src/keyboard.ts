@@ -38,7 +38,7 @@ export function help(keys: Key[]): HTMLDialogElement {
     ["─○", "link acknowledgement: thin, grey"],
     ["┅", "dashed trail: frame retransmitted by the link layer"],
     ["◯", "growing circle: broadcast, a frame for every node in range; blue circle: selected node, and its ranges"],
-    ["✕", "lost frame, beside its receiver; the packet list names the reason"],
+    ["✕", "lost frame, next to its receiver; the packet list names the reason"],
     ["▂", "fill level of a node: length of its queue"],
   ];
   const dialog = h(
