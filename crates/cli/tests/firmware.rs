@@ -237,7 +237,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     let pause = Duration::from_secs(hours * 3_600).divided_by(requests);
     for _ in 0..requests {
         let from = world.now();
-        // Injects foreign frames, some of which begin like Redpoll's.
+        // Injects foreign frames. Some begin like frames of Redpoll.
         for _ in 0..3 {
             world.inject(2, &garbage(&mut rng));
         }

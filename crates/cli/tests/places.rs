@@ -101,7 +101,7 @@ fn a_study_keeps_its_results_apart_from_its_rows() {
     );
 }
 
-/// If the disk is full for both outputs, each of them is reported.
+/// If the disk is full for both outputs, the program reports both failures.
 #[test]
 fn every_output_that_fails_is_named() {
     let folder = Folder::new("both-full");

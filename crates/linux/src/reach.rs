@@ -20,7 +20,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 const FLOWS_MAX: usize = 4_096;
 /// Stands for the node in a flow to a group, which any member may answer.
 const ANY_NODE: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Limit of the withheld destinations that wait to be reported, and of those reported before.
+/// Maximum number of withheld destinations that wait for their report, and of reported ones.
 const REPORTS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

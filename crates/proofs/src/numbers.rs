@@ -9,7 +9,7 @@ use crate::is_deep;
 use crate::seq::Low;
 use redpoll_wire::tcp::{SeqNum, SeqRange};
 
-/// The operations under test. A test replaces one of them by a wrong one.
+/// The operations under test. A test replaces one operation by a wrong one.
 #[derive(Clone, Copy)]
 pub struct Arithmetic {
     /// Whether the first number is before the second.

@@ -1,4 +1,4 @@
-//! TCP connections on small windows: two of them over a bad link, and one against any peer.
+//! TCP connections on small windows: a pair over a bad link, and a single one against any peer.
 
 mod pair;
 mod peer;

@@ -270,7 +270,7 @@ mod tests {
         written: usize,
     }
 
-    /// A file of which one call fails.
+    /// A file on which one call fails.
     struct Failing {
         file: Flock<File>,
         fault: Fault,

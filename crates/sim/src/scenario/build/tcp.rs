@@ -79,12 +79,9 @@ pub(super) fn tcp(
             - super::security::overhead(values),
     };
     if tcp.max_rto < tcp.min_rto {
-        if values.has("tcp.max_rto") {
-            let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
-            return Err(values.error("tcp.max_rto", problem));
-        }
-        let problem = "got more than tcp.max_rto; allowed: at most tcp.max_rto";
-        return Err(values.error("tcp.min_rto", problem));
+        // The default of tcp.max_rto is the largest allowed tcp.min_rto.
+        let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
+        return Err(values.error("tcp.max_rto", problem));
     }
     Ok(tcp)
 }

@@ -260,6 +260,10 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
         "t.toml:9: apps.a.queue: got 4; allowed: at least `batch`, 8",
     ),
     (
+        "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nbatch = 100",
+        "t.toml:9: apps.a.batch: got 100; allowed: at most `queue`, 64",
+    ),
+    (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\ntopic = \"a/#\"",
         "apps.a.topic: got \"a/#\"",
     ),
