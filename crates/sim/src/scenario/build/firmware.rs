@@ -9,6 +9,9 @@ use crate::scenario::units;
 
 const LONGEST: Duration = Duration::from_secs(1_000 * 24 * 3_600);
 const MODULE: &str = "thread.module";
+const NETWORK_NAME: &str = "thread.network_name";
+/// Longest network name in bytes: `OT_NETWORK_NAME_MAX_SIZE` of OpenThread.
+const NETWORK_NAME_MAX: usize = 16;
 
 pub(super) fn set_up(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<(), ScenarioError> {
     for node in nodes {
@@ -68,6 +71,14 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
             return Err(values.error(&key, problem));
         }
     };
+    let name = values.text(NETWORK_NAME);
+    if name.len() > NETWORK_NAME_MAX {
+        let problem = format!(
+            "got a name of {} bytes; allowed: at most {NETWORK_NAME_MAX} bytes",
+            name.len()
+        );
+        return Err(values.error(NETWORK_NAME, problem));
+    }
     let mut lines = vec![
         "dataset clear".to_owned(),
         "dataset activetimestamp 1".to_owned(),
@@ -78,7 +89,7 @@ fn set_up_thread(values: &Values<'_>, node: &mut NodeSpec) -> Result<(), Scenari
             values.small::<u16>("thread.pan_id")
         ),
         "dataset extpanid 7265647000000001".to_owned(),
-        format!("dataset networkname {}", values.text("thread.network_name")),
+        format!("dataset networkname {name}"),
         format!("dataset networkkey {}", values.text("thread.network_key")),
         "dataset meshlocalprefix fd72:6564:7468::".to_owned(),
         "dataset commit active".to_owned(),

@@ -4,8 +4,14 @@ use crate::fault::{Rule, Spec};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{
-    AppKind, AppSpec, Interface, ModuleParams, NodeSpec, Role, Scenario, TargetHost,
+    AppKind, AppSpec, Interface, ModuleParams, Mss, NodeSpec, Role, Scenario, TargetHost, ThreadTcp,
 };
+
+/// Largest buffer of a connection in the firmware in bytes: `BUFFER_MAX` of
+/// `integrations/openthread/node.h`.
+const THREAD_BUFFER_MAX: u32 = 16_384;
+/// Least MSS in bytes with which Redpoll for C creates a node.
+const C_LEAST_MSS: u16 = 64;
 
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     let patience = values.duration("modules.patience");
@@ -71,6 +77,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
         }
     }
     check_senders(values, scenario)?;
+    check_thread(values, scenario)?;
     let is_disturbed = |node: &NodeSpec| {
         let is_it = |spec: &Spec| match spec.rule {
             Rule::NodeRestart { node: at } | Rule::ClockStep { node: at, .. } => scenario
@@ -87,6 +94,40 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
             let problem = "got module, but a fault restarts it or steps its clock; allowed: node-restart and clock-step of nodes of the kind redpoll";
             Err(values.error(&format!("nodes.{}.kind", node.name), problem))
         }
+    }
+}
+
+/// Refuses sizes with which the apps on nodes of OpenThread cannot start.
+fn check_thread(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
+    let mut tcps = scenario
+        .nodes
+        .iter()
+        .filter(|node| !node.apps.is_empty())
+        .filter_map(|node| node.thread)
+        .peekable();
+    if tcps.peek().is_none() {
+        return Ok(());
+    }
+    let allowed = |got: &dyn std::fmt::Display, limit: &str| {
+        format!("got {got} B; allowed with apps on nodes of the kind openthread: {limit} B")
+    };
+    let buffers = [
+        ("tcp.send_buffer", scenario.tcp.send_buffer),
+        ("tcp.receive_buffer", scenario.tcp.receive_buffer),
+    ];
+    for (key, bytes) in buffers {
+        if bytes > THREAD_BUFFER_MAX {
+            let limit = format!("at most {THREAD_BUFFER_MAX}");
+            return Err(values.error(key, allowed(&bytes, &limit)));
+        }
+    }
+    // TCPlp and CoAP ignore this key.
+    match scenario.tcp.mss {
+        Mss::Bytes(bytes) if bytes < C_LEAST_MSS && tcps.any(|tcp| tcp == ThreadTcp::Redpoll) => {
+            let limit = format!("at least {C_LEAST_MSS}");
+            Err(values.error("tcp.mss", allowed(&bytes, &limit)))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -125,5 +166,23 @@ fn runs(scenario: &Scenario, node: &NodeSpec, app: &AppSpec) -> bool {
             is_thread(node) && !resumes && far.is_some_and(is_thread)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::THREAD_BUFFER_MAX;
+
+    #[test]
+    fn the_largest_buffer_is_that_of_the_firmware() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../integrations/openthread/node.h"
+        );
+        let header = std::fs::read_to_string(path).unwrap();
+        let line = header
+            .lines()
+            .find_map(|line| line.strip_prefix("#define BUFFER_MAX "));
+        assert_eq!(line.unwrap().parse(), Ok(THREAD_BUFFER_MAX));
     }
 }

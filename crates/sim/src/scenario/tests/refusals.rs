@@ -31,6 +31,29 @@ const VALUES: &[(&str, &str)] = &[
         "apps.b.to: got node-2, a node of the kind openthread, but the app runs on node-1",
     ),
     (
+        "[thread]\nmodule = \"x.so\"\nnetwork_name = \"a-name-of-17-byte\"\n\
+         [nodes.node-2]\nkind = \"openthread\"",
+        "thread.network_name: got a name of 17 bytes; allowed: at most 16 bytes",
+    ),
+    (
+        "[thread]\nmodule = \"x.so\"\n[nodes.node-2]\nkind = \"openthread\"\n\
+         [tcp]\nreceive_buffer = \"20000 B\"\n\
+         [apps.s]\ntype = \"bulk-sink\"\non = [\"node-2\"]\nport = 9",
+        "tcp.receive_buffer: got 20000 B; allowed with apps on nodes of the kind openthread: at most 16384 B",
+    ),
+    (
+        "[thread]\nmodule = \"x.so\"\n[nodes.node-2]\nkind = \"openthread\"\n\
+         [tcp]\nsend_buffer = \"16385 B\"\n\
+         [apps.s]\ntype = \"bulk-sink\"\non = [\"node-2\"]\nport = 9",
+        "tcp.send_buffer: got 16385 B; allowed with apps on nodes of the kind openthread: at most 16384 B",
+    ),
+    (
+        "[thread]\nmodule = \"x.so\"\n[nodes.node-2]\nkind = \"openthread\"\n\
+         [tcp]\nmss = \"40 B\"\n\
+         [apps.s]\ntype = \"bulk-sink\"\non = [\"node-2\"]\nport = 9",
+        "tcp.mss: got 40 B; allowed with apps on nodes of the kind openthread: at least 64 B",
+    ),
+    (
         "[nodes.node-2]\nkind = \"external\"",
         "nodes.node-2.line: is missing; allowed: ",
     ),
