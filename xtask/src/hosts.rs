@@ -19,7 +19,7 @@ const TARGETS: [&str; 2] = ["armv7-unknown-linux-gnueabihf", "aarch64-unknown-li
 /// a check links none of it.
 const NOTHING: &str = "true";
 
-/// The packages of both programs.
+/// The packages of `redpoll` and `redpoll-taim`.
 const PROGRAMS: [&str; 2] = ["redpoll", "redpoll-taim"];
 /// The packages that call the system, whose types differ most between targets.
 const SYSTEM: [&str; 2] = ["redpoll-linux", "redpoll-taim"];

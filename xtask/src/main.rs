@@ -91,8 +91,8 @@ Usage: cargo xtask CHECK
   features  builds the published crates without features, with each alone, with the
             default and with all, as products of several crates, and with all for
             every target of the toolchain; fails if a crate has too many features
-  hosts     compiles both programs for the Linux boards of docs/radios.md whose
-            standard library the toolchain has
+  hosts     compiles redpoll and redpoll-taim for the Linux boards of
+            docs/radios.md, if the toolchain has the standard library of a board
   deny      checks the licences and sources of dependencies against deny.toml
             (needs cargo-deny: scripts/setup.sh test)
   publish   packs the published crates, builds the packages with the oldest
