@@ -4,7 +4,7 @@ use core::fmt::{self, Write};
 
 use crate::head::{ETag, Head};
 
-/// Bytes of the longest head of an answer.
+/// Maximum length of a response header, in bytes.
 pub const HEAD_MAX: usize = 512;
 
 /// The stored part of an image. The caller keeps it across reboots.
@@ -53,8 +53,7 @@ impl fmt::Display for Refused {
         match self {
             Refused::HeadTooLong => write!(
                 f,
-                "the head of the answer is longer than {HEAD_MAX} \
-                bytes"
+                "the header of the response is longer than {HEAD_MAX} bytes"
             ),
             Refused::Malformed => f.write_str("the answer is not HTTP/1.1"),
             Refused::Status(status) => write!(f, "the server answered with status {status}"),

@@ -1,4 +1,4 @@
-//! The head of an answer: status line and fields (RFC 9112 §4, §5). The parser uses the fields
+//! The header of a response: status line and fields (RFC 9112 §4, §5). The parser uses the fields
 //! that give the body's offset, length and image.
 
 use core::str;

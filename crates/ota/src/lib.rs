@@ -3,7 +3,7 @@
 //! | I want to change | open |
 //! | --- | --- |
 //! | the request, and the answers that are accepted | `fetch.rs` |
-//! | which heads of answers are parsed | `head.rs` |
+//! | how response headers are parsed | `head.rs` |
 //! | when flash is written | `pages.rs` |
 #![no_std]
 #![forbid(unsafe_code)]

@@ -51,9 +51,10 @@ async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (St
         answer.extend_from_slice(&bytes[..len]);
     }
     let end = answer.windows(4).position(|it| it == b"\r\n\r\n");
-    let body = answer.split_off(end.expect("the head of the answer ends with an empty line") + 4);
+    let body =
+        answer.split_off(end.expect("the header of the response ends with an empty line") + 4);
     (
-        String::from_utf8(answer).expect("the head of the answer is UTF-8"),
+        String::from_utf8(answer).expect("the header of the response is UTF-8"),
         body,
     )
 }

@@ -7,7 +7,7 @@ use super::image::Image;
 use super::stack;
 use crate::report;
 
-/// Flash and memory of a leaf's layers, in bytes.
+/// Flash and memory of a leaf's protocol layers, in bytes.
 pub struct Layers {
     pub flash: u64,
     /// Bytes of variables, and of the stack frames of functions that never return.
@@ -40,7 +40,7 @@ pub fn print(ours: &Layers, smoltcp: &Layers) {
         ]
         .to_vec()
     };
-    let heads = ["a leaf's layers", "flash", "static memory"].map(String::from);
+    let heads = ["a leaf's protocol layers", "flash", "static memory"].map(String::from);
     report::print_table(&[
         heads.to_vec(),
         line("a leaf of Redpoll", ours),

@@ -203,7 +203,7 @@ impl Exchange {
         self.has_served = true;
         let answer = site.answer(parsed);
         if let Some((_, counted)) = &mut self.image {
-            // The head of an answer is not part of the image.
+            // The header of a response is not part of the image.
             *counted += answer.head.len() as u32;
         }
         let writing = Writing {

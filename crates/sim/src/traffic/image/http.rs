@@ -19,7 +19,7 @@ pub(super) struct Http {
     request: Vec<u8>,
     sent: usize,
     fetch: Fetch,
-    /// Pages of the flash, once the head of the answer is complete.
+    /// Pages of the flash, once the header of the response is complete.
     pages: Option<Pages<Vec<u8>>>,
     refused: u64,
 }
