@@ -10,7 +10,7 @@ use crate::dissect::NetworkArgs;
 ///
 /// Reads a capture of a 6LoWPAN mesh, of any TCP stack, in all formats of `redpoll dissect`.
 /// Follows connections through source routes, tunnels and mesh headers. Looks for six causes: a
-/// poll for each fragment, a retransmission timeout raised by its lower bound, delayed
+/// poll for each fragment, a retransmission timeout raised to its lower bound, delayed
 /// acknowledgements of single segments, lost fragments, hidden terminals, and a window of one
 /// segment. A cause is reported if it took at least 5 % of the time in which data were in flight.
 ///

@@ -48,7 +48,7 @@ impl Cause {
     pub const fn title(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "a poll per fragment",
-            Cause::RtoFloor => "a retransmission timeout raised by its lower bound",
+            Cause::RtoFloor => "a retransmission timeout raised to its lower bound",
             Cause::DelayedAck => "delayed acknowledgements of single segments",
             Cause::LostFragments => "lost fragments",
             Cause::HiddenTerminals => "hidden terminals",
