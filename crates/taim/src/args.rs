@@ -138,8 +138,8 @@ pub struct Options {
 pub enum PolicyArg {
     /// Forward one packet at a time, from the flow with the least throughput
     Taim,
-    /// Forward at once, except packets of flows that are ahead of the others: hold those for at
-    /// most --max-wait, and never longer than a second
+    /// Forward at once, except packets of flows that have sent more than the mean of all flows:
+    /// hold these packets for at most --max-wait, and never longer than a second
     Lead,
 }
 

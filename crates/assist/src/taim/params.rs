@@ -53,12 +53,12 @@ pub enum Policy {
     Lead(Lead),
 }
 
-/// A limit on how far a flow is ahead of the others, which needs no knowledge of the network: a
-/// packet with new data leaves at once unless its flow is in the lead. The mean flow's progress is
-/// a virtual time, as in processor sharing: a byte of any flow advances it by a byte divided by the
+/// A limit on a flow's lead over the mean flow, which needs no knowledge of the network: a packet
+/// with new data leaves at once unless its flow is in the lead. The mean flow's progress is a
+/// virtual time, as in processor sharing: a byte of any flow advances it by a byte divided by the
 /// number of active flows, and by `gain` of that. A flow is in the lead if it has sent `slack`
-/// segments more. Its packets then wait for the others, at most for `max_hold`. A flow that has
-/// sent less can make up for at most `slack` segments.
+/// segments more than the mean flow. Its packets then wait until the mean flow has caught up, at
+/// most for `max_hold`. A flow that has sent less can make up for at most `slack` segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
     /// Largest lead or lag of a flow relative to the mean flow, in segments of the flow's largest

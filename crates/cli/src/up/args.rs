@@ -84,7 +84,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "INTERFACE", conflicts_with = "shell")]
     pub advertise: Option<String>,
 
-    /// Be the border router of a real mesh, with this radio: a stick with OpenThread's RCP
+    /// Be the border router of a real mesh, with this radio: a USB stick with OpenThread's RCP
     /// firmware (spinel+hdlc+uart:///dev/ttyACM0), a program that speaks the same protocol
     /// (spinel+hdlc+forkpty:///path/to/ot-rcp?forkpty-arg=1), or frames in UDP datagrams
     /// (zep://HOST:PORT). Only the border router of the scenario runs. Needs --set routing=rpl
