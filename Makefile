@@ -65,7 +65,7 @@ interop: ## Test Redpoll's TCP against Linux's over a bad link, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_INTEROP_SEEDS=20 cargo test --release --package redpoll-linux --test interop
 
-soak: ## Open 100,000 connections to the Linux kernel, and a million in virtual time
+soak: ## Open 100,000 connections to the Linux kernel, and a million between two nodes in virtual time
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES) cargo test --release --package redpoll-linux --test soak
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES)0 cargo test --release --package redpoll-stack --test soak -- --nocapture
@@ -74,7 +74,7 @@ fairness: ## Measure how Redpoll and Linux's Reno share a short queue (takes ten
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
-taim: ## Measure the cost of redpoll taim, both of its engine alone and end to end, and compare the cost with the bounds (takes ten minutes)
+taim: ## Measure processor time, delay and memory of redpoll taim, for its engine alone and for the whole program, and check their bounds (takes ten minutes)
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) run --release --quiet --package redpoll -- bench taim
@@ -91,7 +91,7 @@ dissect-check: ## Compare Redpoll's decoder with tshark's, field by field, over 
 	@$(CARGO) xtask dissect-check; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them with RPL
+radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of the steps with RPL
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
 
@@ -104,7 +104,7 @@ chaos-mutants: ## Plant defects in a copy of the repository, and check that rand
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/chaos-mutants.sh
 
-proofs: ## Explore the small models of crates/proofs with large bounds, with overflow checks (takes half an hour)
+proofs: ## Explore the small models of Redpoll's mechanisms (crates/proofs) exhaustively with large bounds, with overflow checks (takes half an hour)
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_PROOFS=deep cargo test --profile chaos --package redpoll-proofs -- --nocapture
 
@@ -120,7 +120,7 @@ drill: ## Run every known attack on small meshes next to an honest flow (DRILL="
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
-drill-test: ## Test with every attack and 3 to 6 seeds that honest flows continue, and that all tables are the same afterwards as without the attack
+drill-test: ## Test with every attack and 3 to 6 seeds that honest flows continue, and that the tables of all nodes are the same afterwards as without the attack
 	@scripts/setup.sh build
 	@. scripts/env.sh && export REDPOLL_DRILL_LONG=1 && cargo test --package redpoll-sim --test all -- --nocapture drill::
 
@@ -145,7 +145,7 @@ many: ## Let curl fetch a file from each of 500 nodes at the same time, in a mes
 	@scripts/setup.sh demo
 	@. scripts/env.sh && export MANY_NODES=$(MANY_NODES) MANY_TRANSFERS=$(MANY_TRANSFERS) MANY_BYTES=$(MANY_BYTES) && cargo test --release --package redpoll --test up_many -- --nocapture
 
-firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests in 24 simulated hours, with lost and random frames
+firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests in 24 simulated hours, with lost frames and frames of random bytes
 	@scripts/setup.sh size
 	@$(CARGO) xtask firmware --long
 
@@ -193,7 +193,7 @@ validate: ## Validate the simulator against other simulators and formulas (docs/
 	@. scripts/env.sh && export REDPOLL_VALIDATE=long && cargo test --release --package redpoll-sim --test validate -- --nocapture && cargo test --release --package redpoll-sim --test all -- --nocapture bound::; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-scale: ## Measure the cost of the simulator from 10 to 10,000 nodes; results in target/scale (docs/scale.md)
+scale: ## Measure the speed and the memory of the simulator from 10 to 10,000 nodes; results in target/scale (docs/scale.md)
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 	@mkdir -p target/scale
@@ -241,7 +241,7 @@ web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run build
 
-webtest: book ## Test the live view, the pages of results and the book in a browser, measure figures, and write pictures to target/shots
+webtest: book ## Test the live view, the pages of results and the book in a browser, measure speed and latency, and write pictures to target/shots
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && \
@@ -260,7 +260,7 @@ wasm: ## Build the simulator for browsers: target/browser, a folder for any web 
 	@cp target/wasm32-unknown-unknown/wasm/redpoll_wasm.wasm target/browser/redpoll.wasm
 	@ls -l target/browser
 
-wasm-test: wasm ## Test the simulator in a browser: digests of all scenarios, speed, size, names that contain markup
+wasm-test: wasm ## Test the simulator in a browser: digests of all scenarios, speed, size, and that markup in names stays text
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@$(CARGO) run --release --quiet --package redpoll-wasm --example digests > target/digests
@@ -270,7 +270,7 @@ book: ## Build the documentation as a book, target/book/index.html (its pictures
 	@scripts/setup.sh book
 	@$(CARGO) xtask book
 
-pythontest: ## Test the Python package in a separate environment: tests, notebook, figures (needs Python 3.10)
+pythontest: ## Test the Python package in a separate environment: tests, notebooks, and processor times (needs Python 3.10 or later)
 	@scripts/setup.sh build
 	@. scripts/env.sh && scripts/pythontest.sh target/python
 

@@ -128,13 +128,14 @@ struct rp_config {
     uint8_t eui64[8];          /* big-endian, as printed */
     uint8_t prefix[8];         /* the mesh's /64, from which addresses are formed (RFC 4944 §6) */
     uint8_t entropy[32];       /* random, different after each start; all 0 is refused */
-    uint32_t poll_interval_ms; /* poll interval of a sleepy node that expects no answer;
-                                  default 0, which means 4 minutes */
+    uint32_t poll_interval_ms; /* poll interval, in ms, of a sleepy node that expects no
+                                  answer; default 0, which means 4 minutes */
     uint16_t pan_id;           /* default 0x7270 */
     uint16_t short_address;    /* 0 to 0xfffd, unique in the PAN */
     uint16_t parent;           /* short address of the default route's next hop, or
                                   RP_NO_SHORT */
-    uint16_t mss;              /* payload of a full segment, at least 64; default 1220 */
+    uint16_t mss;              /* payload of a full segment in bytes, at least 64;
+                                  default 1220 */
     uint16_t send_buffer;      /* send buffer of each connection in bytes, at least 64;
                                   default 1848 */
     uint16_t receive_buffer;   /* receive buffer of each connection in bytes, at least 64;
@@ -152,16 +153,18 @@ struct rp_config {
     uint8_t half_open;         /* number of handshakes at the same time; default 2 */
     uint8_t udp_sockets;       /* number of UDP sockets; default 1 */
     uint8_t sockets;           /* number of descriptors in total; default 4 */
-    uint8_t packets;           /* number of slots of packet_bytes for packets that wait or
-                                  arrive; default 2 for a leaf, 4 otherwise */
+    uint8_t packets;           /* number of slots of packet_bytes each, for packets that wait
+                                  for the radio or are being received; default 2 for a leaf,
+                                  4 otherwise */
     uint8_t children;          /* number of sleepy leaves that may register with a router;
                                   default 0 */
     uint8_t max_frame_retries; /* retries of a frame after its first attempt; default 9 */
     uint8_t rpl_neighbours;    /* number of neighbours that RPL remembers, as parents and
-                                  children; default 0, without RPL. Otherwise parent must be
-                                  RP_NO_SHORT, and the node must not sleep */
+                                  children; default 0: the node does not use RPL. A node that
+                                  uses RPL must not sleep, and its parent must be
+                                  RP_NO_SHORT */
     uint8_t groups;            /* number of multicast groups that the node can join; 0: none, and
-                                * the node forwards no packets to groups */
+                                  the node forwards no packets to groups */
 };
 
 /* Sets the defaults of a role: RP_LEAF, RP_ROUTER or RP_BORDER. */
@@ -215,9 +218,10 @@ struct rp_ip_config {
     uint8_t address[16];     /* the node's address, global or unique local: the source address
                                 of its packets */
     uint8_t entropy[32];     /* random, different after each start; all 0 is refused */
-    uint16_t mss;            /* payload of a full segment in both directions, at least 64;
-                                default 1220, which fits the minimum MTU of IPv6. A larger
-                                mss needs path MTU discovery, as in the library for hosts */
+    uint16_t mss;            /* payload of a full segment in bytes, in both directions, at
+                                least 64; default 1220, which fits the minimum MTU of IPv6. A
+                                larger mss needs path MTU discovery, which only the library
+                                for hosts has */
     uint16_t send_buffer;    /* send buffer of each connection in bytes, at least 64;
                                 default 4880 */
     uint16_t receive_buffer; /* receive buffer of each connection in bytes, at least 64;
@@ -231,12 +235,13 @@ struct rp_ip_config {
     uint8_t half_open;       /* number of handshakes at the same time; default 2 */
     uint8_t udp_sockets;     /* number of UDP sockets; default 0: your stack processes UDP */
     uint8_t sockets;         /* number of descriptors in total; default 4 */
-    uint8_t packets;         /* number of slots of packet_bytes for received packets and answers;
-                                default 2 */
+    uint8_t packets;         /* number of slots of packet_bytes each, for received packets and
+                                the node's answers to them; default 2 */
     uint8_t hop_limit;       /* hop limit of the node's packets, at least 1; default 64 */
     uint8_t ack_delay;       /* longest delay of an acknowledgement that waits for a second segment,
-                                in units of 10 ms, 1 to 47; default 20. A mesh of several hops may
-                                take longer than 200 ms for two segments */
+                                in units of 10 ms, 1 to 47; default 20. Increase it for a mesh of
+                                several hops, where the second segment can arrive more than 200 ms
+                                after the first */
 };
 
 /* Sets the defaults of a node above your own IPv6 stack. */
@@ -291,7 +296,7 @@ int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 struct rp_work {
     const uint8_t *frame; /* RP_WORK_LOAD: the MPDU without its FCS, 125 bytes at most;
                              valid until the operation has ended */
-    size_t frame_len;     /* RP_WORK_LOAD: bytes of frame */
+    size_t frame_len;     /* RP_WORK_LOAD: length of frame in bytes */
     uint8_t kind;         /* RP_WORK_* */
     uint8_t cca;          /* RP_WORK_TRANSMIT: 1 to assess the channel before the transmission */
     uint8_t pending;      /* RP_WORK_SOURCE_MATCH: the frame-pending bit, 1 or 0 */

@@ -39,7 +39,7 @@ impl Profile for Kind {
     not(feature = "groups"),
     allow(
         dead_code,
-        reason = "without the feature `groups` no code reads the tables"
+        reason = "without the feature `groups` no code reads these fields"
     )
 )]
 pub(crate) struct GroupTables {

@@ -248,7 +248,8 @@ impl<'a> Watch<'a> {
             } else if now.duration_since(*since) > HANG {
                 *seen = None;
                 let line = format!(
-                    "a simulated second takes more than {} s: probably an endless loop",
+                    "a simulated second takes more than {} s of real time: probably an endless \
+                     loop",
                     HANG.as_secs()
                 );
                 let seed = pulse.seed.load(Ordering::Relaxed);

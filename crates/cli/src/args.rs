@@ -163,8 +163,8 @@ pub fn interval(text: &str) -> Result<Duration, String> {
 fn web_address(text: &str) -> Result<SocketAddr, String> {
     let address = text.parse::<SocketAddr>();
     address.map_err(|_| {
-        "allowed: ADDRESS:PORT, such as 127.0.0.1:8080, or no address; write the scenario before \
-         this option"
+        "allowed: ADDRESS:PORT, such as 127.0.0.1:8080; if this value is the scenario, \
+         write it before --web"
             .to_owned()
     })
 }

@@ -241,7 +241,7 @@ mod present {
             plan.queues = args.queue.iter().copied().map(usize::from).collect();
         }
         let figures = Steps::of(plan.runs(), |steps| {
-            plan.run(|subject, queue| steps.begin(format!("{subject}, queue of {queue}")))
+            plan.run(|subject, queue| steps.begin(format!("{subject}, queue of {queue} packets")))
         });
         Outcome {
             table: fairness::table(&plan, &figures),

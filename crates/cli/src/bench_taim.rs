@@ -54,19 +54,19 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "%",
         },
         Figure {
-            name: "delay beyond the due time, 99th percentile, on a dedicated core",
+            name: "delay after a packet's due time, p99, dedicated core",
             asked: "<= 1000",
             measured: p99,
             unit: "us",
         },
         Figure {
-            name: "delay beyond the due time, longest, on a dedicated core",
+            name: "longest delay after a packet's due time, dedicated core",
             asked: "",
             measured: longest,
             unit: "us",
         },
         Figure {
-            name: "delay beyond the due time, 99th percentile, on a shared core",
+            name: "delay after a packet's due time, p99, shared core",
             asked: "",
             measured: p99_real,
             unit: "us",
@@ -78,7 +78,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "B",
         },
         Figure {
-            name: "total memory, fixed at the start",
+            name: "total memory, allocated at the start",
             asked: "",
             measured: memory() as f64 / 1024.0,
             unit: "KiB",
@@ -100,7 +100,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             ),
             None => writeln!(
                 text,
-                "{:54} {:>9}  {:12.1} {}",
+                "{:55} {:>9}  {:12.1} {}",
                 figure.name, figure.asked, figure.measured, figure.unit
             ),
         };
@@ -238,7 +238,7 @@ fn cost() -> f64 {
     assert_eq!(
         left + u64::from(taim.waiting_packets()),
         count,
-        "each packet was either forwarded or is held"
+        "each packet was forwarded or is still held"
     );
     spent / count as f64
 }

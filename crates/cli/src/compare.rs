@@ -176,7 +176,7 @@ fn table(comparison: &Comparison) -> String {
         found.is_some_and(|found| found.difference.excludes(0.0))
     });
     text += &match a.min(b) {
-        0 | 1 => "intervals need at least two seeds in A and in B\n".to_owned(),
+        0 | 1 => "confidence intervals need at least two seeds in A and in B\n".to_owned(),
         _ => format!(
             "{} of {} figures differ significantly (*: the interval of B - A excludes 0)\n",
             differ.count(),

@@ -158,10 +158,11 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  keeps less than required, because:",
-                Outcome::Lost => "  FAILS: keeps less than required",
+                Outcome::Explained => "  the flow keeps less than required, because:",
+                Outcome::Lost => "  FAILS: the flow keeps less than required",
                 Outcome::LeftBehind =>
-                    "  FAILS: the tables differ from a run without the attack, or the oracle found a violation",
+                    "  FAILS: the nodes' tables differ from a run without the attack, or the \
+                     oracle found a violation",
             }
         );
         if let Some(reason) = row.reason {

@@ -87,7 +87,7 @@ pub fn man(args: &ManArgs) -> ExitCode {
     let mut text = Vec::new();
     match clap_mangen::Man::new(command).render(&mut text) {
         Ok(()) => tell(&String::from_utf8_lossy(&text)),
-        Err(error) => fail(FAILED, format!("cannot create the page: {error}")),
+        Err(error) => fail(FAILED, format!("cannot create the manual page: {error}")),
     }
 }
 
@@ -102,6 +102,6 @@ fn find<'c>(program: &'c clap::Command, name: &str) -> Option<&'c clap::Command>
 fn tell(text: &str) -> ExitCode {
     match print(text) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(FAILED, format!("cannot write standard output: {error}")),
+        Err(error) => fail(FAILED, format!("cannot write to standard output: {error}")),
     }
 }

@@ -69,7 +69,7 @@ impl Sockets {
             None => open(),
             Some(account) => account.act(open).and_then(|opened| opened),
         };
-        let socket = socket.map_err(|error| format!("cannot listen at {line}: {error}"))?;
+        let socket = socket.map_err(|error| format!("cannot open the line {line}: {error}"))?;
         Ok(Box::new(Socket(socket)))
     }
 }

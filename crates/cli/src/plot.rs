@@ -114,7 +114,7 @@ fn draw(args: &PlotArgs) -> Result<(Vec<Picture>, Vec<&'static str>), Failure> {
         return Ok((pictures, Vec::new()));
     }
     if !args.of.is_empty() {
-        let problem = format!("--of: {name} has several runs; allowed: one result");
+        let problem = format!("--of: {name} has several runs; allowed: the result of one run");
         return Err((USAGE, problem));
     }
     let side = load(&args.result, &|_, _| {}).map_err(refuse)?;
@@ -182,7 +182,7 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     }
     if args.pictures.is_empty() && !constant.is_empty() {
         said += &format!(
-            "left out, because all points are equal: {}\n",
+            "not drawn, because all points are equal: {}\n",
             constant.join(", ")
         );
     }

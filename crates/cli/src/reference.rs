@@ -184,7 +184,7 @@ fn the_reference_of_the_commands_is_current() {
     let is = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         is == page(),
-        "run `cargo xtask reference --write`, and read the difference"
+        "run `cargo xtask reference --write`, and review the diff"
     );
 }
 

@@ -430,7 +430,7 @@ fn advertiser(
     if forwards.is_ok_and(|value| value.trim() == "0") {
         eprintln!(
             "warning: this computer does not forward packets, so computers that learn the route \
-             to the mesh cannot reach it: sysctl -w net.ipv6.conf.all.forwarding=1"
+             to the mesh cannot reach it; to forward: sysctl -w net.ipv6.conf.all.forwarding=1"
         );
     }
     Ok(Some(advertiser))

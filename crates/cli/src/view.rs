@@ -41,7 +41,7 @@ fn view(args: &ViewArgs) -> Result<(), Failure> {
         (code, format!("{name}: {error}"))
     })?;
     if reader.is_cut() {
-        eprintln!("warning: {name} is cut off; the page shows the frames before the cut");
+        eprintln!("warning: {name} is truncated; the page shows the frames that the file contains");
     }
     let server = web::listen_at(args.web)?;
     let said = output::print(&web::greeting(&server));

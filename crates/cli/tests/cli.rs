@@ -548,7 +548,7 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     }
     let output = redpoll(&["run", "--web", "pair"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("write the scenario before this option"));
+    assert!(stderr(&output).contains("write it before --web"));
     let output = redpoll(&["run", "pair", "--paused"]);
     assert_eq!(code(&output), 2);
 }

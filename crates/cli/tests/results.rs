@@ -315,7 +315,7 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     let (file, out) = (folder.file("a.sqlite"), folder.file("plots"));
     let plotted = redpoll(&["plot", &file, "--out", &out, "--format", "svg"]);
     assert_eq!(code(&plotted), 0, "{plotted:?}");
-    assert!(stdout(&plotted).ends_with("left out, because all points are equal: duty-cycle\n"));
+    assert!(stdout(&plotted).ends_with("not drawn, because all points are equal: duty-cycle\n"));
     let svg = |name: &str| std::fs::read_to_string(format!("{out}/{name}.svg")).unwrap();
     let goodput = svg("goodput");
     // Each of the two lines has three delays.
@@ -336,7 +336,10 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     assert_eq!(page.matches("class=\"interval\"").count() % 6, 0);
 
     for (wrong, says) in [
-        (["--of", "bulk"], "has several runs; allowed: one result"),
+        (
+            ["--of", "bulk"],
+            "has several runs; allowed: the result of one run",
+        ),
         (
             ["--over", "mss"],
             "does not vary \"mss\"; allowed: mac.link_retry_delay, tcp.mss",
@@ -534,7 +537,7 @@ fn two_programs_are_distinguished_by_their_first_frame() {
     assert_eq!(code(&found), 1, "{found:?}");
     let text = stdout(&found);
     assert!(
-        text.contains("only the time of the frame: in B it begins"),
+        text.contains("only the time: in B the frame begins"),
         "{text}"
     );
     assert!(text.contains("earlier difference: "), "{text}");

@@ -169,7 +169,7 @@ fn fragments_show_their_offset_and_the_first_shows_its_headers() {
         "{text}"
     );
     next.push(0);
-    assert!(shown(&frame(&next)).ends_with("malformed: beyond the datagram's size"));
+    assert!(shown(&frame(&next)).ends_with("malformed: ends beyond the datagram's size"));
 }
 
 #[test]

@@ -196,7 +196,7 @@ impl Case {
         let end = Instant::ZERO + scenario.duration;
         let load = |spec: &ForeignSpec<'_>| match &self.guests {
             Some(Guests(load)) => load(spec),
-            None => Err("this program does not run nodes with firmware of another stack".into()),
+            None => Err("this program cannot run nodes with the firmware of another stack".into()),
         };
         let options = WorldOptions {
             seed: Some(seed),

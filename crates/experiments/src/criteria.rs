@@ -107,7 +107,9 @@ impl Judgement {
             ),
             Purpose::Explains => None,
             _ if !is_judged => Some("both bounds are missing; a judged row needs at least one"),
-            Purpose::Reproduces if !has_source => Some("`says` and `section` are missing"),
+            Purpose::Reproduces if !has_source => {
+                Some("`says` or `section` is missing; a row of the kind `reproduces` needs both")
+            }
             _ => None,
         }
     }

@@ -397,7 +397,7 @@ impl Figure {
         let is_same = |row: &Declared| (&row.series, &row.x, row.metric) == (&series, &x, metric);
         assert!(
             !self.rows.iter().any(is_same),
-            "{}: {series} has {} at {x:?} twice",
+            "{}: the row of {series}, {}, at {x:?} is declared twice",
             self.name,
             metric.name
         );

@@ -70,16 +70,16 @@ impl Run {
             Some(known) => Arc::clone(known),
             None => {
                 let found: F = serde_json::from_value(self.found.clone()).map_err(|error| {
-                    Gap::Unknown(format!("the result of the probe cannot be read: {error}"))
+                    Gap::Unknown(format!(
+                        "the result of the case's probe cannot be read: {error}"
+                    ))
                 })?;
                 let found: Arc<dyn Any + Send + Sync> = Arc::new(found);
                 Arc::clone(self.parsed.get_or_init(|| found))
             }
         };
         known.downcast().map_err(|_| {
-            Gap::Unknown(
-                "the study reads a value of another type than its probe returns".to_owned(),
-            )
+            Gap::Unknown("the study reads the result of a probe as two different types".to_owned())
         })
     }
 

@@ -38,7 +38,8 @@ fn each_kind_of_row_requires_its_fields() {
     );
     assert_eq!(
         fault("says = \"very fast\"\n", ""),
-        "criteria.toml: f/fast: `says` and `section` are missing"
+        "criteria.toml: f/fast: `says` or `section` is missing; a row of the kind \
+         `reproduces` needs both"
     );
     assert_eq!(
         fault("\"promises\"", "\"explains\""),

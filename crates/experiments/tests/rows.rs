@@ -145,7 +145,7 @@ fn a_handle_of_another_figure_fails_when_the_figure_is_built() {
 }
 
 #[test]
-#[should_panic(expected = "f: a has goodput at None twice")]
+#[should_panic(expected = "f: the row of a, goodput, at None is declared twice")]
 fn a_row_declared_twice_fails_when_the_figure_is_built() {
     let mut figure = Figure::new("f", "Twice");
     figure.known(At::new("a", X::None), GOODPUT, 1.0);

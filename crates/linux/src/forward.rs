@@ -76,7 +76,7 @@ pub struct ListenError {
 fn reason(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::AddrInUse => {
-            "it is in use; choose another local port in --forward".to_owned()
+            "the port is in use; choose another local port in --forward".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
             "only root may use ports below 1024; choose another local port in --forward".to_owned()

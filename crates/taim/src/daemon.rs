@@ -167,7 +167,7 @@ impl Daemon {
         let settings = match Settings::read(&self.reload.options, &self.reload.file) {
             Ok(settings) => settings,
             Err((_, line)) => {
-                error!("the settings stay as they were: {line}");
+                error!("the settings were not reloaded: {line}");
                 return;
             }
         };
@@ -176,7 +176,7 @@ impl Daemon {
         }
         self.taim.set_params(settings.params());
         log::set_level(settings.log_level);
-        info!(file = %path, "the settings were read again");
+        info!(file = %path, "the settings were reloaded");
         self.settings = settings.with_fixed_of(&self.settings);
     }
 

@@ -212,7 +212,7 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         let found = of_ends(a, &one, &other).or_else(|| of_nodes(a, &one, &other));
         if let Some(found) = found {
             return Some(format!(
-                "{found}; it began at {:.6} s or earlier",
+                "{found}; this difference began at {:.6} s or earlier",
                 t_us as f64 / 1e6
             ));
         }
@@ -232,7 +232,7 @@ fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Opt
     })?;
     let (start, from) = names.frames.get(&differs[0].as_u64()?)?;
     Some(format!(
-        "outcome at {} of the frame that {} began at {:.6} s: {} in A, {} in B",
+        "outcome at {} of the frame that {} began to send at {:.6} s: {} in A, {} in B",
         names.name(&differs[1]),
         names.name(&Value::from(*from)),
         *start as f64 / 1e6,
@@ -273,13 +273,13 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
             }
             (Some(_), None) => {
                 return Some(format!(
-                    "the connection of {} changed only in A",
+                    "TCP state or counters of {} changed only in A",
                     whose(row)
                 ));
             }
             (None, _) => {
                 return Some(format!(
-                    "the connection of {} changed only in B",
+                    "TCP state or counters of {} changed only in B",
                     whose(row)
                 ));
             }

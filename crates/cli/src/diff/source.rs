@@ -35,7 +35,7 @@ pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Sour
         (Some(old), _) => {
             let own = std::env::current_exe();
             let own =
-                own.map_err(|error| format!("cannot find the file of this program: {error}"))?;
+                own.map_err(|error| format!("cannot find the path of this program: {error}"))?;
             Ok((Source::run(old, args)?, Source::run(&own, args)?))
         }
         (None, Some(b)) => Ok((

@@ -106,6 +106,7 @@ fn sought(
         return None;
     }
     let place = other.iter().position(|it| mpdu(it) == mpdu(record));
+    let first = same + 1;
     if place == Some(0) {
         // The next frame of the other run is the same frame at another time, which is shown
         // already.
@@ -113,12 +114,12 @@ fn sought(
     }
     Some(match place {
         Some(place) => {
-            let number = same + 1 + place as u64;
+            let number = first + place as u64;
             let after = apart(record, &other[place]);
-            format!("frame {number} of {others} equals the frame of {own}{after}")
+            format!("frame {number} of {others} equals frame {first} of {own}{after}")
         }
         None => format!(
-            "the frame of {own} is not among the next {} frames of {others}",
+            "frame {first} of {own} is not among the next {} frames of {others}",
             other.len()
         ),
     })
@@ -141,8 +142,8 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     };
     if mpdu(a) == mpdu(b) {
         return format!(
-            "only the time of the frame: in B it begins{}. Its sender drew a different backoff, was busy for a \
-             different time, or got the packet at a different time",
+            "only the time: in B the frame begins{}. The sender drew a different backoff, was busy \
+             for a different time, or got the packet at a different time",
             apart(a, b).replace(',', "")
         );
     }

@@ -43,7 +43,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 fn told_set_up(took: WallDuration) -> String {
     if took > WallDuration::from_secs(1) {
         format!(
-            "set-up: computing links and routes took another {:.1} s\n",
+            "set-up: computing links and routes took {:.1} s in addition\n",
             took.as_secs_f64()
         )
     } else {

@@ -108,7 +108,7 @@ fn medium(medium: &MediumFigures) -> String {
                 MediumConfig::UnitDisk(_) => {
                     ": nodes hear, sense and disturb each other only over these links"
                 }
-                MediumConfig::Sinr(_) => ", whose mean RSSI is the power at the receiver",
+                MediumConfig::Sinr(_) => ": the mean RSSI of a link is the power at its receiver",
             };
     }
     match medium.config {

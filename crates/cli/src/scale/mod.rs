@@ -53,7 +53,7 @@ pub fn run(args: &BenchArgs) -> ExitCode {
 fn printed(result: io::Result<()>) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(FAILED, format!("cannot write standard output: {error}")),
+        Err(error) => fail(FAILED, format!("cannot write to standard output: {error}")),
     }
 }
 
@@ -66,8 +66,8 @@ enum End {
 fn measure(args: &BenchArgs, points: &[Point]) -> Result<ExitCode, String> {
     let limit = Duration::from_secs(args.limit.unwrap_or(LIMIT_S));
     let program = std::env::current_exe()
-        .map_err(|error| format!("cannot find the file of this program: {error}"))?;
-    let signals = Signals::watch().map_err(|error| format!("cannot watch signals: {error}"))?;
+        .map_err(|error| format!("cannot find the path of this program: {error}"))?;
+    let signals = Signals::watch().map_err(|error| format!("cannot receive signals: {error}"))?;
     let is_quiet = args.json.as_deref().is_some_and(is_standard);
     let mut rows = Rows::to(args.json.as_deref())?;
     let template = "{wide_bar} {pos}/{len}  {msg}";

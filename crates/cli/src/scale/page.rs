@@ -18,9 +18,9 @@ const LARGE: u64 = 10_000;
 
 /// A measured quantity: key of the rows, title, and factor to the unit of the title.
 const QUANTITIES: [(&str, &str, f64); 5] = [
-    ("ns_per_event", "cost of an event (ns)", 1.0),
+    ("ns_per_event", "processor time per event (ns)", 1.0),
     ("events_per_s", "events per second of processor time", 1.0),
-    ("bytes_per_node", "memory of a node (KiB)", 1.0 / 1_024.0),
+    ("bytes_per_node", "memory per node (KiB)", 1.0 / 1_024.0),
     ("setup_s", "time to set up the mesh (s)", 1.0),
     (
         "simulated_s_per_s",
@@ -111,7 +111,8 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
         (costs().count() > 1).then(|| (most / least, series.name.clone()))
     };
     let mut verdicts = vec![Verdict {
-        what: "greatest cost of an event divided by the least, over all sizes of a mesh".to_owned(),
+        what: "highest processor time per event divided by the lowest, over all sizes of a mesh"
+            .to_owned(),
         bound: RATIO,
         unit: "",
         worst: worst(&mut all.iter().filter_map(ratio)),
@@ -138,7 +139,7 @@ fn verdicts(rows: &[Value]) -> Vec<Verdict> {
             ))
         };
         verdicts.push(Verdict {
-            what: format!("memory of a node in a mesh of {size} nodes"),
+            what: format!("memory per node in a mesh of {size} nodes"),
             bound: KIB,
             unit: "KiB",
             worst: worst(&mut own().filter_map(memory)),
@@ -184,7 +185,7 @@ pub fn verdicts_text(rows: &[Value]) -> String {
 }
 
 pub fn page(rows: &[Value]) -> String {
-    let mut page = opening("Cost of the simulator by mesh size");
+    let mut page = opening("Speed and memory of the simulator by mesh size");
     let _ = writeln!(
         page,
         "<p class=\"soft\">Measured by Redpoll {} on {}: {}.</p>\n<h2>Required figures</h2>\n\
@@ -239,8 +240,9 @@ pub fn page(rows: &[Value]) -> String {
         page.push_str("</table>\n");
     }
     page.push_str(
-        "<p>A slope of 0 means that the value does not depend on the number of nodes, and 1 that \
-         it is proportional to it.</p>\n<h2>All rows</h2>\n<pre tabindex=\"0\">",
+        "<p>A slope of 0 means that the value does not depend on the number of nodes; a slope of 1 \
+         means that the value is proportional to that number.</p>\n<h2>All rows</h2>\n\
+         <pre tabindex=\"0\">",
     );
     for row in rows {
         let _ = writeln!(page, "{}", escape(&row.to_string()));
@@ -284,11 +286,14 @@ mod tests {
         let bad = [row(10, 200.0, 41.0, 20.0), row(10_000, 310.0, 39.0, 11.0)];
         let missed = missed(&bad);
         assert_eq!(missed.len(), 3, "{missed:?}");
-        assert!(missed[0].starts_with("greatest cost"), "{missed:?}");
+        assert!(
+            missed[0].starts_with("highest processor time"),
+            "{missed:?}"
+        );
         assert_eq!(
             missed[1..],
             [
-                "memory of a node in a mesh of 10 nodes",
+                "memory per node in a mesh of 10 nodes",
                 "time to set up 10000 nodes"
             ]
         );

@@ -172,7 +172,9 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
     } else {
         Err((
             FAILED,
-            "no values keep the limits, so no constants were written; relax a limit, or free more keys".into(),
+            "no values keep the limits, so no constants were written; relax a limit, or add keys \
+             to `free` in the goal"
+                .into(),
         )
             .into())
     }

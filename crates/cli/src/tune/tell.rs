@@ -232,8 +232,8 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Alike { neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "no significant difference: {} = {} changes {} by {}, and the means keep all \
-                     limits",
+                    "no significant difference: {} = {} changes {} by {}, and the means of its \
+                     runs keep all limits",
                     name(it.along),
                     it.value,
                     goal.aims.best.name(),

@@ -55,7 +55,7 @@ impl fmt::Display for JoinError {
             "forward single ports, which needs no privilege: --forward 8080:NODE:80";
         match self {
             JoinError::Tun(e) => write!(f, "{e}"),
-            JoinError::Namespace(e) => write!(f, "{e}; run it as root, or {ADVICE}"),
+            JoinError::Namespace(e) => write!(f, "{e}; run redpoll as root, or {ADVICE}"),
             JoinError::NothingToForward => write!(
                 f,
                 "--join forward needs at least one --forward PORT:NODE:PORT"
@@ -63,8 +63,8 @@ impl fmt::Display for JoinError {
             JoinError::NoWay(tun, namespace) => {
                 write!(
                     f,
-                    "the mesh cannot be connected to this computer: {tun}; {namespace}; run it as \
-                     root, or {ADVICE}"
+                    "the mesh cannot be connected to this computer: {tun}; {namespace}; run \
+                     redpoll as root, or {ADVICE}"
                 )
             }
         }

@@ -205,7 +205,7 @@ fn read_again(reload: &Reload, gateway: &mut Gateway) {
     let (args, fixed, scenario) = match found {
         Ok(found) => found,
         Err(line) => {
-            error!("the settings stay as they were: {line}");
+            error!("the settings were not reloaded: {line}");
             return;
         }
     };
@@ -214,7 +214,7 @@ fn read_again(reload: &Reload, gateway: &mut Gateway) {
     }
     gateway.expose(exposed(&args, &scenario));
     log::set_level(level(&args));
-    info!("the settings were read again");
+    info!("the settings were reloaded");
 }
 
 fn level(args: &UpArgs) -> LogLevel {
@@ -245,7 +245,7 @@ where
         } else {
             refused.join(", ")
         };
-        text.push_str(&format!("Frames refused: {refused}.\n"));
+        text.push_str(&format!("Frames refused by link security: {refused}.\n"));
         let counters = mesh.keeper_counters();
         text.push_str(&format!(
             "Frame counter: stored {} times, {} attempts failed.\n",

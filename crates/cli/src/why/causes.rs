@@ -165,9 +165,10 @@ fn polled(tally: &Tally) -> String {
 
 fn hidden(flow: &Flow, half: &Half) -> String {
     format!(
-        "{} of {} segments were lost with a frame for which at least half of the attempts \
-         collided with a hidden terminal: a neighbour of the receiver that does not hear the \
-         sender, or that the sender does not hear; {} of {} attempts collided with one",
+        "{} of {} segments were lost because of a frame for which at least half of the attempts \
+         collided with a hidden terminal (a neighbour of the receiver that does not hear the \
+         sender, or that the sender does not hear); in total, {} of {} attempts collided with a \
+         hidden terminal",
         half.hidden.count, half.segments, flow.collided, flow.attempts
     )
 }
@@ -175,7 +176,8 @@ fn hidden(flow: &Flow, half: &Half) -> String {
 fn rto(half: &Half) -> String {
     let rto = half.round_trips.rto_us().map_or_else(String::new, |rto| {
         format!(
-            "; the timeout by RFC 6298 without a lower bound would be {} at the end",
+            "; the timeout by RFC 6298 without a lower bound would be {} at the end of the \
+             connection",
             ms(rto)
         )
     });
@@ -212,7 +214,8 @@ fn one(half: &Half, limit: Limit) -> String {
         Limit::Sender => "the receiver's window has room for more, but the sender does not use it",
     };
     format!(
-        "at most one segment was in flight over {} hops: {why}; {} times the sender waited {}",
+        "at most one segment was in flight over {} hops: {why}; {} times the sender waited {} for \
+         an acknowledgement",
         half.hops(),
         half.waited,
         range(&half.one_at_a_time)

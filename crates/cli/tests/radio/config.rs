@@ -97,12 +97,12 @@ fn settings_are_read_again_while_the_border_router_runs() {
         "log",
         "warning: a new value of channel applies only after a restart",
     );
-    border.hears("log", "the settings were read again");
+    border.hears("log", "the settings were reloaded");
     border.reload(&text.replace("channel = 20", "channel = 99"));
-    border.hears("log", "error: the settings stay as they were: ");
+    border.hears("log", "error: the settings were not reloaded: ");
     border.hears("log", "border.toml:6:11: channel: invalid value '99'");
     border.reload(&text.replace("\"office\"", "\"nowhere\""));
-    border.hears("log", "error: the settings stay as they were: nowhere");
+    border.hears("log", "error: the settings were not reloaded: nowhere");
 
     border.signal(Signal::SIGTERM);
     assert_eq!(border.child.wait().unwrap().code(), Some(0));
@@ -139,11 +139,11 @@ fn a_service_manager_hears_of_start_and_life_and_the_journal_gets_levels() {
         "<4>a new value of channel applies only after a restart",
     );
     border.reload(&text.replace("warn", "info"));
-    border.hears("log", "<6>the settings were read again");
+    border.hears("log", "<6>the settings were reloaded");
     let log = std::fs::read_to_string(border.folder.file("log")).unwrap();
     assert_eq!(log.matches("<6>").count(), 1, "{log}");
     border.reload("channel = 99\n");
-    border.hears("log", "<3>the settings stay as they were: ");
+    border.hears("log", "<3>the settings were not reloaded: ");
 }
 
 #[test]

@@ -60,17 +60,17 @@ pub fn reloads() {
     assert!(service.log().contains("reading queue 41,"));
     assert_eq!(service.delay(), 0.02);
     service.reload("queue = 41\ndelay = \"30 ms\"\nmargin = 999\n");
-    service.hears("the settings were read again file=");
+    service.hears("the settings were reloaded file=");
     assert_eq!(service.delay(), 0.03);
 
     // An error is logged with its place, and the old settings stay.
     service.reload("queue = 41\ndelay = 5\n");
-    service.hears("error: the settings stay as they were: ");
+    service.hears("error: the settings were not reloaded: ");
     service.hears("taim.toml:2:9: delay: got 5; allowed: a time of");
     assert_eq!(service.delay(), 0.03);
     std::fs::remove_file(service.folder.file("taim.toml")).unwrap();
     service.daemon.signal(Signal::SIGHUP);
-    service.hears("error: the settings stay as they were: cannot read ");
+    service.hears("error: the settings were not reloaded: cannot read ");
     assert_eq!(service.delay(), 0.03);
 
     // A setting that needs a restart is named each time, and does not change.

@@ -105,7 +105,9 @@ impl Reader {
         };
         let len = self.order().long(&len, 0).unwrap_or(0);
         if len < 28 || !len.is_multiple_of(4) {
-            return Err(Failure::Format(format!("a section header of {len} B")));
+            return Err(Failure::Format(format!(
+                "a section header of {len} B; allowed: multiples of 4 from 28"
+            )));
         }
         self.interfaces.clear();
         Ok(self.input.skip(u64::from(len - 12))?)

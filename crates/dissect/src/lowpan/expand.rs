@@ -188,7 +188,7 @@ impl Expander<'_> {
 
     /// Sets the lengths, and appends the bytes that are not compressed.
     fn finish(mut self, len: usize, whole: Whole) -> Result<Expanded, String> {
-        const BEYOND: &str = "malformed: longer than the datagram's size";
+        const BEYOND: &str = "malformed: the packet is longer than the datagram's size";
         let rest = self.input.rest();
         self.done.consumed = len - rest.len();
         self.done.written = self.out.len();

@@ -61,7 +61,7 @@ pub(super) fn expand(
     let input = &mut expander.input;
     let bits = input.u16().ok_or(CUT)?;
     if !is_dispatch((bits >> 8) as u8) {
-        return Err("a compressed IPv6 header without content".to_owned());
+        return Err("the inner IPv6 header does not begin with an IPHC dispatch".to_owned());
     }
     let mut encoding = Encoding {
         bits,
@@ -174,7 +174,7 @@ fn unicast(
             let [high, low] = input.array().ok_or(CUT)?;
             [0, 0, 0, 0xff, 0xfe, 0, high, low]
         }
-        _ => link.ok_or("an address that the frame does not contain")?,
+        _ => link.ok_or("an elided address, and the frame has no MAC address to derive it from")?,
     };
     if is_stateful {
         return Ok(expander.joined(cid, iid));

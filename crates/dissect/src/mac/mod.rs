@@ -348,7 +348,7 @@ fn pans(version: u8, compression: bool, dst: u16, src: u16) -> Result<(bool, boo
     const EXTENDED: u16 = 0b11;
     Ok(match (version, dst, src) {
         (0 | 1, ABSENT, _) | (0 | 1, _, ABSENT) if compression => {
-            return Err("a PAN compression without two addresses");
+            return Err("PAN ID compression without two addresses");
         }
         (0 | 1, _, _) => (dst != ABSENT, src != ABSENT && !compression),
         (_, ABSENT, ABSENT) => (compression, false),

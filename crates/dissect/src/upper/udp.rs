@@ -37,7 +37,10 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
         Verdict::of(is_right.filter(|_| is_length_right)).show("udp.checksum.status", &mut layer);
     }
     if is_whole && (length < 8 || usize::from(length) > packet.body_len()) {
-        layer.say(format!("malformed: a length of {length} B"));
+        layer.say(format!(
+            "malformed: length field is {length} B; allowed: 8 to {}",
+            packet.body_len()
+        ));
     }
     layers.push(layer);
     let end = usize::from(length).saturating_sub(8).min(input.0.len());

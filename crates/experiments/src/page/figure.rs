@@ -88,8 +88,9 @@ fn paper(row: &Row) -> String {
 
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th><th>judged<th class=\"n\">measured<th \
-         class=\"n\">spread<th class=\"n\">seeds<th class=\"n\">paper<th>expected<th></tr>\n",
+        "<div class=\"scroll\" tabindex=\"0\"><table><tr><th><th>judged row<th \
+         class=\"n\">measured<th class=\"n\">spread<th class=\"n\">seeds<th \
+         class=\"n\">paper<th>expected<th></tr>\n",
     );
     for row in rows {
         let (class, mark) = match row.ok {

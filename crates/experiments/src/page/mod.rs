@@ -73,7 +73,7 @@ impl Page<'_> {
             figure::section(&mut page, figure, rows, &looks);
         }
         if !aside.is_empty() {
-            page.push_str("<h2 id=\"beside\">Figures in addition to the study</h2>\n");
+            page.push_str("<h2 id=\"beside\">Additional figures</h2>\n");
         }
         for (figure, rows) in aside {
             let title = escape(figure.title);
@@ -138,7 +138,7 @@ impl Page<'_> {
         for (kind, what) in [
             (
                 Purpose::Reproduces,
-                "measured in the paper and here; only these rows count in the headline",
+                "measured in the paper and here; only these rows count in the headline above",
             ),
             (
                 Purpose::Calibrates,
@@ -188,10 +188,10 @@ impl Page<'_> {
         page.push_str(
             "</dl>\n<p>Lines, marks and bars are means over the seeds. Error bars show the least \
              and the greatest value of all seeds, or the quartiles if a figure has them. Diamonds \
-             are the paper's numbers. A shaded band is the range that a judged number must lie \
-             in. It follows from the paper's words, and was written down before the run that it \
-             judges. A series has one colour; the variants of a series differ in dashes and \
-             marks.</p>\n",
+             are the paper's numbers. A shaded band is the range that the number of a judged \
+             row must lie in; otherwise the row does not hold. The band follows from the paper's \
+             words, and was written down before the run that it judges. A series has one \
+             colour; the variants of a series differ in dashes and marks.</p>\n",
         );
     }
 

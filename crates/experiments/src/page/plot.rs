@@ -151,7 +151,7 @@ impl Bars {
         let title = escape(&self.title);
         if let ([(names, value)], SAME..) = (&*bars, self.bars.len()) {
             let text = format!(
-                "{} for each of {}: {names}",
+                "{} for each of {} bars: {names}",
                 number(*value),
                 self.bars.len()
             );
@@ -258,7 +258,7 @@ mod tests {
         let all = bars(&[100.0; 15]);
         assert!(!all.contains("<rect"), "{all}");
         assert!(
-            all.contains("100 for each of 15: node-0 … node-14"),
+            all.contains("100 for each of 15 bars: node-0 … node-14"),
             "{all}"
         );
         let some = bars(&[100.0, 100.0, 100.0, 21.0, 100.0, 100.0]);

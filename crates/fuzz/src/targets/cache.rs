@@ -231,7 +231,7 @@ pub fn run(bytes: &[u8]) {
                         kept += 1;
                         assert!(
                             is_sound(&packet),
-                            "the cache keeps a packet that an end would refuse"
+                            "the cache keeps a packet that an end of the connection would refuse"
                         );
                         *known.owed.entry(bare(&packet)).or_default() += 1;
                     }
@@ -269,6 +269,6 @@ pub fn run(bytes: &[u8]) {
     let counted = counted.dropped + counted.duplicates + counted.waited + counted.refused;
     assert!(
         kept <= counted,
-        "{kept} packets were kept, but only {counted} were counted"
+        "{kept} packets were kept, but the counters account for only {counted}"
     );
 }

@@ -38,7 +38,10 @@ pub fn run(bytes: &[u8]) {
     let mut mac = Mac::new(config, CsmaCa, Rng::new(1));
     let (mut clear, info) = (FrameBuf::new(), RxInfo::default());
     let heard = mac.input_secured(Instant::ZERO, bytes, &info, &mut security, &mut clear);
-    assert!(heard.is_none(), "a frame without the key was accepted");
+    assert!(
+        heard.is_none(),
+        "a frame that was not secured with the key was accepted"
+    );
     let refused: u32 = security.counters().refusals().map(|(_, n)| n).sum();
     assert_eq!(refused, mac.counters().rx_refused);
 }

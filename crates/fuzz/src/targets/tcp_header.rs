@@ -32,7 +32,10 @@ pub fn run(bytes: &[u8]) {
     let mut left = header.options().0.len();
     let mut is_whole = true;
     for item in header.options().strict() {
-        assert!(is_whole, "an item follows the last one");
+        assert!(
+            is_whole,
+            "an option follows the end of the options or an error"
+        );
         match item {
             Ok(OptionItem::Nop) => left -= 1,
             Ok(OptionItem::Option { value, .. }) => left -= 2 + value.len(),

@@ -345,7 +345,8 @@ fn a_port_in_use_is_one_clear_line() {
     assert_eq!(
         error.to_string(),
         format!(
-            "cannot listen on port {port} of this host: it is in use; choose another local port in --forward"
+            "cannot listen on port {port} of this host: the port is in use; choose \
+             another local port in --forward"
         )
     );
 }

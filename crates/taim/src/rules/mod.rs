@@ -216,7 +216,7 @@ pub fn run(command: &RulesCommand) -> ExitCode {
     match done {
         Ok((code, text)) => match print(&text) {
             Ok(()) => ExitCode::from(code),
-            Err(error) => fail(FAILED, format!("cannot write standard output: {error}")),
+            Err(error) => fail(FAILED, format!("cannot write to standard output: {error}")),
         },
         Err((code, line)) => fail(code, line),
     }

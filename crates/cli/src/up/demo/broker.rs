@@ -143,7 +143,7 @@ impl Broker {
             }
             sleep(Duration::from_millis(50));
         }
-        Err("mosquitto does not open its port".into())
+        Err(format!("mosquitto has not opened {listen} within 5 s").into())
     }
 }
 

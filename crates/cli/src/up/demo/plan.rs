@@ -153,7 +153,7 @@ impl Plan {
 
     /// Returns why a step that needs an interface is left out.
     pub(super) fn needs_tun(&self) -> String {
-        "it needs a network interface, which this user may not create; run the demo as root"
+        "this step needs a network interface, which this user may not create; run the demo as root"
             .to_owned()
     }
 }

@@ -164,8 +164,8 @@ impl View {
             }
             Key::Transfer if node == self.root => {
                 self.log(
-                    "refused: a transfer needs the border router as its other end; choose \
-                    another node",
+                    "refused: a transfer goes from the selected node to the border router; \
+                    select a node other than the border router",
                 );
                 Vec::new()
             }

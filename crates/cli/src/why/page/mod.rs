@@ -81,7 +81,7 @@ fn render(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     if all.len() > FLOWS {
         let _ = writeln!(
             page,
-            "<p>{} more connections: the text of <code>redpoll why</code> has them.</p>",
+            "<p>Only the text output of <code>redpoll why</code> shows {} more connections.</p>",
             all.len() - FLOWS
         );
     }
