@@ -167,7 +167,7 @@ size: ## Measure flash, memory and instructions of TCP on an emulated Cortex-M0
 	@scripts/setup.sh size
 	@$(CARGO) xtask size
 
-boards: ## Check the examples for all boards: nRF52840 on its radio and over OpenThread, RP2040 (needs rustup)
+boards: ## Compile the examples for all boards: nRF52840 with its own radio, nRF52840 over OpenThread, RP2040 (needs rustup)
 	@scripts/setup.sh boards
 	@$(CARGO) xtask boards
 
@@ -215,7 +215,7 @@ package: ## Package the device crates as for publication, and build the packages
 	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
 	@ls target/package/*.crate
 
-nrf52840: ## Build the images for an nRF52840: a leaf on its radio, and TCP over OpenThread (the first time takes two minutes)
+nrf52840: ## Build the images for an nRF52840: a leaf that uses the chip's radio directly, and TCP over OpenThread (the first time takes two minutes)
 	@scripts/setup.sh nrf52840
 	@. scripts/env.sh && cd examples/nrf52840 && cargo build --release --target thumbv7em-none-eabihf --bin leaf && cargo build --release --target thumbv7em-none-eabi --features thread --bin thread
 	@ls -l examples/nrf52840/target/*/release/leaf examples/nrf52840/target/*/release/thread

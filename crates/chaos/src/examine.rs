@@ -27,7 +27,7 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failure {
     pub kind: Kind,
-    /// The cause in a line.
+    /// The cause, as a one-line message.
     pub line: String,
 }
 

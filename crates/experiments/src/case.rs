@@ -41,7 +41,7 @@ pub struct Guests(Arc<LoadGuest>);
 type LoadGuest = dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + Send + Sync;
 
 impl Guests {
-    /// Returns a loader; `load` returns the problem in a line if it fails.
+    /// Returns a loader; `load` returns a one-line message if it fails.
     pub fn new(
         load: impl Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + Send + Sync + 'static,
     ) -> Guests {

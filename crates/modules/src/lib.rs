@@ -50,7 +50,7 @@ impl Modules {
 }
 
 impl Modules {
-    /// Loads the node `spec`, independently of the others. An error is the problem in a line.
+    /// Loads the node `spec`, independently of the others. The error is a one-line message.
     pub fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
         let shown = spec.module.display();
         let file = std::fs::read(spec.module).map_err(|error| {
@@ -72,7 +72,7 @@ impl Modules {
 /// its own.
 ///
 /// # Errors
-/// The problem in a line.
+/// A one-line message.
 pub fn load_guest(spec: &ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> {
     match Process::start(spec) {
         Ok(process) => Ok(Box::new(process)),

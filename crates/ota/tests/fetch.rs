@@ -18,7 +18,7 @@ fn begins(have: Have, answer: &str) -> Result<(u64, bool), Refused> {
     let taken = fetch.body(&answer.as_bytes()[taken..]).len();
     let len = taken + fetch.body(&body).len();
     let is_whole = fetch.is_whole();
-    assert_eq!(fetch.body(&body), b"", "behind the end of {len} bytes");
+    assert_eq!(fetch.body(&body), b"", "beyond the end of {len} bytes");
     Ok((fetch.offset(), is_whole))
 }
 

@@ -109,7 +109,7 @@ pub trait GuestNode: Send {
     /// whether the channel is busy.
     ///
     /// # Errors
-    /// The firmware failed: the problem in a line. The firmware gets no more events.
+    /// A one-line message if the firmware failed. The firmware gets no more events.
     fn run(
         &mut self,
         now: Instant,

@@ -11,7 +11,8 @@ const COMPATIBILITY: &str = "manylinux_2_28";
 pub fn build(release: &Release<'_>) -> Outcome {
     let mut sdist = release.command("maturin");
     workspace::run(sdist.args(["sdist", "--out"]).arg(&release.out))?;
-    // Each wheel contains the bill of its components (PEP 770). maturin's own would name the folders of this computer.
+    // Each wheel contains a list of its components (PEP 770). The list that maturin makes would
+    // contain paths of this computer.
     let components = bill::make(release, &bill::PYTHON)?;
     for arch in release.options.archs().filter(|arch| arch.has_wheel) {
         let mut wheel = release.command("maturin");

@@ -65,14 +65,13 @@ pub struct WorldOptions<'a> {
     pub seed: Option<u64>,
     /// Source of secrets, such as keys. By default they follow from the seed: runs are repeatable.
     pub secrets: Secrets,
-    /// Loads the firmware of a node with another stack, or returns the problem in a line. By
-    /// default a scenario with such nodes is an error.
+    /// Loads the firmware of a node with another stack, or returns a one-line message. By default a
+    /// scenario with such nodes is an error.
     pub loader: Option<&'a Loader<'a>>,
     /// Loads the firmware of a node with the interface `redpoll`, like `loader`.
     pub guests: Option<&'a GuestLoader<'a>>,
     /// Opens the line to a node that runs outside the simulator, from the node and the line's
-    /// address, or returns the problem in a line. By default a scenario with such nodes is an
-    /// error.
+    /// address, or returns a one-line message. By default a scenario with such nodes is an error.
     pub lines: Option<&'a Lines<'a>>,
     /// Relation of virtual time to the external nodes; by default [`Pace::Waits`].
     pub pace: Pace,

@@ -28,7 +28,7 @@ impl<'a> HeaderView<'a> {
     ///
     /// # Errors
     /// [`Error::Truncated`] for fewer than 20 bytes, [`Error::Length`] for a data offset
-    /// below 5 words or behind the end of the segment.
+    /// below 5 words or beyond the end of the segment.
     pub fn parse(segment: &'a [u8]) -> Result<HeaderView<'a>, Error> {
         let (fixed, _) = segment.split_first_chunk().ok_or(Error::Truncated)?;
         let (header, payload) = segment

@@ -12,8 +12,8 @@
 //! to the previous router, which removes the routes of the older one.
 //!
 //! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report is
-//! accepted only from a neighbour that a route names or that has acknowledged a frame, and an
-//! answer only from the next router towards the border router (ADR 38).
+//! accepted only from a neighbour that is the next hop of a route or has acknowledged a frame, and
+//! an answer only from the next router towards the border router (ADR 38).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
