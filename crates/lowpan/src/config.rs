@@ -23,7 +23,7 @@ pub struct LowpanConfig {
     /// radio, so that a flood from the host side cannot block the mesh side. At least one slot can
     /// always be allocated. Default 1.
     pub receive_reserve: u8,
-    /// Longest wait of a datagram for a sleepy node's request: the standard's
+    /// Longest wait of a datagram for a sleepy node's request: IEEE 802.15.4's
     /// macTransactionPersistenceTime. Default 7.68 s.
     pub indirect_persistence: Duration,
     /// Datagrams that may wait for one sleepy node. Default 4, a window of Kumar et al. 2020.
@@ -35,7 +35,7 @@ pub struct LowpanConfig {
     /// Default 4, as OpenThread.
     pub indirect_polls: u8,
     /// Whether all frames that wait for a sleepy node follow one data request. Otherwise each needs
-    /// its own request, as in the standard. Default true.
+    /// its own request, as in IEEE 802.15.4. Default true.
     pub indirect_burst: bool,
     /// Whether the rest of a datagram is dropped if one of its frames is lost. Default true.
     pub drop_rest: bool,

@@ -23,13 +23,13 @@ pub struct MacConfig {
     /// reduce the payload. Default 0.
     pub security_bytes: u8,
     /// Number of retries of a frame. Default 9: the ten attempts of Kumar et al. 2020's published
-    /// configuration. The standard's macMaxFrameRetries is 3.
+    /// configuration. macMaxFrameRetries in IEEE 802.15.4 is 3.
     pub max_frame_retries: u8,
     /// Backoff exponent of the first backoff, macMinBE. Default 3; values over
     /// `max_be` count as `max_be`.
     pub min_be: u8,
     /// Largest backoff exponent, macMaxBE. Default 5; values over 8 count as 8,
-    /// the standard's limit.
+    /// the limit in IEEE 802.15.4.
     pub max_be: u8,
     /// Busy channel assessments after which another backoff follows, macMaxCSMABackoffs. Default 4,
     /// so the fifth is a channel access failure. With 255, no number of them is a failure.

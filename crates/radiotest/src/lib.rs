@@ -25,7 +25,7 @@ use redpoll_mac::{Radio, RadioIdentity};
 use bench::Bench;
 pub use tester::{By, Reply, Seen, Tester, What};
 
-/// Allowed deviations of a radio from the standard's times.
+/// Allowed deviations of a radio from the times in IEEE 802.15.4.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Largest lead of an acknowledgement over the end of aTurnaroundTime. Default: a symbol.

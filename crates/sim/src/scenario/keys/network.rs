@@ -49,11 +49,11 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.routes", Count { min: 1, max: 65_535 }, Optional("the number of nodes, at most 1000; no limit in the border router"), None,
         "Size of a router's route table in storing mode. A router with a full table refuses additional targets, and their sender looks for another parent."),
     key("rpl.tunnels", Bool, Default("true"), None,
-        "Packets from outside, or from nodes without RPL, get packet information and source routes in an outer header (RFC 6553 §4, RFC 9008). `false` puts packet information and source route into the packet itself, against the standard, and saves 40 bytes per packet."),
+        "Packets from outside, or from nodes without RPL, get packet information and source routes in an outer header (RFC 6553 §4, RFC 9008). `false` puts packet information and source route into the packet itself, against these RFCs, and saves 40 bytes per packet."),
     key("rpl.packet_option", Choice(&["rfc9008", "rfc6553"]), Default("rfc9008"), None,
         "Type of the option with packet information that the root announces: RFC 9008's 0x23, which nodes ignore if they do not know it, or RFC 6553's 0x63, the only one that Contiki knows."),
     key("rpl.sender_rank", Choice(&["dag-rank", "rank"]), Default("dag-rank"), None,
-        "Sender's rank in packet information: `dag-rank`, DAGRank, which is whole hops (RFC 6550 §11.2); `rank`, the rank itself, against the standard, as in Contiki. In a mesh with both kinds of nodes, routers mistake packets for looping packets: they send more DIOs, and in storing mode they drop packets of longer paths."),
+        "Sender's rank in packet information: `dag-rank`, DAGRank, which is whole hops (RFC 6550 §11.2); `rank`, the rank itself, against RFC 6550, as in Contiki. In a mesh with both kinds of nodes, routers mistake packets for looping packets: they send more DIOs, and in storing mode they drop packets of longer paths."),
     key("rpl.load_aware", Bool, Default("false"), None,
         "A router that has dropped a packet for lack of room advertises for a minute that it is overloaded (RFC 6551 §3.1), and other nodes add two transmissions to the cost of a path through this router. Each change of parent costs DAOs of all nodes below."),
 

@@ -27,8 +27,8 @@ pub struct RplConfig {
     /// 3 by default.
     pub dao_retries: u8,
     /// Whether forwarded packets get packet information and source routes in an outer header
-    /// (RFC 6553 §4, RFC 6554 §4.1). `false`: they are inserted into the packet itself, which is
-    /// against the standard and 40 bytes shorter.
+    /// (RFC 6553 §4, RFC 6554 §4.1). `false`: they are inserted into the packet itself, which these
+    /// RFCs do not allow, and which is 40 bytes shorter.
     pub tunnels: bool,
     /// Whether an overloaded node sets the O flag in its DIOs, and avoids neighbours that set it
     /// (RFC 6551 §3.1). Off by default.
