@@ -100,7 +100,7 @@ chaos: ## Run random scenarios with random faults, with overflow checks (CHAOS="
 	@mkdir -p target/chaos
 	@. scripts/env.sh && exec cargo run --profile chaos --quiet --package redpoll -- chaos --out target/chaos $(CHAOS)
 
-chaos-mutants: ## Plant defects in a copy of the repository, and check that random scenarios find each (an hour)
+chaos-mutants: ## Plant defects in a copy of the repository, and check that random scenarios find each defect (takes an hour)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/chaos-mutants.sh
 
@@ -108,11 +108,11 @@ proofs: ## Explore the small models of Redpoll's mechanisms (crates/proofs) exha
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_PROOFS=deep cargo test --profile chaos --package redpoll-proofs -- --nocapture
 
-proofs-mutants: ## Plant defects in a copy of the repository, and check that a small model finds each (takes minutes)
+proofs-mutants: ## Plant defects in a copy of the repository, and check that a small model finds each defect (takes minutes)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec scripts/proofs-mutants.sh
 
-coverage: ## Measure the lines of each device crate that its own tests run (COVERAGE="base wire" selects crates; needs rustup)
+coverage: ## Measure the share of lines of each device crate that its own tests run (COVERAGE="base wire" selects crates; needs rustup)
 	@scripts/setup.sh coverage
 	@. scripts/env.sh && exec scripts/coverage.sh $(COVERAGE)
 
@@ -149,14 +149,14 @@ firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 r
 	@scripts/setup.sh size
 	@$(CARGO) xtask firmware --long
 
-rcp-test: ## Test a border router with OpenThread's simulated co-processor, built once from its sources
+rcp-test: ## Test a border router with OpenThread's simulated radio co-processor, which the first run builds from its sources
 	@scripts/setup.sh rcp
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && rcp=$(CURDIR)/target/peers/rcp/examples/apps/ncp/ot-rcp; [ ! -x $$rcp ] || export REDPOLL_RCP=$$rcp; \
 	cargo test --package redpoll --test radio -- --nocapture co_processor; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-thread: ## Build OpenThread as a module of the simulator, once from its sources
+thread: ## Build OpenThread from its sources as a module of the simulator
 	@scripts/setup.sh thread
 
 thread-test: thread ## Test nodes of OpenThread in simulated meshes
@@ -171,7 +171,7 @@ boards: ## Compile the examples for all boards: nRF52840 with its own radio, nRF
 	@scripts/setup.sh boards
 	@$(CARGO) xtask boards
 
-hosts: ## Check the programs redpoll and redpoll-taim for 32-bit and 64-bit ARM computers with Linux (needs rustup)
+hosts: ## Check that redpoll and redpoll-taim compile for 32-bit and 64-bit ARM computers with Linux (needs rustup)
 	@scripts/setup.sh hosts
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask hosts; code=$$?; \
@@ -183,7 +183,7 @@ purity: ## Build the device crates for a Cortex-M0+ with rustup's and with Debia
 	@$(CARGO) xtask purity --with build-std
 	@$(CARGO) xtask size --check --with build-std
 
-figures: ## Measure the figures that the project guarantees (takes a few minutes)
+figures: ## Measure the goodput and speed that the project promises (takes a few minutes)
 	@scripts/setup.sh build
 	@$(CARGO) xtask figures
 

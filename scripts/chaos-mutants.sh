@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plants the defects of crates/chaos/mutants in a copy of the repository, one at a time, and checks that
-# random scenarios find each: chaos-mutants.sh [SEEDS [PATTERN]]
+# random scenarios find each defect: chaos-mutants.sh [SEEDS [PATTERN]]
 set -eu
 
 seeds=${1:-200}

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plants the defects of crates/proofs/mutants in a copy of the repository, one at a time, and checks
-# that a small model finds each: proofs-mutants.sh [PATTERN]
+# that a small model finds each defect: proofs-mutants.sh [PATTERN]
 set -eu
 
 pattern=${1:-*}

@@ -91,7 +91,8 @@ mod absent {
     pub fn run(_args: &BenchArgs) -> ExitCode {
         output::fail(
             USAGE,
-            "this program was built without the other TCP stacks; `make bench` builds one that has them",
+            "this program was built without the other TCP stacks; `make bench` builds a \
+             program that contains them",
         )
     }
 }

@@ -93,7 +93,7 @@ pub fn run(args: &ChaosArgs) -> ExitCode {
 fn try_run(args: &ChaosArgs) -> Result<ExitCode, Failure> {
     if let Some(seed) = args.show {
         let text = generate(seed).map_err(|error| (FAILED, error.to_string()))?;
-        print(&text).map_err(|error| cannot_write("standard output", &error))?;
+        print(&text).map_err(|error| cannot_write("to standard output", &error))?;
         return Ok(ExitCode::SUCCESS);
     }
     if !args.out.is_dir() {
@@ -201,7 +201,7 @@ fn show(
 ) -> Result<(), Failure> {
     let text = text(campaign, &shown, took);
     let Some(path) = &args.json else {
-        return print(&text).map_err(|error| cannot_write("standard output", &error));
+        return print(&text).map_err(|error| cannot_write("to standard output", &error));
     };
     let result = Outcome {
         runs: campaign.runs,
@@ -214,11 +214,11 @@ fn show(
         .map_err(|error| (FAILED, format!("cannot serialize the result: {error}")))?;
     json.push('\n');
     if is_standard(path) {
-        return print(&json).map_err(|error| cannot_write("standard output", &error));
+        return print(&json).map_err(|error| cannot_write("to standard output", &error));
     }
     std::fs::write(path, json)
         .map_err(|error| cannot_write(&path.display().to_string(), &error))?;
-    print(&text).map_err(|error| cannot_write("standard output", &error))
+    print(&text).map_err(|error| cannot_write("to standard output", &error))
 }
 
 fn text(campaign: &Campaign, shown: &[Shown<'_>], took: WallDuration) -> String {

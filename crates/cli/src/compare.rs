@@ -80,7 +80,7 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
         let (a, b) = (args.a.display(), args.b.display());
         return Err((USAGE, format!("{a} and {b} have no scenario in common")));
     }
-    let standard = |error| cannot_write("standard output", &error);
+    let standard = |error| cannot_write("to standard output", &error);
     if let Some(path) = &args.json {
         let both: Vec<Value> = both.iter().map(of_comparison).collect();
         let text = format!(

@@ -186,5 +186,5 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
             constant.join(", ")
         );
     }
-    print(&said).map_err(|error| cannot_write("standard output", &error))
+    print(&said).map_err(|error| cannot_write("to standard output", &error))
 }

@@ -64,7 +64,7 @@ fn report(args: &ReportArgs) -> Result<(), ExitCode> {
         PathBuf::from("report.html")
     };
     let out = args.out.clone().unwrap_or(beside);
-    let standard = |error| failed(cannot_write("standard output", &error));
+    let standard = |error| failed(cannot_write("to standard output", &error));
     if is_standard(&out) {
         return print(&page).map_err(standard);
     }

@@ -92,7 +92,8 @@ impl Rights {
         let may = account.act(|| faccessat(AT_FDCWD, device, modes, AtFlags::AT_EACCESS));
         matches!(may, Ok(Err(_))).then(|| {
             format!(
-                "warning: the user {} cannot open {} again after it was unplugged; add this user to the group that has the device (`ls -lL` shows it)",
+                "warning: the user {} cannot open {} again after the device was unplugged; add this \
+                 user to the group that owns the device (`ls -lL` shows the group)",
                 account.name(),
                 device.display()
             )

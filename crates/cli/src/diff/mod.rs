@@ -120,7 +120,7 @@ fn try_run(args: &DiffArgs) -> Result<bool, String> {
         Some(finding) => finding.text(),
         None => format!("all {same} frames are the same\n"),
     };
-    let standard = |error| cannot_write("standard output", &error).1;
+    let standard = |error| cannot_write("to standard output", &error).1;
     if let Some(path) = &args.json {
         let json = match &finding {
             Some(finding) => finding.json(),

@@ -120,7 +120,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
                 folder.display()
             );
         }
-        let told = print(&text).map_err(|error| cannot_write("standard output", &error));
+        let told = print(&text).map_err(|error| cannot_write("to standard output", &error));
         failures.extend(told.err());
     }
     failures.extend(outputs.end(&world, &report));
@@ -241,7 +241,7 @@ impl JsonFile {
         text.push('\n');
         match self {
             JsonFile::Standard => {
-                print(&text).map_err(|error| cannot_write("standard output", &error))
+                print(&text).map_err(|error| cannot_write("to standard output", &error))
             }
             JsonFile::File(mut file, path) => file
                 .write_all(text.as_bytes())

@@ -96,7 +96,7 @@ impl Show {
             return Ok(());
         }
         let said = print("The page stays available until Ctrl-C.\n");
-        said.map_err(|error| cannot_write("standard output", &error))?;
+        said.map_err(|error| cannot_write("to standard output", &error))?;
         while !self.is_asked_to_end() {
             self.turn(world, Instant::ZERO + duration)?;
             drop(world.take_printed());

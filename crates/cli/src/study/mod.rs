@@ -109,7 +109,7 @@ fn try_run(args: &StudyArgs) -> Result<ExitCode, Failure> {
 }
 
 fn tell(text: &str) -> Result<ExitCode, Failure> {
-    print(text).map_err(|error| cannot_write("standard output", &error))?;
+    print(text).map_err(|error| cannot_write("to standard output", &error))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -50,7 +50,7 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         .check()
         .map_err(|line| (USAGE, line))?;
     if args.list {
-        print(&list(&plan)).map_err(|error| cannot_write("standard output", &error))?;
+        print(&list(&plan)).map_err(|error| cannot_write("to standard output", &error))?;
         return Ok(ExitCode::SUCCESS);
     }
     let kept = Results::open(&results, FINGERPRINT).map_err(|error| refuse(error.into()))?;
@@ -68,7 +68,8 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         .iter()
         .any(|(_, path)| path.as_deref().is_some_and(is_standard));
     if !is_taken {
-        print(&summary(&plan, &flows)).map_err(|error| cannot_write("standard output", &error))?;
+        print(&summary(&plan, &flows))
+            .map_err(|error| cannot_write("to standard output", &error))?;
     }
     if let Some(signal) = ended {
         return Ok(ExitCode::from(SIGNALLED.saturating_add(signal)));

@@ -181,7 +181,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
 }
 
 fn tell(text: &str) -> Result<(), Halt> {
-    print(text).map_err(|error| cannot_write("standard output", &error).into())
+    print(text).map_err(|error| cannot_write("to standard output", &error).into())
 }
 
 /// Refuses a file that another program has written.

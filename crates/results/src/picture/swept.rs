@@ -50,7 +50,7 @@ pub fn swept(side: &Side, over: Option<&str>, fit: Fit) -> Result<Swept, String>
         && !keys.contains(&over)
     {
         let allowed = match keys.join(", ") {
-            none if none.is_empty() => "it varies no key".to_owned(),
+            none if none.is_empty() => "the sweep varies no key".to_owned(),
             keys => format!("allowed: {keys}"),
         };
         return Err(format!("does not vary {over:?}; {allowed}"));

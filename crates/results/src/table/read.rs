@@ -12,7 +12,7 @@ use super::{Cell, Format, Row};
 
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    #[error("cannot read it: {0}")]
+    #[error("cannot read the file: {0}")]
     Io(#[from] std::io::Error),
     #[error("not a table in CSV: {0}")]
     Csv(#[from] csv::Error),

@@ -35,7 +35,7 @@ pub fn write(path: &Path, args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> Re
     };
     written.map_err(|error| {
         let name = if is_standard(path) {
-            "standard output".to_owned()
+            "to standard output".to_owned()
         } else {
             path.display().to_string()
         };

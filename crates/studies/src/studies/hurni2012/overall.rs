@@ -313,7 +313,7 @@ pub fn figure_10() -> Figure {
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
         .verdict_of_all(
-            "radio-on time, NullMAC, all / the least value of any variant over the other MACs",
+            "radio-on time, NullMAC, all / the least of all variants over the other MACs",
             &all,
             |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
         )
