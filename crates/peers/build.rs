@@ -63,7 +63,7 @@ fn build() -> cc::Build {
 fn conclude(name: &str, result: Result<(), cc::Error>) {
     match result {
         Ok(()) => println!("cargo::rustc-cfg=has_{name}"),
-        Err(error) => println!("cargo::warning={name} is left out: {error}"),
+        Err(error) => println!("cargo::warning={name} is left out of the benches: {error}"),
     }
 }
 

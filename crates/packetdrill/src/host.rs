@@ -143,7 +143,7 @@ impl Host {
             last = self.now;
             assert!(
                 times < RUNAWAY,
-                "a timer of the node is still due after it ran"
+                "a timer of the node is still due after it fired"
             );
         }
     }

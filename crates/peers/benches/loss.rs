@@ -6,7 +6,7 @@ use redpoll_peers::{Subject, loss, matrix, ota_ack};
 fn main() {
     for subject in Subject::ALL {
         if let Some(reason) = subject.missing() {
-            eprintln!("left out: {subject}: {reason}");
+            eprintln!("{subject} is left out of the benches: {reason}");
         }
     }
     let is_wanted = |name: &str| std::env::args().any(|arg| arg == name);

@@ -51,7 +51,7 @@ fn main() {
         .map_while(|arg| arg.parse().ok())
         .collect();
     let &[loss, seeds, ref rest @ ..] = &numbers[..] else {
-        eprintln!("usage: idle LOSS_PERCENT SEEDS [LEAST_RTO_MS]");
+        eprintln!("usage: idle LOSS_PERCENT SEEDS [MIN_RTO_MS]");
         std::process::exit(2);
     };
     let mut seconds: BTreeMap<&str, f64> = BTreeMap::new();
@@ -170,7 +170,7 @@ impl World {
         let whole = self.now.since(started).as_micros() as f64 / 1e6;
         *self
             .seconds
-            .entry("remaining time, such as that after the last data")
+            .entry("remaining time, such as the time after the last data segment")
             .or_default() += whole - known;
         self.seconds
     }
@@ -219,9 +219,9 @@ impl World {
         self.busy_until = begins + time;
         let has_arrived = self.arrived.entry(seq).or_default();
         let cause = match (arrives, *has_arrived) {
-            (false, _) => "link busy: data that is lost",
-            (true, false) => "link busy: data that arrives",
-            (true, true) => "link busy: data that had arrived before",
+            (false, _) => "link busy: data that the link loses",
+            (true, false) => "link busy: data that arrives for the first time",
+            (true, true) => "link busy: data that the receiver already has",
         };
         *has_arrived |= arrives;
         self.nxt = self.nxt.max(seq + len as u32);
@@ -260,7 +260,7 @@ impl World {
             self.event = if is_full {
                 "idle until an ACK: the congestion window is full"
             } else {
-                "idle until an ACK: the buffer is full"
+                "idle until an ACK: the send buffer is full"
             };
         } else {
             if let Some(end) = &mut self.receiver {

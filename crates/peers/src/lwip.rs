@@ -13,7 +13,8 @@ mod absent {
 
     pub(crate) const MISSING: Option<&str> = Some(
         "its C source or a C compiler was missing when this program was built; \
-         `scripts/setup.sh bench` gets both (Debian's source package lwip)",
+         install both with `scripts/setup.sh bench` (the source is Debian's source package lwip), \
+         and build again with `make bench`",
     );
 
     pub(crate) fn open(_now: Instant, _limits: &Limits) -> [Box<dyn Peer>; 2] {
@@ -76,7 +77,7 @@ mod present {
         assert_eq!(
             (limits.payload_bytes, limits.buffer_bytes),
             (PAYLOAD_BYTES, BUFFER_BYTES),
-            "lwIP is compiled for one size"
+            "lwIP is compiled for one segment size and one buffer size"
         );
         let alone = LWIP.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: the lock is held, and no connection is open: closing it releases the lock.

@@ -71,7 +71,7 @@ impl Peer for End {
             hop_limit: 64,
         };
         let Ok(segment) = Segment::parse(&meta, bytes) else {
-            panic!("Redpoll made a segment that it cannot read");
+            panic!("Redpoll cannot parse a segment that Redpoll sent");
         };
         if let Some(conn) = &mut self.conn {
             conn.input(now, &meta, &segment);

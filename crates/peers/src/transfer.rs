@@ -201,7 +201,7 @@ impl Run<'_> {
                 assert_eq!(
                     *byte,
                     pattern(1, self.heard),
-                    "byte {} of the answers is wrong",
+                    "byte {} of the receiver's answers is wrong",
                     self.heard
                 );
                 self.heard += 1;

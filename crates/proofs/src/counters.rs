@@ -92,7 +92,9 @@ impl Model for CounterModel {
                 Ok(counter) if counter < world.unused => {
                     return Err(format!("counter {counter} is used again"));
                 }
-                Ok(u32::MAX) => return Err("the last value is reserved".to_owned()),
+                Ok(u32::MAX) => {
+                    return Err("the counter returned its last value, which is reserved".to_owned());
+                }
                 Ok(counter) => world.unused = counter + 1,
                 Err(NoCounter::NotStored) => world.waits = true,
                 Err(NoCounter::Exhausted) => {}
@@ -100,7 +102,10 @@ impl Model for CounterModel {
             Action::Poll => {
                 if let Some(value) = world.counter.poll() {
                     if world.request.is_some() {
-                        return Err("a second request before the answer to the first".to_owned());
+                        return Err(
+                            "the counter made a second request before the answer to the first one"
+                                .to_owned(),
+                        );
                     }
                     world.request = Some((value, false));
                 }

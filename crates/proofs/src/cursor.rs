@@ -115,7 +115,9 @@ impl Model for CursorModel {
             written.extend(more);
         }
         if done != fits {
-            return Err(format!("fits: {fits}, written: {done}"));
+            return Err(format!(
+                "the bytes fit: {fits}; the cursor wrote them: {done}"
+            ));
         }
         if out.written() != *written || out.remaining() != BUFFER - written.len() {
             return Err(format!("{:?} instead of {written:?}", out.written()));
@@ -146,7 +148,10 @@ fn read_again(bytes: &[u8]) -> Result<(), String> {
                 false => input.u8().map(|value| vec![value]),
             };
             if got.is_ok() != (left > usize::from(wide)) {
-                return Err(format!("a read of {left} remaining bytes: {got:?}"));
+                let count = 1 + usize::from(wide);
+                return Err(format!(
+                    "a read of {count} of {left} remaining bytes: {got:?}"
+                ));
             }
             read.extend(got.unwrap_or_default());
         }

@@ -116,7 +116,7 @@ impl<A: Debug> Outcome<A> {
     pub fn expect_defect(&self, name: &str) {
         let Some((path, why)) = &self.failure else {
             panic!(
-                "{name}: {} states do not show the planted defect",
+                "{name}: no failure in {} states, although a defect was planted",
                 self.states
             );
         };

@@ -184,16 +184,16 @@ fn round_trip(
     let mut packet = out.written().to_vec();
     packet.extend(&expected[done.uncompressed_len..]);
     if packet.len() > expected.len() + 2 {
-        return Err(format!("{header:?} is longer compressed"));
+        return Err(format!("{header:?} is longer after compression"));
     }
     damage(&mut packet);
     let mut out = [0; 64];
     let done = iphc::decompress(&packet, from, to, contexts, None, &mut out)
-        .map_err(|e| format!("{header:?} does not expand: {e:?}"))?;
+        .map_err(|e| format!("{header:?} cannot be decompressed: {e:?}"))?;
     let got = [&out[..done.written], &packet[done.consumed..]].concat();
     match got == expected {
         true => Ok(()),
-        false => Err(format!("{header:?} expands to {got:x?}")),
+        false => Err(format!("{header:?} is decompressed to {got:x?}")),
     }
 }
 
@@ -257,6 +257,9 @@ fn expand_again(packet: &[u8], contexts: &Contexts) -> Result<bool, String> {
     let again = [out.written(), rest].concat();
     match expand(&again) == Some(whole) {
         true => Ok(true),
-        false => Err(format!("{packet:x?} expands differently from {again:x?}")),
+        false => Err(format!(
+            "{packet:x?} and {again:x?}, its form after another compression, are decompressed \
+             differently"
+        )),
     }
 }

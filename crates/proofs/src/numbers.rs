@@ -88,7 +88,9 @@ fn pair(ops: &Arithmetic, start: u32, way: i64) -> Result<(), String> {
     let [later, same] = [way > 0 && !is_opposite, way == 0];
     let expect = |is_right: bool, what: &str| match is_right {
         true => Ok(()),
-        false => Err(format!("{what} of {a} and {b}, which is {way} further")),
+        false => Err(format!(
+            "`{what}` is wrong for {a} and {b}, which is {a} plus {way}"
+        )),
     };
     expect((ops.before)(a, b) == later, "<")?;
     expect((ops.up_to)(a, b) == (later || same), "<=")?;
@@ -143,7 +145,9 @@ pub fn halves(ops: &Halves) -> Result<u64, String> {
             count += 1;
             let b = a + way;
             if (ops.first_from)(b, a) != b || (ops.last_up_to)(a, b) != a {
-                return Err(format!("{a} and {b} are not restored from each other"));
+                return Err(format!(
+                    "the lower half of {a} or {b} restores a wrong number"
+                ));
             }
             if way < 0x8000
                 && (!(ops.is_at_or_behind)(b, a) || way > 0 && (ops.is_at_or_behind)(a, b))
@@ -159,7 +163,9 @@ pub fn halves(ops: &Halves) -> Result<u64, String> {
             let expected = distance.min(0xffff_u32).saturating_sub(bytes);
             let got = (ops.advance)(distance, bytes);
             if got != expected {
-                return Err(format!("{distance} minus {bytes} is {got}"));
+                return Err(format!(
+                    "{distance} minus {bytes} gave {got} instead of {expected}"
+                ));
             }
         }
     }

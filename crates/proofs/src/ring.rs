@@ -72,7 +72,7 @@ impl Model for RingModel {
                     expected += 1;
                 }
                 if count != expected {
-                    return Err(format!("{count} of {expected} bytes fitted"));
+                    return Err(format!("{count} instead of {expected} bytes were written"));
                 }
             }
             Action::Keep(count) => {
@@ -84,7 +84,7 @@ impl Model for RingModel {
                 let freed = world.ring.free(count);
                 let expected = count.min(world.queued.len());
                 if freed != expected {
-                    return Err(format!("{freed} of {expected} bytes were freed"));
+                    return Err(format!("{freed} instead of {expected} bytes were freed"));
                 }
                 world.free.extend(world.queued.drain(..expected));
             }

@@ -197,7 +197,7 @@ impl Model for TaimModel {
                 let wake = world
                     .taim
                     .poll_at()
-                    .ok_or("no timer for a waiting packet")?;
+                    .ok_or("a packet waits, but no timer runs")?;
                 world.now = world.now.max(wake.at);
                 world.poll()?;
             }
@@ -235,7 +235,7 @@ impl Model for TaimModel {
             let wake = world
                 .taim
                 .poll_at()
-                .ok_or("no timer for a waiting packet")?;
+                .ok_or("a packet waits, but no timer runs")?;
             if wake.at > limit || self.defect == Some(Defect::Silent) {
                 return Err(format!("{} packets still wait", world.waiting()));
             }

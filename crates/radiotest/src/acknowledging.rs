@@ -13,7 +13,7 @@ fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let [ack] = said.sent.as_slice() else {
         let count = said.sent.len();
         return Err(format!(
-            "{count} frames were sent in answer; expected: one acknowledgment"
+            "the radio answered the frame with {count} frames; expected: one acknowledgment"
         ));
     };
     let Some((number, pending)) = ack.what else {
@@ -112,7 +112,7 @@ pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
     let said = bench.say(&frames::data_request(dsn, TESTER))?;
     let pending = one_ack(bench, &said, dsn)?;
     ensure(!pending, || {
-        "the acknowledgment has the frame-pending bit".to_owned()
+        "the frame-pending bit is set, although the radio has no source_match".to_owned()
     })?;
     passed()
 }
@@ -142,11 +142,12 @@ pub(crate) fn source_match(bench: &mut Bench<'_>) -> Finding {
     set(bench, 0x0044, true);
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
     ensure(found == [true; 2], || {
-        "the frame-pending bit is clear for a station with source match".to_owned()
+        "the frame-pending bit is clear for a station in the source match table".to_owned()
     })?;
     let other = request(bench, NOBODY)?;
     ensure(!other, || {
-        "the frame-pending bit is set for a station without source match".to_owned()
+        "the frame-pending bit is set for a station that is not in the source match table"
+            .to_owned()
     })?;
     let dsn = bench.dsn();
     let frame = frames::to_short(dsn, IDENTITY.short, true, 12);

@@ -131,7 +131,7 @@ pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
     ensure(heard == [frame], || {
         format!(
-            "{} frames were passed up; expected: the frame that followed, unchanged",
+            "{} frames were passed up; expected: only the tester's frame, unchanged",
             heard.len()
         )
     })?;

@@ -131,13 +131,16 @@ const PROPERTIES: [Property; 26] = [
         "a broadcast is received once, unchanged",
         hearing::broadcast,
     ),
-    ("a frame to its short address is received", hearing::short),
     (
-        "a frame to its extended address is received",
+        "a frame to the radio's short address is received",
+        hearing::short,
+    ),
+    (
+        "a frame to the radio's extended address is received",
         hearing::extended,
     ),
     (
-        "the longest frame is received: 125 bytes and the FCS",
+        "the longest frame (125 bytes and the FCS) is received",
         hearing::longest,
     ),
     (
@@ -153,7 +156,7 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::in_time,
     ),
     (
-        "a frame to the extended address is acknowledged after 192 µs",
+        "a frame to the radio's extended address is acknowledged after 192 µs",
         acknowledging::extended,
     ),
     (
@@ -161,15 +164,16 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::nothing_else,
     ),
     (
-        "without a source match no acknowledgment has the frame-pending bit",
+        "without source_match, no acknowledgment has the frame-pending bit",
         acknowledging::clear,
     ),
     (
-        "the source match applies to data requests of its stations only",
+        "the frame-pending bit is set only for data requests of stations in the source match table",
         acknowledging::source_match,
     ),
     (
-        "the source match ends for a removed station only",
+        "a station removed from the source match table gets no frame-pending bit; the others \
+         still do",
         acknowledging::source_match_ends,
     ),
     ("a frame is sent as it was loaded, once", sending::as_loaded),
@@ -190,7 +194,7 @@ const PROPERTIES: [Property; 26] = [
         sending::blind,
     ),
     (
-        "the channel assessment finds a busy channel busy",
+        "the channel assessment detects a busy channel",
         sending::occupied,
     ),
     (

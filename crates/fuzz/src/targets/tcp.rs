@@ -256,7 +256,7 @@ fn alone(data: &[u8]) {
         } else {
             0
         };
-        assert!(standing < 8, "a timer is still due after it ran");
+        assert!(standing < 8, "a timer is still due after it fired");
         last = Some(wake.at);
         world.wait(wake.at - world.now);
         world.poll();

@@ -117,7 +117,7 @@ impl Runner {
                 match self.sockets.option(fd, level, name) {
                     Ok(value) if call.args[3] != Arg::Dots && value != words(&call.args[3])? => {
                         return Err(format!(
-                            "getsockopt returned the value {value:?}, which is not that of the \
+                            "getsockopt returned the value {value:?}; expected: the value in the \
                              script"
                         ));
                     }
@@ -221,8 +221,8 @@ impl Runner {
             ready += i64::from(revents != 0);
             if i64::from(revents) != field("revents")? {
                 wrong = Some(format!(
-                    "poll returned revents {revents:#x} of descriptor {fd}, which are not those \
-                     of the script"
+                    "poll returned revents {revents:#x} of descriptor {fd}; expected: the revents \
+                     in the script"
                 ));
             }
         }

@@ -51,7 +51,7 @@ impl Sockets {
         if self.host.adapt(change) {
             return Ok(());
         }
-        let what = "setsockopt that changes TCP's parameters after listen or connect";
+        let what = "a change of TCP's parameters by setsockopt after listen or connect";
         supported(what, Err(Errno::EOPNOTSUPP))
     }
 

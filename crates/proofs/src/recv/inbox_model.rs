@@ -69,7 +69,8 @@ impl World {
     fn take(&mut self, start: u32, end: u32, defect: Option<Defect>) -> Result<(), String> {
         let room = BUFFER as u32 - (self.nxt - self.read);
         if self.inbox.room() != room {
-            return Err(format!("room for {} of {room} bytes", self.inbox.room()));
+            let got = self.inbox.room();
+            return Err(format!("the room is {got} instead of {room} bytes"));
         }
         let edge = self.nxt + room + u32::from(defect == Some(Defect::WideWindow));
         let is_again = self.has[start as usize];
@@ -99,7 +100,9 @@ impl World {
             self.nxt += 1;
         }
         if arrival != expected {
-            return Err(format!("{arrival:?} instead of {expected:?}"));
+            return Err(format!(
+                "the arrival is {arrival:?} instead of {expected:?}"
+            ));
         }
         if nxt != FIRST + self.nxt {
             return Err(format!(
@@ -135,11 +138,14 @@ impl World {
             .collect();
         blocks.sort_unstable();
         if blocks != self.runs() {
-            return Err(format!("reports {blocks:?} instead of {:?}", self.runs()));
+            let runs = self.runs();
+            return Err(format!(
+                "the SACK blocks are {blocks:?} instead of {runs:?}"
+            ));
         }
         let is_at_end = self.inbox.has_fin() && self.nxt == STREAM;
         if self.inbox.fin_is_next(nxt) != is_at_end {
-            return Err("the FIN is processed at another place than the end".to_owned());
+            return Err("the FIN is not processed at the end of the stream".to_owned());
         }
         self.read(0)
     }

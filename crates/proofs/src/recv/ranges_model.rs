@@ -77,7 +77,7 @@ impl World {
         let touches = |run: &&TextSpan| run.start <= span.end && span.start <= run.end;
         let can_add = runs.len() < RANGES || runs.iter().any(|run| touches(&run));
         if self.ranges.can_add(span) != can_add {
-            return Err(format!("can_add({span:?}) with {runs:?}"));
+            return Err(format!("can_add({span:?}) is wrong with {runs:?}"));
         }
         let common = |run: &TextSpan| {
             let (start, end) = (run.start.max(span.start), run.end.min(span.end));
@@ -85,7 +85,7 @@ impl World {
         };
         let known = runs.iter().find_map(common);
         if self.ranges.known_part(span) != known {
-            return Err(format!("known_part({span:?}) with {runs:?}"));
+            return Err(format!("known_part({span:?}) is wrong with {runs:?}"));
         }
         Ok(())
     }

@@ -188,7 +188,7 @@ impl Mesh {
             }
         }
         Err(format!(
-            "{why}, {limit:?} after a change: {:?}",
+            "{why}, {limit:?} after a change; ranks and parents: {:?}",
             self.places()
         ))
     }
@@ -227,7 +227,9 @@ impl Mesh {
                 return Err(format!("node {index} has no parent that it hears"));
             }
             if !has_way && parent.is_some() {
-                return Err(format!("node {index} has a parent and no way to the root"));
+                return Err(format!(
+                    "node {index} has a parent, but no path to the root"
+                ));
             }
         }
         if self.has_loop() {

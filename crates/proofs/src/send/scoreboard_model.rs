@@ -185,13 +185,15 @@ impl World {
         let count = |fate| shown.iter().filter(|it| **it == fate).count() as u32;
         let sums = [board.in_flight(), board.arrived(), board.lost()];
         if sums != [Fate::InFlight, Fate::Arrived, Fate::Lost].map(count) {
-            return Err(format!("the sums are {sums:?} for {shown:?}"));
+            return Err(format!(
+                "bytes in flight, arrived and lost: {sums:?} for {shown:?}"
+            ));
         }
         self.recorded.resize(shown.len(), false);
         for (at, fate) in shown.iter().enumerate() {
             let is_arrived = *fate == Fate::Arrived;
             if is_arrived && self.bytes[at].fate != Fate::Arrived {
-                return Err(format!("byte {at} counts as arrived"));
+                return Err(format!("byte {at} counts as arrived, but has not arrived"));
             }
             if self.recorded[at] && !is_arrived {
                 return Err(format!("the arrival of byte {at} is forgotten"));

@@ -192,7 +192,7 @@ impl World {
 
     fn check(&self) -> Result<(), String> {
         if self.conn.recv_queue() as u32 > WINDOW {
-            return Err("more than the window was accepted".to_owned());
+            return Err("more bytes wait for the application than the window allows".to_owned());
         }
         if self.conn.recv_queue() > 0 && self.nxt() > self.theirs {
             return Err("the application received more than the peer sent".to_owned());
@@ -328,7 +328,7 @@ impl Model for PeerModel {
             world.poll(true)?;
             let after = world.conn.poll_at();
             if after.is_some_and(|after| after.at <= wake.at && after.at < world.now) {
-                return Err("a timer is due after it ran out".to_owned());
+                return Err("a timer is still due after it fired".to_owned());
             }
         }
         world.read(false)?;
@@ -340,7 +340,7 @@ impl Model for PeerModel {
         }
         match world.conn.is_finished() {
             true => Ok(()),
-            false => Err("the connection exists after an abort".to_owned()),
+            false => Err("the connection still exists after an abort".to_owned()),
         }
     }
 }
