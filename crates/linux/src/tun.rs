@@ -143,7 +143,7 @@ impl Tun {
         let (prefix, len) = self.route;
         format!(
             "the interface {} has lost its route to {prefix}/{len}: another program removed the \
-             route or switched the interface off",
+             route or switched the interface off; find that program, then start this one again",
             self.name
         )
     }
@@ -248,7 +248,7 @@ fn wait_for(address: Ipv6Addr) -> Result<(), TunError> {
         match UdpSocket::bind(SocketAddrV6::new(address, 0, 0, 0)) {
             Ok(_) => return Ok(()),
             Err(_) if Instant::now() < deadline => sleep(Duration::from_millis(1)),
-            Err(e) => return Err(TunError::at("use the interface's address")(e)),
+            Err(e) => return Err(TunError::at("bind a socket to the interface's address")(e)),
         }
     }
 }

@@ -37,7 +37,7 @@ pub struct Gone;
 
 impl fmt::Display for Gone {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the payload no longer exists")
+        f.write_str("the requested bytes of the payload no longer exist")
     }
 }
 

@@ -46,7 +46,7 @@ impl Reassembly {
     /// Returns the longest wait of a datagram for its next fragment.
     #[allow(
         dead_code,
-        reason = "only builds that forward or recover fragments use it"
+        reason = "used only by builds that forward or recover fragments"
     )]
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
@@ -55,7 +55,7 @@ impl Reassembly {
     /// Returns the longest time of a reassembly.
     #[allow(
         dead_code,
-        reason = "only builds that forward or recover fragments use it"
+        reason = "used only by builds that forward or recover fragments"
     )]
     pub(crate) fn limit(&self) -> Duration {
         self.limit
@@ -64,7 +64,7 @@ impl Reassembly {
     /// Returns the time without progress after which a reassembly may be replaced.
     #[allow(
         dead_code,
-        reason = "only builds that forward or recover fragments use it"
+        reason = "used only by builds that forward or recover fragments"
     )]
     pub(crate) fn stall(&self) -> Duration {
         self.stall

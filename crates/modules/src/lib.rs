@@ -62,7 +62,10 @@ impl Modules {
             format!("got {shown}, which is not a module ({problem}); allowed: a shared object for this machine")
         })?;
         let interface = Interface::find(library).map_err(|problem| {
-            format!("got {shown}, which {problem}; allowed: a node of Contiki-NG for Cooja, from release 4.9 on")
+            format!(
+                "got {shown}, which {problem}; allowed: firmware for Cooja, built with \
+                     Contiki-NG 4.9 or later"
+            )
         })?;
         Ok(Box::new(Module::new(interface, watched, spec)))
     }

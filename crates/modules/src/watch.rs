@@ -76,7 +76,7 @@ impl Watch {
             if seen.1.elapsed() >= patience {
                 on_hang(&format!(
                     "nodes.{name}.module: the module hangs: it has run for {:.1} s without waiting; \
-                     allowed: modules.patience, {:.1} s",
+                     allowed: at most {:.1} s (modules.patience)",
                     seen.1.elapsed().as_secs_f64(),
                     patience.as_secs_f64()
                 ));

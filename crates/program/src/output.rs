@@ -32,14 +32,14 @@ const REMEDIES: [(&str, &str); 5] = [
     ),
     (
         "(os error 122)",
-        "delete files of this user, or choose a place on another file system",
+        "delete other files of this user, or choose a place on another file system",
     ),
     (
         "(os error 30)",
         "choose a place on another file system, or mount this one for writing",
     ),
 ];
-const FREE: &str = "free space there, or choose a place on another file system";
+const FREE: &str = "delete files on the full file system, or choose a place on another file system";
 
 /// Returns a message about a file, with the remedy if the file system is full or read-only.
 pub fn explained(message: impl Display) -> String {

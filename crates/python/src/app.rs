@@ -319,7 +319,9 @@ impl Node {
     /// application sets 10,000 timers for the same instant.
     fn wake_in(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
-            return Err(PyValueError::new_err("allowed: 0 to a billion seconds"));
+            return Err(PyValueError::new_err(format!(
+                "wake_in: got {seconds} s; allowed: 0 to 1000000000 s"
+            )));
         }
         self.with(|cx, state| {
             state.timer = Some(cx.now + Duration::from_micros((seconds * 1e6) as u64));

@@ -66,7 +66,8 @@ impl Report {
     pub fn read_all(path: &Path) -> Result<Vec<Report>, Problem> {
         let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
         if meta.len() > LARGEST {
-            return Err(Problem::other(path, "is larger than any result"));
+            let text = format!("has {} bytes; allowed: at most {LARGEST}", meta.len());
+            return Err(Problem::other(path, text));
         }
         let bytes = std::fs::read(path).map_err(|error| Problem::io(path, error))?;
         let not_one = "not a result; allowed: a file written by `redpoll run --json FILE`, a list \
@@ -79,7 +80,8 @@ impl Report {
         if let Some(found) = values.iter().find_map(newer) {
             let text = format!(
                 "a newer Redpoll wrote this result: it has version {found}, and this program \
-                 reads versions up to {NEWEST}; use that Redpoll, or repeat the run with this one"
+                 reads versions up to {NEWEST}; read it with that version, or repeat the run with \
+                 this one"
             );
             return Err(Problem::other(path, text));
         }

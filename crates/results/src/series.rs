@@ -95,8 +95,8 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "cwnd_bytes",
         CellType::Whole,
         RowsOf::Flows,
-        "the sender's congestion window (RFC 5681); this and the next four columns are only filled \
-         while a node has a connection of Redpoll's TCP for the flow",
+        "the sender's congestion window (RFC 5681); this column and the next four have \
+         values only while a node has a connection of Redpoll's TCP for the flow",
     ),
     (
         "ssthresh_bytes",
@@ -120,7 +120,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "in_flight_bytes",
         CellType::Whole,
         RowsOf::Flows,
-        "bytes in the network (RFC 9937 §6.2)",
+        "estimate of the connection's bytes in the network (RFC 9937 §6.2)",
     ),
     (
         "queue_datagrams",
@@ -193,7 +193,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "collisions",
         CellType::Whole,
         RowsOf::Nodes,
-        "frames for this node that were destroyed by other frames",
+        "frames for this node that collided with other frames and were destroyed",
     ),
 ];
 

@@ -154,7 +154,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
             };
             debug_assert!(
                 out.len + 20 <= ask.max_len,
-                "the segment is longer than a packet"
+                "the segment is too long for a packet"
             );
             let Some(hop) = hop else {
                 // The packet is lost here, as it would be on a link.

@@ -314,7 +314,7 @@ impl Radio for SimRadio {
                 Poll::Ready(RadioEvent::Frame(info))
             }
             Some(Item::Done(result)) => Poll::Ready(RadioEvent::Done(result)),
-            Some(Item::Raw(_)) => unreachable!("only a raw station gets raw items"),
+            Some(Item::Raw(_)) => unreachable!("only the station of a RawRadio gets Item::Raw"),
             None => station
                 .wait(inner.now, cx, until)
                 .map(|()| RadioEvent::Time),
@@ -365,7 +365,7 @@ impl RawRadio {
         let station = &mut inner.stations[self.station];
         match station.inbox.pop_front() {
             Some(Item::Raw(event)) => Poll::Ready(Some(event)),
-            Some(_) => unreachable!("a raw station gets only raw items"),
+            Some(_) => unreachable!("the station of a RawRadio gets only Item::Raw"),
             None => station.wait(inner.now, cx, until).map(|()| None),
         }
     }

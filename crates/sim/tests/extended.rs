@@ -63,7 +63,7 @@ fn settings_that_need_short_addresses_are_refused() {
             "sleepy-3",
             "mac.addresses",
             "extended",
-            "is sleepy; allowed: extended where",
+            "is sleepy; allowed: extended without",
         ),
         (
             "line-2",
@@ -95,7 +95,7 @@ fn settings_that_need_short_addresses_are_refused() {
     };
     let error = with(&[]).unwrap_err().to_string();
     assert!(
-        error.contains("got short, and node-2 is a module"),
+        error.contains("got short, but node-2 is a module"),
         "{error}"
     );
     let error = with(&[("mac.addresses", "extended")])

@@ -168,9 +168,10 @@ impl Radio {
             Link::Spinel(stick) => {
                 let rcp = stick.rcp.counters();
                 format!(
-                    "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, \
-                     {} unanswered commands, {} late answers, {} invalid messages, {} wrong \
-                     checksums, {} messages not sent, {} problem reports suppressed",
+                    "{} frames sent, {} received; radio set up {} times, {} unexpected resets, {} \
+                     reset notices in all, {} unanswered commands, {} late answers, {} invalid \
+                     messages, {} frames or messages with a wrong checksum, {} messages \
+                     discarded because the radio reads too slowly, {} warnings suppressed",
                     rcp.sent,
                     rcp.received,
                     rcp.set_up,
@@ -187,8 +188,8 @@ impl Radio {
             Link::Zep { zep, .. } => {
                 let zep = zep.counters();
                 format!(
-                    "{} frames sent, {} received, {} for other nodes, {} invalid, {} wrong \
-                     checksums",
+                    "{} frames sent, {} received; ignored frames: {} for other nodes, {} invalid, \
+                     {} with a wrong checksum",
                     zep.sent, zep.received, zep.not_for_us, zep.nonsense, zep.bad_fcs
                 )
             }

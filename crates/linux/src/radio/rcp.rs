@@ -471,7 +471,9 @@ impl Rcp {
             _ if self.notices <= NOTICES => self.ask(now, 0, 0),
             _ if self.notices == NOTICES + 1 => self.trouble(
                 now,
-                "the radio keeps reporting resets; further reports are ignored".to_owned(),
+                "the radio resets repeatedly; check its power supply and its firmware; further \
+                 reset notices are ignored"
+                    .to_owned(),
             ),
             // The deadline of the last request has not passed.
             _ => {}

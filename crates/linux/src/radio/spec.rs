@@ -65,9 +65,19 @@ impl FromStr for RadioSpec {
                     match option.split_once('=') {
                         Some(("uart-baudrate", rate)) => match rate.parse() {
                             Ok(rate) if LineSpec::has_rate(rate) => baud = rate,
-                            _ => return wrong(format!("no serial port supports the rate {rate}")),
+                            _ => {
+                                return wrong(format!(
+                                    "got uart-baudrate={rate}, which is not supported; rates \
+                                     such as 115200, 230400 and 460800 are supported"
+                                ));
+                            }
                         },
-                        _ => return wrong(format!("got the unknown option {option}")),
+                        _ => {
+                            return wrong(format!(
+                                "got the unknown option {option}; the only option of this radio \
+                                 is uart-baudrate=RATE"
+                            ));
+                        }
                     }
                 }
                 let path = PathBuf::from(place);
@@ -100,7 +110,12 @@ impl FromStr for RadioSpec {
                 for option in options {
                     match option.split_once('=') {
                         Some(("listen", text)) => listen = address(text)?,
-                        _ => return wrong(format!("got the unknown option {option}")),
+                        _ => {
+                            return wrong(format!(
+                                "got the unknown option {option}; the only option of this radio \
+                                 is listen=ADDRESS:PORT"
+                            ));
+                        }
                     }
                 }
                 Ok(RadioSpec::Zep { remote, listen })

@@ -106,7 +106,10 @@ fn load(file: &CStr) -> Result<Module, String> {
     let module = unsafe { symbol.cast::<Module>().read() };
     match module.start {
         Some(_) => Ok(module),
-        None => Err("has no function start; allowed: a redpoll_module with start".to_owned()),
+        None => Err(
+            "defines a redpoll_module whose `start` is null; allowed: a pointer to a function"
+                .to_owned(),
+        ),
     }
 }
 

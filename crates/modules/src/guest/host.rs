@@ -273,7 +273,7 @@ extern "C" fn stream(
         .ok()
         .and_then(|it| StreamEvent::try_from(it).ok())
     else {
-        state(this).fail("it called `stream` with an unknown event");
+        state(this).fail("the firmware called `stream` with an unknown event");
     };
     state(this).order(&GuestOrder::Stream {
         event,

@@ -81,7 +81,7 @@ impl Process {
                 _ => {
                     self.end();
                     return Err(
-                        "has overwritten memory of the simulator's part of its process; \
+                        "has overwritten memory of the simulator in the process that they share; \
                                 check its pointers with -fsanitize=address"
                             .to_owned(),
                     );

@@ -16,9 +16,9 @@ class Window(NamedTuple):
 
 
 class Congestion:
-    """The congestion control of the data that a node sends on one connection. A method that returns
-    `None`, or that a class does not define, applies RFC 5681 and 6582. An exception ends the
-    run, and `redpoll.run` raises a `CongestionError`.
+    """The congestion control of the data that a node sends on one connection. If a method
+    returns `None`, or if a class does not define it, RFC 5681 and RFC 6582 apply. An exception in a
+    method ends the run, and `redpoll.run` raises a `CongestionError`.
 
     The detection and repair of losses do not change: between `on_loss` and `on_recovered`
     proportional rate reduction (RFC 9937) moves cwnd to ssthresh, and `on_ack` is not called.

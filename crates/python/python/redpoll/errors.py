@@ -31,8 +31,8 @@ class RunError(Error):
 
 
 class CongestionError(RunError):
-    """A congestion control raised an exception, which is the `__cause__`. `node` is the node of its
-    connection, and `time_s` the time of the node's clock in seconds."""
+    """A congestion control raised an exception, which is the `__cause__`. `node` is the name of the
+    node whose connection it controls, and `time_s` the time of that node's clock in seconds."""
 
     def __init__(self, text: str, node: str = "", time_s: float = 0.0) -> None:
         super().__init__(text)
@@ -45,4 +45,4 @@ class StudyError(Error):
 
 
 class OracleWarning(UserWarning):
-    """The oracle found a violation in some runs of a sweep."""
+    """The oracle found a violation in at least one run of a sweep."""

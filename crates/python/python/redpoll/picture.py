@@ -21,8 +21,8 @@ class Picture:
         self.svg = svg
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the picture as an SVG file, with its labels stored as text. `redpoll plot` writes
-        labels as outlines, and PNG files."""
+        """Writes the picture as an SVG file, with its labels stored as text. `redpoll plot`
+        stores labels as outlines, and can also write PNG files."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self.svg)
 
@@ -94,7 +94,7 @@ def chosen(drawn: Iterable[tuple[str, str, str]], names: Sequence[str]) -> Pictu
 
 
 def shown(value: object) -> str:
-    """A cell of a table in a notebook."""
+    """The text of a value in a cell of a notebook's table."""
     if value is None:
         return "–"
     if isinstance(value, float):

@@ -1,4 +1,4 @@
-"""The map of a result over time, as a widget for notebooks (anywidget)."""
+"""A widget for notebooks (anywidget) that shows a result over time on a map of the nodes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = {
 
 
 def mesh(result: Result) -> dict[str, Any]:
-    """The nodes, and their figures at each moment of the series, as the widget gets them."""
+    """The nodes, and the figures of each node at each time of the series, in the widget's format."""
     if result.series is None:
         raise ValueError("the result has no series, so there is nothing to replay; call run with "
                          "series_s=1.0, for example")
@@ -67,7 +67,7 @@ def widget(result: Result) -> Any:
     folder = Path(__file__).parent
 
     class Replay(anywidget.AnyWidget):  # type: ignore[misc, unused-ignore]
-        """The map of a result over time."""
+        """The widget: a map of the nodes with a slider over the times of the series."""
 
         _esm = folder / "replay.js"
         _css = folder / "replay.css"

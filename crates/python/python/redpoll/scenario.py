@@ -125,7 +125,7 @@ class Scenario:
 
     @property
     def changes(self) -> list[tuple[str, str]]:
-        """The changes of the scenario."""
+        """The overrides of the scenario, as pairs of a key and its value."""
         return list(self._changes)
 
     def __repr__(self) -> str:
@@ -179,7 +179,7 @@ class Result:
 
     @cached_property
     def flow_table(self) -> Table:
-        """A table with a row for each flow; names of nested figures contain dots."""
+        """A table with a row for each flow; nested figures have names with dots, such as `rtt_ms.p50`."""
         return _native.report_table(self._text, "flows")
 
     @cached_property

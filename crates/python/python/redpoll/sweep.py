@@ -1,4 +1,4 @@
-"""A scenario for many values of its keys, here or on the workers of an executor."""
+"""Runs of a scenario for many values of its keys, on this computer or on an executor's workers."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def sweep(
 ) -> Sweep:
     """Runs a scenario for every combination of `grid`'s values, or for points drawn at `random`
     (`{"points": 20, "seed": 1, "keys": {"mac.link_retry_delay": {"from": "1 ms", "to":
-    "100 ms"}}}`). Each is run with every seed of `seeds`, a number of seeds or a list.
+    "100 ms"}}}`). Each point is run with every seed of `seeds`, a number of seeds or a list.
 
     Everything is checked before the first run. The result of each run is kept in the file
     `results` as soon as it is done, so the same call resumes a stopped sweep. Without a file,
@@ -157,7 +157,8 @@ def sweep(
 
 
 def _refuse_congestion(scenario: Scenario) -> None:
-    """A results file identifies a run by its scenario, which does not contain Python code."""
+    """Refuses a scenario with congestion control in Python. A results file identifies a run by its
+    scenario, and the scenario does not contain the Python code."""
     if scenario._congestion:
         names = ", ".join(scenario._congestion)
         raise ScenarioError(

@@ -51,7 +51,7 @@ class Tuned:
 
     @property
     def ok(self) -> bool:
-        """Whether the means keep all limits."""
+        """True if every mean is within its limit."""
         return self._tuned.constants is not None
 
     @property
@@ -88,11 +88,11 @@ def tune(
     `maximize`; the default is to minimize the current) within `limits`, as `redpoll tune` does.
 
     `free` maps a key to a list of values or to a range (`{"from": "0.25 s", "to": "30 s", "scale":
-    "log"}`), or your own name to several keys with the same value (`{"keys": [...], "values":
-    [...]}`). `limits` maps figures to values (`{"latency.p95 of readings": "3 s"}`).
-    The search starts with at most `points` points and runs a point with at most `seeds` seeds.
-    Then it tries neighbours of the best point in `rounds` rounds. `held_out` other seeds are used
-    to judge the result.
+    "log"}`), or a name of your choice to several keys that get the same value
+    (`{"keys": [...], "values": [...]}`). `limits` maps figures to values
+    (`{"latency.p95 of readings": "3 s"}`). The search starts with at most `points` points and runs
+    a point with at most `seeds` seeds. Then it tries neighbours of the best point in `rounds`
+    rounds. `held_out` other seeds are used to judge the result.
 
     The result of each run is kept in the file `results` as soon as it is done, so the same call
     resumes a stopped search. Without a file, results are lost when the call returns. The runs are

@@ -51,7 +51,7 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
         if let Some([report, _]) = twice {
             // The same run twice does not add evidence, so it is refused.
             let what = format!(
-                "has seed {} of {case} twice; allowed: each seed once",
+                "contains seed {} of {case} twice; allowed: each seed once",
                 report.seed()
             );
             return Err(Problem::other(path, what));

@@ -62,8 +62,8 @@ pub fn page_of_several(
     let seeds = side.cases.iter().map(|(_, reports)| reports.len()).max();
     let _ = writeln!(
         page,
-        "<p>{}, at most {} each. Intervals are 95 % bootstrap confidence intervals of the mean \
-         over the seeds.</p>",
+        "<p>{}, at most {} per point. Intervals are 95 % bootstrap confidence intervals of the \
+         mean over the seeds.</p>",
         counted(points.len(), "point"),
         counted(seeds.unwrap_or_default(), "seed"),
     );
@@ -71,7 +71,8 @@ pub fn page_of_several(
     if !found.constant.is_empty() {
         let _ = writeln!(
             page,
-            "<p class=\"soft\">Without a picture, because all points are equal: {}.</p>",
+            "<p class=\"soft\">Figures without a picture, because they are equal at all points: \
+             {}.</p>",
             escape(&found.constant.join(", "))
         );
     }

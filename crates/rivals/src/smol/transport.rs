@@ -81,7 +81,7 @@ impl Transport for Smol {
             };
             debug_assert!(
                 packet.len() - IPV6_LEN <= ask.max_len,
-                "the segment is longer than a packet"
+                "the segment is too long for a packet"
             );
             self.pulls = self.pulls.wrapping_add(1);
             return Some((Pulled::new(Handle(self.pulls), desc, src, dst), hop));

@@ -213,7 +213,7 @@ pub const ATTACKS: [Attack; 39] = [
         "unfinished-uploads",
         2,
         &Target::ALL,
-        "first blocks of uploads to CoAP servers",
+        "first blocks of uploads to CoAP servers, without the next blocks",
     ),
     from_host(
         AttackKind::EchoFlood,
@@ -348,7 +348,8 @@ pub const ATTACKS: [Attack; 39] = [
         "rpl-full-table",
         5,
         PASSED,
-        "endless DAOs from fifteen neighbours that do not exist, for targets that do not exist",
+        "DAOs with an infinite lifetime, from fifteen neighbours that do not exist, for targets \
+         that do not exist",
     ),
     from_air(
         AttackKind::NonStoringDios,
@@ -384,7 +385,7 @@ pub const ATTACKS: [Attack; 39] = [
         "non-storing-table",
         5,
         AWAKE,
-        "endless DAOs of nodes that do not exist, whose parent is the router",
+        "DAOs with an infinite lifetime: nodes that do not exist claim the router as their parent",
     ),
     from_air(
         AttackKind::NonStoringRoutes,
@@ -398,7 +399,8 @@ pub const ATTACKS: [Attack; 39] = [
         "spoofed-sources",
         5,
         PASSED,
-        "packets to the host with the attacker's own and with other source addresses",
+        "packets to the host from false source addresses: the host, an unused address, a loopback \
+         address and the leaf",
     ),
     from_host(
         AttackKind::OutsideRoutes,
@@ -419,6 +421,6 @@ pub const ATTACKS: [Attack; 39] = [
         "trickle-readers",
         1,
         &Target::ALL,
-        "requests of clients that read the answers slowly, 600 bytes every few seconds",
+        "requests of up to four clients that read the answers slowly, together 600 bytes a second",
     ),
 ];

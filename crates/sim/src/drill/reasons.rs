@@ -8,15 +8,15 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     match attack {
         // RFC 4443 §4.2: "every node MUST implement an ICMPv6 Echo responder".
         "air-echo-flood" if is_leaf => Some(
-            "RFC 4443 §4.2 requires an echo reply as long as its request, so the attack uses \
-             twice the air time of its own packets",
+            "RFC 4443 §4.2 requires an echo reply as long as its request, so each \
+             packet of the attack occupies the channel twice: for itself and for the reply",
         ),
         "syn-flood" if is_leaf => Some(
-            "RFC 9293 §3.10.7.2 requires an answer as long as the SYN, so the attack uses twice \
-             the air time of its own packets",
+            "RFC 9293 §3.10.7.2 requires an answer as long as the SYN, so each SYN of the \
+             attack occupies the channel twice: for itself and for the answer",
         ),
         "trickle-readers" if is_leaf => Some(
-            "the attacker reads 600 bytes a second, so the leaf serves it like any client: without \
+            "the attacker reads 600 bytes a second, which an honest client could also do: without \
              an attack, a stream of 600 bytes a second to another honest client leaves the honest \
              flow 81 % of its goodput",
         ),

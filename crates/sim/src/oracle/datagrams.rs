@@ -33,7 +33,7 @@ impl Datagrams {
     pub(super) fn sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
         if let Some(last) = self.sent.back().filter(|last| last.seq >= seq) {
             return Err(format!(
-                "datagram {seq} was sent after datagram {}, which is not in order",
+                "datagram {seq} was sent after datagram {}; the numbers of datagrams must increase",
                 last.seq
             ));
         }

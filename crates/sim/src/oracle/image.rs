@@ -69,7 +69,8 @@ impl Image {
         match (self.written, self.flash.len() as u64) == (size, size) {
             true => Ok(()),
             false => Err(format!(
-                "an image of {size} bytes was reported complete, but {} bytes were written and {} are in flash",
+                "an image of {size} bytes was reported complete, but {} bytes were written and \
+                 the image in flash has {} bytes",
                 self.written,
                 self.flash.len()
             )),

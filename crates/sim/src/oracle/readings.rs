@@ -213,14 +213,15 @@ impl Readings {
         let Some((place, bytes)) = payload.split_first_chunk::<PLACE>() else {
             let len = payload.len();
             return Err(format!(
-                "a message of {len} bytes was received, which is too short for a position"
+                "a message of {len} bytes was received, which is too short to contain its \
+                 position in the stream"
             ));
         };
         let place = u32::from_be_bytes(*place);
         let Ok(known) = usize::try_from(self.place.wrapping_sub(place) as i32) else {
             return Err(format!(
-                "bytes of the stream from {place} on were received, but the next missing byte is \
-                 {}",
+                "a part of the stream that begins at byte {place} was received, but the bytes \
+                 from {} on are missing",
                 self.place
             ));
         };

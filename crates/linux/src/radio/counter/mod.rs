@@ -103,7 +103,8 @@ impl Keeper {
         failing.wait = (failing.wait + failing.wait).min(LONGEST_WAIT);
         is_new.then(|| {
             format!(
-                "the frame counter cannot be stored ({error}); retrying, at least every {} s",
+                "the frame counter cannot be stored ({error}); retrying at intervals of at most \
+                 {} s",
                 LONGEST_WAIT.as_micros() / 1_000_000
             )
         })

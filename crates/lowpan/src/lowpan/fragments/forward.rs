@@ -11,7 +11,10 @@ impl<M: Memory> Lowpan<M> {
     /// forward fragments.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         const {
-            assert!(M::ROUTES, "leaves forward no fragments: use StaticMemory");
+            assert!(
+                M::ROUTES,
+                "LeafMemory has no room to forward fragments: use StaticMemory"
+            );
         }
         self.forwarding.begin(memory, self.reassembly.timeout());
     }

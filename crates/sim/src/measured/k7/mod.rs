@@ -191,7 +191,10 @@ fn columns<R: BufRead>(lines: &mut Lines<R>) -> Result<(), FileError> {
     match given.next() {
         None => Ok(()),
         Some(more) => {
-            let problem = format!("got the column \"{more}\"; allowed: {}", COLUMNS.join(","));
+            let problem = format!(
+                "got the extra column \"{more}\"; allowed: {}",
+                COLUMNS.join(",")
+            );
             Err(FileError::new(2, column, problem))
         }
     }
@@ -336,10 +339,14 @@ impl Reading {
             let rarest = rarest.map_or(String::new(), |node| {
                 let (rows, line) = self.named[node];
                 let name = shortened(&self.names[node]);
-                format!("; the rarest name so far is \"{name}\" (rows: {rows}, the first: {line})")
+                format!(
+                    "; check the spelling: the rarest name so far is \"{name}\" (rows: \
+                         {rows}, first in line {line})"
+                )
             });
             let allowed = format!(
-                "at most {count} different nodes, the header's node_count; this is one more{rarest}"
+                "at most {count} different nodes (the header's node_count); this name is one too \
+                 many{rarest}"
             );
             return Err(row.refuse(field, index, &allowed));
         }

@@ -78,7 +78,7 @@ fn a_wrong_node_count_names_the_rarest_node() {
         "2018-01-11T16:00:02.0,1,3,26,-60,1.0,100",
     ];
     let problem = with_rows(&rows).expect_err("four nodes").to_string();
-    let rarest = "the rarest name so far is \"2x\" (rows: 1, the first: 4)";
+    let rarest = "the rarest name so far is \"2x\" (rows: 1, first in line 4)";
     assert!(problem.contains(rarest), "{problem}");
 }
 
@@ -180,7 +180,7 @@ fn faults_are_reported_with_line_and_column() {
             row("2018-01-11T16:00:00.0,2,3,26,-60,1.0,100"),
             4,
             25,
-            "at most 3 different nodes, the header's node_count; this is one more;",
+            "at most 3 different nodes (the header's node_count); this name is one too many;",
         ),
     ];
     for (text, line, column, part) in cases {

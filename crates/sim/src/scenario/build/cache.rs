@@ -59,7 +59,9 @@ fn params(values: &Values<'_>) -> Result<Params, ScenarioError> {
         ("cache.acknowledge_again", "tss"),
     ] {
         if values.has(path) && rules != of {
-            let problem = format!("has no meaning here; allowed: with cache.rules = \"{of}\"");
+            let problem = format!(
+                "has no meaning with these cache.rules; allowed: with cache.rules = \"{of}\""
+            );
             return Err(values.error(path, problem));
         }
     }

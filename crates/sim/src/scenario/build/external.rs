@@ -24,7 +24,7 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
             return Err(values.error(&path("role"), problem));
         }
         if node.sleepy {
-            let problem = "got true, but the node is external; allowed: false";
+            let problem = "got true, but an external node cannot be sleepy; allowed: false";
             return Err(values.error(&path("sleepy"), problem));
         }
         if let Some(app) = node.apps.first() {

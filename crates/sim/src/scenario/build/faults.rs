@@ -39,8 +39,8 @@ fn check_restart(
             node.name
         ),
         Some(node) if routing.rpl().is_none() && node.role != Role::Leaf => {
-            let problem = "got node-restart, and routing is fixed; allowed: node-restart of a \
-                           leaf, or routing = \"rpl\"";
+            let problem = "got node-restart, but with routing = \"fixed\" only leaves can \
+                           restart; allowed: node-restart of a leaf, or routing = \"rpl\"";
             return Err(values.error(&format!("faults.{name}.type"), problem));
         }
         _ => return Ok(()),
@@ -130,8 +130,8 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
         None => Instant::FAR_FUTURE,
     };
     if until <= from {
-        let problem = "got a time that is not after `from`; allowed: later than `from`, or \
-                       \"the end\"";
+        let problem = "`until` is not later than `from`; allowed: `until` later than `from`, or \
+                       `until` = \"the end\"";
         let last = if values.has(&key("until")) {
             "until"
         } else {

@@ -16,7 +16,7 @@ fn interferer(values: &Values<'_>, name: &str) -> Result<Interferer, ScenarioErr
         values.duration(&key("until")),
     );
     if hours.1 <= hours.0 {
-        let problem = "got an hour that is not after `from`; allowed: later than `from`";
+        let problem = "`until` is not later than `from`; allowed: `until` later than `from`";
         let last = match values.has(&key("until")) {
             true => "until",
             false => "from",

@@ -97,7 +97,8 @@ fn check_meaning(values: &Values<'_>, links: &LinkSource) -> Result<(), Scenario
     };
     let kind = values.text("topology.kind");
     let problem = format!(
-        "has no meaning where topology.kind is {kind}; allowed: where links follow from positions"
+        "has no meaning where topology.kind is {kind}; allowed: with a topology.kind that computes \
+         links from positions"
     );
     Err(values.error(key, problem))
 }

@@ -31,7 +31,8 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
             None => Ok(()),
             Some(node) => {
                 let problem = format!(
-                    "got short, and {} is a module; allowed: extended, the addresses of modules",
+                    "got short, but {} is a module, which uses extended addresses; allowed: \
+                     extended",
                     node.name
                 );
                 Err(values.error(KEY, problem))
@@ -44,7 +45,7 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
         .find(|node| node.sleepy && node.module.is_none())
     {
         let problem = format!(
-            "got extended, and {} is sleepy; allowed: extended where all nodes are awake, or short",
+            "got extended, but {} is sleepy; allowed: extended without sleepy nodes, or short",
             node.name
         );
         return Err(values.error(KEY, problem));

@@ -47,7 +47,8 @@ fn refuse_others(values: &Values<'_>) -> Result<Option<MulticastParams>, Scenari
     match paths.find(|path| is_other(path) && values.has(path)) {
         None => Ok(None),
         Some(path) => {
-            let problem = "has no meaning here; allowed: with multicast.forwarding = \"mpl\"";
+            let problem = "has no meaning without forwarding to groups; allowed: with \
+                multicast.forwarding = \"mpl\"";
             Err(values.error(path, problem))
         }
     }

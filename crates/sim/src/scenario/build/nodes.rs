@@ -102,7 +102,7 @@ fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     if from > k7.length {
         let show = |time: redpoll_base::Duration| Measure::Time.show(time.as_micros() as f64);
         let problem = format!(
-            "got {}; allowed: up to the file's last row of that channel, {}",
+            "got {}; allowed: at most {}, the time of the file's last row of this channel",
             show(from),
             show(k7.length)
         );
@@ -246,7 +246,7 @@ fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, S
     if let (Some(first), Some(second)) = (borders.next(), borders.next()) {
         let path = format!("nodes.{}.role", second.name);
         let problem = format!(
-            "got a second border router in addition to {}; allowed: one at most",
+            "got a second border router in addition to {}; allowed: at most one",
             first.name
         );
         return Err(values.error(&path, problem));

@@ -11,7 +11,8 @@ pub(super) fn params(values: &Values<'_>) -> Result<OracleParams, ScenarioError>
     let latest = values.duration("duration").minus(OracleParams::REST);
     if apps_end.is_some_and(|end| end > latest) {
         let problem = format!(
-            "got a time after {} s; allowed: at least {} s before the end of the run (duration)",
+            "got a time later than {} s; allowed: at least {} s before the end of the run \
+             (duration)",
             latest.as_millis() / 1_000,
             OracleParams::REST.as_millis() / 1_000
         );

@@ -69,7 +69,8 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
         }
         if scenario.security.is_some() && node.module.is_some() {
             let problem = format!(
-                "got {}, and {} is a module without link security; allowed: none, or no nodes of the kind module",
+                "got {}, but {} is a module without link security; allowed: none, or no nodes of \
+                 the kind module",
                 values.text("security.level"),
                 node.name
             );

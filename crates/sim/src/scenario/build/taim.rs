@@ -47,7 +47,8 @@ fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<
 
 pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, ScenarioError> {
     if !values.flag("border.spare_one_segment") {
-        let problem = "has no meaning here; allowed: with border.spare_one_segment = true";
+        let problem =
+            "has no meaning without `spare`; allowed: with border.spare_one_segment = true";
         return none_of(values, "spare.", problem);
     }
     Ok(Some(SpareParams {
@@ -60,7 +61,8 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     if values.text("taim.policy") == "taim" {
         for path in ["taim.slack", "taim.gain", "taim.max_hold"] {
             if values.has(path) {
-                let problem = "has no meaning here; allowed: with taim.policy = \"lead\"";
+                let problem = "has no meaning with taim.policy = \"taim\"; allowed: with \
+                    taim.policy = \"lead\"";
                 return Err(values.error(path, problem));
             }
         }
@@ -129,7 +131,8 @@ mod tests {
             ),
             (
                 &[("spare.flows", "3")],
-                "spare.flows: has no meaning here; allowed: with border.spare_one_segment",
+                "spare.flows: has no meaning without `spare`; allowed: with \
+                 border.spare_one_segment",
             ),
             (
                 &[("border.taim", "true"), ("taim.slack", "9")],
