@@ -152,7 +152,9 @@ impl Interface {
             _library: library,
         };
         if interface.number.get() != 0 {
-            return Err("was loaded before and could not be unloaded".to_owned());
+            return Err(
+                "is still loaded from an earlier run, because it could not be unloaded".to_owned(),
+            );
         }
         Ok(interface)
     }

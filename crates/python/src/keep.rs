@@ -266,7 +266,7 @@ impl From<StudyError> for Halt {
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
 #[expect(
     clippy::too_many_arguments,
-    reason = "Python passes the arguments by keyword"
+    reason = "Python code passes the arguments by keyword"
 )]
 pub fn tune(
     py: Python<'_>,

@@ -40,7 +40,7 @@ enum Failure {
 #[pyo3(signature = (name, text, changes, seed, apps, interval_s=None, congestion=Vec::new()))]
 #[expect(
     clippy::too_many_arguments,
-    reason = "Python passes the arguments by keyword"
+    reason = "Python code passes the arguments by keyword"
 )]
 pub fn run(
     py: Python<'_>,

@@ -172,8 +172,7 @@ const PROPERTIES: [Property; 26] = [
         acknowledging::source_match,
     ),
     (
-        "a station removed from the source match table gets no frame-pending bit; the others \
-         still do",
+        "only a station that is removed from the source match table loses its frame-pending bit",
         acknowledging::source_match_ends,
     ),
     ("a frame is sent as it was loaded, once", sending::as_loaded),

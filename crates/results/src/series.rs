@@ -169,7 +169,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         "charge_mc",
         CellType::Number,
         RowsOf::Nodes,
-        "charge used by radio and processor, in millicoulombs (mA·s)",
+        "charge used by radio and processor since the start of the run, in millicoulombs (mA·s)",
     ),
     (
         "current_interval_ma",
