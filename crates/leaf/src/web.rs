@@ -201,7 +201,7 @@ impl Status {
     fn page(&self, out: &mut [u8; HELD]) -> usize {
         let [used, there_are] = self.stack.map_or([0; 2], |look| look());
         Text::of(out)
-            .put(b"A leaf of an IEEE 802.15.4 mesh, and Redpoll's TCP, on ")
+            .put(b"A leaf of an IEEE 802.15.4 mesh with Redpoll's TCP, on ")
             .put(self.board.as_bytes())
             .put(b"\nup, s: ")
             .number(divide_long(self.now.as_micros(), 1_000_000))

@@ -68,7 +68,8 @@ pub enum Refusal {
     #[error("{0} is already on")]
     IsOn(String),
     #[error(
-        "the links of this scenario are listed or measured, so they do not depend on positions"
+        "a node cannot be moved in this scenario: its links are listed or measured, and do not \
+         depend on positions"
     )]
     LinksAreGiven,
     /// Too many nodes were moved during a transmission.
@@ -88,7 +89,8 @@ pub enum Refusal {
     #[error("not a possible transfer; allowed: 1 byte to 4 GiB, between two different nodes")]
     Transfer,
     #[error(
-        "there is no attack called {0:?} on any mesh; `redpoll drill --list` lists the attacks"
+        "there is no attack called {0:?}, or it needs a mesh of its own; `redpoll drill --list` \
+         lists the attacks"
     )]
     NoAttack(String),
     #[error("{0} has no free connection for the transfer")]

@@ -93,9 +93,9 @@ fn pools(tables: &Tables) -> Pools {
         ("packets for sleepy neighbours", lowpan.indirect),
         ("datagrams with forwarded fragments", lowpan.forwarded),
         ("forwarded fragments", lowpan.fragments),
-        ("outgoing recoverable datagrams", lowpan.outgoing),
-        ("incoming recoverable datagrams", lowpan.incoming),
-        ("paths of recoverable datagrams", lowpan.paths),
+        ("outgoing datagrams with fragment recovery", lowpan.outgoing),
+        ("incoming datagrams with fragment recovery", lowpan.incoming),
+        ("forwarded datagrams with fragment recovery", lowpan.paths),
         ("connections", tables.connections),
         ("half-open connections", tables.half_open),
     ]

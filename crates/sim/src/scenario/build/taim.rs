@@ -48,7 +48,7 @@ fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<
 pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, ScenarioError> {
     if !values.flag("border.spare_one_segment") {
         let problem =
-            "has no meaning without `spare`; allowed: with border.spare_one_segment = true";
+            "has no meaning where border.spare_one_segment is false; allowed: where it is true";
         return none_of(values, "spare.", problem);
     }
     Ok(Some(SpareParams {
@@ -85,7 +85,7 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
 pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
     let kind = values.text("border.fair_queue");
     if kind == "none" {
-        let problem = "has no meaning without fair queueing; allowed: with border.fair_queue";
+        let problem = "has no meaning without fair queueing; allowed: with border.fair_queue set";
         return none_of(values, "fair_queue.", problem);
     }
     if values.flag("border.taim") {
@@ -131,8 +131,8 @@ mod tests {
             ),
             (
                 &[("spare.flows", "3")],
-                "spare.flows: has no meaning without `spare`; allowed: with \
-                 border.spare_one_segment",
+                "spare.flows: has no meaning where border.spare_one_segment is false; allowed: \
+                 where it is true",
             ),
             (
                 &[("border.taim", "true"), ("taim.slack", "9")],

@@ -96,8 +96,8 @@ fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
     let rack = chosen("tcp.rack", all);
     let tail_probes = chosen("tcp.tail_probes", rack);
     if tail_probes && !rack {
-        let problem = "got true without tcp.rack; allowed: true with tcp.rack = true, \
-                       because a probe's loss is detected by time";
+        let problem = "got true, but tcp.rack is false; allowed: true with tcp.rack = true, \
+                       because tail loss probes need detection of losses by time";
         return Err(values.error("tcp.tail_probes", problem));
     }
     Ok(LossRepair {

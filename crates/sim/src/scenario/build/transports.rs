@@ -119,8 +119,8 @@ fn weak(values: &Values<'_>) -> Result<Weak, ScenarioError> {
     };
     let Some(pairs) = pairs.filter(fits) else {
         let problem = format!(
-            "got \"{text}\"; allowed: one to four pairs of ticks, ascending, and doublings from 0 \
-             to 8, such as \"4:4, 8:3\""
+            "got \"{text}\"; allowed: one to four pairs TICKS:DOUBLINGS with ascending ticks and 0 \
+             to 8 doublings, such as \"4:4, 8:3\""
         );
         return Err(values.error(LIMITS, problem));
     };

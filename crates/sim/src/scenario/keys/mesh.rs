@@ -39,7 +39,7 @@ pub(super) const KEYS: &[Key] = &[
     key("topology.file", Text, Required, K7,
         "Measured links in the K7 format, plain or compressed with gzip. The path is relative to the scenario's file, or with `--set` to the current folder."),
     key("topology.channel", Count { min: 0, max: 255 }, Default("26"), K7,
-        "The channel of the file whose links the run uses."),
+        "Channel of the links that the run takes from the file."),
     key("topology.from", time(0.0, 1000.0 * DAY_US), Default("0 s"), K7,
         "Time after the file's first row at which the run begins. Each link starts with its last measurement before this time."),
 
@@ -54,7 +54,7 @@ pub(super) const KEYS: &[Key] = &[
     key("medium.success_ratio_tx", SHARE, Default("100 %"), UNIT_DISK,
         "Share of the transmissions that leave the sender's antenna; no node receives the other transmissions."),
     key("medium.success_ratio_rx", SHARE, Default("100 %"), UNIT_DISK,
-        "Share of undisturbed frames received at the edge of the transmission range; it rises to 100 % with the square of the distance."),
+        "Share of undisturbed frames received at the edge of the transmission range. From 100 % at the sender to the edge, this share falls with the square of the distance."),
     key("medium.tx_power", dbm(-60.0, 30.0), Default("0 dBm"), SINR,
         "Transmit power of the nodes. `medium.tx_power_sigma` adds a random deviation for each node; `nodes.NAME.tx_power` replaces the power of one node."),
     key("medium.reference_loss", db(0.0, 120.0), Default("40.2 dB"), SINR,
@@ -82,7 +82,7 @@ pub(super) const KEYS: &[Key] = &[
     key("medium.noise_floor", dbm(-140.0, 0.0), Default("-100 dBm"), SINR,
         "Power of the noise in the channel."),
     key("medium.noise_trace", Text, Optional("none: the noise is constant"), SINR,
-        "Measured noise: text, plain or compressed with gzip, with one sample in dBm on each line and one line per millisecond. A sample counts while it exceeds the noise floor. The path is resolved as for `topology.file`."),
+        "Measured noise: text, plain or compressed with gzip, with one sample in dBm on each line and one line per millisecond. The noise power is that of the current sample, but at least the node's noise floor. The path is resolved as for `topology.file`."),
     key("medium.noise_model", Choice(&["replay", "cpm"]), Default("replay"), SINR,
         "Use of `medium.noise_trace`: `replay`, each node replays the trace from a random place; `cpm`, each node draws its noise from a model learned from the trace (closest-pattern matching)."),
     key("medium.noise_repeat", Bool, Default("false"), REPLAY,
@@ -102,5 +102,5 @@ pub(super) const KEYS: &[Key] = &[
         "Time to move one byte between processor and radio; values below a microsecond are possible, such as `\"7140 ns\"`."),
 
     key("clock.drift_ppm", Number { min: 0.0, max: 1_000.0 }, Default("0"), None,
-        "Largest drift of a node's clock in millionths. The drift of each node is drawn uniformly between minus and plus this value. It affects the node's timers and timestamps, but not radio waves or measured times."),
+        "Largest drift of a node's clock in millionths. The drift of each node is drawn uniformly between minus and plus this value. The drift affects the node's timers, backoffs, polls and TCP timestamps. The radio's own work, such as air time and turnaround, and all results follow the simulation clock."),
 ];

@@ -53,7 +53,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.packet_option", Choice(&["rfc9008", "rfc6553"]), Default("rfc9008"), None,
         "Type of the option with packet information that the root announces: RFC 9008's 0x23, which nodes ignore if they do not know it, or RFC 6553's 0x63, the only one that Contiki knows."),
     key("rpl.sender_rank", Choice(&["dag-rank", "rank"]), Default("dag-rank"), None,
-        "Sender's rank in packet information: `dag-rank`, DAGRank, which is whole hops (RFC 6550 §11.2); `rank`, the rank itself, against RFC 6550, as in Contiki. In a mesh with both kinds of nodes, routers mistake packets for looping packets: they send more DIOs, and in storing mode they drop packets of longer paths."),
+        "Sender's rank in packet information: `dag-rank`, DAGRank, which is whole hops (RFC 6550 §11.2); `rank`, the rank itself, against RFC 6550, as in Contiki. In a mesh with both kinds of nodes, routers mistake packets for looping packets: they send more DIOs, and in storing mode they drop packets on paths on which both kinds of router alternate."),
     key("rpl.load_aware", Bool, Default("false"), None,
         "A router that has dropped a packet for lack of room advertises for a minute that it is overloaded (RFC 6551 §3.1), and other nodes add two transmissions to the cost of a path through this router. Each change of parent costs DAOs of all nodes below."),
 
@@ -91,7 +91,7 @@ pub(super) const KEYS: &[Key] = &[
         "Longest IPv6 packet that is cached."),
 
     key("multicast.forwarding", Choice(&["none", "mpl", "flooding"]), Default("none"), None,
-        "Forwarding of packets to multicast groups beyond the link. `mpl`: every router sends a packet up to `multicast.expirations` times, and stays silent while its neighbours send it (RFC 7731, proactive). `flooding`: every router sends a packet once. CoAP servers join the groups All CoAP Nodes, and the border router lets packets to `ff03::fd` and `ff05::fd` into the mesh ([how](groups.md)). All keys of `multicast` require a value other than `none`."),
+        "Forwarding of packets to multicast groups beyond the link. `mpl`: every router sends a packet up to `multicast.expirations` times, and stays silent while its neighbours send it (RFC 7731, proactive). `flooding`: every router sends a packet once. CoAP servers join the groups All CoAP Nodes, and the border router lets packets to `ff03::fd` and `ff05::fd` into the mesh ([groups](groups.md)). All keys of `multicast` require a value other than `none`."),
     key("multicast.imin", time(1_000.0, 10.0 * US_PER_S), Default("100 ms"), None,
         "DATA_MESSAGE_IMIN: length of Trickle's intervals. RFC 7731's default is ten times the latency of a link."),
     key("multicast.k", Count { min: 1, max: 255 }, Optional("1; no limit with `flooding`"), None,
@@ -194,7 +194,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.min_rto", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "Least retransmission timeout that TAiM assumes of both ends of a connection (RFC 6298 §2.4). The default is an assumption."),
     key("taim.max_wait", time(1_000.0, 3_600.0 * US_PER_S), Optional("no limit"), None,
-        "Longest time that a packet waits. The paper's TAiM has no such limit."),
+        "Longest time that a packet waits. TAiM as published has no such limit."),
     key("taim.flows", Count { min: 4, max: 65_535 }, Default("256"), None,
         "Size of the table of flows; a quarter is reserved for flows of which packets of only one end have arrived. A new flow replaces the one that has been idle for the longest time."),
     key("taim.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,

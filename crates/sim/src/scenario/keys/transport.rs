@@ -10,7 +10,7 @@ use crate::scenario::units::Measure;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("tcp.mss", Mss, Default("5 frames"), None,
-        "Payload of a full segment: in bytes without options, or as much as always fits into a number of frames."),
+        "Payload of a full segment without TCP options: a number of bytes, or the most that always fits into the given number of frames."),
     key("tcp.send_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
         "Send buffer of a connection."),
     key("tcp.receive_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
@@ -113,7 +113,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rivals.linux_min_rto", time(1_000.0, 60.0 * US_PER_S), Default("200 ms"), None,
         "Least time by which the retransmission timeout of `linux` exceeds the mean round trip."),
     key("rivals.linux_delayed_ack", time(1_000.0, 0.2 * US_PER_S), Default("40 ms"), None,
-        "Delay of an acknowledgement of `linux`, after the first sixteen, while the application does not read."),
+        "Initial delay of an acknowledgement of `linux` while the application does not read. The delay then adapts to the time between segments with data, up to 200 ms. The first sixteen acknowledgements of a connection are not delayed."),
     key("rivals.linux_nagle", Bool, Default("true"), None,
         "`linux` uses Nagle's algorithm; `false`: as if its applications set TCP_NODELAY."),
     key("rivals.linux_gso", Bool, Default("true"), None,

@@ -25,7 +25,7 @@ pub(super) enum Body {
 impl Site<'_> {
     fn page(&self) -> String {
         format!(
-            "This is {}, a node of an IEEE 802.15.4 mesh, and Redpoll's TCP.\n\
+            "This is {}, a node of an IEEE 802.15.4 mesh with Redpoll's TCP.\n\
              Its /file has {} bytes.\n",
             self.name, self.file_bytes
         )
