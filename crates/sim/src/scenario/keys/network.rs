@@ -60,7 +60,7 @@ pub(super) const KEYS: &[Key] = &[
     key("cache.on", Nodes, Optional("no node"), None,
         "Routers that cache the last data of each TCP connection that they forward. They retransmit the data if no acknowledgement arrives, and acknowledge data that have been acknowledged before ([ADR 17](adr/0017-a-cache-of-segments.md)). Only with `routing = \"fixed\"`."),
     key("cache.rules", Choice(&["cctrl", "dtc", "tss"]), Default("cctrl"), None,
-        "Rules of the cache. `cctrl`: Hurni et al. 2012. `dtc`: Distributed TCP Caching, which keeps the newest segment and answers duplicate acknowledgements. `tss`: TCP Support for Sensor networks, which holds a packet until it overhears the next hop forwarding the previous one."),
+        "Rules of the cache. `cctrl`: cctrl (Hurni et al. 2012), which keeps the oldest unacknowledged segment and sends the copy after a timeout. `dtc`: Distributed TCP Caching, which keeps the newest segment and answers duplicate acknowledgements. `tss`: TCP Support for Sensor networks, which holds a packet until it overhears the next hop forwarding the previous one."),
     key("cache.initial_rtt", time(1_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "Round-trip time that a caching router assumes to a segment's destination before the first measurement."),
     key("cache.rtt_weight", Count { min: 0, max: 7 }, Default("3"), None,
