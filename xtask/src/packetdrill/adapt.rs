@@ -51,7 +51,7 @@ pub const RULES: [Rule; 11] = [
     Rule {
         name: "receive buffer",
         reason: "FreeBSD rounds `SO_RCVBUF` up to a multiple of the MSS. The size of a buffer is \
-                 the system's choice, so these assertions are removed.",
+                 the system's choice, so the assertions about `SO_RCVBUF` are removed.",
         apply: receive_buffer,
     },
     Rule {
