@@ -107,7 +107,7 @@ fn planted_defects_are_found() {
         (Defect::Added, "byte", 5),
         (Defect::Panic, "planted", 1),
         (Defect::Overflow, "overflow", 1),
-        (Defect::Stall, "without an advance of time", 1),
+        (Defect::Stall, "times at this instant", 1),
         (Defect::Busy, "events in a simulated second", 1),
     ] {
         let found = first_failure(defect, seeds);

@@ -12,7 +12,7 @@ use crate::error::CriteriaError;
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
     /// The paper and this study both measure it, and both values agree within a band. Only such
-    /// rows count in a study's headline.
+    /// rows count as reproductions at the top of a study's page.
     Reproduces,
     /// A parameter was chosen so that this row matches.
     Calibrates,

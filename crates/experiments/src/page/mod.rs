@@ -138,7 +138,7 @@ impl Page<'_> {
         for (kind, what) in [
             (
                 Purpose::Reproduces,
-                "measured in the paper and here; only these rows count in the headline above",
+                "measured in the paper and here; only these rows count as reproductions above",
             ),
             (
                 Purpose::Calibrates,

@@ -80,8 +80,8 @@ impl Seat<'_> {
             Loop::Work => "had events or radio operations",
         };
         let why = format!(
-            "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times without an advance of time; \
-             the run ends here"
+            "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times at this instant, so the run \
+             ends here"
         );
         self.env.oracle.violated(why.clone());
         self.env.stall = Some((now, why));

@@ -25,7 +25,7 @@ fn a_run_ends_at_an_application_that_stops_time() {
     world.add_app(1, Box::new(Stuck));
     world.run_until(Instant::from_millis(10));
     let why = "0.005000 s: node-2 has an application that requested its timer 10000 times \
-               without an advance of time; the run ends here";
+               at this instant, so the run ends here";
     assert_eq!(world.stall(), Some(why));
     assert_eq!(world.oracle().violations(), [why]);
     assert_eq!(world.next_event_at(), None);

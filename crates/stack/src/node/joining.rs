@@ -27,7 +27,8 @@ impl<P: Profile> Node<P> {
         const {
             assert!(
                 P::Memory::JOINS_FRAGMENTS,
-                "this kind of memory cannot reassemble IPv6 fragments; use one with JOINS_FRAGMENTS"
+                "this kind of memory cannot reassemble IPv6 fragments; use a `Memory` whose \
+                 `JOINS_FRAGMENTS` is true"
             )
         };
         let slot_size = self.link.lowpan.slot_size();

@@ -212,7 +212,8 @@ impl<
         const {
             assert!(
                 M::ROUTES || NEIGHBOURS == 0,
-                "the storage of a router needs the memory of a router, such as StaticMemory"
+                "the storage of a router needs a kind of memory that can route: StaticMemory, not \
+                 LeafMemory"
             );
         }
         let mut send = self.connections.send.0.iter_mut();

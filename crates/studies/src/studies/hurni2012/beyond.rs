@@ -30,9 +30,9 @@ pub fn beyond() -> Figure {
             "Payload that arrives within ten minutes over each of Contiki 2.5's MACs: uIP with all \
              techniques, and Redpoll's TCP (series `beyond`) without and with the cache. Redpoll's \
              TCP has its default settings, except that its segments have one frame over NullMAC \
-             and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, which loses \
-             its phases with long frames. Radio time is the sum over the sender, the \
-             receiver and the routers between them.",
+             and X-MAC, which never retransmit a frame, and 48 bytes over ContikiMAC, where \
+             long frames make senders forget when their neighbours wake up. Radio time is the sum \
+             over the sender, the receiver and the routers between them.",
         )
         .aside();
     let hops = [2, 3, 4, 5, 6];

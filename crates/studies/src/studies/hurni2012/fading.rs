@@ -13,7 +13,7 @@ const GAIN: Metric = Metric::new("segments / segments of unmodified uIP", "");
 pub fn fading() -> Figure {
     let mut figure = Figure::new("fading", "Figure 9 over fading links").about(
         "As figure 9, but with nodes 10 m apart and a Rician gain for each frame. A frame arrives \
-         if its ratio to noise and to other frames is high enough, so the stronger of two \
+         if its power is high enough relative to noise and to other frames, so the stronger of two \
          overlapping frames may arrive.",
     );
     let means = Means::new(&mut figure, over_fading_links, SEGMENTS, segments);

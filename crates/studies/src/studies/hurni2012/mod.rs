@@ -67,8 +67,8 @@ const TERMS: &[(&str, &str)] = &[
     (
         "beyond",
         "The same chain and the same MAC with Redpoll's own TCP and headers, without and with the \
-         cache. The paper has no numbers for it; these rows are promises of the project and do \
-         not count in the headline.",
+         cache. The paper has no numbers for this TCP, so these rows are of the kind `promises` \
+         and do not count as reproductions.",
     ),
 ];
 

@@ -9,9 +9,10 @@ use redpoll_experiments::{At, Case, Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited for earlier packets", "");
 /// Why TSS reduces throughput.
-const AGAIN: &str =
-    "TSS repeats acknowledgments that have no effect; the row without repetition shows the cost";
-const REACHED: Metric = Metric::new("copies whose forwarding by the next hop was overheard", "");
+const AGAIN: &str = "a cache with TSS's rules repeats an acknowledgment if its receiver sends no \
+    data in time; the rows \"TSS, acknowledgments not repeated\" show the throughput without these \
+    repetitions";
+const REACHED: Metric = Metric::new("cached segments that the next hop was heard forwarding", "");
 
 /// Compares uIP and Redpoll's TCP without a cache and with caches by the rules of the paper, DTC
 /// and TSS.
@@ -46,12 +47,13 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, with the series' cache / without a cache, minimum over 2 to 6 hops",
+                "segments, with the cache of this row / without a cache, minimum over 2 to 6 hops",
                 &without,
                 "over-none",
             ),
             (
-                "segments, with the series' cache / with cctrl, ratio of the means over 2 to 6 hops",
+                "segments, with the cache of this row / with cctrl, ratio of the means over 2 to \
+                 6 hops",
                 &paper,
                 "over-cctrl",
             ),
@@ -93,7 +95,7 @@ fn of_ours(figure: &mut Figure, mac: Mac) {
             .made_of_all(
                 At::new(name, "verdict"),
                 Metric::new(
-                    "bytes received, with the series' cache / without a cache, ratio of the \
+                    "bytes received, with the cache of this row / without a cache, ratio of the \
                      means over 2 to 6 hops",
                     "",
                 ),

@@ -6,7 +6,10 @@ use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{At, Figure, Metric, Probed, VERDICT};
 
-const SMALL: Metric = Metric::new("share of the server's segments with at most 8 bytes", "%");
+const SMALL: Metric = Metric::new(
+    "share of the server's data segments with at most 8 bytes of data",
+    "%",
+);
 /// Segments with data that the border router sends to the nodes: those of the server.
 const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
 /// Seeds of the rows with BLIP's small segments, which serve only for comparison.
@@ -21,8 +24,8 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
         .about(
             "60 packets per minute and node, with Redpoll's TCP (series `beyond`) at the nodes \
-             and Linux's rules at the server; the rows of UDP and BLIP's TCP are those of figure \
-             5b.",
+             and a TCP with Linux's rules at the server; the rows of UDP and BLIP's TCP are those \
+             of figure 5b.",
         )
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];
@@ -77,7 +80,7 @@ pub fn beyond() -> Figure {
                     .handle()
             });
             figure
-                .of("share of segments with at most 8 bytes", small)
+                .of("share of data segments with at most 8 bytes of data", small)
                 .judged("no-8-byte-segments");
             let segments = figure
                 .point(

@@ -75,7 +75,10 @@ pub fn figure_8() -> Figure {
     figure
 }
 
-const FULLEST_QUEUE: Metric = Metric::new("packets lost at the node that drops most packets", "%");
+const FULLEST_QUEUE: Metric = Metric::new(
+    "share of all packets that are lost at the node that drops most packets",
+    "%",
+);
 const BEHIND: Metric = Metric::new(
     "throughput, descendants of the node that drops most packets / other nodes",
     "",

@@ -69,7 +69,8 @@ pub fn figure_4b() -> Figure {
         .x_label(LOAD)
         .about(
             "The runs of figure 4a: packets that nodes, except the border router, dropped because \
-             their ten slots were in use, as a share of the packets that applications made.",
+             their queues of ten slots were full, as a share of the packets that applications \
+             made.",
         );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, QUEUE_LOSS, traffic, queue_loss));
     let ours = figure.point(

@@ -24,9 +24,9 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
             "In the paper's building, each of thirty nodes sends or receives 60 packets a minute, \
              or 10 in the rows of light load. In the measured mesh, the same total is shared by \
              all nodes that have a route over RPL to the best connected node of the file of links. \
-             If the name of a row begins with a figure, compare the row with the expected value in \
-             that figure. A result that depends only on the TCP stacks should be the same in both \
-             meshes.",
+             If the name of a row begins with the number of a figure, compare the row with the \
+             expected value in that figure. A result that depends only on the TCP stacks should be \
+             the same in both meshes.",
         )
         .aside();
     findings(&mut figure, BUILDING, &case);

@@ -53,8 +53,8 @@ const TERMS: &[(&str, &str)] = &[
     (
         "beyond",
         "The same mesh with Redpoll's own TCP at the nodes; the server's is unchanged. The paper \
-         has no numbers for it; these rows are promises of the project and do not count in the \
-         headline.",
+         has no numbers for this TCP, so these rows are of the kind `promises` and do not count as \
+         reproductions.",
     ),
 ];
 

@@ -117,7 +117,7 @@ pub const SOURCES: [Source; 5] = [
     },
     // TinyRPL measures a link only by the frames that it sends for other purposes.
     Source {
-        name: "links rated as in TinyRPL",
+        name: "link costs measured as in TinyRPL",
         keys: &[
             ("rpl.initial_etx", "1"),
             ("rpl.switch_threshold", "0.5"),

@@ -17,9 +17,11 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")
         .about(
-            "60 packets per minute and node, in the building with five hops. The rows have none of \
-             TinyOS's values (original), one of them, or all. In one more row, the mote on the \
-             serial line takes 5 ms per packet; this value is an assumption.",
+            "60 packets per minute and node, in the building with five hops. Several \
+             parameters of the original scene differ from TinyOS 2.1.2. Each row sets the \
+             parameters that its name states to TinyOS's values; `all values of TinyOS` sets all \
+             of them. In one more row, the mote on the serial line takes 5 ms per packet; this \
+             value is an assumption.",
         )
         .aside();
     for traffic in Traffic::ALL {

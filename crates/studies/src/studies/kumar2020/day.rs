@@ -125,9 +125,9 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
 
 /// Why the losses differ from the paper's.
 const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
-    assumptions. The rows `working hours` show the reliability in working hours: with the same \
-    interferers, with 1.5 times as many sessions, with sessions six times as long, and with the \
-    interferers 9 m further east";
+    assumptions. The rows `working hours` show the reliability in three working hours: with \
+    these assumptions, with 1.5 times as many sessions, with sessions six times as long, and with \
+    the interferers 9 m further east";
 
 /// A name, and changes of interferers that replace those of the calibrated row.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
@@ -195,13 +195,14 @@ fn beyond(figure: &mut Figure) {
     });
     let windows = [
         (
-            "beyond, an hour of the night",
-            "Redpoll's node, an hour of the night: radio duty cycle, TCP / CoAP",
+            "beyond, one hour at night",
+            "Redpoll's node, one hour at night: radio duty cycle, TCP / CoAP",
             day_of_both(),
         ),
         (
-            "beyond, an hour of the night, two segments",
-            "Redpoll's node, an hour of the night, two segments: radio duty cycle, TCP / CoAP",
+            "beyond, one hour at night, window of two segments",
+            "Redpoll's node, one hour at night, window of two segments: radio duty cycle, \
+             TCP / CoAP",
             two_segments(day_of_both()),
         ),
     ];
@@ -264,7 +265,7 @@ pub fn table_7() -> Figure {
         .paper(1.24);
     figure
         .ratio(
-            "radio duty cycle, CoAP / unreliable with batch",
+            "radio duty cycle, CoAP / unreliable protocol with batches",
             coap,
             unreliable,
         )

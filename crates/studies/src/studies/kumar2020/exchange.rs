@@ -57,7 +57,7 @@ pub fn figure_4a() -> Figure {
              it. The paper measured 4.1 ms on the air and 7.2 ms in total with an oscilloscope. \
              The time of a byte on the bus was chosen so that the total is 7.2 ms \
              (docs/model/radio.md), so the total only confirms that the model is assembled \
-             correctly. It does not confirm the time of a radio.",
+             correctly. The total does not confirm that a real radio needs this time.",
         );
     let case = case();
     figure.seen(At::new(SERIES, "bus"), TIME, &case, bus);

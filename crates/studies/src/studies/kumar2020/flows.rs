@@ -41,7 +41,9 @@ fn goodput(run: &Run, q: f64) -> Reading {
         let intervals = flow
             .pointer("/readings/goodput_per_40s_kbps")
             .and_then(serde_json::Value::as_array)
-            .ok_or_else(|| Gap::Unknown("a flow has no goodput by intervals".to_owned()))?;
+            .ok_or_else(|| {
+                Gap::Unknown("a flow reports no goodput per interval of 40 s".to_owned())
+            })?;
         all.extend(
             intervals
                 .iter()
@@ -94,7 +96,7 @@ pub fn figure_12() -> Figure {
 
     figure
         .of("TCP, median goodput / offered load, 1 kb/s", tcp.at(1.0))
-        .note("only a collapse of the network could make this ratio smaller");
+        .note("only a collapse of the network could make this ratio much less than 1");
     figure
         .verdict(
             "TCP, median goodput / offered load, 16 kb/s",
@@ -147,6 +149,9 @@ pub fn figure_12() -> Figure {
             own_jain.at(16.0),
         )
         .judged("beyond-jain")
-        .note("see red_fair and red_pause in docs/scenario.md");
+        .note(
+            "the relays use `red_fair` and `red_pause` (docs/scenario.md); those of the paper's \
+             node do not",
+        );
     figure
 }

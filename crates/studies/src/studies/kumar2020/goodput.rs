@@ -12,10 +12,11 @@ pub fn figure_3a() -> Figure {
     let mut figure = Figure::new("3a", "Goodput against the size of a segment")
         .x_label("MSS in frames")
         .about(
-            "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of 3,200 \
-             B. In the paper goodput is low with one frame and flat from five frames on; table 1 \
-             says that large segments have four to five times the goodput. The rows of three hops \
-             have no border router, and use default settings.",
+            "One hop to a border router, and a server behind it with a round-trip time of 12 ms; \
+             d = 40 ms, buffers of 3,200 B. In the paper goodput is low with one frame and flat \
+             from five frames on; table 1 says that a large MSS multiplies goodput by four to \
+             five. The rows of three hops are of Redpoll's node with its default settings, without \
+             a border router.",
         );
     let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(&case, frames)));
     let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(&case, frames)));
@@ -140,10 +141,10 @@ const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, most
     system's time, is divided among more frames; without this time the gain is smaller";
 
 /// Reason for which five frames instead of one gain less on Redpoll's own node than in the paper.
-const OWN_FRAME: &str = "with an ACK for every second segment, segments of five frames carry \
-    little more than twice the payload per frame of segments of one frame, and the goodput ratio \
-    over one hop is no larger; over three hops, collisions are too rare to increase the ratio to \
-    the required one";
+const OWN_FRAME: &str = "if the ACK for every second segment counts as a frame, a segment of five \
+    frames carries little more than twice as much payload per frame as a segment of one frame, \
+    and the goodput ratio over one hop is no larger than this ratio of payloads; over three hops, \
+    collisions are too rare to increase the goodput ratio to the required value";
 
 /// Returns payload bytes per frame on Redpoll's node; a segment counts its frames and half an ACK.
 fn counted(frames: u32) -> f64 {
@@ -156,11 +157,11 @@ pub fn figure_3b() -> Figure {
     let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
         .x_label("buffer in segments of 462 B")
         .about(
-            "One hop to a border router and a server 12 ms behind it, d = 40 ms. The size is that \
-             of the send buffer for uplink and of the receive buffer for downlink; the other \
-             buffer has six segments. In the paper goodput is level from three to four segments \
-             on; downlink with one segment is unusually good because a full receive buffer turns \
-             delayed ACK off.",
+            "One hop to a border router, and a server behind it with a round-trip time of 12 ms; \
+             d = 40 ms. The size is that of the send buffer for uplink and of the receive buffer \
+             for downlink; the other buffer has six segments. In the paper goodput is level from \
+             three to four segments on; downlink with one segment is unusually good because a \
+             full receive buffer turns delayed ACK off.",
         );
     let sizes = || (1..=6_u32).map(|segments| (segments, format!("{} B", segments * 462)));
     let up = |case: Case, bytes: &str| {
@@ -257,8 +258,8 @@ pub fn figure_4b() -> Figure {
         )
         .paper(100.0)
         .note(
-            "a segment's frames have 597 bytes, and the last is not full; for five full frames, \
-             see the next row",
+            "the frames of a segment have 597 bytes in total, and the last frame is not full; \
+             for five full frames, see the next row",
         );
     figure
         .known(
@@ -395,9 +396,9 @@ pub fn table_6() -> Figure {
     let mut figure = Figure::new("table-6", "Goodput compared with earlier stacks")
         .x_label("hops")
         .about(
-            "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of 7.2. \
-             Each earlier stack is represented by TCPlp's node with a window of one segment of \
-             the same number of frames, so that only the window differs, not hardware and link. \
+            "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of section \
+             7.2. Each earlier stack is represented by TCPlp's node with a window of one segment \
+             of the same number of frames, so that only the window differs, not hardware and link. \
              In addition, uIP, BLIP and a stack of one long segment run on the same node and link \
              (docs/rivals.md). In the paper TCPlp has 5 to 40 times the goodput of earlier stacks.",
         );

@@ -21,7 +21,9 @@ fn bytes(name: &str) -> f64 {
     let is_it = |line: &&str| line.trim_start().split_once("  ").map(|(_, it)| it) == Some(name);
     let line = SIZES.lines().find(is_it);
     let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
-    number.unwrap_or_else(|| panic!("firmware/size.txt has no {name}"))
+    number.unwrap_or_else(|| {
+        panic!("firmware/size.txt has no {name}; use a name that `cargo xtask size` writes")
+    })
 }
 
 const PROTOCOL: &str = "protocol";
@@ -67,7 +69,7 @@ pub fn table_3() -> Figure {
         .about(
             "Sizes on a Cortex-M0; those of connections are without buffers. The protocol's ROM is \
              that of the engine with TCPlp's features. The protocol's sockets are Connection and \
-             Listener; the socket layer is the part that a node's table adds to each; \
+             Listener; the socket layer is what a slot of a node's table adds to one of these; \
              posix_sockets is a Socket, which is the same for active and passive sockets. The ROM \
              of the socket layer and of posix_sockets is part of a node's ROM and not measured \
              separately. Each value should be at most the paper's.",

@@ -48,8 +48,8 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "beyond",
-        "The same scenario with Redpoll's own node as shipped. The paper has no numbers for it; \
-         these rows are promises of the project and do not count in the headline.",
+        "The same scenario with Redpoll's own node as shipped. The paper has no numbers for \
+         this node, so these rows are of the kind `promises` and do not count as reproductions.",
     ),
     (
         "ideal",

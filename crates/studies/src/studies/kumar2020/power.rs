@@ -42,8 +42,9 @@ pub fn section_8_1_3() -> Figure {
     .x_label("requests")
     .about(
         "A sleep interval of 100 ms. In the paper TCP keeps the radio on 35 % longer than \
-         CoAP for a response of 1,024 bytes; with one request in 100 s the difference is \
-         0.35 %.",
+         CoAP for a response of 1,024 bytes; with one request in 100 s \"this difference drops \
+         to only 0.35%\". This can be relative to CoAP or in percentage points of the duty cycle, \
+         so there is a row for each.",
     );
     let duty = |run: &Run| radio_duty_cycle(run, "leaf-15");
     let [http, coap] = PROTOCOLS.map(|(name, speaks)| {
@@ -102,23 +103,23 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .paper(0.35);
     let rarely = figure
         .verdict(
-            "excess of TCP's duty cycle over CoAP's, one request per 1,000 s, in %",
+            "excess of TCP's duty cycle over CoAP's, one request per 1,000 s, in % of CoAP's",
             [http.at(RARELY), coap.at(RARELY)],
             over,
         )
         .handle();
     figure
         .verdict(
-            "excess of TCP's duty cycle over CoAP's, one request per 100 s, in %",
+            "excess of TCP's duty cycle over CoAP's, one request per 100 s, in % of CoAP's",
             [http.at(SELDOM), coap.at(SELDOM)],
             over,
         )
         .paper(0.35)
         .judged("seldom")
         .cause(
-            "for 35 % to become 0.35 %, polls must keep the radio on for a hundred times as long \
-             as a response; the rows without requests show the time of polls here, and with one \
-             request in 1,000 s the difference is about the paper's",
+            "the excess falls from 35 % to 0.35 % only if polls keep the radio on for a hundred \
+             times as long as a response does; the rows without requests show the time of polls \
+             here, and with one request in 1,000 s the excess is about the paper's 0.35 %",
             &[
                 http.at(IDLE),
                 coap.at(IDLE),

@@ -8,12 +8,12 @@ use redpoll_experiments::{At, Figure, Handle};
 
 /// Instructions of the operating system per packet, with the name of the series.
 const SYSTEMS: [(&str, u32); 3] = [
-    ("an hour of the night", TCPLP_PACKET_INSTRUCTIONS),
+    ("one hour at night", TCPLP_PACKET_INSTRUCTIONS),
     (
-        "an hour of the night, half the operating system's time",
+        "one hour at night, half the operating system's time",
         TCPLP_PACKET_INSTRUCTIONS / 2,
     ),
-    ("an hour of the night, no operating system", 0),
+    ("one hour at night, no operating system's time", 0),
 ];
 
 /// Why processors work for longer than the paper's.
@@ -57,11 +57,15 @@ pub fn table_7() -> Figure {
         .ratio("CPU duty cycle, TCP / CoAP", tcp, coap)
         .paper(0.973 / 0.834);
     figure
-        .ratio("CPU duty cycle, CoAP / unreliable with batch", coap, batch)
+        .ratio(
+            "CPU duty cycle, CoAP / unreliable protocol with batches",
+            coap,
+            batch,
+        )
         .paper(0.834 / 0.30);
     figure
         .ratio(
-            "CPU duty cycle, unreliable, no batch / batch",
+            "CPU duty cycle of the unreliable protocol, no batch / batch",
             single,
             batch,
         )

@@ -326,10 +326,10 @@ pub fn figure_6b() -> Figure {
         )
         .judged("timeouts-40-less-0")
         .cause(
-            "all losses here are caused by hidden terminals, so d prevents all of them; the \
-             paper's timeouts have another source, which it does not name. Neither random losses \
-             nor an interferer explain them: with either, timeouts remain at d = 40 ms, but there \
-             are more at d = 0. \
+            "all losses here are caused by hidden terminals, so d = 40 ms prevents all of them; \
+             the paper's timeouts have another cause, which the paper does not name. Neither \
+             random losses nor an interferer explain the paper's timeouts: with either, timeouts \
+             remain at d = 40 ms, but there are more at d = 0. \
              With RACK (RFC 8985), there are few timeouts at either d",
             &others,
         );

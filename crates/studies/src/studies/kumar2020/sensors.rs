@@ -149,7 +149,7 @@ const NOT_BY_TIMEOUT: Metric = Metric::new("retransmissions not caused by a time
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
 pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
     collide with one another in the mesh; with a window of two, as in readings.toml, the ratio is \
-    lower (see the row with two segments)";
+    lower (see the row with this window)";
 
 /// Returns the share of retransmissions that no timeout caused, in percent.
 fn not_by_timeout(run: &Run) -> Reading {
@@ -218,7 +218,7 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
             "CoAP, queue of 64 readings",
             case("coap").set("apps.readings.queue", "64"),
         ),
-        ("TCP, two segments", two_segments(case("tcp"))),
+        ("TCP, window of two segments", two_segments(case("tcp"))),
     ];
     let mut rows = Vec::new();
     for (index, (series, case)) in cases.into_iter().enumerate() {
@@ -265,7 +265,7 @@ fn figure_10_lines(figure: &mut Figure) -> Lossy {
                 let case = two_segments(readings("tcp", 64));
                 (it, lossy_hour(loss(case, it)))
             });
-            figure.line("TCP, beyond, two segments", DUTY, two, leaves)
+            figure.line("TCP, beyond, window of two segments", DUTY, two, leaves)
         },
         losses: losses_at_21(figure),
     }
@@ -308,8 +308,8 @@ fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
         .judged("coap-less-tcp-21")
         .cause(
             "as in the paper, TCP retransmits less than CoAP, but more readings find CoAP's queue \
-             full than TCP's, and CoAP also gives up messages; other queues change the losses, \
-             but not the ranking",
+             full than TCP's, and CoAP also gives up messages; queues of other lengths change \
+             the losses, but CoAP still loses more",
             &[
                 &[
                     of.tcp.reliability.at(21),
@@ -400,7 +400,8 @@ fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
         .judged("beyond-radio-tcp-over-coap-0");
     let of_two = worst(
         figure,
-        "Redpoll's node: radio duty cycle, TCP with two segments / CoAP, greatest ratio from 6 to 15 % loss",
+        "Redpoll's node: radio duty cycle, TCP with a window of two segments / CoAP, greatest \
+         ratio from 6 to 15 % loss",
         [of.own_two.all(), of.own_coap.radio.some(FROM_6_TO_15)],
     )
     .handle();

@@ -78,9 +78,9 @@ pub fn table_1() -> Figure {
              the paper's; the last three are Redpoll's own, on its own link. Zero-copy send: if \
              off, a segment is copied to message buffers as soon as TCP may send it, and the row \
              includes the most memory that these buffers used at once; if on, the segment is read \
-             from the send buffer. In-place reassembly \
-             cannot be switched off: without it a buffer would need room for the most \
-             out-of-order data (1 % of frames lost).",
+             from the send buffer. In-place reassembly cannot be switched off: without it, \
+             out-of-order data would need memory in addition to the receive buffer, so the row \
+             \"off\" adds the most out-of-order data that was stored at once (1 % of frames lost).",
         );
     let mut table = Ablation(figure);
     buffers(&mut table.0);

@@ -78,10 +78,10 @@ pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Latency of a request for 82 bytes")
         .x_label("how the server sleeps")
         .about(
-            "A client 12 ms behind the border router, a leaf three hops away; medians. In the \
-             paper HTTP takes well below a second if the leaf is always on. With a sleep of 1 s \
-             HTTP waits for one interval more than CoAP, and polling every 100 ms after a SYN has \
-             arrived makes the gap small.",
+            "A client behind the border router with a round-trip time of 12 ms to it, a leaf three \
+             hops away; medians. In the paper HTTP takes well below a second if the leaf is always \
+             on. With a sleep of 1 s HTTP waits for one interval more than CoAP, and polling every \
+             100 ms after a SYN has arrived makes the gap small.",
         );
     let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
     let [(http, http_least), (coap, coap_least)] = PROTOCOLS.map(|(name, speaks)| {
@@ -100,7 +100,7 @@ pub fn figure_7() -> Figure {
             exchange - HOST_RTT_MS
         })
         .paper(200.0)
-        .note("the latency of CoAP minus the 12 ms behind the border router")
+        .note("the latency of CoAP minus the 12 ms between border router and client")
         .judged("mesh-rtt");
     figure
         .ratio(

@@ -42,12 +42,13 @@ const TERMS: &[(&str, &str)] = &[
     (
         "NullRDC, 8 Hz, 16 Hz",
         "NullRDC: radios that are always on. 8 Hz, 16 Hz: ContikiMAC with 8 or 16 wake-ups per \
-         second. Both are as in Contiki 3.0.",
+         second. NullRDC and ContikiMAC are those of Contiki 3.0.",
     ),
     (
         "beyond",
         "The same mesh and the same MAC with Redpoll's own TCP at the nodes. The paper has no \
-         numbers for it; these rows are promises of the project and do not count in the headline.",
+         numbers for this TCP, so these rows are of the kind `promises` and do not count as \
+         reproductions.",
     ),
 ];
 

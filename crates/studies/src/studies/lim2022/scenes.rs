@@ -159,8 +159,8 @@ pub const BEYOND: Tcp = Tcp {
     transport: "redpoll",
 };
 /// Reason for which a statement holds for only one of the two timers.
-pub const OTHER_TIMER: &str =
-    "the paper does not state which timer its figures use; with the other timer this row holds";
+pub const OTHER_TIMER: &str = "the paper does not state whether its figures use uIP's or Lim's \
+    timer; with the other of the two timers, this row holds";
 
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 

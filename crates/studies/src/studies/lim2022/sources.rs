@@ -14,9 +14,10 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")
         .about(
-            "20 segments a minute and node: the scenes without Contiki 3.0's values (original), \
-             with one of these values, and with all of them. The scenes with all values do not \
-             have Contiki's addresses of 8 bytes, which make frames longer here than in Contiki.",
+            "20 segments a minute and node. Several parameters of the original scene differ from \
+             Contiki 3.0. Each row sets the parameter that its name states to Contiki's value; \
+             `all values of Contiki` sets all of them except the addresses of 8 bytes, which make \
+             frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {

@@ -54,18 +54,18 @@ const TERMS: &[(&str, &str)] = &[
     (
         "lead",
         "A limit on a flow's lead over the mean: `taim.policy = \"lead\"` at the border router. \
-         Not from the paper; its rows are promises of the project.",
+         Not from the paper; its rows are of the kind `promises`.",
     ),
     (
         "spared",
         "A border router that compensates for the small windows of nodes with one segment at a \
-         time, `border.spare_one_segment`: proposed by Kim et al. 2015. Its rows are promises of \
-         the project.",
+         time, `border.spare_one_segment`: proposed by Kim et al. 2015. Its rows are of the \
+         kind `promises`.",
     ),
     (
         "beyond",
-        "Redpoll's TCP at nodes and server. The paper has no numbers for it; these rows are \
-         promises of the project and do not count in the headline.",
+        "Redpoll's TCP at nodes and server. The paper has no numbers for this TCP, so \
+         these rows are of the kind `promises` and do not count as reproductions.",
     ),
 ];
 
