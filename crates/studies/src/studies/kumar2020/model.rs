@@ -36,8 +36,8 @@ pub fn equations() -> Figure {
         .about(
             "Both equations use the measured RTT and loss of each run, w = 4 and two lost round \
              trips per loss. In the paper equation 1 matches closely, and equation 2, which \
-             ignores the window, does not. The error is the mean over all d of |predicted / measured - 1|. \
-             Equation 2 does not apply to a run without losses.",
+             ignores the window, does not. The error is the mean over all d of \
+             |predicted / measured - 1|. Equation 2 does not apply to a run without losses.",
         );
     let cases = |hops: u32| DELAYS.map(|ms| (ms, testbed(hops, ms)));
     let first = |run: &Run| Ok(equation_1(run)? / goodput(run)?);
