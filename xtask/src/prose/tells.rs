@@ -7,9 +7,63 @@ const TELLS: &str = include_str!("tells.txt");
 pub struct Tell {
     pub name: &'static str,
     pub instead: &'static str,
-    patterns: Vec<Vec<&'static str>>,
+    patterns: Vec<Vec<Part>>,
     #[cfg_attr(not(test), allow(dead_code))]
     examples: Vec<(bool, &'static str)>,
+}
+
+/// A word of a pattern.
+enum Part {
+    /// `...`: any number of words.
+    Gap,
+    Word {
+        forbidden: bool,
+        /// One of the choices is the start of a sentence.
+        start: bool,
+        choices: Vec<Choice>,
+    },
+}
+
+/// One of the words that a [`Part`] allows or forbids.
+enum Choice {
+    Any,
+    Begins(&'static str),
+    Ends(&'static str),
+    Is(&'static str),
+}
+
+impl Part {
+    fn read(text: &'static str) -> Part {
+        if text == "..." {
+            return Part::Gap;
+        }
+        let choices = text.trim_start_matches('!');
+        Part::Word {
+            forbidden: text.starts_with('!'),
+            start: choices.split('|').any(|it| it == "^"),
+            choices: choices.split('|').map(Choice::read).collect(),
+        }
+    }
+}
+
+impl Choice {
+    fn read(text: &'static str) -> Choice {
+        match (text.strip_prefix('*'), text.strip_suffix('*')) {
+            (Some(""), _) => Choice::Any,
+            (Some(end), _) => Choice::Ends(end),
+            (None, Some(beginning)) => Choice::Begins(beginning),
+            (None, None) => Choice::Is(text),
+        }
+    }
+
+    fn fits(&self, word: &str) -> bool {
+        match self {
+            Choice::Any => word.chars().any(char::is_alphanumeric) || word == "`",
+            Choice::Ends(end) => word.ends_with(end),
+            Choice::Begins(beginning) => word.starts_with(beginning),
+            Choice::Is(other) => *other == word,
+        }
+    }
 }
 
 pub fn all() -> Vec<Tell> {
@@ -26,7 +80,10 @@ pub fn all() -> Vec<Tell> {
             });
         } else if let Some(tell) = tells.last_mut() {
             match line.split_at_checked(2) {
-                Some(("  ", pattern)) => tell.patterns.push(pattern.split(' ').collect()),
+                Some(("  ", pattern)) => {
+                    tell.patterns
+                        .push(pattern.split(' ').map(Part::read).collect());
+                }
                 Some(("+ ", example)) => tell.examples.push((true, example)),
                 Some(("- ", example)) => tell.examples.push((false, example)),
                 _ => {}
@@ -88,33 +145,32 @@ fn without_quotations(text: &str) -> String {
 }
 
 /// Returns the end of the words that `pattern` matches from `at` on.
-fn matched(pattern: &[&str], words: &[String], at: usize) -> Option<usize> {
+fn matched(pattern: &[Part], words: &[String], at: usize) -> Option<usize> {
     let Some((first, rest)) = pattern.split_first() else {
         return Some(at);
     };
-    let choices = || first.trim_start_matches('!').split('|');
-    if choices().any(|it| it == "^") && starts_sentence(words, at) {
-        return matched(rest, words, at);
-    }
-    if *first == "..." {
+    let Part::Word {
+        forbidden,
+        start,
+        choices,
+    } = first
+    else {
         let stop = (at..words.len()).find(|i| ends_sentence(&words[*i]));
         return (at..=stop?).find_map(|next| matched(rest, words, next));
+    };
+    if *start && starts_sentence(words, at) {
+        return matched(rest, words, at);
     }
     // If the pattern begins with a forbidden word, the text may begin with the next word.
     if at == 0
-        && first.starts_with('!')
+        && *forbidden
         && let Some(end) = matched(rest, words, at)
     {
         return Some(end);
     }
     let word = words.get(at)?;
-    let fits = choices().any(|choice| match (choice, word.as_str()) {
-        ("*", word) => word.chars().any(char::is_alphanumeric) || word == "`",
-        (choice, word) if choice.starts_with('*') => word.ends_with(&choice[1..]),
-        (choice, word) if choice.ends_with('*') => word.starts_with(choice.trim_end_matches('*')),
-        (choice, word) => choice == word,
-    });
-    (fits != first.starts_with('!')).then(|| matched(rest, words, at + 1))?
+    let fits = choices.iter().any(|choice| choice.fits(word));
+    (fits != *forbidden).then(|| matched(rest, words, at + 1))?
 }
 
 fn starts_sentence(words: &[String], at: usize) -> bool {
