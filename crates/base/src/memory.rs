@@ -21,8 +21,9 @@ pub trait Memory {
     type Forwards: Forwarding;
 
     /// Whether nodes with this kind of memory can be routers. If not, the compiler omits the code
-    /// for forwarding, registrations, packets of sleepy neighbours, early marking, the limit for
-    /// unresolved neighbours, queue statistics, pauses for forwarding neighbours, and SYN cookies.
+    /// for forwarding, registrations, packets of sleepy neighbours, ECN marks by random early
+    /// detection, the limit for unresolved neighbours, queue statistics, pauses for forwarding
+    /// neighbours, and SYN cookies.
     const ROUTES: bool = Self::Forwards::IS_POSSIBLE;
 
     /// Whether nodes with this kind of memory can reassemble IPv6 fragments (RFC 8200 §4.5). If

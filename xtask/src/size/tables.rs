@@ -10,7 +10,7 @@ const OUR_PAYLOAD: u32 = 462;
 
 impl Measured {
     pub(super) fn print(&self) {
-        let mut rows = vec![row(["figure", "measured", "must", "goal", "others"])];
+        let mut rows = vec![row(["figure", "measured", "must", "goal", "other TCPs"])];
         rows.extend(self.figures());
         report::print_table(&rows);
 

@@ -39,7 +39,7 @@ const PORT_AGAIN: u16 = 4_096;
 /// The differences between stacks of this kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UipConfig {
-    /// The longest payload in bytes, sent and received (UIP_TCP_MSS): 48 on a Sky.
+    /// The longest payload in bytes, sent and received (UIP_TCP_MSS): 48 on a Tmote Sky.
     pub mss: u16,
     /// The window that is announced, in bytes (UIP_RECEIVE_WINDOW).
     pub window: u16,

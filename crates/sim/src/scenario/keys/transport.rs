@@ -75,7 +75,7 @@ pub(super) const KEYS: &[Key] = &[
         "TCP of the nodes: Redpoll's, to which all other keys of `tcp` apply, or another TCP of [rivals.md](rivals.md)."),
 
     key("rivals.uip_mss", size(16.0, 1_220.0), Default("48 B"), None,
-        "Payload of a segment of `uip-*`; the default is that of Contiki 2.5 to 3.0 on a Sky."),
+        "Payload of a segment of `uip-*`; the default is that of Contiki 2.5 to 3.0 on a Tmote Sky."),
     key("rivals.uip_window", size(16.0, 1_220.0), Optional("`rivals.uip_mss`"), None,
         "Window that `uip-*` announces while the application reads."),
     key("rivals.uip_polls", Bool, Default("true"), None,
