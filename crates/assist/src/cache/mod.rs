@@ -127,7 +127,7 @@ pub struct Counters {
     pub acknowledged: u32,
     /// Retransmitted copies.
     pub repeated: u32,
-    /// Retransmissions that were early because no frame was heard.
+    /// Copies sent before the timeout, because no frame was heard for a round-trip time.
     pub repeated_early: u32,
     /// Segments dropped because their data were already acknowledged.
     pub dropped: u32,
