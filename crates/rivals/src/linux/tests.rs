@@ -1,5 +1,5 @@
-//! Tests of small windows with recorded segments of a kernel of the 6.18 line (`docs/rivals.md`
-//! describes the recording). The peer has a constant window, and acknowledges each segment
+//! Tests of small windows with recorded segments of Linux 6.18 (`docs/rivals.md` describes the
+//! recording). The peer has a constant window, and acknowledges each segment
 //! after a given number of milliseconds.
 
 use std::vec::Vec;

@@ -43,8 +43,9 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "Redpoll",
-        "Redpoll's TCP above OpenThread's IPv6 with segments of 1,200 bytes, buffers for four of \
-         them, and acknowledgments delayed by up to 450 ms.",
+        "Redpoll's TCP above OpenThread's IPv6 with an MSS of 1,200 bytes (1,188 bytes of data and \
+         12 of options in each segment), buffers for four such segments, and acknowledgments \
+         delayed by up to 450 ms.",
     ),
     (
         "CoAP",
