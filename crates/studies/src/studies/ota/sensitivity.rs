@@ -38,7 +38,7 @@ const LINK: [Setting; 9] = [
         &[("mac.be_by_queue", "true")],
     ),
     (
-        "fragments in bursts, against the standard",
+        "all fragments of a datagram after one backoff, against IEEE 802.15.4",
         &[("lowpan.fragment_burst", "true")],
     ),
 ];
