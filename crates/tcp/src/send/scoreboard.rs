@@ -133,15 +133,16 @@ impl Stretch {
         u32::from(self.len)
     }
 
-    /// Joins two stretches, both or neither of which have arrived. If only one is lost, the result
-    /// is in flight.
+    /// Joins two stretches, both or neither of which have arrived. If only one is lost, RACK
+    /// finds out whether all of the result is lost. Without RACK the result is lost, because each
+    /// segment of it would otherwise wait for a timeout.
     fn join(&mut self, next: &Stretch) {
         self.len = self.len.wrapping_add(next.len);
         if next.at.is_after(self.at) {
             self.at = next.at;
         }
         if next.fate != self.fate {
-            self.fate = Fate::InFlight;
+            self.fate = if TIMED { Fate::InFlight } else { Fate::Lost };
         }
         self.again = self.again.max(next.again);
     }
@@ -297,7 +298,7 @@ impl Scoreboard {
         if new == 0 {
             return;
         }
-        if !self.make_room() {
+        if !self.make_room(0) {
             // Arrived and other stretches alternate, and their number is odd. So the last one has
             // not arrived, unless the first one has. In that case SND.UNA contradicts SACK: the
             // peer has dropped data that it reported.
@@ -417,8 +418,8 @@ impl Scoreboard {
     pub(crate) fn walk(&mut self, mut span: Span) -> Walk<'_> {
         let mut first = 0;
         if !span.is_empty() {
-            self.cut(span.end);
-            (first, span.start) = self.cut(span.start);
+            let (kept, _) = self.cut(span.end, 0);
+            (first, span.start) = self.cut(span.start, kept);
         }
         Walk {
             rest: self.list.get_mut(first..).unwrap_or_default().iter_mut(),
@@ -427,9 +428,10 @@ impl Scoreboard {
     }
 
     /// Makes a stretch start at `at`, unless no data are outstanding there or the table is full.
-    /// Returns the index of the stretch that contains `at`, and its start.
+    /// The stretch `kept` is not joined with the one before it. Returns the index of the stretch
+    /// that contains `at`, and its start.
     #[inline(never)] // size
-    fn cut(&mut self, at: u32) -> (usize, u32) {
+    fn cut(&mut self, at: u32, kept: usize) -> (usize, u32) {
         let (mut head, mut index) = (at, 0usize);
         for stretch in &self.list {
             let len = u32::from(stretch.len);
@@ -444,8 +446,8 @@ impl Scoreboard {
             return (index, at);
         }
         if self.is_full() {
-            return if self.make_room() {
-                self.cut(at)
+            return if self.make_room(kept) {
+                self.cut(at, kept)
             } else {
                 (index, at.wrapping_sub(head))
             };
@@ -473,15 +475,19 @@ impl Scoreboard {
     /// Makes room for one more stretch, and returns whether there is room. It joins the shortest
     /// pair of neighbours that have arrived; if there is none, the shortest pair with the same
     /// fate; if there is none, the shortest pair that has not arrived. Among equals it takes the
-    /// last pair, because least is known about the latest data.
+    /// last pair, because least is known about the latest data. The stretch `kept` is not joined
+    /// with the one before it.
     #[inline(never)] // size
-    fn make_room(&mut self) -> bool {
+    fn make_room(&mut self, kept: usize) -> bool {
         if !self.is_full() {
             return true;
         }
         let (mut best, mut least) = (0usize, u32::MAX);
-        for (pair, index) in self.list.windows(2).zip(0usize..) {
+        for (pair, index) in self.list.windows(2).zip(1usize..) {
             let [first, second] = pair else { continue };
+            if index == kept {
+                continue;
+            }
             let mut cost = u32::from(first.len).wrapping_add(u32::from(second.len));
             if first.fate != second.fate {
                 if first.fate == Fate::Arrived || second.fate == Fate::Arrived {
@@ -498,10 +504,13 @@ impl Scoreboard {
         if least == u32::MAX {
             return false;
         }
-        if let Some([first, second]) = self.list.get_mut(best..best.wrapping_add(2)) {
+        if let Some([first, second]) = self
+            .list
+            .get_mut(best.wrapping_sub(1)..best.wrapping_add(1))
+        {
             first.join(second);
         }
-        self.remove(best.wrapping_add(1));
+        self.remove(best);
         true
     }
 
