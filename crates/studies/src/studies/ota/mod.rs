@@ -39,14 +39,14 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "Q-Block",
-        "CoAP's Q-Block1, ten blocks of 1,024 bytes at a time, with RFC 9177's parameters. Tuned: \
-         with a NON_TIMEOUT of 1 s instead of 2 s.",
+        "CoAP's Q-Block1, ten blocks of 1,024 bytes at a time, with RFC 9177's parameters. \
+         \"Q-Block tuned\" has a NON_TIMEOUT of 1 s instead of 2 s.",
     ),
     (
         "BDX",
-        "Matter's bulk data exchange: a block of 1,024 bytes for each query, over its reliable \
-         messages with a retransmission interval of 300 ms, unencrypted. Tuned: with an interval \
-         of 1 s.",
+        "Matter's bulk data exchange: a block of 1,024 bytes for each query, over Matter's \
+         reliable messages with a retransmission interval of 300 ms, unencrypted. \"BDX tuned\" \
+         has an interval of 1 s.",
     ),
     (
         "frames lost",

@@ -13,7 +13,7 @@ pub const CHARGE: Metric = Metric::new("charge", "mC/MB");
 /// Frames of all nodes per kilobyte of the image.
 pub const FRAMES: Metric = Metric::new("frames", "1/kB");
 /// Share of runs in which the image is complete.
-pub const WHOLE: Metric = Metric::new("transfers with a whole image", "share");
+pub const WHOLE: Metric = Metric::new("transfers that deliver the whole image", "share");
 
 pub fn time(run: &Run) -> Reading {
     run.flow("image", "/image/took_s")

@@ -34,7 +34,7 @@ const LINK: [Setting; 9] = [
         &[("lowpan.fragment_forwarding", "true")],
     ),
     (
-        "backoff exponent that depends on the queue",
+        "macMinBE + 1 for the first frame of a datagram, macMinBE - 1 for its other frames",
         &[("mac.be_by_queue", "true")],
     ),
     (
@@ -86,8 +86,8 @@ const TCP: [Setting; 9] = [
     ("no timestamps", &[("tcp.timestamps", "false")]),
     ("RED in relays", &[("lowpan.red", "true")]),
     (
-        "settings of the first version: two segments of 1,000 bytes, acknowledgments delayed by up \
-         to 200 ms, macMinBE 3",
+        "settings of the study's first version: two segments of 1,000 bytes, acknowledgments \
+         delayed by up to 200 ms, macMinBE 3",
         &[
             ("tcp.mss", "1000 B"),
             ("tcp.send_buffer", "2000 B"),
@@ -116,7 +116,10 @@ fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
 pub fn settings() -> Figure {
     let mut figure = Figure::new("settings", "Other settings of the link, and of TCP")
         .x_label("changed setting")
-        .about("The transfers of the figures awake and sleepy with one setting changed.")
+        .about(
+            "The transfers of the figures `awake` and `sleepy`, with one setting changed in each \
+             row. \"none\" changes no setting.",
+        )
         .aside();
     for by in [By::Tcp, By::Block1, By::QBlock, By::BdxTuned] {
         for setting in &LINK {

@@ -44,10 +44,11 @@ pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", "An image to a leaf that is awake")
         .x_label("frames lost in %")
         .about(
-            "386,000 bytes over three hops. The bounds are calculated from the standard's times of \
-             frames, backoffs and acknowledgments, with one sender at a time: for TCP with \
-             segments of 1,200 bytes (bound) and of five frames, and for one block at a time \
-             (stop-and-wait).",
+            "386,000 bytes over three hops. The bounds are calculated from the durations of \
+             frames, backoffs and acknowledgments in IEEE 802.15.4, with one sender at a time. \
+             The series \"bound\" is for TCP with segments of 1,200 bytes, \"bound, five frames\" \
+             for TCP with segments of five frames, and \"bound, stop-and-wait\" for one block of \
+             1,024 bytes at a time.",
         );
     let rows = all(&mut figure, &scenes::awake());
     let mut bounds = Vec::new();
@@ -68,14 +69,14 @@ pub fn awake() -> Figure {
         .judged("tcp-no-loss");
     figure
         .ratio(
-            "time, bound / TCP, losses by collisions only",
+            "time, bound for five frames / TCP, losses by collisions only",
             bounds[0],
             tcp.time[0],
         )
         .judged("near-the-bound");
     figure
         .ratio(
-            "time, bound / TCP, 10 % of frames lost",
+            "time, bound for five frames / TCP, 10 % of frames lost",
             bounds[2],
             tcp.time[2],
         )
@@ -88,8 +89,8 @@ pub fn awake() -> Figure {
         )
         .judged("over-stop-and-wait")
         .cause(
-            "a single block in flight uses all air time of three hops: a protocol that requests \
-             the next block at once is limited by the same air time",
+            "over three hops, one block in flight already occupies the channel all the time, so a \
+             protocol that requests the next block at once is nearly as fast as TCP",
             &[bounds[2]],
         );
     figure
@@ -116,8 +117,9 @@ pub fn sleepy() -> Figure {
         )
         .judged("over-stop-and-wait")
         .cause(
-            "with a retransmission interval of 1 s (BDX tuned), BDX takes as long as TCP, so the \
-             cause is the default interval of 300 ms, not the single block in flight",
+            "with a retransmission interval of 1 s (BDX tuned), BDX is nearly as fast as TCP: BDX \
+             is slow because of its default interval of 300 ms, not because only one block is in \
+             flight",
             &[of(&rows, By::BdxTuned).time[2]],
         );
     figure

@@ -98,8 +98,8 @@ pub fn beyond() -> Figure {
         .of("Jain's index, RED and TAiM", both[2])
         .judged("fair")
         .cause(
-            "near nodes finish before TAiM's first decision; the rows with 380 kB per node have \
-             longer transfers",
+            "near nodes finish before TAiM's first decision; in the rows with 380 kB per node, the \
+             transfers take longer",
             &shown,
         );
     figure

@@ -20,15 +20,16 @@ type Read = fn(&Run) -> Reading;
 
 /// Shows the line of four hops and testbed-1 with each rule at the border router.
 pub fn border() -> Figure {
-    let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on a flow's lead")
+    let mut figure = Figure::new("border", "TAiM, FQ-CoDel and the policy lead")
         .x_label("seconds since the flows started")
         .about(
-            "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
-             deficit round robin and FQ-CoDel behind a shaper with TAiM's first delay, FQ-CoDel \
-             alone, and `taim.policy = \"lead\"`. The scenes are a line of four hops with traffic \
-             from all nodes, with Redpoll's TCP or with one segment of 38 bytes in flight, and \
-             testbed-1, with Redpoll's or BLIP's TCP. Jain's index is that of the bytes of each \
-             node since the beginning.",
+            "The border router forwards each packet at once (`without`), or at the time that a \
+             mechanism chooses: TAiM; deficit round robin (DRR) or FQ-CoDel behind a shaper, which \
+             releases one packet every D_init (TAiM's first delay between two packets); FQ-CoDel \
+             without this shaper; or `taim.policy = \"lead\"`. The scenes are a line of four hops \
+             and testbed-1. On the line, all nodes send with Redpoll's TCP, or with one segment of \
+             38 bytes in flight, and Jain's index is computed from the bytes that each node has \
+             delivered since the start. On testbed-1, the nodes run Redpoll's TCP or BLIP's.",
         )
         .aside();
     of_line(&mut figure, "Redpoll", line(), "redpoll");

@@ -53,14 +53,15 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "lead",
-        "A limit on a flow's lead over the mean: `taim.policy = \"lead\"` at the border router. \
-         Not from the paper; its rows are of the kind `promises`.",
+        "A border router with `taim.policy = \"lead\"`, which delays only packets of flows that \
+         have transferred more bytes than the mean flow. Not from the paper; its rows are of the \
+         kind `promises`.",
     ),
     (
         "spared",
-        "A border router that compensates for the small windows of nodes with one segment at a \
-         time, `border.spare_one_segment`: proposed by Kim et al. 2015. Its rows are of the \
-         kind `promises`.",
+        "A border router with `border.spare_one_segment`, which compensates for the small windows \
+         of nodes that accept one segment at a time, as Kim et al. 2015 proposed. Its rows are of \
+         the kind `promises`.",
     ),
     (
         "beyond",

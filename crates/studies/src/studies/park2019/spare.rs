@@ -12,8 +12,8 @@ type Read = fn(&Run) -> Reading;
 const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
 const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
-const SEGMENTS: Metric = Metric::new("segments that enter the mesh per packet", "");
-const FRAMES: Metric = Metric::new("frames per packet", "");
+const SEGMENTS: Metric = Metric::new("segments into the mesh per packet delivered", "");
+const FRAMES: Metric = Metric::new("frames per packet delivered", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
 const OF_ONE: Metric = Metric::new("throughput of nodes with one segment in flight", "B/s");
 const OF_OTHERS: Metric = Metric::new("throughput of nodes with Redpoll's TCP", "B/s");
@@ -36,12 +36,12 @@ pub fn spare() -> Figure {
         "A border router with spare_one_segment, for nodes with one segment in flight",
     )
     .about(
-        "Downstream: a server, whose TCP follows Linux's (`linux`), sends 39 bytes every \
-             second to each of fifteen nodes of testbed-1. These nodes run BLIP with a window of \
-             40 bytes; the fifteen other nodes send datagrams. Upstream: four nodes on a line of \
-             four hops send to a server; two keep one segment in flight, and two use Redpoll's \
-             TCP. The server's TCP is Redpoll's, which delays acknowledgments, or `linux`. Each \
-             case runs with and without `border.spare_one_segment`.",
+        "Downstream: a server, whose TCP follows Linux's (`linux`), sends a packet of 39 bytes \
+             every second to each of fifteen nodes of testbed-1. These nodes run BLIP with a \
+             window of 40 bytes; the fifteen other nodes send datagrams. Upstream: four nodes on a \
+             line of four hops send to a server, which runs `linux` or Redpoll's TCP, which delays \
+             acknowledgments. Two of these nodes keep one segment in flight, and two use Redpoll's \
+             TCP. Each case runs with and without `border.spare_one_segment`.",
     )
     .aside();
     downstream(&mut figure);
@@ -56,11 +56,18 @@ fn downstream(figure: &mut Figure) {
         .map(|(series, case)| of_down(figure, series, &case));
     for room in ["160 B", "320 B", "1280 B"] {
         let case = spared(&case).set("spare.room", room);
-        of_down(figure, &format!("{SPARED}, room for {room}"), &case);
+        of_down(
+            figure,
+            &format!("{SPARED}, {room} may wait per node"),
+            &case,
+        );
     }
     let [without, with] = rows;
     figure
-        .of("segments per packet, with spare_one_segment", with[1])
+        .of(
+            "segments into the mesh per packet delivered, with spare_one_segment",
+            with[1],
+        )
         .judged("down-segments");
     figure
         .ratio(
@@ -71,7 +78,7 @@ fn downstream(figure: &mut Figure) {
         .judged("down-packets");
     figure
         .ratio(
-            "frames per packet, with / without spare_one_segment",
+            "frames per packet delivered, with / without spare_one_segment",
             with[2],
             without[2],
         )

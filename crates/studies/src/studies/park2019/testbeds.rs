@@ -89,11 +89,12 @@ pub fn figure_4() -> Figure {
 }
 
 const NOT_KNOWN: &str = "the cause is not known; nine or ten seeds are too few to decide whether \
-    this row holds; see also the rows with room for ten packets per node";
-const TIME: &str = "the cause is not known: if a quarter of all frames is lost on the air, \
-    duration, max-min ratio and the ratio of room to corridor are nearly the paper's, but UDP \
-    loses packets at any load; if 45 % of all packets are lost between border router and host, the \
-    duration is the paper's, but all nodes have nearly equal throughput";
+    this row holds; see also the rows with a queue of ten packets per node";
+const TIME: &str = "the cause is not known. If a quarter of all frames is lost on the air, the \
+    duration, the max-min ratio and the throughput in the room / in the corridor are nearly as in \
+    the paper, but UDP then loses packets even at low loads, unlike in the paper. If 45 % of all \
+    packets are lost between border router and host, the duration is as in the paper, but all \
+    nodes have nearly equal throughput";
 const ALIKE: &str = "links are good, and two fifths of all losses occur in the border router's \
     mote, where they affect all nodes alike, so near and far nodes have nearly equal throughput";
 
@@ -131,7 +132,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let room = whole(figure, ONE_ATTEMPT, ROOM, &links, room_over_corridor);
     let faster = whole(figure, ONE_ATTEMPT, FASTER, &links, faster_than_parents);
     let ten = ten_packets(case);
-    let ten = beside(figure, "room for ten packets", &ten, together);
+    let ten = beside(figure, "queue of ten packets per node", &ten, together);
     Shown {
         slow: vec![
             worn_out[3],
@@ -156,7 +157,7 @@ fn worn(case: Case) -> Case {
     case.set("faults.air.share", "25 %")
 }
 
-/// Gives the nodes of a case room for ten packets, as in Kim et al. 2015.
+/// Gives each node of a case a queue of ten packets, as in Kim et al. 2015.
 fn ten_packets(case: &Case) -> Case {
     case.clone().set("lowpan.slots", 10)
 }
@@ -233,7 +234,10 @@ fn compared(
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Throughput on testbed-1 with TAiM")
         .x_label("node")
-        .about("As figure 4, with TAiM at the border router; its D_init is calibrated.");
+        .about(
+            "As figure 4, with TAiM at the border router. D_init, TAiM's first delay between two \
+             packets, is calibrated on the row 10/together.",
+        );
     let shown = at_most_a_second(&mut figure, Testbed::One);
     let paper = [[0.947, 0.994], [3.6, 1.7]];
     compared(&mut figure, Testbed::One, &shown, paper);
@@ -243,8 +247,8 @@ pub fn figure_10() -> Figure {
     }
     let [without, with] = [Testbed::One.tcp(), Testbed::One.taim()];
     for (series, case) in [
-        ("without TAiM, a run of the paper's length", &without),
-        ("TAiM, a run of the paper's length", &with),
+        ("without TAiM, four times the bytes per node", &without),
+        ("TAiM, four times the bytes per node", &with),
     ] {
         let case = longer(case.clone());
         beside(&mut figure, series, &case, together_when_longer);
@@ -263,10 +267,10 @@ pub fn figure_10() -> Figure {
         beside(&mut figure, series, &case, together);
     }
     for (series, case) in [
-        ("without TAiM, room for ten packets", without),
-        ("TAiM, room for ten packets", with.clone()),
+        ("without TAiM, queue of ten packets per node", without),
+        ("TAiM, queue of ten packets per node", with.clone()),
         (
-            "TAiM, D_init 36 ms, room for ten packets",
+            "TAiM, D_init 36 ms, queue of ten packets per node",
             with.set("taim.initial_delay", "36 ms"),
         ),
     ] {
@@ -311,7 +315,7 @@ fn beside(
 
 /// Adds TAiM with the longest wait that `redpoll taim` allows. The paper has no such limit: its
 /// delay is short enough for every waiting packet to leave before its sender retransmits it.
-/// Returns the indices, ratios and sums. Also adds these rows with room for ten packets per node.
+/// Returns the indices, ratios and sums. Also adds these rows with a queue of ten packets per node.
 fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     let mut shown = Vec::new();
     for d_init in ["30 ms", "40 ms", "50 ms"] {
@@ -319,7 +323,7 @@ fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
         let case = case.set("taim.max_wait", "1 s");
         let series = format!("TAiM, D_init {d_init}, packets wait 1 s at most");
         shown.extend(&beside(figure, &series, &case, together)[..3]);
-        let series = format!("{series}, room for ten packets");
+        let series = format!("{series}, queue of ten packets per node");
         beside(figure, &series, &ten_packets(&case), together);
     }
     shown
@@ -344,7 +348,7 @@ pub fn figure_14() -> Figure {
     let shown = at_most_a_second(&mut figure, Testbed::Two);
     let paper = [[0.989, 0.997], [1.7, 1.3]];
     let [jain, max_min] = compared(&mut figure, Testbed::Two, &shown, paper);
-    let series = "without TAiM, room for ten packets";
+    let series = "without TAiM, queue of ten packets per node";
     let ten = beside(&mut figure, series, &ten_packets(&case), together);
     let case = Testbed::Two.taim();
     let case = case.set("taim.initial_delay", FAIR_ENOUGH.0);
@@ -362,8 +366,8 @@ pub fn figure_14() -> Figure {
     figure
 }
 
-const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index within the minute", "");
-const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio within the minute", "");
+const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index of each minute", "");
+const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio of each minute", "");
 
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
@@ -371,7 +375,7 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         .about(
             "Computed from each node's mean throughput since the beginning, while all nodes are \
              active. The paper uses the throughput of each minute, in which a simulated node sends \
-             twenty segments; the rows \"within the minute\" use it too.",
+             twenty segments; the rows \"of each minute\" use this throughput too.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];
@@ -424,9 +428,9 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
 }
 
 pub fn figure_11() -> Figure {
-    by_minute("11", "Fairness by the minute, testbed-1", Testbed::One)
+    by_minute("11", "Fairness over time, testbed-1", Testbed::One)
 }
 
 pub fn figure_15() -> Figure {
-    by_minute("15", "Fairness by the minute, testbed-2", Testbed::Two)
+    by_minute("15", "Fairness over time, testbed-2", Testbed::Two)
 }

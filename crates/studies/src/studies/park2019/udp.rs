@@ -8,7 +8,7 @@ const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
 const CHILDREN: Metric = Metric::new(
-    "routing targets of the node with the most losses / mean",
+    "nodes below the node with the most losses / mean number of nodes below a node",
     "",
 );
 
@@ -16,7 +16,7 @@ const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
 /// Why no node loses as much as the paper's worst node.
 const MORE_THAN_THEIRS: &str = "at the load of this row, the simulated mesh carries more than the \
-    paper's; see also the rows with room for two packets per node";
+    paper's; see also the rows with a queue of two packets per node";
 
 /// Returns the share of all datagrams that arrived, in percent.
 pub(super) fn arrived(run: &Run) -> Reading {
@@ -54,7 +54,7 @@ pub fn figure_6() -> Figure {
     let shown = [two[0], all.at(0.5), all.at(1.0)];
     figure
         .verdict(
-            "share of the worst node's packets that arrive, 0.5 packets per second",
+            "share of the worst node's packets that arrive, 0.5 packets per second and node",
             [worst.at(0.5)],
             |[it]| it / 0.5,
         )
@@ -62,7 +62,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "share of the worst node's packets that arrive, 1 packet per second",
+            "share of the worst node's packets that arrive, 1 packet per second and node",
             [worst.at(1.0)],
             |[it]| it,
         )
@@ -70,7 +70,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "loss at 1 packet per second and node / loss at 0.5",
+            "loss at 1 packet per second and node / loss at 0.5 packets",
             [all.at(1.0), all.at(0.5)],
             |[one, half]| (100.0 - one) / (100.0 - half),
         )
@@ -85,8 +85,8 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of(
-            "routing targets of the node with the least share of packets that arrive / mean of all \
-             nodes except the border router",
+            "nodes below the node with the most losses / mean number of nodes below a node, except \
+             the border router",
             children,
         )
         .judged("worst-has-children")
@@ -98,10 +98,10 @@ pub fn figure_6() -> Figure {
     figure
 }
 
-/// Adds rows of nodes with room for two packets. Returns the worst node's share at 1 datagram a
-/// second, and the routing targets of the worst node at 0.5 and 1 a second.
+/// Adds rows of nodes with a queue of two packets. Returns the worst node's share at 1 datagram a
+/// second, and the ratio of nodes below the worst node at 0.5 and 1 a second.
 fn two_packets(figure: &mut Figure) -> [Handle; 3] {
-    let series = "UDP, room for two packets";
+    let series = "UDP, queue of two packets per node";
     let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);
     let worst = figure.point(At::new(series, 1.0), SHARE, &case(1.0), |run| {
         quantile(&delivery(run, READINGS)?, 0.0)

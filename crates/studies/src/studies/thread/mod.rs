@@ -28,13 +28,15 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "TCPlp as shipped",
-        "OpenThread's own TCP with OpenThread's defaults: buffers for 2,309 bytes in both \
-         directions, 462 bytes of payload in a full segment, delayed acknowledgments of 100 ms.",
+        "OpenThread's own TCP with OpenThread's defaults: a buffer of 2,309 bytes in each \
+         direction, 462 bytes of payload in a full segment, acknowledgments delayed by up to \
+         100 ms.",
     ),
     (
         "TCPlp, best settings",
-        "The same with OpenThread's larger size of buffers, for 3,695 bytes. Sleepy leaves poll \
-         every 100 ms during the transfer, as the authors of TCPlp propose.",
+        "OpenThread's own TCP with a buffer of 3,695 bytes in each direction, OpenThread's larger \
+         size. Sleepy leaves poll every 100 ms during the transfer, as the authors of TCPlp \
+         propose.",
     ),
     (
         "Redpoll, TCPlp's sizes",
