@@ -281,7 +281,7 @@ export class App {
     const toast = h("div", { class: "toast" });
     this.toasts.append(toast);
     try {
-      const blob = await loop(this.map, this.store, this.theme, this.playhead.t, (share) => setText(toast, `The GIF is drawn: ${Math.round(share * 100)} %`));
+      const blob = await loop(this.map, this.store, this.theme, this.playhead.t, (share) => setText(toast, `Drawing the GIF: ${Math.round(share * 100)} %`));
       const name = `${hello.scenario.replaceAll(/[^\w.-]+/g, "-").slice(0, 60) || "mesh"}.gif`;
       save(blob, name);
       this.say(`Saved ${name}, ${bytes(blob.size)}.`);

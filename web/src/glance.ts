@@ -74,7 +74,7 @@ function sentence(store: Store): string {
     some(count("router"), "router", "routers"),
     some(count("leaf"), "leaf", "leaves") + (sleepy > 0 ? ` (${sleepy} of them asleep most of the time)` : ""),
   ].filter((part) => part !== "");
-  const kind = { up: "This mesh runs in real time with this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
+  const kind = { up: "This mesh runs in real time on this computer", run: "This is a simulated radio mesh", view: "This is the recording of a radio mesh" }[hello.mode];
   const borders = nodes.filter((node) => node.role === "border");
   const border = borders.length === 1 ? `the border router, ${borders[0]!.name},` : "a border router";
   const way = borders.length > 0 && nodes.length > 2 ? ` Packets travel from node to node; ${border} joins the mesh to other networks.` : "";

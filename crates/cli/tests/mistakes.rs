@@ -44,7 +44,7 @@ const UNKNOWN: &str = "echo 'qeue = 1' >$D/bad.toml";
 const KEY: [&str; 2] = ["bad.toml:1:1: got the unknown key \"qeue\"", "allowed: "];
 /// A program that listens at the port 9633 of the loopback interface.
 const LISTENER: &str = "ip link set lo up; : >$D/log; $R taim --queue 1 --metrics 127.0.0.1:9633 2>$D/log & \
-    until grep -q 'Ctrl-C ends it' $D/log; do sleep 0.1; done";
+    until grep -q 'Ctrl-C ends the program' $D/log; do sleep 0.1; done";
 /// Makes `$R` run the program as a user without rights.
 const AS_NOBODY: &str =
     "R=\"setpriv --reuid 65534 --clear-groups --bounding-set=-all --inh-caps=-all $R\"";

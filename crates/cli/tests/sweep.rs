@@ -201,7 +201,7 @@ fn parquet_and_csv_have_the_same_rows() {
 fn mistakes_in_a_sweep_are_reported_before_the_first_run() {
     let folder = Folder::new("sweep-wrong");
     for (text, problem) in [
-        ("scenario = \"nothing\"", "a name that `redpoll list` has"),
+        ("scenario = \"nothing\"", "a name from `redpoll list`"),
         ("scenario = \"line-1\"\ngrid.mac.retries = [1]", "retries"),
         (
             "scenario = \"line-1\"\ngrid.mac.max_frame_retries = [1, 1000]",

@@ -60,6 +60,13 @@ pub struct Plan {
     pub seeds: Vec<u64>,
 }
 
+/// The error for a file that names no scenario.
+pub(crate) const NO_SCENARIO: &str = "scenario: missing; add the path of a TOML file, or a name \
+    from `redpoll list`, such as scenario = \"office\"";
+/// The error for a text that names a scenario although the caller gives one.
+pub(crate) const SECOND_SCENARIO: &str = "scenario: got a scenario in the text, but the caller \
+    gives one already; remove this key from the text";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
@@ -76,7 +83,8 @@ struct File {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "seeds: allowed: a number of seeds, such as 5, or a list of seeds, such as [3, 7]"
+    expecting = "seeds: got neither a number nor a list of numbers; allowed: a number of seeds, \
+                 such as 5, or a list of seeds, such as [3, 7]"
 )]
 enum Seeds {
     Count(u64),
@@ -111,8 +119,7 @@ impl Plan {
             let text = text.map_err(|error| format!("cannot be read: {error}"))?;
             let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
             let name = file.scenario.as_ref();
-            let name =
-                name.ok_or_else(|| "scenario: missing; a sweep needs a scenario".to_owned())?;
+            let name = name.ok_or_else(|| NO_SCENARIO.to_owned())?;
             let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
             Plan::of(file, Case::new(scene))
         };
@@ -127,9 +134,7 @@ impl Plan {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let plan = file.and_then(|file: File| match file.scenario {
             None => Plan::of(file, case),
-            Some(_) => Err("scenario: the call already has a scenario; remove this key"
-                .to_owned()
-                .into()),
+            Some(_) => Err(SECOND_SCENARIO.to_owned().into()),
         });
         plan.map_err(|problem| PlanError {
             file: String::new(),
@@ -151,7 +156,8 @@ impl Plan {
             let room = RUNS_MAX / seeds.len() / list.len();
             if combinations.len() > room {
                 return Err(format!(
-                    "the sweep has more runs than allowed; allowed: at most {RUNS_MAX}"
+                    "the sweep has more runs than allowed; allowed: at most {RUNS_MAX}; remove \
+                     values from the grid, or seeds"
                 )
                 .into());
             }
@@ -227,7 +233,7 @@ pub(crate) fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
             text: built_in.text.to_owned(),
         }),
         (Err(error), None) => Err(format!(
-            "scenario: {}: {error}; allowed: a TOML file, or a name that `redpoll list` has",
+            "scenario: {}: {error}; allowed: a TOML file, or a name from `redpoll list`",
             beside.display()
         )),
     }

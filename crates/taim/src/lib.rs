@@ -153,7 +153,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let shown = address.map_or(String::new(), |address| {
         format!(", metrics at http://{address}/metrics")
     });
-    info!("reading queue {queue}{shown}; Ctrl-C ends it");
+    info!("reading queue {queue}{shown}; Ctrl-C ends the program");
     for line in warnings {
         warn!("{}", line.trim_start_matches("warning: "));
     }

@@ -45,7 +45,7 @@ const COUNTERS: [(&str, &str, ReadCounter); 11] = [
     ),
     (
         "on_probation_total",
-        "Packets that were forwarded at once because their ends had not yet acknowledged each other's data.",
+        "Packets that were forwarded at once because their flow was not yet confirmed: each end must first acknowledge data of the other end.",
         |it| it.on_probation,
     ),
     (
@@ -60,7 +60,7 @@ const COUNTERS: [(&str, &str, ReadCounter); 11] = [
     ),
     (
         "confirmed_total",
-        "Flows whose ends have acknowledged each other's data.",
+        "Flows that were confirmed: each end has acknowledged data of the other end.",
         |it| it.confirmed,
     ),
     (
@@ -152,7 +152,7 @@ impl Snapshot {
         let gauges = [
             (
                 "delay_seconds",
-                "Shortest time between two forwarded packets while packets are held (delaytime).",
+                "Shortest time between two forwarded packets while packets are held: delaytime, which TAiM adapts once a minute.",
                 self.delay_ns as f64 / 1e9,
             ),
             (
@@ -172,7 +172,7 @@ impl Snapshot {
             ),
             (
                 "flows",
-                "TCP flows with a place in the table of flows whose ends have acknowledged each other's data.",
+                "Confirmed TCP flows (each end has acknowledged data of the other end) that have a place in the table of flows.",
                 self.flows.len() as f64,
             ),
         ];

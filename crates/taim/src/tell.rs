@@ -181,7 +181,7 @@ impl Status {
             format!("  {least} to {most} B/s per flow")
         });
         self.bar.set_message(format!(
-            "{} flows  {} packets held  {:.3} ms between packets{shares}  Ctrl-C ends it",
+            "{} flows  {} packets held  {:.3} ms between packets{shares}  Ctrl-C ends the program",
             taim.flow_counts().1,
             taim.waiting_packets(),
             taim.delay_ns() as f64 / 1e6,

@@ -49,8 +49,8 @@ pub enum ThawError {
 impl fmt::Display for FreezeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            FreezeError::State => "the connection is not in a state to be frozen",
-            FreezeError::NoRoom => "the memory for a frozen connection is too short",
+            FreezeError::State => "a connection in this state cannot be frozen",
+            FreezeError::NoRoom => "the buffer for the frozen connection is too small",
         })
     }
 }
@@ -59,7 +59,7 @@ impl fmt::Display for ThawError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             ThawError::Damaged => "the frozen connection is damaged",
-            ThawError::Version => "the frozen connection is of another version",
+            ThawError::Version => "another version of Redpoll froze the connection",
             ThawError::Spent => "the frozen connection has already been restored",
             ThawError::TooOld => "the peer may have given up the frozen connection",
             ThawError::NoRoom => "the buffers are too small for the frozen connection",

@@ -51,7 +51,7 @@ const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     20,    // LossProbe
     20,    // Retransmission
     100,   // Persist
-    20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
+    20,    // DelayedAck; `LONGEST_ACK_DELAY` leaves this slack
 ];
 
 #[derive(Clone, Debug)]

@@ -104,7 +104,10 @@ impl Engine {
             Ask::Report => self.run()?.report(),
             Ask::Layers(frames) => {
                 let layers = self.run()?.layers(&frames);
-                layers.ok_or_else(|| "the request contains no frame".to_owned())
+                layers.ok_or_else(|| {
+                    "allowed: one or two radio frames in hexadecimal, of at most 127 bytes each"
+                        .to_owned()
+                })
             }
             Ask::Clock(ask) => self.run()?.set_clock(ask),
             Ask::Mesh(command) => self.run()?.command(&command),

@@ -16,7 +16,7 @@ impl Clock {
     pub fn obey(&mut self, ask: ClockAsk) -> Result<Option<ClockAsk>, String> {
         if !self.settable {
             return Err(
-                "this mesh runs in real time with this computer: only its view can pause"
+                "this mesh runs in real time and cannot pause; only the display of a page can"
                     .to_owned(),
             );
         }

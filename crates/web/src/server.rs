@@ -210,7 +210,7 @@ async fn check(State(shared): State<Shared>, request: HttpRequest, next: Next) -
     let mut response = if is_ours {
         next.run(request).await
     } else {
-        refuse("open this page by the server's address or as localhost")
+        refuse("open this page at the server's IP address or at localhost")
     };
     const SAID: [(header::HeaderName, &str); 6] = [
         (
@@ -354,7 +354,10 @@ impl Shared {
         let done = match said.ask {
             Ask::Layers(frames) => {
                 let layers = self.hub.layers(&frames);
-                layers.ok_or_else(|| "the request contains no frame".to_owned())
+                layers.ok_or_else(|| {
+                    "allowed: one or two radio frames in hexadecimal, of at most 127 bytes each"
+                        .to_owned()
+                })
             }
             _ if !guard::is_token(&said.token, &self.token) => Err(
                 "this page is read-only without the token: open the address that the terminal \
@@ -372,7 +375,7 @@ impl Shared {
     async fn ask(&self, what: BrowserRequest) -> Result<String, String> {
         let (answer, answered) = oneshot::channel();
         let sent = self.requests.try_send(Request { what, answer });
-        sent.map_err(|_| "the simulation is too busy to answer".to_owned())?;
+        sent.map_err(|_| "the simulation is too busy to answer; try again".to_owned())?;
         self.ring();
         let said = answered.await;
         said.unwrap_or_else(|_| Err("the simulation has ended".to_owned()))

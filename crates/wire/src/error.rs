@@ -40,7 +40,7 @@ impl fmt::Display for Error {
                 "an elided address, but the frame has no \
                 link-layer address",
             ),
-            Error::NoRoom => f.write_str("the buffer is too short"),
+            Error::NoRoom => f.write_str("the buffer is too small"),
         }
     }
 }
@@ -53,7 +53,7 @@ pub struct NoRoom;
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the buffer is too short")
+        f.write_str("the buffer is too small")
     }
 }
 

@@ -65,7 +65,7 @@ fn text(facts: &Facts) -> String {
     if facts.lateness >= Duration::from_millis(10) {
         text += &format!("  {} ms behind real time", facts.lateness.as_millis());
     }
-    text + "  Ctrl-C ends it"
+    text + "  Ctrl-C ends the program"
 }
 
 #[cfg(test)]
@@ -80,8 +80,8 @@ mod tests {
             packets: [10, 12],
             lateness: Duration::ZERO,
         };
-        let expected =
-            "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  Ctrl-C ends it";
+        let expected = "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  \
+                        Ctrl-C ends the program";
         assert_eq!(text(&facts), expected);
         facts.lateness = Duration::from_millis(30);
         assert!(text(&facts).contains("  30 ms behind real time  "));

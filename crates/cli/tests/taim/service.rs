@@ -28,7 +28,9 @@ impl Service {
         let child = command.spawn().expect("the program starts");
         let path = folder.file("log");
         let read = || std::fs::read_to_string(&path).unwrap();
-        until("it does not start", || read().contains("Ctrl-C ends it"));
+        until("it does not start", || {
+            read().contains("Ctrl-C ends the program")
+        });
         let daemon = Daemon::of(child, read());
         Service { daemon, folder }
     }

@@ -78,7 +78,7 @@ class Scenario:
                 built_in = _native.built_in(name)
                 if built_in is None:
                     raise ScenarioError(f"{name}: {error.strerror}; allowed: a TOML file, or a "
-                                        "name that `redpoll list` has") from error
+                                        "name from `redpoll list`") from error
                 text = built_in
         written = [(key, _written(value)) for key, value in (changes or {}).items()]
         self._fill(name, text, written, congestion or {})

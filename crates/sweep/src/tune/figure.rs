@@ -132,7 +132,7 @@ impl Figure {
             format!("the scenario has no {kind}")
         } else {
             format!(
-                "allowed: \"{} of NAME\" with one of {}",
+                "allowed: \"{} of NAME\", where NAME is one of {}",
                 self.name,
                 there.join(", ")
             )

@@ -11,7 +11,7 @@ use super::search::Effort;
 use super::space::{Parameter, Point, Space, Values};
 use super::standing::Aims;
 use crate::draw::Range;
-use crate::plan::{PlanError, Problem, scene, walk, written};
+use crate::plan::{NO_SCENARIO, PlanError, Problem, SECOND_SCENARIO, scene, walk, written};
 
 /// The space of a search and its aims.
 #[derive(Clone, Debug)]
@@ -82,8 +82,7 @@ impl Goal {
             let text = text.map_err(|error| format!("cannot be read: {error}"))?;
             let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
             let name = file.scenario.as_ref();
-            let name =
-                name.ok_or_else(|| "scenario: missing; a goal needs a scenario".to_owned())?;
+            let name = name.ok_or_else(|| NO_SCENARIO.to_owned())?;
             let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
             Goal::of(&file, Case::new(scene))
         };
@@ -98,9 +97,7 @@ impl Goal {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let goal = file.and_then(|file: File| match file.scenario {
             None => Goal::of(&file, case),
-            Some(_) => Err("scenario: the call already has a scenario; remove this key"
-                .to_owned()
-                .into()),
+            Some(_) => Err(SECOND_SCENARIO.to_owned().into()),
         });
         goal.map_err(|problem| PlanError {
             file: String::new(),
@@ -163,7 +160,9 @@ fn space(free: &toml::Table) -> Result<Space, String> {
             .iter()
             .find(|key| before.any(|it| it == *key))
         {
-            return Err(format!("free.{name}: {key} is already free"));
+            return Err(format!(
+                "free.{name}: another entry of [free] varies {key} already; allowed: each key once"
+            ));
         }
         parameters.push(parameter);
     }
@@ -179,8 +178,8 @@ fn space(free: &toml::Table) -> Result<Space, String> {
 }
 
 fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
-    let allowed = "allowed: a list of two values or more, or { from = …, to = … }, or with a \
-                   name of your own { keys = […], values = […] }";
+    let allowed = "allowed: a list of at least two values, or { from = …, to = … }; to give several \
+                   keys the same value: any name and { keys = […], values = […] }";
     let list = |values: &[toml::Value]| match values.len() {
         0 | 1 => Err(allowed.to_owned()),
         _ => Ok(Values::List(values.iter().map(written).collect())),
@@ -250,7 +249,9 @@ fn range(free: &Free) -> Result<Values, String> {
 
 fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     let (key, best) = match (&file.minimize, &file.maximize) {
-        (Some(_), Some(_)) => return Err("allowed: either minimize or maximize".to_owned()),
+        (Some(_), Some(_)) => {
+            return Err("got both minimize and maximize; allowed: one of them".to_owned());
+        }
         (Some(best), None) => ("minimize", best.as_str()),
         (None, Some(best)) => ("maximize", best.as_str()),
         (None, None) => ("minimize", "current"),

@@ -180,7 +180,7 @@ fn dangers(
             severity: Severity::Dangerous,
             kind: "skips_firewall",
             text: format!(
-                "{place} sends packets to queue {}; a packet that leaves the queue skips the rest of its table, and so is not dropped by {later}",
+                "{place} sends packets to queue {}; a packet that leaves the queue skips the later rules of this table, and so is not dropped by {later}",
                 queue.first
             ),
             remedy: move_it.clone(),

@@ -40,7 +40,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Processes a segment in the other states (RFC 9293 §3.10.7.4).
     #[inline(never)] // size
     fn other_states(&mut self, meta: &IpMeta, seg: &Segment<'_>) -> Step {
-        self.check_timestamp(seg)?; // RFC 7323 §5.3: before the other checks
+        self.check_timestamp(seg)?; // before the others: RFC 7323 §5.3
         let is_predicted = self.is_predicted(seg);
         if !is_predicted {
             self.check_sequence(seg)?; // first
