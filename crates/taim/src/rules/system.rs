@@ -143,7 +143,10 @@ fn command(program: &str) -> Command {
 fn shown(program: &str, args: &[&str]) -> Result<Option<String>, Failure> {
     let output = match command(program).args(args).stdin(Stdio::null()).output() {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err((FAILED, format!("cannot run {program}: {error}"))),
+        Err(error) => {
+            let line = format!("cannot run {program}: {error}; check that it is executable");
+            return Err((FAILED, line));
+        }
         Ok(output) => output,
     };
     if !output.status.success() {
