@@ -3,9 +3,9 @@
 use crate::{SeqNum, SeqRange};
 
 /// A sequence number at or beyond SND.UNA, as a distance in bytes. A number that SND.UNA has passed
-/// is stored as 0. Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead; the number
-/// after a window probe, one byte further, is stored as 65,535. The owner must report every advance
-/// of SND.UNA with [`on_advance`](Self::on_advance). The stored number then never becomes
+/// is stored as 0. Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead. The end of a
+/// window probe can be 65,536 bytes ahead and is then stored as 65,535. The owner must report every
+/// advance of SND.UNA with [`on_advance`](Self::on_advance). The stored number then never becomes
 /// ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Ahead(u16);
@@ -74,7 +74,7 @@ impl Span {
     }
 }
 
-/// Converts a byte count that does not exceed an unscaled window.
+/// Converts a byte count to the 16 bits of an unscaled window; larger counts become 65,535.
 pub(crate) fn window(bytes: u32) -> u16 {
     bytes.min(u32::from(u16::MAX)) as u16
 }

@@ -1,19 +1,19 @@
-//! The algorithms of a connection that its program chooses.
+//! The algorithms that a program chooses for a connection.
 
 use crate::congestion::{Congestion, NewReno, initial_window};
 
-/// The algorithms of a connection that its program chooses: congestion control, and parts of
-/// loss recovery.
+/// The algorithms that a program chooses for a connection: congestion control, and parts of loss
+/// recovery.
 ///
-/// Devices have [`Standard`], the default of [`Config`](crate::Config) and
-/// [`Connection`](crate::Connection), which occupies no memory and adds no code. A program
-/// chooses others with [`Config::with_algorithms`](crate::Config::with_algorithms). The choice
-/// is a type, so an algorithm that no connection has is not in the program.
+/// The default of [`Config`](crate::Config) and [`Connection`](crate::Connection) is [`Standard`],
+/// which occupies no memory. A program chooses others with
+/// [`Config::with_algorithms`](crate::Config::with_algorithms). The choice is a type, so an
+/// algorithm that no connection uses is not compiled into the program.
 ///
-/// For another congestion control implement [`Congestion`], whose documentation has an example.
-/// The other methods switch a mechanism off, for comparisons with an engine that lacks it. They
-/// cannot switch on what the features of this crate leave out. Their answers must stay the same
-/// during a connection.
+/// For another congestion control implement [`Congestion`], whose documentation has an example. The
+/// methods that return `bool` switch a mechanism off, for comparisons with an engine that lacks it.
+/// They cannot switch on a mechanism that the crate's features exclude. The values that a method
+/// returns must not change during a connection.
 pub trait Algorithms: Clone + 'static {
     /// Congestion control of a connection.
     type Congestion: Congestion;
@@ -22,10 +22,10 @@ pub trait Algorithms: Clone + 'static {
     /// bytes of payload. [`Congestion::on_established`] follows when the handshake is complete.
     fn congestion(&self, mss: u32) -> Self::Congestion;
 
-    /// Returns the initial window in bytes (RFC 5681 §3.1), which is also the limit after a pause
-    /// (§4.1), for full-sized segments of `mss` bytes. If the SYN or its answer was lost, the
-    /// initial window is one segment. A window above the RFC's limit sends a burst into queues of a
-    /// few packets.
+    /// Returns the initial window in bytes (RFC 5681 §3.1), which is also the limit of cwnd after a
+    /// pause (§4.1), for full-sized segments of `mss` bytes. If the SYN or its answer was lost, the
+    /// connection starts with one segment instead. A window above the RFC's limit sends a burst
+    /// into queues of a few packets.
     fn initial_window(&self, mss: u32) -> u32 {
         initial_window(mss)
     }
@@ -41,8 +41,8 @@ pub trait Algorithms: Clone + 'static {
         true
     }
 
-    /// Returns whether arriving data pace recovery (RFC 9937). Otherwise, cwnd becomes ssthresh at
-    /// once (RFC 6675 §5).
+    /// Returns whether proportional rate reduction paces recovery (RFC 9937). Otherwise, cwnd
+    /// becomes ssthresh at once (RFC 6675 §5).
     fn paces_recovery(&self) -> bool {
         true
     }
@@ -53,8 +53,8 @@ pub trait Algorithms: Clone + 'static {
         true
     }
 
-    /// Returns whether the first data sample restarts the estimate of the round-trip time if it
-    /// exceeds the handshake's sample. Otherwise, the handshake's sample remains the first one (RFC
+    /// Returns whether the first data sample restarts the estimate of the round-trip time if this
+    /// sample exceeds the handshake's. Otherwise, the handshake's sample remains the first one (RFC
     /// 6298 §2.3).
     fn restarts_estimate(&self) -> bool {
         true

@@ -35,11 +35,11 @@ pub struct Config<A = Standard> {
     pub initial_rto: Duration,
     /// Minimum retransmission timeout (RFC 6298 §2.4, SHOULD be 1 s). Default 300 ms.
     ///
-    /// The default is below 1 s because a window here is two to four segments. After a lost
-    /// acknowledgment there is often no further segment that would elicit another one, and 1 s is
-    /// five round trips. A lower value would mistake a delayed acknowledgment (200 ms plus the way
-    /// back) for a loss. Timestamps or duplicate reports reveal a spurious timeout, and the window
-    /// is restored (RFC 3522, RFC 4015); the cost is one unnecessary segment. If the peer supports
+    /// The default is below 1 s because in a low-power network, a window is two to four segments.
+    /// After a lost acknowledgment there is often no further segment that would elicit another one,
+    /// and 1 s is five round trips of 200 ms. A lower value would mistake a delayed acknowledgment
+    /// (200 ms plus the way back) for a loss. Timestamps or D-SACK reveal a spurious timeout, and
+    /// the window is restored (RFC 3522, RFC 4015); one segment is wasted. If the peer supports
     /// neither, use 1 s.
     pub min_rto: Duration,
     /// Maximum retransmission timeout, at least 60 s by RFC 6298 §2.5, and the longest interval
@@ -65,7 +65,7 @@ pub struct Config<A = Standard> {
     /// while the peer's window is closed. It replaces `max_retries`. Default none.
     pub user_timeout: Option<Duration>,
     /// Whether to announce our user timeout to the peer, and to adopt the peer's if `user_timeout`
-    /// is `None` (RFC 5482). Default none: neither.
+    /// is `None` (RFC 5482). Default `None`: no option is sent or adopted.
     pub user_timeout_option: Option<UserTimeoutOption>,
     /// Choice of algorithms. Default [`Standard`].
     pub algorithms: A,
@@ -74,11 +74,11 @@ pub struct Config<A = Standard> {
 /// Conditions for the use of explicit congestion notification (RFC 3168 §6.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
-    /// Never: the connection neither requests nor accepts it.
+    /// Never: the connection neither requests nor accepts ECN.
     Off,
-    /// If the peer opens the connection and requests it.
+    /// On request: a passive open accepts ECN, but an active open does not request it.
     Agreed,
-    /// Always: an active open requests it, and a passive open accepts it.
+    /// Always: an active open requests ECN, and a passive open accepts it.
     Asked,
 }
 
@@ -98,8 +98,8 @@ impl EcnUse {
 pub struct Keepalive {
     /// Idle time before the first probe, 24 days at most. Default 2 hours (MUST-28).
     pub idle: Duration,
-    /// Interval between probes. Default 75 s. Any probe may be late by half of it if the node
-    /// sleeps that long ([`Wake::slack`](redpoll_base::Wake)).
+    /// Interval between probes. Default 75 s. A probe of a sleeping node may be late by half the
+    /// interval ([`Wake::slack`](redpoll_base::Wake)).
     pub interval: Duration,
     /// Number of unanswered probes before the connection fails, 2 (MUST-29) to 127. Default 8.
     pub count: u8,

@@ -6,8 +6,8 @@ use core::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer reset the connection (RFC 9293 §3.5.3), or the connection was restored from an old
-    /// copy ([`Connection::thaw`](crate::Connection::thaw)) that the peer is ahead of.
+    /// The peer reset the connection (RFC 9293 §3.5.3), or acknowledged bytes that a connection
+    /// restored from an old copy never sent ([`Connection::thaw`](crate::Connection::thaw)).
     Reset,
     /// The peer, or a host on its behalf, refused the connection.
     Refused,

@@ -1,4 +1,4 @@
-//! Congestion control: how much may be in the network.
+//! Congestion control: the number of bytes that may be in flight.
 
 mod newreno;
 mod pipe;
@@ -10,33 +10,32 @@ use redpoll_base::divide;
 
 use crate::ahead::window;
 
-/// The congestion control of one connection: the congestion window, and how it follows the network.
+/// The congestion control of one connection, which computes its congestion window.
 ///
-/// A connection reports events by the methods `on_…`, asks for the
-/// [congestion window](Self::cwnd) before it makes a segment, and never has more bytes in the
-/// network. A controller sees nothing of the connection but the arguments.
+/// A connection reports events by the methods `on_…`. It reads the [congestion window](Self::cwnd)
+/// before it makes a segment, and keeps the bytes in flight within it. A controller knows only the
+/// arguments of these methods.
 ///
 /// # Order of events
 ///
 /// 1. [`on_established`](Self::on_established) once, or [`on_thawed`](Self::on_thawed) if the
 ///    connection continues one that was [frozen](crate::Connection::freeze).
-/// 2. While nothing is being repaired, each acknowledgment of new data is one
-///    [`on_ack`](Self::on_ack), or [`on_unfilled`](Self::on_unfilled) if the application does
-///    not fill half of the window.
+/// 2. Outside of recovery, each acknowledgment of new data is one [`on_ack`](Self::on_ack), or
+///    [`on_unfilled`](Self::on_unfilled) if the application does not fill half of the window.
 /// 3. [`on_loss`](Self::on_loss) begins fast recovery, and [`on_recovered`](Self::on_recovered)
 ///    ends it. Between them there is no `on_ack`: the connection moves cwnd towards ssthresh by
-///    [`set_cwnd`](Self::set_cwnd) (RFC 9937). A lost retransmission is another `on_loss`.
-/// 4. [`on_timeout`](Self::on_timeout) begins another kind of recovery, in which `on_ack` goes on.
-/// 5. [`on_undone`](Self::on_undone) follows a spurious loss or timeout, and takes the
-///    place of `on_recovered`.
+///    [`set_cwnd`](Self::set_cwnd) (RFC 9937). A lost retransmission causes another `on_loss`.
+/// 4. [`on_timeout`](Self::on_timeout) begins recovery by slow start, in which `on_ack` continues.
+/// 5. [`on_undone`](Self::on_undone) follows a spurious loss or timeout, and replaces
+///    `on_recovered`.
 /// 6. [`on_mark`](Self::on_mark), [`on_idle`](Self::on_idle) and
 ///    [`on_smaller_mss`](Self::on_smaller_mss) may occur at any time after the first event.
 ///
 /// # Rules
 ///
-/// All windows are in bytes. Windows of TCP are not scaled here, so more than 65,535 bytes are of
-/// no use. cwnd must be one full-sized segment or more, because with less nothing would ever be
-/// sent. An event that a controller does not implement is answered as RFC 5681 says.
+/// All windows are in bytes. The peer's window is not scaled, so a cwnd above 65,535 has no further
+/// effect. cwnd must be at least one full-sized segment; with less, no segment would be sent. The
+/// default methods of this trait follow RFC 5681.
 ///
 /// # Example
 ///
@@ -109,7 +108,7 @@ pub trait Congestion {
     /// Returns the slow start threshold in bytes (RFC 5681 §2).
     fn ssthresh(&self) -> u32;
 
-    /// Sets cwnd, as fast recovery does.
+    /// Sets cwnd. The connection calls this method during fast recovery, too.
     fn set_cwnd(&mut self, cwnd: u32);
 
     /// Sets ssthresh.
@@ -128,15 +127,15 @@ pub trait Congestion {
         self.set_cwnd(initial_window);
     }
 
-    /// Continues a frozen connection with this slow start threshold.
+    /// Continues a frozen connection: cwnd is the initial window, and ssthresh is as before.
     fn on_thawed(&mut self, initial_window: u32, ssthresh: u32, _flow: &FlowState) {
         self.set_cwnd(initial_window);
         self.set_ssthresh(ssthresh);
     }
 
-    /// Processes an acknowledgment as [`on_ack`](Self::on_ack) does, but the application fills less
-    /// than half of the window. Such a window shows nothing about the path and does not change (RFC
-    /// 7661 §4.3).
+    /// Processes an acknowledgment instead of [`on_ack`](Self::on_ack) if the application fills
+    /// less than half of cwnd. The default keeps cwnd, because a partly used window shows nothing
+    /// about the path (RFC 7661 §4.3).
     fn on_unfilled(&mut self, _acked: u32, _flow: &FlowState) {}
 
     /// Responds to a report that a router marked a packet (RFC 3168 §6.1.2), at most once per
@@ -160,9 +159,9 @@ pub trait Congestion {
         self.set_cwnd(self.ssthresh());
     }
 
-    /// Undoes the response to a spurious loss or timeout. RFC 4015 §3.2, step 8: `pipe_prev`, the
-    /// previous bytes in flight or the previous threshold, may be in flight again, without a burst.
-    /// `acked` bytes were acknowledged now.
+    /// Undoes the response to a spurious loss or timeout (RFC 4015 §3.2, step 8). ssthresh becomes
+    /// `pipe_prev`, the larger of the previous FlightSize and ssthresh. cwnd allows a burst of the
+    /// `acked` bytes of this ACK, at most an initial window.
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let burst = acked.min(initial_window(flow.mss));
         let cwnd = flow.flight.wrapping_add(burst);

@@ -31,12 +31,12 @@ impl NewReno {
     }
 
     /// Returns the whole segments in cwnd, in bytes: the most that one round trip can acknowledge.
-    /// A rest of half a segment, left by halving, must not delay growth. With a window of 2.5
-    /// segments, growth would be a quarter slower than in other flows.
+    /// A rest of half a segment, left by halving, must not delay growth: with a window of 2.5
+    /// segments, growth by a segment would take 1.25 round trips instead of one.
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // The division is slow, so it runs only if the comparison requires it.
+            // With fewer bytes the rounding cannot matter, and the division is slow.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable
@@ -70,8 +70,8 @@ impl Congestion for NewReno {
         let mss = flow.mss;
         if self.cwnd <= self.ssthresh {
             // RFC 5681 §3.1: "When cwnd and ssthresh are equal, the sender may use either slow
-            // start or congestion avoidance." One ACK after a recovery restores a segment. With
-            // only two segments in flight, a lost ACK often leaves only the timer.
+            // start or congestion avoidance." Slow start (L = 1) is used: with two segments in
+            // flight, a lost ACK often leaves only the timer.
             let limit = if self.cwnd < self.ssthresh { limit } else { 1 };
             // RFC 3465 §2.2: cwnd grows by the acknowledged bytes, by at most L segments per ACK.
             return self.grow(acked.min(mss.wrapping_mul(limit)));

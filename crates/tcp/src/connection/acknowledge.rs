@@ -42,8 +42,8 @@ pub(super) struct AckInfo {
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
-        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated." An older
-        // acknowledgment contains nothing new.
+        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated." Acknowledgments
+        // below SND.UNA are ignored.
         if seg.ack == self.snd.max() && seg.ack == self.snd.una && seg.options.sack().is_none() {
             // Nothing is outstanding, so only the window may be new.
             self.snd.update(seg, self.rcv.nxt);
@@ -80,7 +80,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if let Some(sack) = sack {
             let fack = self.rack.fack();
             let tick = self.tick();
-            // In reverse order: the first block reports the latest arrival.
+            // Processes the latest arrival last; the first block reports it.
             for block in sack.iter().rev() {
                 let block = Span::beyond(self.snd.una, block);
                 // Ignores blocks of data that were never sent.
@@ -113,7 +113,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             info.told = self.episode.explain_dup_acks(info.advance, mss);
         }
         self.measure_rtt(seg.ack, info.echo);
-        // Before the scoreboard removes the acknowledged ranges, computes how much of them is new.
+        // Before the scoreboard removes the ranges, counts the bytes that SACK had not reported.
         let (tick, acked) = (self.tick(), Span::new(0, info.advance));
         let (fack, echo) = (self.rack.fack(), info.echo.map(Tick::of_ms));
         info.delivered = self

@@ -42,7 +42,7 @@ where
     /// Appends the buffer `data` to the data to send (SEND); [`reclaim`](Self::reclaim) returns it.
     ///
     /// # Errors
-    /// Returns `data` if the table is full, the connection is closing or has ended, or too many
+    /// Returns `data` if the chain is full, the connection is closing or has ended, or too many
     /// bytes are outstanding. [`Event::Writable`](crate::Event) reports when a buffer becomes free.
     pub fn send_buffer(&mut self, now: Instant, data: D) -> Result<(), D> {
         self.timers.enter(now);
@@ -50,7 +50,7 @@ where
             return Err(data);
         }
         self.outbox.push(data)?;
-        // Each buffer that becomes free raises an event.
+        // The next buffer that becomes free raises an event, even if this one was accepted.
         self.marks.set(Marks::STARVED);
         self.settle();
         Ok(())

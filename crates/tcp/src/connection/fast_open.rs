@@ -1,7 +1,7 @@
 //! Data on a SYN (RFC 7413), sent and received.
 //!
-//! Between [`Connection::fast_open`] and the answer, the receive buffer stores the cookie. It holds
-//! no data before the peer's SYN.
+//! Between [`Connection::fast_open`] and the answer, the receive buffer stores the cookie, because
+//! no data arrive before the peer's SYN.
 
 use redpoll_base::Bytes;
 use redpoll_wire::tcp::HeaderView;
@@ -17,7 +17,7 @@ use crate::{Algorithms, FastOpenCookie, Segment, SeqNum};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// Whether the last SYN had the option.
+    /// Whether our SYN carries a Fast Open option.
     pub(crate) is_fast: bool,
     pub(crate) is_request: bool,
     pub(crate) first: SeqNum,
@@ -58,7 +58,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         matches!(self.phase, Phase::SynSent(_))
     }
 
-    /// Returns whether the next SYN, or the previous one, has a Fast Open option.
+    /// Returns whether our SYN carries a Fast Open option, as it does until its first timeout.
     pub(crate) fn is_opening_fast(&self) -> bool {
         self.syn_cookie_len().is_some()
     }
@@ -109,8 +109,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.snd.una >= end
     }
 
-    /// Makes the data on our SYN unsent again, because `ack` does not cover them. RFC 7413 §4.2.2:
-    /// "The client SHOULD retransmit any unacknowledged data in the first ACK packet".
+    /// Marks as unsent the data on our SYN that `ack` does not cover. RFC 7413 §4.2.2: "The client
+    /// SHOULD retransmit any unacknowledged data in the first ACK packet".
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
         if ON && ack < self.snd.nxt {
             self.rtt.on_part_acked(Ahead::by(ack.since(self.snd.una)));

@@ -26,8 +26,8 @@ const STATES: [Synchronized; 6] = [
 
 /// Stored marks, in the order of the low bits of a byte.
 const MARKS: [Marks; 4] = [Marks::CLOSING, Marks::SACK, Marks::NAGLE, Marks::TIMESTAMPS];
-/// The other bits of the byte: both ends use ECN, a mark must be echoed, an acknowledgment is owed,
-/// and timestamps are in use.
+/// Numbers of the other bits of the byte, in this order: both ends use ECN, a mark must be echoed,
+/// an acknowledgment is owed, and timestamps are in use.
 const ECN: u8 = 4;
 const ECHOES: u8 = 5;
 const OWES: u8 = 6;
@@ -36,7 +36,7 @@ const STAMPED: u8 = 7;
 /// Bytes of a frozen connection in addition to its data.
 const OVERHEAD: usize = 100;
 
-/// Smallest segment payload in bytes.
+/// Smallest Eff.snd.MSS, in bytes, that [`Frozen::is_sound`] accepts.
 const LEAST_MSS: u16 = 1;
 
 impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
@@ -49,7 +49,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
             .saturating_add(self.inbox.ready())
     }
 
-    /// Returns the unacknowledged range; the link may hold earlier bytes, too.
+    /// Returns the unacknowledged range. `outbox` may also hold earlier bytes for the link.
     fn unacknowledged(&self) -> SeqRange {
         let end = self.outbox.end();
         SeqRange::new(self.snd.una.min(end), end)
@@ -178,7 +178,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         let Frozen {
             state, una, nxt, ..
         } = *frozen;
-        // An acknowledged FIN follows the last byte.
+        // In FIN-WAIT-2 our FIN is acknowledged: the data end one number before SND.UNA.
         let fin = u32::from(state == Synchronized::FinWait2);
         self.outbox.begin(una - fin);
         let sent = self.outbox.write(frozen.unsent);

@@ -77,7 +77,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.events.connected();
             self.take_queued_text(state.text);
         } else {
-            // Data of a Fast Open may have been read already.
+            // The application may have read data of a Fast Open, which freed buffer space.
             self.offer_window();
         }
         if state.close_queued {
@@ -125,7 +125,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Processes the acknowledgment of our SYN: `SND.WND <- SEG.WND` and so on.
+    /// Processes the acknowledgment of our SYN: SND.UNA, SND.WND and the first round trip.
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));

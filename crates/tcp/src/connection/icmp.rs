@@ -68,10 +68,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// feature `large-windows`.
     ///
     /// The message is accepted (RFC 5927 §7.2) under three conditions. The quoted number is
-    /// outstanding, and IPv6 allows the MTU (RFC 8201 §4). In addition, no segment of this size was
-    /// acknowledged, or the quoted segment has timed out since the last progress. Each
-    /// retransmission that is too large elicits a new message. A blind attacker must therefore send
-    /// during an outage or before the first full-sized segment is acknowledged.
+    /// outstanding, and IPv6 allows the MTU (RFC 8201 §4). In addition, no full-sized segment was
+    /// acknowledged, or the retransmission timer has expired since SND.UNA advanced. An ignored
+    /// message is repeated: each retransmission that is too large elicits one. A blind attacker
+    /// must therefore send during an outage or before the first full-sized segment is acknowledged.
     pub fn on_packet_too_big(&mut self, now: Instant, mtu: u16, quoted: SeqNum) {
         if !pmtu::ON {
             return;

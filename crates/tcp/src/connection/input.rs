@@ -129,8 +129,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             if seg.flags.ack() {
                 return Continue(());
             }
-            // Our SYN-ACK was lost or is late. A SYN that also has data or a FIN lies partly in the
-            // window, and gets the same answer.
+            // Our SYN-ACK was lost or is late. It is repeated, even if the SYN also has data or a
+            // FIN, which lie in the window.
             if let Some(syn) = self.phase.our_syn() {
                 syn.due = true;
             }
@@ -160,8 +160,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.check_ack_at_the_edge(seg)
     }
 
-    /// Returns whether the connection is in TIME-WAIT and `seq` is at the edge, where other states
-    /// accept an empty segment for its acknowledgment.
+    /// Returns whether the state is TIME-WAIT and `seq` is at the right edge of the window. In
+    /// other states, an empty segment at this edge is accepted for its acknowledgment.
     fn is_beyond_the_end(&self, seq: SeqNum) -> bool {
         seq == self.rcv.edge()
             && seq != self.rcv.nxt
@@ -179,11 +179,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Break(())
     }
 
-    /// Returns whether this is a repetition of the peer's SYN while ours is not acknowledged.
+    /// Returns whether `seg` repeats the peer's SYN while our SYN is not acknowledged.
     fn is_peers_syn_again(&self, seg: &Segment<'_>) -> bool {
         match self.phase {
             Phase::SynReceived(state) => {
-                // Text queued until the end of the handshake is not acknowledged.
+                // RCV.NXT counts text of a Fast Open, but not text queued in a simultaneous open.
                 let text = if state.passive { state.text } else { 0 };
                 seg.flags.syn() && seg.seq + 1 + u32::from(text) == self.rcv.nxt
             }
@@ -363,7 +363,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let fin = seg.end() - 1;
         if seg.flags.fin() && self.rcv.nxt <= fin && fin <= self.rcv.edge() {
             self.inbox.on_fin(self.rcv.nxt, fin);
-            // Acknowledged at once, in order or beyond a gap.
+            // The FIN is acknowledged at once, in order or beyond a gap.
             self.acks.require();
         }
         if self.inbox.fin_is_next(self.rcv.nxt) {

@@ -1,4 +1,4 @@
-//! Interface to the link: it reads segments and reports their outcome.
+//! Interface to the link, which reads segments and reports their outcome.
 
 use redpoll_base::{Bytes, Instant};
 
@@ -23,7 +23,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         let pin = self.pins.get(token).ok_or(Gone)?;
         let mut range = pin.range(self.snd.una);
-        // The SYN is not in the store.
+        // Skips the number of our SYN, for which `outbox` has no byte.
         range.start = range.start.max(self.outbox.range().start);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
         range.start += offset;
@@ -101,7 +101,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Adjusts the timers that depend on several conditions. Every event ends with this call.
     pub(super) fn settle(&mut self) {
-        // In the usual case neither timer is necessary, and no function is called.
+        // Usually the peer's window is open and no timer must be started: skips `settle_persist`.
         let is_timed = self.timers.is_running(Timer::Retransmission) || self.snd.flight() == 0;
         let is_open = self.snd.wnd() >= self.eff_snd_mss();
         if is_timed && is_open && !self.timers.is_running(Timer::Persist) {
@@ -120,10 +120,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if !self.is_held_by_window() {
             if self.timers.is_running(Timer::Persist) {
                 self.timers.cancel(Timer::Persist);
-                // The retransmission timer applies to the outstanding data again.
+                // The retransmission timer replaces the persist timer.
                 self.restart_retransmission_timer();
             }
-            // The count of probes continues while the window is closed.
+            // The count of probes is kept until the window opens.
             if self.snd.wnd() > 0 {
                 self.persist.stop();
             }

@@ -1,8 +1,8 @@
-//! A connection, which connects the mechanisms; each mechanism makes its own decisions. The parts:
+//! A connection, which calls the mechanisms of the other modules. Its parts:
 //!
 //! - `handshake`: SYN-SENT, SYN-RECEIVED and the transition to ESTABLISHED;
 //! - `input`: processing of a segment, in the order of RFC 9293 §3.10.7.4;
-//! - `acknowledge`: its fifth step, the largest;
+//! - `acknowledge`: the fifth step of `input`, processing of an acknowledgment;
 //! - `recover`: losses and the congestion window;
 //! - `reasons`: the ordered list of reasons to send;
 //! - `output`: construction of a segment;
@@ -15,7 +15,7 @@
 //! - `icmp`: ICMP errors and the path MTU;
 //! - `app`: calls of the application;
 //! - `info`: diagnosis;
-//! - `tune`: parameters that may change.
+//! - `tune`: parameters that the application may change.
 
 mod acknowledge;
 mod app;
@@ -65,14 +65,14 @@ pub use icmp::IcmpKind;
 pub use info::Info;
 pub use output::SegmentDesc;
 
-/// A TCP connection in any state except LISTEN. `B` is the kind of the receive buffer; at most
+/// A TCP connection in any state except LISTEN. `B` is the type of the receive buffer; at most
 /// 65,535 of its bytes are used, because windows are not scaled. `S` stores the data to send: a
-/// ring in another buffer, or a [`Chain`](crate::Chain) of the application's own buffers, which
+/// ring in a second buffer, or a [`Chain`](crate::Chain) of the application's own buffers, which
 /// avoids a copy. `A` is the choice of [`Algorithms`].
 #[derive(Debug)]
 // The order matters: a Cortex-M0 reaches bytes in the first 32 of a struct, and words in the first
 // 128, with one instruction. So the fields that every segment needs come first, small ones before
-// large ones. The order of the rest gave the smallest code of about a hundred orders.
+// large ones. The order of the others gave the smallest code of a hundred tried.
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Standard> {
     phase: Phase,
@@ -459,7 +459,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.marks.has(Marks::SACK)
     }
 
-    /// Returns the bytes of options in every segment after the handshake.
+    /// Returns the length in bytes of the options in every segment after the handshake.
     fn option_space(&self) -> u16 {
         if self.ts.is_enabled() {
             TIMESTAMPS_SPACE

@@ -85,7 +85,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return;
         }
         let idle_ms = self.timers.now().wrapping_sub(self.last_sent);
-        // Compares with the minimum timeout first, because the current one takes longer to compute.
+        // Tests the minimum timeout first, because the current timeout takes longer to compute.
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
             self.cc.on_idle(self.initial_window(), &self.flow());
@@ -137,7 +137,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Returns the window to announce (RFC 9293 §3.8.6.2.2).
     fn window_to_announce(&mut self) -> u16 {
         if matches!(self.phase, Phase::SynSent(_)) {
-            // The peer's sequence numbers are unknown yet, but the room is known.
+            // Before the peer's SYN there is no right edge: announces the free space.
             return u16::try_from(self.inbox.room()).unwrap_or(u16::MAX);
         }
         self.rcv
@@ -246,7 +246,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.episode.on_retransmitted();
         }
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        // Simultaneous open: the SYN is retransmitted with an ACK.
+        // A SYN that was not lost is repeated only to answer a SYN of the peer: not counted.
         let Some(loss) = syn_lost.unwrap_or(Some(self.stats.loss())) else {
             return;
         };

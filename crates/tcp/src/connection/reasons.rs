@@ -175,9 +175,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Some(plan)
     }
 
-    /// Returns whether the segment would be a single one that waits for a delayed ACK. No segment
-    /// follows, and the peer acknowledges the earlier ones, an even number of segments, at
-    /// once (RFC 5681 §4.2), as it would two halves. Only full-sized segments are split, because
+    /// Returns whether the segment would wait alone for a delayed ACK: it is the last one, and an
+    /// even number of segments is outstanding. The peer acknowledges every second segment at once
+    /// (RFC 5681 §4.2), so two halves would not wait. Only full-sized segments are split, because
     /// their halves take hardly more frames. The Nagle algorithm must be off: then the application
     /// prefers low delay to few segments. A FIN is answered at once anyway.
     fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
@@ -195,7 +195,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if plan.len >= mss {
             return true;
         }
-        // The condition in brackets is the Nagle algorithm. No more data follow a FIN.
+        // RFC 9293 brackets the Nagle condition in rules 2 and 3. No data follow a FIN.
         let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
         // (2) all remaining data, or (3) half the largest window seen.
         let all = plan.len == unsent;
@@ -273,7 +273,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     fn mss_for(&self, max_len: usize) -> u32 {
         let header = HeaderView::MIN_LEN.wrapping_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
-        // The number of SACK blocks varies; they reduce the payload (RFC 6691 §2).
+        // SACK blocks, whose number varies, reduce the payload (RFC 6691 §2).
         let sack = options::sack_space(self.sack_block_count());
         let segment = self.eff_snd_mss().min(link);
         let uto = match self.owed_user_timeout() {

@@ -17,7 +17,7 @@ use crate::timers::Timer;
 const LEAST_DOUBT_MS: u32 = 10;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Processes an acknowledgment at or above SND.UNA.
+    /// Updates losses, cwnd and timers after an acknowledgment at or above SND.UNA.
     pub(super) fn respond(&mut self, info: &AckInfo) {
         if info.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
@@ -78,8 +78,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Marks data as lost if this acknowledgment proves the loss. Returns the number of bytes.
     fn find_losses(&mut self, info: &AckInfo) -> u32 {
         if self.has_sack() {
-            // RFC 8985 §6.2, step 4. Retransmissions after a timeout and probes do not depend on
-            // the reordering window: such a segment arrives twice if ACKs are lost.
+            // RFC 8985 §6.2, step 4: a D-SACK widens the reordering window. It does not after a
+            // timeout or a probe: lost ACKs suffice then to make a segment arrive twice.
             let by_time = info.mode != Mode::Timeout && !self.tlp.is_repeat();
             if by_time && info.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());
@@ -293,15 +293,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(&self.flow());
-                // This reduction was justified, whatever caused an earlier one.
+                // This reduction is justified, so no later ACK undoes it or an earlier one.
                 self.undo = Undo::default();
             }
             self.ecn.on_reduced(self.snd.flight());
         }
     }
 
-    /// Evaluates a tail loss probe (RFC 8985 §7.4.2). In recovery, the loss that it repaired is
-    /// that of a retransmission, a further sign of congestion (RFC 5681 §4.3).
+    /// Evaluates a tail loss probe (RFC 8985 §7.4.2). In recovery, the probe repaired the loss of a
+    /// retransmission, a further sign of congestion (RFC 5681 §4.3).
     fn check_probe(&mut self, info: &AckInfo) {
         let (una, advance) = (self.snd.una - info.advance, info.advance);
         let is_repaired = self.tlp.on_ack(una, advance, info.dsack, info.is_bare);
@@ -317,8 +317,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns whether there are data for a loss probe: new data that the peer's window permits, or
-    /// old data, outside recovery if the peer reported no gap, and in fast recovery if all missing
-    /// data were retransmitted. After a timeout there is no probe.
+    /// old data. Old data are probed outside recovery if no gap is known, and in fast recovery if
+    /// all lost data were retransmitted. After a timeout there is no probe.
     fn can_probe(&self) -> bool {
         let has_old = match self.episode.mode() {
             Mode::Open => self.board.in_flight() == self.snd.flight(),
@@ -331,10 +331,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Starts the tail loss probe's timer after new data were sent or acknowledged (RFC 8985 §7.2).
     ///
-    /// The RFC sends no probe in recovery, because the data in flight elicit ACKs. Here only about
-    /// two segments are in flight, and ACKs are lost as well. If the buffer is full, a single lost
-    /// segment or ACK would leave only the retransmission timer. So there is a probe in fast
-    /// recovery, too: new data, or old data as in RFC 6675 §4, rule 4 (ADR 66).
+    /// The RFC sends no probe in recovery, because the data in flight elicit ACKs. In low-power
+    /// networks only about two segments are in flight, and ACKs are lost, too. If the send buffer
+    /// is full, one lost segment or ACK would leave only the retransmission timer. So fast recovery
+    /// has a probe: new data, or old data as in RFC 6675 §4, rule 4 (ADR 66).
     ///
     /// Before the first measurement the timer is not started. §7.2 requires a timer of 1 s, but
     /// §7.3 forbids its probe, so it would only delay the retransmission timer.
@@ -408,8 +408,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.board.front_has_arrived() {
             self.board.forget_arrived();
         }
-        // RFC 8985 §6.3. Without SACK the state of later segments is unknown. Ticks do not reach
-        // back to old transmissions, which are all overdue.
+        // RFC 8985 §6.3. All segments count as lost if their state is unknown without SACK, or if
+        // they were sent too long ago ([`Tick::REACH_MS`]) for a comparison of ticks.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;

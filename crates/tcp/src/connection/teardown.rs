@@ -74,11 +74,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns the order in which this connection may give its slot to another one; the lowest
-    /// number is first. In TIME-WAIT the number is the remaining time in milliseconds, unless the
-    /// connection owes the acknowledgment of the peer's FIN. [Orphans](Self::orphan) follow, from
-    /// [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan qualifies after three consecutive timeouts
-    /// or window probes without progress, or in FIN-WAIT-2 seven seconds after our last segment. A
-    /// reset answers a peer that still sends.
+    /// number is first. In TIME-WAIT the number is the remaining time in milliseconds, or `None`
+    /// while the connection owes the acknowledgment of the peer's FIN. [Orphans](Self::orphan)
+    /// follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan qualifies after three
+    /// consecutive timeouts or window probes without progress, or in FIN-WAIT-2 seven seconds after
+    /// our last segment. A reset answers a peer that still sends.
     pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
@@ -115,8 +115,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Restarts TIME-WAIT after the peer retransmitted its FIN: "restart the 2 MSL time-wait
-    /// timeout". The number of restarts is limited to the number of retransmissions of a peer whose
-    /// ACKs are lost.
+    /// timeout". At most [`Config::max_retries`](crate::Config::max_retries) restarts follow, which
+    /// suffices for a peer that receives no ACK.
     pub(super) fn prolong_time_wait(&mut self) {
         if self.rto.on_timeout(self.params.max_retries) != Expiry::GiveUp {
             self.start_time_wait();

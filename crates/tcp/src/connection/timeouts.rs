@@ -51,7 +51,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
-            // A user timeout of hours needs more retries than the counter can hold.
+            // Only the user timeout ends the connection: hours need more than 255 retries.
             Expiry::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
             Expiry::GiveUp => return self.give_up(),
             Expiry::Warn => self.events.trouble(Trouble::NoAnswer),
