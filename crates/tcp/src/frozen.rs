@@ -13,7 +13,7 @@ use core::fmt;
 use redpoll_base::copy;
 use redpoll_base::crc::crc32;
 
-/// Version of the format. It changes with the bytes' meaning; versions differ in several bits.
+/// Format version. Versions differ in several bits, because the CRC does not cover this byte.
 const VERSION: u8 = 0x71;
 /// Replaces the version after the connection was restored.
 const SPENT: u8 = 0;

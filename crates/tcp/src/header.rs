@@ -68,18 +68,18 @@ impl Header {
         self.words[3] = (u32::from(flags.0) << 16 | u32::from(window)).to_be_bytes();
     }
 
-    /// Finishes the header with ports, data offset and checksum. `payload` is the sum of the
-    /// payload's `len` bytes.
+    /// Finishes the header with ports, data offset and checksum. `payload` is the one's-complement
+    /// sum of the payload, `len` its length in bytes.
     #[inline(never)] // size
     pub(crate) fn end(&mut self, src: &Endpoint, dst: &Endpoint, len: u32, payload: Checksum) {
         self.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
         // The data offset, in words, is the upper half of its byte.
         self.words[3][0] = self.len << 4;
-        // The word of the checksum and the urgent pointer, which is 0.
         let len = len.wrapping_add(self.len() as u32);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(self.as_bytes());
         sum.append(payload);
+        // The lower half of this word is the urgent pointer, which is 0.
         self.words[4] = (u32::from(sum.finish()) << 16).to_be_bytes();
     }
 

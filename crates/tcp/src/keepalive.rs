@@ -4,7 +4,7 @@ use crate::config::Params;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepaliveProbes {
-    /// Probes since the last segment from the peer, with [`DUE`] if a probe must be sent.
+    /// Probes since the last segment from the peer. Bit [`DUE`]: a probe must be sent.
     unanswered: u8,
 }
 

@@ -13,12 +13,12 @@ use crate::{
 /// drops the request as if the SYN had been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listener {
-    // Bytes instead of an [`Endpoint`], whose padding would fill a word.
+    // Not an [`Endpoint`], which is padded to whole words.
     addr: [u8; 16],
     port: u16,
 }
 
-/// Conditions of the answers to requests.
+/// Inputs for the answers to connection requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a, A = Standard> {
     /// Parameters of the connections.
@@ -62,7 +62,7 @@ pub(crate) struct PeerSyn {
     pub(crate) offer: Offer,
 }
 
-/// Offers of the peer's SYN: flags, and in the low bits the MSS, 0 without the option.
+/// Offers of the peer's SYN: timestamps, SACK and ECN, one bit each, and the MSS (0: no option).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Offer(u16);
 
@@ -70,7 +70,7 @@ pub(crate) struct Offer(u16);
 /// §3.7.1), and no supported link carries more.
 const MSS_BITS: u16 = 0x1fff;
 
-/// Position of the lowest flag.
+/// Position of the lowest bit of the flags in [`Offer::others`].
 const OTHERS_AT: u32 = MSS_BITS.count_ones();
 
 /// ECN-setup SYN (RFC 3168 §6.1.1).
@@ -180,7 +180,7 @@ impl Listener {
         Endpoint::new(Addr(self.addr), self.port)
     }
 
-    /// Returns whether the segment is for this listener. Ask the connections first.
+    /// Returns whether the segment is for this listener. Call this if no connection matches.
     pub fn matches(&self, meta: &IpMeta, seg: &Segment<'_>) -> bool {
         let Endpoint { addr, port } = self.local();
         (addr.is_unspecified() || addr == meta.dst) && port == seg.dst_port

@@ -166,7 +166,7 @@ impl Options {
     }
 }
 
-/// Combines two bytes; `a` is the more significant one.
+/// Returns the 16-bit number whose upper byte is `a`.
 const fn pair(a: u8, b: u8) -> u32 {
     (a as u32) << 8 | b as u32
 }
@@ -207,7 +207,7 @@ impl Header {
     pub(crate) fn put_fast_open(&mut self, cookie: &FastOpenCookie) {
         if fast_open::ON {
             self.put(NOPS | pair(FAST_OPEN, cookie.len().wrapping_add(2)));
-            // After a cookie of odd length, a zero byte ends the list of options.
+            // Zero bytes pad a cookie to whole words; the first of them ends the list of options.
             for four in cookie.words() {
                 self.put(u32::from_be_bytes(*four));
             }

@@ -7,7 +7,7 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 pub struct ReconnectPolicy {
     /// Delay after the first failure; it doubles after each further failure. Default 2 s.
     pub first: Duration,
-    /// Maximum delay. Default 15 minutes: without a server for a night a node sends about 40 SYNs.
+    /// Maximum delay. Default 15 minutes: without a server, a node sends about 40 SYNs in a night.
     pub most: Duration,
     /// Lifetime from which a connection counts as a success. Default 1 minute, so that a server
     /// which accepts connections and drops them does not reset the delay.
@@ -70,8 +70,8 @@ impl Reconnect {
     }
 
     /// Reports that the connection or an attempt failed. Returns when to try again, or `None` after
-    /// the last allowed failure. The delay is random, between half and all of the doubled delay.
-    /// The wake-up may be late by an eighth of it, so a sleeping node need not wake for it alone.
+    /// the last allowed failure. The delay is random: half to all of a value that doubles with each
+    /// failure. The wake-up may be later by an eighth of that value, to share another wake-up.
     pub fn on_failed(&mut self, now: Instant, rng: &mut Rng) -> Option<Wake> {
         let since = self.connected_at.take();
         if since.is_some_and(|since| now.since(since) >= self.policy.lasting) {

@@ -41,8 +41,8 @@ impl Reset {
         if seg.flags.rst() {
             return None;
         }
-        // "If the incoming segment has an ACK field, the reset takes its
-        // sequence number from the ACK field of the segment."
+        // RFC 9293 §3.5.2: "If the incoming segment has an ACK field, the reset takes its sequence
+        // number from the ACK field of the segment."
         let is_ack = !seg.flags.ack();
         let theirs = seg.options.timestamps;
         Some(Reset {

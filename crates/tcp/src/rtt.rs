@@ -13,8 +13,8 @@ enum Doubt {
     /// SRTT comes from the handshake, whose segments fit in one frame each. Segments with data take
     /// several frames.
     Handshake,
-    /// A timeout was spurious. (If timestamps reveal it, its cause is mostly a lost
-    /// acknowledgment.)
+    /// F-RTO found a timeout spurious. Timestamps do not set this doubt: they mostly reveal a lost
+    /// acknowledgment, not a longer path.
     Timeout,
 }
 
@@ -28,8 +28,8 @@ pub(crate) struct RttEstimator {
     variation: u16,
     /// End of the segment being timed; SND.UNA if there is none.
     end: Ahead,
-    /// Time of its last transmission, in milliseconds, wrapping after a minute. A segment
-    /// outstanding for longer was retransmitted.
+    /// Time of the timed segment's last transmission, in milliseconds, wrapping after a minute. A
+    /// segment outstanding for longer was retransmitted.
     at: u16,
     /// Whether the timed segment was retransmitted; then only an echoed timestamp can measure it.
     again: bool,
@@ -94,7 +94,7 @@ impl RttEstimator {
         self.end.on_advance(bytes);
         let is_acked = is_timed && self.end == Ahead::UNA;
         let elapsed = (now_ms as u16).wrapping_sub(self.at);
-        // RFC 7323 §4.1. An echo of a later time, or of one more than a minute ago, is not ours.
+        // RFC 7323 §4.1. Ignores an echo of a time after `now_ms`, or a minute or more before it.
         let echoed = echo.and_then(|sent| u16::try_from(now_ms.wrapping_sub(sent)).ok());
         // An echo from before the retransmission shows that the original arrived and its
         // acknowledgment was lost; it would measure the timeout and not the path.
@@ -203,7 +203,7 @@ mod tests {
             rtt.on_sent(Ahead::by(30), 1_000);
             rtt.on_retransmission(Ahead::by(10), 1_060);
             assert_eq!(rtt.on_ack(10, 1_100, echo), measured, "{echo:?}");
-            // The measurement ends the timing. Without it, the last data still measure.
+            // A measurement ends the timing; without one, the ACK of the last data gives one.
             let later = rtt.on_ack(20, 1_110, Some(1_062));
             assert_eq!(later.is_some(), measured.is_none(), "{echo:?}");
         }

@@ -41,12 +41,12 @@ pub struct Segment<'a> {
     pub options: Options,
 }
 
-/// A segment with its time and place of arrival.
+/// A segment with its time of arrival and the information of the IP layer.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
     /// Time of arrival.
     pub now: Instant,
-    /// Number of the node's address that is the destination.
+    /// Index of the destination among the node's addresses.
     pub local: u8,
     /// Information about its packet.
     pub meta: &'a IpMeta,

@@ -1,4 +1,4 @@
-//! The lower half of a sequence number, for states with little memory.
+//! The lower half of a sequence number, to save memory.
 
 use redpoll_wire::tcp::SeqNum;
 

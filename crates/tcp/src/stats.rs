@@ -39,7 +39,7 @@ pub struct Stats {
     pub link_losses: u32,
     /// Duplicate acknowledgments (RFC 5681 §2) that arrived.
     pub dup_acks_received: u32,
-    /// Segments sent without payload, SYN, FIN and RST.
+    /// Segments sent that carry no payload and no SYN, FIN or RST.
     pub acks_sent: u32,
     /// Challenge ACKs sent (RFC 5961), without those suppressed by the rate limit.
     pub challenge_acks: u32,

@@ -10,7 +10,7 @@ use redpoll_base::copy;
 
 /// Contents of a Fast Open option (RFC 7413 §4.1.1): a cookie, or nothing to request one. Our
 /// cookies have eight bytes. They are opaque to clients.
-// An array of words, so that the processor copies options by words.
+// The alignment lets the processor copy options by words.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(align(4))]
 pub struct FastOpenCookie {
@@ -24,7 +24,7 @@ const MOST: usize = 16;
 
 const OURS: u8 = 8;
 
-/// Logarithm of a cookie's period: 2^36 us, 19 hours. A cookie stays valid for one more period.
+/// A cookie's period is 2^36 us (19 hours). The cookie of the previous period is also valid.
 const PERIOD_BITS: u32 = 36;
 
 impl FastOpenCookie {

@@ -7,7 +7,7 @@ use crate::send::SendStore;
 use crate::{Algorithms, Connection, Endpoint, Error, Flags, Segment};
 
 /// Time without Fast Open after a failure with a server, in ticks of 2^20 us: one hour. RFC 7413
-/// §4.1.3.1 has "at least temporarily".
+/// §4.1.3.1: "at least temporarily".
 const PAUSE: u32 = 3_433;
 
 /// Memory for one server.
@@ -70,7 +70,7 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         happen(connection);
         let server = connection.remote();
         let failed = if connection.is_opening() {
-            // RFC 7413 §4.1.3.1: no answer yet. One may still arrive.
+            // RFC 7413 §4.1.3.1: the Fast Open SYN timed out, and a plain SYN follows.
             before.is_fast && !connection.is_opening_fast()
         } else if connection.is_closed() {
             before.is_fast && connection.error() != Some(Error::Aborted)

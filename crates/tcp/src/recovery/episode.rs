@@ -1,7 +1,7 @@
 //! The current recovery, if any (RFC 5681 §3.2, RFC 6582, RFC 6675 §5).
 //!
-//! This module decides about it, `congestion` changes the window, and the scoreboard stores the
-//! state of the data.
+//! This module tracks its start and end, `congestion` changes the window, and the scoreboard stores
+//! the state of the data.
 
 use redpoll_base::divide;
 
@@ -46,7 +46,7 @@ pub(crate) struct Episode {
     beyond: Ahead,
     began: Tick,
     mode: Mode,
-    /// Without SACK: duplicate ACKs not yet explained by an acknowledgment.
+    /// Without SACK: duplicate ACKs for segments that no cumulative ACK covers yet.
     dup_acks: u8,
     /// Whether the next retransmission is sent regardless of cwnd, as the first one is (RFC 5681
     /// §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
@@ -104,14 +104,14 @@ impl Episode {
         self.dup_acks = 0;
     }
 
-    /// Returns whether new data precede retransmissions (RFC 5682 §2.1, step 2b): `Some(true)` once
-    /// new data were sent.
+    /// If new data precede retransmissions (RFC 5682 §2.1, step 2b), returns whether new data were
+    /// sent; otherwise returns `None`.
     pub(crate) fn tries_new_data(&self, flight: u32) -> Option<bool> {
         let some_went = flight >= self.beyond.bytes();
         self.frto.wants_new_data().then_some(some_went)
     }
 
-    /// Returns whether RFC 5682 waits for an acknowledgment.
+    /// Returns whether F-RTO (RFC 5682) waits for an acknowledgment.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.frto.is_on()
     }
@@ -121,7 +121,7 @@ impl Episode {
         self.beyond > AT_RECOVER
     }
 
-    /// Returns whether all data of the recovery, and also later data, lie before `end`.
+    /// Returns whether `end` lies beyond the end of the recovery's data.
     pub(crate) fn is_beyond(&self, end: Ahead) -> bool {
         end >= self.beyond
     }
@@ -172,8 +172,8 @@ impl Episode {
         u32::from(self.dup_acks).wrapping_mul(mss)
     }
 
-    /// Explains duplicate ACKs without SACK by the acknowledgment of `bytes` in recovery: every
-    /// segment but the first caused one. Returns the number of bytes that they had reported.
+    /// Without SACK: discounts one duplicate ACK for each segment in newly acknowledged `bytes`,
+    /// except the first. Returns the bytes that these duplicate ACKs had reported.
     pub(crate) fn explain_dup_acks(&mut self, bytes: u32, mss: u32) -> u32 {
         let told = self.dup_acked(mss).min(bytes.saturating_sub(mss));
         let count = divide(told, mss);

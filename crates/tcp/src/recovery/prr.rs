@@ -37,13 +37,13 @@ impl Prr {
         u32::from(self.recover_fs)
     }
 
-    /// Limits the bytes that duplicate ACKs without SACK report to those outstanding (RFC 9937
-    /// §6.2).
+    /// Limits `delivered`, which duplicate ACKs without SACK report, to the bytes of RecoverFS not
+    /// yet delivered (RFC 9937 §6.2).
     pub(crate) fn plausible(&self, delivered: u32) -> u32 {
         delivered.min(u32::from(self.recover_fs.saturating_sub(self.delivered)))
     }
 
-    /// Processes an ACK (RFC 9937 §6.2). Returns the congestion window, unless it does not change.
+    /// Processes an ACK (RFC 9937 §6.2). Returns the congestion window; `None` keeps it.
     pub(crate) fn on_ack(&mut self, ack: Progress, ssthresh: u32, mss: u32) -> Option<u32> {
         if ack.delivered == 0 {
             return None;
@@ -51,7 +51,7 @@ impl Prr {
         self.delivered = window(u32::from(self.delivered).wrapping_add(ack.delivered));
         let (delivered, out) = (u32::from(self.delivered), u32::from(self.out));
         let mut count = if ack.in_flight > ssthresh {
-            // Both factors are at most a window.
+            // Each factor is at most 65,535, so the product fits in 32 bits.
             let product = delivered.wrapping_mul(ssthresh);
             let recover_fs = self.recover_fs().max(1);
             let up = product.wrapping_add(recover_fs.wrapping_sub(1));
@@ -66,7 +66,7 @@ impl Prr {
                 .wrapping_add(extra)
                 .min(ssthresh.wrapping_sub(ack.in_flight))
         };
-        // "Force a fast retransmit upon entering recovery."
+        // RFC 9937 §6.2: "Force a fast retransmit upon entering recovery."
         if out == 0 && count == 0 {
             count = mss;
         }

@@ -55,8 +55,8 @@ pub(crate) struct Found {
 const WINDOW: u8 = 128;
 
 /// RFC 8985 §6.2, step 4: RACK.reo_wnd_mult minus 1 in the upper three bits, RACK.reo_wnd_persist
-/// in the others. Eight quarters of the minimum round trip reach the bound of SRTT, unless a queue
-/// has doubled SRTT.
+/// in the others. Three bits suffice: RACK.reo_wnd is at most SRTT, and 8/4 of min_RTT exceed SRTT
+/// unless a queue has doubled it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Leniency(u8);
 
@@ -209,7 +209,8 @@ impl Rack {
         }
     }
 
-    /// Returns RACK.reo_wnd (step 4). `eager` in recovery or when DupThresh is reached.
+    /// Returns RACK.reo_wnd (step 4); `eager` (recovery or DupThresh) makes it 0 without
+    /// reordering.
     fn reo_wnd(&self, eager: bool, srtt_ms: u16) -> u16 {
         if eager && self.reordering != Reordering::Seen {
             return 0;
@@ -314,7 +315,7 @@ mod tests {
     fn a_later_segment_that_arrived_makes_an_earlier_one_lost() {
         let mut rig = Rig::new(3);
         rig.sack(2, 120);
-        // Segment 1 was sent 10 ms earlier, segment 0 20 ms earlier: the window is 25 ms.
+        // Segments 1 and 0 left 10 and 20 ms before segment 2; the reordering window is 25 ms.
         let found = rig.detect(120, false);
         assert_eq!((found.bytes, found.later), (0, Some(15)));
         assert_eq!(rig.detect(125, false).bytes, 100);

@@ -22,7 +22,7 @@ pub(crate) struct Tlp {
     /// End of the probe while it is outstanding. Outside recovery, this is TLP.end_seq.
     end_seq: Ahead,
     probe: Probe,
-    /// Whether a round-trip time was measured since the last probe, or since the start.
+    /// Whether a round-trip time was measured since the last probe, or since the connection opened.
     measured: bool,
 }
 

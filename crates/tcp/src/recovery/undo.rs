@@ -55,7 +55,7 @@ impl Undo {
     }
 
     /// Processes the first acknowledgment of new data after a retransmission, which echoes `echo`
-    /// (RFC 3522 §3.2, steps 4 and 5). Returns whether it answers an earlier transmission.
+    /// (RFC 3522 §3.2, steps 4 and 5). Returns whether it answers the original transmission.
     pub(crate) fn on_first_ack(&mut self, echo: Option<u32>) -> bool {
         let (sent, echo) = (self.retransmit_ts.take(), echo.map(Steps::of));
         sent.is_some_and(|sent| echo.is_some_and(|echo| echo.is_before(sent)))
@@ -77,7 +77,7 @@ impl Undo {
         self.sent_again == 0
     }
 
-    /// Returns RFC 4015's pipe_prev once.
+    /// Returns RFC 4015's pipe_prev and clears the state; `None` if there is nothing to undo.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let pipe_prev = core::mem::take(self).pipe_prev;
         (pipe_prev > 0).then_some(u32::from(pipe_prev))

@@ -34,7 +34,7 @@ impl AckPolicy {
         may_wait
     }
 
-    /// Owes a duplicate ACK for a segment that arrived beyond a gap. RFC 5681 §4.2: each such
+    /// Makes a duplicate ACK due for a segment that arrived beyond a gap. RFC 5681 §4.2: each such
     /// segment is acknowledged at once. A delayed acknowledgment that still waits goes together
     /// with the duplicate if `with_sack`: a sender with SACK counts the blocks (RFC 6675 §2).
     /// Without SACK the delayed acknowledgment goes first, because an ACK that advances is not
@@ -61,7 +61,7 @@ impl AckPolicy {
         self.quick = QUICK;
     }
 
-    /// Makes an ACK due for another reason.
+    /// Makes an ACK due, for example after a FIN or when the delay has passed.
     pub(crate) fn require(&mut self) {
         self.unacked = DUE;
     }
@@ -78,7 +78,7 @@ impl AckPolicy {
         self.unacked > 0
     }
 
-    /// Records a segment with an acknowledgment; `pure` if it has neither text nor control bits.
+    /// Records that we sent a segment with an ACK; `pure` if it has neither text nor control bits.
     /// Only such a segment can be a duplicate ACK (RFC 5681 §2).
     pub(crate) fn on_sent(&mut self, pure: bool) {
         self.unacked = 0;

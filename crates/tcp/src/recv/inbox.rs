@@ -24,7 +24,7 @@ pub(crate) struct Inbox<B> {
     /// (RFC 2883 §4), or text that was just discarded (RFC 2018 §8). Empty if there is none.
     apart: SeqNum,
     apart_len: u16,
-    /// Sequence number of the peer's FIN once it `has_fin`, in order or beyond a gap.
+    /// If `has_fin`: sequence number of the peer's FIN, which is in order or beyond a gap.
     fin: Low,
     beyond: Ranges,
     has_fin: bool,

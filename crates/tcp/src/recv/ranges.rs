@@ -100,9 +100,9 @@ impl Ranges {
         self.push(joined);
     }
 
-    /// Advances RCV.NXT over `next` bytes received in order. Removes the spans that it reaches, and
-    /// returns the distance of the next gap. The remaining spans are counted from there, where
-    /// RCV.NXT moves.
+    /// Moves RCV.NXT over `next` bytes received in order and over the spans that touch them.
+    /// Removes these spans, counts the others from the new RCV.NXT, and returns the distance that
+    /// RCV.NXT moved.
     pub(super) fn absorb(&mut self, next: u16) -> u16 {
         let TextSpan { end, .. } = self.join(TextSpan {
             start: 0,

@@ -40,11 +40,10 @@ impl RecvWindow {
         self.edge
     }
 
-    /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
-    /// accept two more kinds of segments, because of their acknowledgments:
+    /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. The text below the table and
+    /// appendix A.2 accept two more kinds of segments, so that their ACKs are processed:
     ///
-    /// - A segment without length exactly at the right edge is accepted: its sender has used up the
-    ///   window.
+    /// - An empty segment exactly at the right edge is accepted: its sender has used up the window.
     /// - A segment exactly at RCV.NXT is accepted although the window is closed: it is a window
     ///   probe, whose text is cut off.
     pub(crate) fn accepts(&self, seq: SeqNum, len: u32) -> bool {
@@ -63,7 +62,7 @@ impl RecvWindow {
 
     pub(crate) fn advance(&mut self, nxt: SeqNum) {
         self.nxt = nxt;
-        // A FIN is accepted even exactly at the edge; see `Connection::process_fin`.
+        // `nxt` may pass the edge by 1 after a FIN: see `Connection::process_fin`.
         self.edge = self.edge.max(nxt);
     }
 
@@ -83,8 +82,8 @@ impl RecvWindow {
     }
 
     /// Returns whether to announce free space at once: if the window can grow by two segments or by
-    /// half the buffer. If the window is below one segment or half the buffer, it is enough that it
-    /// can grow by this amount.
+    /// half the buffer. A window smaller than one segment and half the buffer need only grow by the
+    /// smaller of the two.
     pub(crate) fn wants_update(&self, room: u32, capacity: u32, mss: u32) -> bool {
         let growth = self.growth(room);
         let least = mss.min(capacity / 2).max(1);
@@ -131,7 +130,7 @@ mod tests {
 
     #[test]
     fn the_edge_moves_in_steps_and_never_back() {
-        // A buffer of 1848 bytes, and segments of 462.
+        // A buffer of 1848 bytes, and segments of 462 bytes.
         let mut rcv = window(0, 1848);
         rcv.advance(SeqNum(462));
         assert_eq!(

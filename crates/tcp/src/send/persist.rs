@@ -8,8 +8,8 @@ use crate::timers::doubled;
 /// Counters that pace window probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persist {
-    /// Probes since the window was last open, with [`DUE`] if one must be sent, and with [`SMALL`]
-    /// while the window is open but too small.
+    /// Probes since the window was last open. Bit [`DUE`]: a probe must be sent; bit [`SMALL`]: the
+    /// window is open but too small.
     sent: u8,
     /// Probes since the last segment from the peer.
     unanswered: u8,

@@ -182,7 +182,7 @@ impl Pins {
         used.fold(0, |sum, (_, &len)| sum.wrapping_add(usize::from(len)))
     }
 
-    /// Returns the first part of `span` that is not pinned; it is empty if all of it is.
+    /// Returns the first part of `span` that is not pinned, or an empty one if all of `span` is.
     pub(crate) fn unpinned_part(&self, span: Span) -> Span {
         let mut part = span;
         while let Some(pin) = self.spans().find(|pin| pin.contains(part.start)) {

@@ -78,7 +78,7 @@ pub(crate) struct Stretch {
     again: u8,
 }
 
-/// Largest lead of a recorded time over the clock, in milliseconds; it keeps times in order.
+/// Maximum lead of a recorded time over the clock, in ms. A lead keeps transmissions in order.
 const SKEW_MS: u16 = 50;
 
 /// Unit of the waiting time. A segment may wait for the radio for one or two seconds; 255 stands

@@ -9,9 +9,9 @@ pub(crate) struct SendWindow {
     /// SND.UNA: the oldest unacknowledged sequence number.
     pub(crate) una: SeqNum,
     pub(crate) nxt: SeqNum,
-    /// SND.WL1: sequence number of the segment that last updated the window. SND.WL2, its
-    /// acknowledgment number, is not needed: segments with SEG.ACK below SND.UNA do not update the
-    /// window, and WL2 is never above SND.UNA. RCV.NXT is at most a window ahead of WL1.
+    /// SND.WL1: sequence number of the segment that last updated the window. SND.WL2 is not needed:
+    /// segments with SEG.ACK below SND.UNA do not update the window, and WL2 is never above
+    /// SND.UNA. RCV.NXT is at most a window ahead, so 16 bits suffice.
     wl1: Low,
     wnd: u16,
     max_wnd: u16,
@@ -114,7 +114,7 @@ impl SendWindow {
 
     /// Processes a new acknowledgment of everything before `ack`.
     pub(crate) fn on_ack(&mut self, ack: SeqNum) {
-        // The right edge of the window stays; the segment's own window follows.
+        // Keeps the right edge of the window until `update` sets it.
         self.wnd = self.room_from(ack) as u16;
         self.una = ack;
         self.on_sent(ack);

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A buffer that is owned, such as memory that must not be used twice.
+/// A buffer type that can be neither copied nor cloned.
 struct Owned([u8; 5]);
 
 impl AsRef<[u8]> for Owned {
