@@ -22,7 +22,7 @@ pub(crate) struct Timestamps {
     /// Time when TS.Recent was set, in steps of [`STEP_BITS`], never 0. `None` if the option is not
     /// in use (Snd.TS.OK is false).
     recent_at: Option<NonZero<u16>>,
-    /// Last.ACK.sent; RCV.NXT is at most a window ahead of it.
+    /// Last.ACK.sent; 16 bits suffice, because RCV.NXT is at most a window ahead.
     last_ack_sent: Low,
 }
 

@@ -19,7 +19,7 @@ pub struct Case {
     name: String,
     /// Program of the host that the test requires.
     program: Option<&'static str>,
-    /// Returns another reason for which the case cannot run.
+    /// Returns why the case cannot run, for a reason other than a missing program.
     unless: fn() -> Option<String>,
     run: Box<dyn FnOnce() + Send>,
 }

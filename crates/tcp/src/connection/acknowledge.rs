@@ -42,8 +42,8 @@ pub(super) struct AckInfo {
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
-        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated." Acknowledgments
-        // below SND.UNA are ignored.
+        // RFC 9293 §3.10.7.4: "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
+        // updated." Acknowledgments below SND.UNA are ignored.
         if seg.ack == self.snd.max() && seg.ack == self.snd.una && seg.options.sack().is_none() {
             // Nothing is outstanding, so only the window may be new.
             self.snd.update(seg, self.rcv.nxt);

@@ -136,9 +136,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     pub fn close(&mut self, now: Instant) {
         self.timers.enter(now);
         match &mut self.phase {
-            // "Delete the TCB."
+            // RFC 9293 §3.10.4: "Delete the TCB."
             Phase::SynSent(_) => self.closed(),
-            // "Queue for processing after entering ESTABLISHED state."
+            // RFC 9293 §3.10.4: "Queue for processing after entering ESTABLISHED state."
             Phase::SynReceived(state) => state.close_queued = true,
             Phase::Synchronized(state) if state.may_write() => {
                 self.marks.set(Marks::CLOSING);

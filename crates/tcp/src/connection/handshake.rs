@@ -59,7 +59,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.events.connected();
         self.heed_user_timeout(seg);
         self.acks.require();
-        // "If there are other controls or text in the segment, then continue
+        // RFC 9293 §3.10.7.3: "If there are other controls or text in the segment, then continue
         // processing at the sixth step."
         self.process_text(seg)?;
         self.process_fin(seg)

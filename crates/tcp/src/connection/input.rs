@@ -260,8 +260,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return Continue(());
         }
         match self.phase {
-            // "If the connection was initiated with a passive OPEN, then
-            // return this connection to the LISTEN state."
+            // RFC 9293 §3.10.7.4: "If the connection was initiated with a passive OPEN, then return
+            // this connection to the LISTEN state."
             Phase::SynReceived(state) if state.passive => {
                 self.fail(Error::Reset);
                 Break(())

@@ -22,7 +22,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Plans a segment that occupies no sequence numbers: without data, SYN and FIN.
+    /// Plans a segment that occupies no sequence numbers: without data, SYN or FIN.
     fn empty(seq: SeqNum) -> Plan {
         Plan {
             seq,

@@ -363,7 +363,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if self.pins.is_empty() && self.can_probe() {
             self.tlp.on_timeout();
         }
-        // "The sender MUST re-arm the RTO timer."
+        // RFC 8985 §7.3: "The sender MUST re-arm the RTO timer."
         self.restart_retransmission_timer();
     }
 

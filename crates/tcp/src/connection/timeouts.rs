@@ -26,7 +26,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                 Timer::DelayedAck => self.acks.require(),
                 Timer::Keepalive => self.on_keepalive_timeout(),
                 Timer::Linger => self.on_linger_timeout(),
-                // "For any state if the user timeout expires, flush all queues,
+                // RFC 9293 §3.10.8: "For any state if the user timeout expires, flush all queues,
                 // signal the user ... delete the TCB."
                 Timer::User => self.fail(Error::UserTimeout),
             }

@@ -17,7 +17,7 @@ pub(crate) enum Frto {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// Whether the acknowledgment covers data not known to have arrived.
+    /// Whether the acknowledgment covers data that no earlier one covered.
     pub(crate) is_news: bool,
     /// Whether the acknowledgment advances SND.UNA.
     pub(crate) is_advance: bool,
