@@ -22,7 +22,7 @@ pub enum Error {
     NotConnected,
     /// The connection failed.
     Failed(redpoll_tcp::Error),
-    /// The bytes do not contain a connection that can continue.
+    /// The bytes do not contain a frozen connection that can be restored.
     Thaw(redpoll_tcp::ThawError),
 }
 

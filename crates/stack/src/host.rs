@@ -29,7 +29,7 @@ impl HostQueue {
 
     pub(crate) fn pop(&mut self) -> Option<SlotId> {
         let first = self.slots.first_mut()?.take()?;
-        // Moves the remaining slots up. A rotation of an empty slice could panic.
+        // Moves the remaining slots up by swaps, because `rotate_left` contains a panic.
         let cells = Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells();
         for pair in cells.windows(2) {
             if let [free, next] = pair {

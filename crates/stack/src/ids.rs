@@ -2,13 +2,13 @@
 
 use redpoll_tcp as tcp;
 
-/// The indices of a table that a handle can name. The last value of a byte is unused, so a table of
-/// 256 entries uses 255.
+/// The table indices that a handle can name. Index 255 is unused, so a node uses at most 255
+/// entries of a table.
 pub(crate) const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
 /// A TCP connection of one node. After [`Node::tcp_release`](crate::Node::tcp_release), the handle
-/// only serves to inspect the connection while TCP finishes. A generation number keeps it invalid
-/// when the memory serves another connection.
+/// only serves to inspect the connection while TCP finishes. When another connection uses the table
+/// entry, its generation number differs, so the old handle stays invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ConnId {
     pub(crate) index: u8,
@@ -16,8 +16,8 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// Returns the handle of connection `index` of [another transport](crate::StreamTransport), in
-    /// its `generation`-th use.
+    /// Returns the handle of connection `index` of [another transport](crate::StreamTransport).
+    /// `generation` counts the uses of this index.
     pub const fn new(index: u8, generation: u8) -> Self {
         ConnId { index, generation }
     }
@@ -36,8 +36,8 @@ pub struct ListenerId {
 }
 
 impl ListenerId {
-    /// Returns the handle of listener `index` of [another transport](crate::StreamTransport), in
-    /// its `generation`-th use.
+    /// Returns the handle of listener `index` of [another transport](crate::StreamTransport).
+    /// `generation` counts the uses of this index.
     pub const fn new(index: u8, generation: u8) -> Self {
         ListenerId { index, generation }
     }

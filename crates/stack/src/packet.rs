@@ -1,4 +1,4 @@
-//! The handle by which a packet passes between a node's three conductors.
+//! The handle by which a packet passes between a node's three parts: link, net and transports.
 
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ieee802154::Address;

@@ -1,5 +1,5 @@
-//! Link-layer security of a frame: it is protected before its first attempt, and opened after the
-//! MAC has acknowledged it.
+//! Link-layer security of a frame: it is protected before its first attempt, and opened when it is
+//! received.
 //!
 //! An Imm-ACK is due before a frame can be decrypted, so the MAC acknowledges a frame whether or
 //! not it is authentic (IEEE 802.15.4-2015 §6.7.2: the filter comes before security).

@@ -18,7 +18,7 @@ use crate::packet::is_unicast;
 
 /// Entries for neighbours that have polled and are not children.
 const ASKERS: usize = 8;
-/// How long a request is remembered: a registration is repeated for 31 s.
+/// How long a data request is remembered: longer than the 31 s for which a leaf tries to register.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 /// The end of a neighbour's registration, as routing reports it.
@@ -48,7 +48,7 @@ struct Child {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Children {
     children: [Option<Child>; PENDING_MAX],
-    /// Neighbours that have polled and are not children, with the times.
+    /// Neighbours that have polled and are not children, each with the time of its last poll.
     asked: [Option<(u16, Instant)>; ASKERS],
 }
 
@@ -126,7 +126,7 @@ impl Children {
         true
     }
 
-    /// Returns whether a registration would make the neighbour a child now, and there is no room.
+    /// Returns whether a registration would make the neighbour a child, but every place is in use.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
         let full = self.children.iter().all(|place| !is_free(place));
         full && !self.contains(link) && self.has_asked(now, link)
@@ -231,7 +231,7 @@ mod tests {
         assert_eq!(children.iter().count(), 0);
     }
 
-    /// Requests in the names of hosts that never sleep leave room for leaves.
+    /// Eight children that count as awake leave room for a leaf.
     #[test]
     fn awake_hosts_are_replaced_by_leaves() {
         let mut children = Children::default();
@@ -250,7 +250,7 @@ mod tests {
         assert!(children.contains(leaf));
     }
 
-    /// A ninth child must not replace another, which would then miss its frames.
+    /// A ninth child must not replace one of the eight, which would then miss its frames.
     #[test]
     fn a_ninth_child_is_refused() {
         let mut children = Children::default();

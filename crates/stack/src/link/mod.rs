@@ -1,10 +1,10 @@
-//! The first of a node's three conductors: the MAC and 6LoWPAN, the sleeping neighbours, and the
-//! node's own sleep.
+//! The first of a node's three parts: the MAC and 6LoWPAN, the sleeping neighbours, and the node's
+//! own sleep.
 //!
 //! Frames and radio results go in and whole packets come out. [`LinkEvent`]s report the outcome of
 //! segments and the quality of links. The link owns the link-layer security (IEEE 802.15.4-2015
-//! §9): it protects a frame when it submits the frame to the MAC, and opens one when the MAC has
-//! acknowledged it.
+//! §9): it protects each frame that it submits to the MAC, and removes the protection of received
+//! frames. The MAC acknowledges a frame whether or not it is authentic.
 //!
 //! - `children.rs`: the sleeping neighbours;
 //! - `unverified.rs`: neighbours that may not exist;
@@ -44,7 +44,7 @@ pub(crate) use sleep::Expected;
 use sleep::Sleepy;
 use unverified::Unverified;
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(crate) struct Link<M: Memory + 'static, A: Access> {
     /// Whether a frame to a sleepy neighbour that listens now interrupts another frame in the MAC.
     preempts: bool,
@@ -69,7 +69,7 @@ pub(crate) enum LinkEvent {
     Dropped,
     /// A neighbour that is not a child has sent a data request.
     Asked { neighbour: Address },
-    /// A frame or data request to a neighbour has ended.
+    /// The result of a frame or data request to a neighbour.
     Quality {
         neighbour: Address,
         attempts: u8,
@@ -117,7 +117,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
     /// Processes a frame. For the header of a packet and the neighbour that sent it, `onward`
     /// returns the next hop if fragments of the packet may be forwarded as they arrive.
-    // Not inlined, so that its stack frame is free when the packet is processed.
+    // Not inlined, so that its stack frame is released before the packet is processed.
     #[inline(never)]
     pub(crate) fn input_frame(
         &mut self,
@@ -166,8 +166,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Returns the handle of the packet in a slot, or releases a slot without a packet. The length
-    /// was checked when the slot was filled.
+    /// Returns the handle of the packet in a slot. Releases a slot without a valid IPv6 header. The
+    /// length is not checked here: this was done when the slot was filled.
     pub(crate) fn open(&mut self, slot: SlotId, origin: Origin) -> Result<Packet, DropReason> {
         match Ipv6Header::parse_partial(self.lowpan.packet(slot)) {
             Ok((header, _)) => Ok(Packet {
@@ -211,7 +211,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.unverified.admit(now, neighbour)
     }
 
-    /// Returns whether other neighbours occupy every queue that a duty-cycled MAC may have.
+    /// Returns whether other neighbours occupy all `neighbour_queues` of a duty-cycled MAC.
     pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
         let cycled = self.mac.access().cycle();
         let limit = cycled.map_or(0, |it| it.properties.neighbour_queues);
@@ -226,7 +226,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     /// Records until when a neighbour is registered with this router.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) {
         if M::ROUTES {
-            // A neighbour without room was refused before.
+            // Without room, the neighbour is no child: its packets do not wait for polls.
             let _ = self.children.on_tenure(now, tenure);
         }
     }
@@ -302,8 +302,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.sleep.is_some()
     }
 
-    /// Polls the parent if that is due, and sets the radio's state in between. Returns `true` if
-    /// the node has waited for an answer for long, and should register again.
+    /// Polls the parent if a poll is due, and sets the radio's state between polls. Returns `true`
+    /// if an expected answer is missing for long, so that the node should register again.
     pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
         let may_send = self.may_send();
         let Some(sleep) = &mut self.sleep else {
@@ -339,7 +339,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         earliest(earliest(self.mac.poll_at(), self.lowpan.poll_at()), sleep)
     }
 
-    /// Runs the MAC's timers. Returns whether one was due, so that there may be events.
+    /// Runs the MAC's timers. Returns whether a timer was due, and may have caused events.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let is_due = self.mac.poll_at().is_some_and(|wake| wake.at <= now);
         if is_due {
@@ -353,7 +353,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {
                 if let Some(awake) = self.children.on_expired(child) {
-                    // Until the child misses a frame, answers to its polls announce no frame.
+                    // The child counts as awake now, so no frame is announced when it polls.
                     self.mac.set_pending(awake, false);
                 }
             }
@@ -405,7 +405,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     }
 
     /// Handles the end of the frame in service. A frame that a sleeping neighbour did not
-    /// acknowledge waits for its next data request.
+    /// acknowledge waits for the neighbour's next data request.
     #[inline(never)] // size
     fn on_frame_end(
         &mut self,

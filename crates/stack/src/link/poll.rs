@@ -1,13 +1,13 @@
 //! The times at which a sleepy node polls its parent for waiting packets (listen-after-send, Kumar
 //! et al. 2020 §4.1), from what its transport expects.
 //!
-//! Without an expected answer, the node polls once per base interval. With one, the policy decides:
-//! never sooner; at a fixed interval, as in the paper; or at the time at which earlier answers
-//! arrived, then with growing pauses while the answer is overdue. The paper leaves the last policy
-//! as future work.
+//! While no answer is expected, the node polls once per base interval. While one is expected, the
+//! policy decides: also once per base interval; at a fixed interval, as in the paper; or when
+//! earlier answers arrived, then with growing pauses while the answer is overdue. The paper leaves
+//! the last policy as future work.
 //!
-//! The time of an answer is learned here, from the first frame sent to the poll that fetched the
-//! answer, by an estimator after RFC 6298. So it works with every transport.
+//! An estimator after RFC 6298 learns the time between the first frame that was sent and the poll
+//! that fetched the answer. It needs no help of the transport.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
@@ -21,7 +21,7 @@ pub enum PollPolicy {
         /// At least 16 ms.
         interval: Duration,
     },
-    /// When earlier answers arrived: the node learns the time of answers.
+    /// After the time that earlier answers took to arrive, which the node learns.
     Learned,
 }
 
@@ -38,7 +38,7 @@ pub struct PollConfig {
     /// frame that announces another: the data request timeout. Default 100 ms, as OpenThread.
     pub window: Duration,
     /// The longest pause after a poll that the parent did not acknowledge. While an answer is
-    /// expected, the pause is at most the one between two polls. Default 1 s, as OpenThread.
+    /// expected, the normal pause applies if it is shorter. Default 1 s, as OpenThread.
     pub after_failure: Duration,
 }
 
@@ -71,8 +71,8 @@ const BURST: Duration = Duration::from_millis(50);
 /// A longer sample is ignored: the answer or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
 /// The longest pause between two polls while an answer is expected: a parent discards a packet that
-/// was not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer then
-/// retransmits ever more rarely.
+/// was not fetched within macTransactionPersistenceTime, 7.68 s by default, and the peer's
+/// retransmission timeout then doubles each time.
 const LONGEST_GAP: Duration = Duration::from_secs(5);
 /// Immediate polls after an announced frame did not arrive; OpenThread's value.
 const QUICK_POLLS: u8 = 5;
@@ -82,8 +82,8 @@ pub(crate) struct DataPoll {
     config: PollConfig,
     next: Instant,
     last: Instant,
-    /// When TCP acts without an answer, in microseconds, wrapping. The acknowledgment may wait at
-    /// the parent, and a poll is shorter than a retransmission, so a poll precedes it.
+    /// When TCP's next timer expires, in microseconds, wrapping. The node polls before this time:
+    /// the acknowledgment may wait at the parent, and a poll is shorter than a retransmission.
     pub(crate) deadline: u32,
     /// When a frame of this node left that may lead to an answer.
     sent: Option<Instant>,
@@ -92,7 +92,7 @@ pub(crate) struct DataPoll {
     /// The time until the next poll if this one fetches nothing.
     gap: Duration,
     answers: Estimator,
-    /// Whether a poll has fetched nothing since `waiting`.
+    /// Whether at least one poll since `waiting` has fetched nothing.
     vain: bool,
     quick: u8,
     /// How often [`QUICK_POLLS`] in succession did not fetch the announced frame.
@@ -174,7 +174,7 @@ impl DataPoll {
         self.next = now + self.config.base_interval;
         self.sent = None;
         if pending {
-            // The next answer is measured separately.
+            // The measurement ends with this poll.
             if let Some(since) = self.waiting.take() {
                 match self.vain {
                     true => self.answers.sample(now.since(since)),
@@ -194,14 +194,14 @@ impl DataPoll {
             if now.since(since) > self.answers.latest() {
                 self.gap = (pause + pause).min(LONGEST_GAP);
             }
-            // A deadline in the past counts as far ahead.
+            // For a deadline in the past, `ahead` wraps to a time longer than any pause.
             let ahead = self.deadline.wrapping_sub(now.as_micros() as u32);
             pause = pause.min(micros(ahead.wrapping_sub(SHORTEST_US)).max(SHORTEST));
         }
         self.next = self.next.min(now + pause);
     }
 
-    /// Sets the next poll to `at`, because the new parent does not know this node.
+    /// Sets the next poll to `at`: the first poll tells a new parent that this node sleeps.
     pub(crate) fn on_new_parent(&mut self, at: Instant) {
         self.next = at;
     }
@@ -241,8 +241,8 @@ impl DataPoll {
     }
 }
 
-/// The time until an answer, in microseconds, after RFC 6298 §2.2 and §2.3, corrected for the
-/// polls: a sample never ends before the parent has the answer.
+/// The time until an answer, in microseconds, after RFC 6298 §2.2 and §2.3. A sample ends with the
+/// poll that fetched the answer, so it is too long; [`Self::shorten`] corrects the estimate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimator {
     mean: u32,
@@ -262,8 +262,8 @@ impl Estimator {
             old.wrapping_sub(old >> shift).wrapping_add(new >> shift)
         };
         self.variation = part(self.variation, deviation, 2);
-        // An answer just after a poll moves the next such poll behind the answer. Answers after a
-        // loss come much later and hardly move the poll.
+        // If the answer comes soon after the first poll, the next first poll is later by half
+        // of the difference. An answer after a loss is much later, and adds only an eighth.
         let late = r.saturating_sub(self.mean);
         let step = (late >> 3).max((late >> 1).min(SHORTEST.as_micros() as u32));
         self.mean = part(self.mean, r.min(self.mean), 3)
@@ -282,9 +282,9 @@ impl Estimator {
         self.variation = self.variation.wrapping_sub(self.variation >> 3);
     }
 
-    /// Returns the time before which an answer is unlikely. Kumar et al. 2020's code has max(16 ms,
-    /// min(SRTT - 4 RTTVAR, SRTT / 2)) and does not use it; by that design half of the polls fetch
-    /// nothing.
+    /// Returns the time before which an answer is unlikely. The code of Kumar et al. 2020 contains
+    /// max(16 ms, min(SRTT - 4 RTTVAR, SRTT / 2)), unused; with this value, half of the polls would
+    /// fetch nothing.
     fn earliest(&self) -> Duration {
         micros(self.mean.saturating_sub(self.variation))
     }
@@ -408,7 +408,7 @@ mod tests {
         }
     }
 
-    /// The parent may have the answer by the time that TCP would retransmit.
+    /// A poll comes at most 32 ms before TCP's deadline, because the parent may have the answer.
     #[test]
     fn tcp_retransmits_only_after_another_request() {
         for deadline_ms in [30, 100, 250, 400, 3_000] {

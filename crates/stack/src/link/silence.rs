@@ -38,12 +38,12 @@ impl Silence {
     }
 }
 
-/// Minimum time for which a peer repeats its part of a handshake: until its third answer, with a
-/// first timeout of one second.
+/// Minimum time for which a peer repeats its part of a handshake. With a first timeout of one
+/// second, the peer retransmits after 1, 3 and 7 s.
 const REPETITION: Duration = Duration::from_secs(8);
 
-/// The time since which a connection is open of which the peer may not know, because the last
-/// segment of the handshake may be lost. The peer then repeats its own segment, and drops the
+/// The time at which a connection was established without proof that the peer received the last
+/// segment of the handshake. If this segment is lost, the peer repeats its own, and drops the
 /// connection if this node sleeps and does not answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubt {
@@ -51,7 +51,8 @@ pub(crate) struct Doubt {
 }
 
 impl Doubt {
-    /// Returns whether a peer may repeat its part of a handshake; with `unproven`, one may have to.
+    /// Returns whether a peer may still repeat its part of a handshake. `unproven`: one may
+    /// not know that a connection is established.
     pub(crate) fn expects(&mut self, now: Instant, unproven: bool) -> bool {
         if !unproven {
             self.since = None;

@@ -8,18 +8,17 @@ use super::poll::DataPoll;
 use super::silence::{Doubt, Silence};
 use crate::SleepyConfig;
 
-/// The pause between two polls that introduce the node to a parent, while it holds frames back.
+/// The pause between polls of a new parent. Until it acknowledges one, the node sends nothing else.
 const INTRODUCTION: Duration = Duration::from_millis(100);
 
 /// Events that the layers above expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Expected {
-    /// A packet is about to arrive.
+    /// A packet is expected soon.
     pub(crate) answer: bool,
     /// A peer may not have received the end of the handshake, and may repeat its part.
     pub(crate) repetition: bool,
-    /// When TCP acts without an answer, in microseconds, wrapping; the present time without a
-    /// timer.
+    /// When TCP's next timer expires, in microseconds, wrapping; the present time if no timer runs.
     pub(crate) until: u32,
 }
 
@@ -61,7 +60,7 @@ impl Sleepy {
     }
 
     /// Returns whether the node holds back its own frames: it listens for its parent's frames, or
-    /// the parent does not know yet that the node sleeps and would answer at once.
+    /// the parent, which does not know yet that the node sleeps, would not hold back an answer.
     pub(super) fn holds_back(&self) -> bool {
         self.listens_until.is_some() || !self.introduced
     }
@@ -98,7 +97,7 @@ impl Sleepy {
         }
     }
 
-    /// The node does not poll between a datagram's fragments: the answer may need the last one.
+    /// Returns whether the node may poll. The peer answers only after a datagram's last fragment.
     fn may_ask(&self, mac: &Mac<impl Access>, is_mid_datagram: bool) -> bool {
         mac.is_idle() && (!is_mid_datagram || !self.introduced)
     }
@@ -143,7 +142,7 @@ impl Sleepy {
         if let Some(until) = self.listens_until {
             return Some(Wake::exactly(until));
         }
-        // A busy MAC wakes the node by its own timer.
+        // While the MAC is busy, its own timer wakes the node.
         (may_send && self.may_ask(mac, is_mid_datagram)).then(|| self.poll.next())
     }
 

@@ -14,8 +14,8 @@ use redpoll_wire::ieee802154::Address;
 const KNOWN: usize = 8;
 /// How long a neighbour that did not answer is not tried again: ReachableTime (RFC 4861 §10).
 const SILENCE: Duration = Duration::from_secs(30);
-/// Packets to unverified neighbours in a burst, and the interval at which one more is allowed. The
-/// burst lets a node that starts reach several neighbours soon that it knows by address only.
+/// Packets to unverified neighbours in a burst, and the interval at which one more is allowed. With
+/// the burst, a node can send to several neighbours soon after it has started.
 const BURST: u8 = 4;
 const INTERVAL: Duration = Duration::from_secs(2);
 
@@ -65,7 +65,8 @@ impl Unverified {
         }
     }
 
-    /// Returns whether the neighbour recently failed to answer, and forgets it for the next packet.
+    /// Returns whether the neighbour recently failed to answer, and removes its entry, so that the
+    /// next packet is tried again.
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
         let place = self.silent.iter_mut().find(is_it);

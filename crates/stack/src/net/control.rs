@@ -26,7 +26,7 @@ pub(crate) struct Sender {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence<'p> {
-    /// The message is processed; other messages may be due.
+    /// The message is processed. The outbox may contain the answer.
     Done,
     Echo {
         from: Addr,
@@ -218,7 +218,7 @@ impl<P: Profile> Net<P> {
                 return Err(DropReason::BadSource);
             }
             // RFC 8505 §5.5: the registered address is the target. Hosts that know RFC 6775
-            // only, which have no TID, register their source and ask an address of this router.
+            // only, which have no TID, register their source; the target is this router's address.
             let address = match asked.tid {
                 Some(_) => target,
                 None if self.identity.is_own(&target) => src,

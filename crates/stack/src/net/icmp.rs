@@ -19,8 +19,8 @@ const REDIRECT: u8 = 137;
 pub(crate) const ECHO_HEADER: usize = 8;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 
-/// An ICMPv6 error. Its numbers count bytes of a packet in 16 bits, so that a [`Refusal`] fits the
-/// two registers in which a result is returned.
+/// An ICMPv6 error. MTU and pointer have 16 bits, so that a [`Refusal`] fits the two registers in
+/// which a result is returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IcmpError {
     /// RFC 4443 §3.1, with this code.
@@ -96,7 +96,7 @@ fn is_error(first: u8, payload: &[u8]) -> bool {
     let is_error_type = |kind: &u8| *kind < 128 || *kind == REDIRECT;
     match (protocol, upper) {
         (next_header::ICMPV6, _) => upper.first().is_none_or(is_error_type),
-        // Only the first fragment has the type, so each fragment of an ICMPv6 message counts.
+        // Only the first fragment has the type, so each fragment of ICMPv6 may be an error.
         (next_header::FRAGMENT, _) => upper.first() == Some(&next_header::ICMPV6),
         _ => false,
     }
@@ -146,8 +146,8 @@ pub(crate) fn write_echo_reply(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6
     finish(packet, ip)
 }
 
-/// Writes the IPv6 header in front of the ICMPv6 message behind it, and the
-/// message's checksum, whose field must be zero.
+/// Writes the IPv6 header before the ICMPv6 message in `packet`, and the message's checksum. The
+/// checksum field must be zero before the call.
 fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
     let (head, message) = packet.split_at_mut_checked(Ipv6Header::LEN)?;
     let len = u16::try_from(message.len()).ok()?;
@@ -161,7 +161,7 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
     Some(header)
 }
 
-/// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must be zero.
+/// Writes the checksum of a message with the addresses of `ip`. Its checksum field must be zero.
 pub(crate) fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
     let sum = Checksum::of_payload(&ip.src, &ip.dst, next_header::ICMPV6, message);
     message
@@ -180,8 +180,8 @@ pub(crate) struct ErrorLimiter {
 
 impl ErrorLimiter {
     const BURST: u8 = 10;
-    /// The interval of one token. The example of RFC 4443 is for links of megabits per second. On a
-    /// route of two hops, ten errors a second would take a fifth of the capacity.
+    /// The interval of one token. The ten errors per second of the example in RFC 4443 §2.4(f)
+    /// would take a fifth of the capacity of a radio route of two hops.
     const INTERVAL: Duration = Duration::from_millis(500);
 
     pub(crate) const fn new() -> Self {

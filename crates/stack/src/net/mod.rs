@@ -1,4 +1,4 @@
-//! The second of a node's three conductors: the IPv6 layer. It decides which packets are for the
+//! The second of a node's three parts: the IPv6 layer. It decides which packets are for the
 //! node and where the others go, and processes the control messages.
 //!
 //! - `routing/`: the next hop;
@@ -38,7 +38,7 @@ use outgoing::{Outbox, Outgoing};
 use plan::{Decapsulation, Plan};
 use routing::{HAS_PROTOCOL, Quality, Routing};
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(crate) struct Net<P: Profile> {
     pub(crate) identity: Identity,
     pub(crate) routing: Routing<P>,
@@ -68,12 +68,12 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame, which all neighbours got.
+            // RFC 1122 §3.3.6: a unicast packet that arrived in a broadcast frame is dropped.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
-            // RFC 4291 §2.5.6, §2.7: link-local and multicast packets stay on their link. The host
-            // side and the radio are different links, so an answer would go to the wrong one.
+            // RFC 4291 §2.5.6, §2.7: link-local and multicast packets stay on their link. An answer
+            // to such a packet from the host side would leave on the radio, which is another link.
             Origin::Host
                 if dst.is_multicast() || addr::is_link_local(src) || addr::is_link_local(dst) =>
             {
@@ -84,7 +84,7 @@ impl<P: Profile> Net<P> {
     }
 
     /// Checks the addresses of a packet from outside to a group. A packet of this node to a group
-    /// beyond the link may return from a neighbour; the assistant recognises it.
+    /// beyond the link may return from a neighbour; `Net::assist` recognises it.
     pub(crate) fn admit_to_group(&self, packet: &Packet) -> Result<(), DropReason> {
         let Ipv6Header { src, dst, .. } = &packet.header;
         if addr::is_link_scoped_multicast(dst) {
@@ -159,7 +159,7 @@ impl<P: Profile> Net<P> {
 
     /// Checks whether a packet for another node may be forwarded (RFC 4291 §2.5.6).
     pub(crate) fn may_forward(&self, header: &Ipv6Header) -> Result<(), Refusal> {
-        // Multicast packets stay on their link, because no node joins larger groups.
+        // Multicast packets stay on their link, because no node joins groups of a larger scope.
         if header.dst.is_multicast() || !self.identity.forwards {
             return Err(DropReason::NoRoute.into());
         }
@@ -235,7 +235,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Returns whether segments to `dst` leave on `side`, which asks for one.
+    /// Returns the next hop of segments to `dst` if they leave on `side`.
     pub(crate) fn reach(&self, now: Instant, side: Side, dst: &Addr) -> Reach<Address> {
         match (self.routing.next_hop(now, dst), side) {
             (None, _) => Reach::Nowhere,

@@ -44,7 +44,7 @@ impl Outgoing {
     /// Writes the message with a checksum of zero.
     ///
     /// # Errors
-    /// [`NoRoom`] also for a message of a router if this node cannot be a router (not `routes`).
+    /// [`NoRoom`] if `out` is too short, or if only routers send the message and `routes` is false.
     pub(crate) fn emit(
         &self,
         identity: &Identity,
@@ -148,8 +148,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends a message. A message without room is lost, because nodes repeat control messages
-    /// that they need.
+    /// Appends a message. A message without room is lost; nodes repeat the control messages that
+    /// they need.
     pub(crate) fn push(&mut self, src: Addr, dst: Addr, content: Content) {
         if let Some(free) = self.waiting.iter_mut().find(|place| place.is_none()) {
             *free = Some(Outgoing { src, dst, content });
@@ -158,8 +158,8 @@ impl Outbox {
 
     pub(crate) fn pop(&mut self) -> Option<Outgoing> {
         let [first, second] = &mut self.waiting;
-        // A node calls this at every step, mostly without a waiting message. Moving an empty
-        // message would take two thousand instructions.
+        // A node calls this at every step, mostly without a waiting message. The early return saves
+        // the move of an empty message, two thousand instructions.
         let next = first.take()?;
         *first = second.take();
         Some(next)

@@ -1,6 +1,6 @@
 //! Changes of headers that change the length of a packet. [`Net`](super::Net) decides on them, and
-//! the node, which holds the packet's slot, makes them. A protocol itself makes changes that keep
-//! the length.
+//! the node, which holds the packet's slot, makes them. The routing protocol itself makes the
+//! changes that keep the length.
 #![allow(dead_code, reason = "in some builds no protocol changes headers")]
 
 use redpoll_base::Addr;

@@ -1,10 +1,10 @@
-//! [`Node`]: calls the three conductors in sequence.
+//! [`Node`]: calls its three parts in sequence.
 //!
 //! - [`Link`]: frames, fragments, sleep;
 //! - [`Net`]: addresses, routes, control messages;
 //! - [`Transports`]: connections and sockets.
 //!
-//! The conductors do not know one another. The files here move data between them:
+//! The parts do not know one another. The files here move data between the parts:
 //!
 //! - `mod.rs`: creation, time, events, routes;
 //! - `radio.rs`: frames and radio work; `driver.rs`: the loop with a radio; `fragments.rs`:

@@ -1,4 +1,4 @@
-//! The third of a node's three conductors: the layers above IPv6.
+//! The third of a node's three parts: the layers above IPv6.
 //!
 //! [`Transport`] is the interface of a transport; TCP and UDP implement it. Another transport with
 //! connections may take the place of TCP: [`StreamTransport`], by default [`NoStreams`].

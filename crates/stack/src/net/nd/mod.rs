@@ -57,8 +57,7 @@ pub struct Advertised {
 }
 
 impl Advertised {
-    /// Returns the prefix of a border router, with lifetimes of 30 minutes for the router and 60
-    /// minutes for prefix and context.
+    /// Returns contents with a router lifetime of 30 minutes. Prefix and context last 60 minutes.
     pub fn new(prefix: Addr, border_router: Addr) -> Self {
         Advertised {
             prefix,
@@ -88,7 +87,7 @@ pub(crate) mod status {
 pub(crate) enum Elapsed {
     /// A message is in the outbox, or no timer was due.
     Quiet,
-    /// The router of a host with given routers does not answer.
+    /// The router does not answer, and the host uses only the routers that the program has given.
     RouterSilent,
 }
 
@@ -178,7 +177,7 @@ impl Discovery {
         if !addr::is_link_local(&src) || !is_unicast(router) {
             return Err(DropReason::BadSource);
         }
-        // RFC 4861 §6.3.4: with a lifetime of zero, the node is no longer a default router.
+        // RFC 4861 §6.3.4: with a lifetime of zero, the sender is no longer a default router.
         if lifetime_s == 0 && self.solicitor.on_router_gone(router, now) {
             return Ok(Standing::Gone(router));
         }

@@ -26,7 +26,7 @@ const MAX_UNICAST_SOLICIT: u8 = 5;
 /// After a router that does not answer, a host solicits another one at once. If the next router
 /// does not answer either, the fault is probably beyond the routers. Then the host waits, each time
 /// twice as long up to the ceiling, and repeats a registration [`LATER_SOLICIT`] times only. The
-/// ceiling of one hour is an assumption about the time that a sleepy host may lose after an outage.
+/// ceiling assumes that after an outage a sleepy host may stay unregistered for another hour.
 const HOLD: Duration = Duration::from_secs(30);
 const HOLD_CEILING: Duration = Duration::from_secs(3_600);
 const LATER_SOLICIT: u8 = 2;
@@ -317,7 +317,7 @@ mod tests {
         assert!(!solicitor.is_registering());
     }
 
-    /// A node that has restarted while the network has its previous registration.
+    /// A restarted node begins with a TID that is older than its previous one, which a router has.
     #[test]
     fn after_a_stale_status_the_node_registers_with_a_greater_number() {
         let mut cache = Neighbours::new([None; 1]);
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(times, [0, 10, 20, 40, 80, 140, 200, 260]);
     }
 
-    /// RFC 7048: during an outage of one day, registrations become ever less frequent.
+    /// RFC 7048: during an outage of one day, the pauses between registrations grow to one hour.
     #[test]
     fn registrations_become_rarer_during_an_outage() {
         let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
@@ -370,7 +370,7 @@ mod tests {
         let mut longest = 0;
         for s in 0..86_400 {
             match solicitor.on_timeout(Instant::from_millis(s * 1_000)) {
-                // The router itself works, and answers at once.
+                // The router answers solicitations at once. Only registrations get no answer.
                 Some(Due::Solicit) => {
                     solicitor.on_advertisement(ROUTER, Instant::from_millis(s * 1_000 + 1));
                 }

@@ -1,4 +1,4 @@
-//! Replaces RPL in a build without the feature `rpl`: a protocol that no node has.
+//! Replaces RPL in a build without the feature `rpl`: this `Rpl` has no values.
 
 use core::convert::Infallible;
 use core::marker::PhantomData;

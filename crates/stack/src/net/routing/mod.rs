@@ -1,7 +1,7 @@
 //! Routes and routing protocols.
 //!
-//! A node has one table of routes, and a [`Way`] of filling it. The rest of the node does not know
-//! which one it has: routing protocols implement [`Protocol`].
+//! A node has one table of routes, and a [`Way`] of filling it. The rest of the node does not
+//! depend on the way: routing protocols implement [`Protocol`].
 //!
 //! - *fixed*: only the routes that the program has given;
 //! - *leaf* (`leaf.rs`): all packets go through one of several possible parents;
@@ -63,7 +63,7 @@ pub(crate) enum Control {
         asked: AddressRegistration,
         crowded: bool,
     },
-    /// The router `src` reports a registration; `is_proven`: it has acknowledged a frame.
+    /// The router `src` reports a registration; `is_proven`: `src` has acknowledged a frame.
     Report {
         src: Addr,
         report: DuplicateAddress,
@@ -203,8 +203,8 @@ impl<P: Profile> Routing<P> {
         matches!(self.way, Way::Leaf(_))
     }
 
-    /// Returns the next hop of packets to `dst`. Packets to link-local addresses stay on the link;
-    /// registered neighbours are on it.
+    /// Returns the next hop of packets to `dst`. Packets to link-local addresses and to
+    /// registered neighbours stay on the link.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
@@ -400,7 +400,7 @@ pub(crate) fn default_route(router: Address) -> Route {
     }
 }
 
-/// Returns the next hop to `dst`. `lookup` finds its route if it needs one.
+/// Returns the next hop to `dst`. `lookup` finds the route, unless `dst` is on this link.
 fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> {
     let is_near = dst.is_multicast() || addr::is_link_local(dst);
     follow(dst, if is_near { Some(Via::OnLink) } else { lookup() })

@@ -185,7 +185,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Ok(None)
     }
 
-    /// Returns whether the node decapsulates packets; an error if it refuses only those of `src`.
+    /// Returns whether the node decapsulates packets; an error if it does, but not those of `src`.
     fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
         Ok(false)
     }

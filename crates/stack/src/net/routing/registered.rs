@@ -2,14 +2,14 @@
 //! to the border router.
 //!
 //! A host registers its address with the router that it has chosen (RFC 6775 §5.5).
-//! That router reports it to the next one towards the border router, and so on, in
+//! That router reports the registration to the next router towards the border router, and so on, in
 //! the messages of multihop duplicate address detection (RFC 6775 §8.2). Each hop creates a route
 //! to the address. The answer returns along these routes, and only then does the first router
 //! answer the host. A registered host is therefore reachable.
 //!
 //! Each registration has a TID (RFC 8505 §5.2), so that an older registration, which was delayed at
-//! the previous router, does not replace a newer one. The router where the two meet reports "moved"
-//! to the previous router, which removes the routes of the older one.
+//! the previous router, does not replace a newer one. A router that learns of both reports "moved"
+//! to the neighbour that reported the older one, and the routes of the older one are removed.
 //!
 //! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report is
 //! accepted only from a neighbour that is the next hop of a route or has acknowledged a frame, and
@@ -38,8 +38,8 @@ pub(super) struct Registered<M: Memory + 'static> {
     tenure: Option<Tenure>,
 }
 
-/// Time for which a sleeping neighbour can still poll packets after its registration has failed or
-/// ended: the answer is one of them.
+/// Time for which a sleeping neighbour can still poll packets, among them the answer, after its
+/// registration has failed or ended.
 const ANSWER: Duration = Duration::from_secs(40);
 
 impl<M: Memory + 'static> Registered<M> {
@@ -92,7 +92,7 @@ impl<M: Memory + 'static> Registered<M> {
         status
     }
 
-    /// Records until when a neighbour is registered or, if it is not, can still poll the answer.
+    /// Records until when a neighbour is registered or, if not registered, can poll the answer.
     fn note_tenure(&mut self, now: Instant, link: Address) {
         let until = self.neighbours.tenure(link, now).unwrap_or(now + ANSWER);
         self.tenure = Some(Tenure { link, until });
@@ -224,8 +224,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         let is_routed = asked.routed || asked.tid.is_none();
         let is_reported = status == status::SUCCESS && is_routed && self.report(address, asked);
         if is_reported && asked.lifetime_min > 0 {
-            // The host's answer waits for that of the next router. At the end of a registration
-            // there is no such wait, because an answer would have no route.
+            // The host is answered after the next router has answered. A host that ends its
+            // registration is answered now: the next router's answer would find no route to it.
             return Ok(());
         }
         self.answer(link, target, asked, status);
@@ -295,8 +295,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             return Err(DropReason::BadDestination);
         }
         if !is_proven && !self.table.names(self.now, behind) {
-            // The router may prove itself by acknowledging this frame, before its host repeats the
-            // registration.
+            // If the router acknowledges this frame, its next report is accepted, when the host
+            // repeats the registration.
             let content = Content::NeighborAdvertisement {
                 router: true,
                 target: self.identity.link_local,
@@ -314,8 +314,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         Ok(())
     }
 
-    /// Creates a route to the sender of a report, unless the report is older than the known
-    /// registration. Returns the status of the answer, or of the forwarded report.
+    /// Creates or removes the route to a reported address by the router `behind`, unless the report
+    /// is older than the known registration. Returns the status of the registration.
     fn note_moved(&mut self, behind: Address, report: &DuplicateAddress) -> u8 {
         let DuplicateAddress { address, tid, .. } = *report;
         let neighbours = &mut self.way.neighbours;
@@ -339,8 +339,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             return status::MOVED;
         }
         let old = self.table.lookup(self.now, &address);
-        // RFC 6775 §6.5.3: a lifetime of zero ends a registration. It removes only the route to its
-        // sender, because the host may have registered elsewhere since.
+        // RFC 6775 §6.5.3: a lifetime of zero ends a registration. Only a route by the sender of
+        // this report is removed, because the host may have registered elsewhere since.
         if report.lifetime_min == 0 {
             if registration.is_some() && old == Some(Via::Neighbour(behind)) {
                 self.table.remove(&Route {
@@ -402,7 +402,7 @@ impl<M: Memory + 'static> Router<'_, M> {
                 lifetime_min: answer.lifetime_min,
                 eui64: answer.eui64,
             };
-            // RFC 8505 §5.5, or without a TID RFC 6775 §6.5.2.
+            // The target of the solicitation: RFC 8505 §5.5 or, without a TID, RFC 6775 §6.5.2.
             let target = match tid {
                 Some(_) => address,
                 None => self.identity.link_local,

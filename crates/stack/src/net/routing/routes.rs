@@ -21,8 +21,8 @@ pub enum Via {
     OnLink,
     /// To the host side, for example a TUN interface.
     Host,
-    /// No next hop: of these addresses, only those with longer prefixes or registrations exist.
-    /// Senders get an error at once (RFC 4443 §3.1, code 3).
+    /// No next hop: in this prefix, only addresses with a more specific route or a registration
+    /// exist. Senders get an error at once (RFC 4443 §3.1, code 3).
     Unreachable,
 }
 
@@ -67,8 +67,8 @@ enum Kind {
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
     owner: Owner,
-    /// The end, in [`spells`], wrapping. An aligned number would make the route two bytes larger,
-    /// so the field has bytes.
+    /// The end, in [`spells`], wrapping. As bytes, because an aligned number would make the route
+    /// two bytes larger.
     until: [u8; 2],
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Registration {
 pub(crate) struct Owner([u8; 5]);
 
 /// The longest lifetime of a registration in minutes: one day, so that the routes to a host that
-/// has gone end. RFC 6775 leaves the limit to the router.
+/// has left expire. RFC 6775 leaves the limit to the router.
 pub(crate) const LIFETIME_MAX_MIN: u16 = 24 * 60;
 
 impl Owner {
@@ -273,7 +273,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         let Some(tail) = slots.get_mut(at..=used) else {
             return Err(Error::NoSlot);
         };
-        // The entries behind it move back by one.
+        // The entries behind the new one move back by one.
         let mut moved = Some(route);
         for place in tail {
             core::mem::swap(place, &mut moved);
@@ -289,7 +289,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         let Some(at) = used.iter().position(is_it) else {
             return;
         };
-        // The entries behind it move up, beginning with the last one.
+        // The entries behind the removed one move up, beginning with the last.
         let mut moved = None;
         for place in used.get_mut(at..).unwrap_or_default().iter_mut().rev() {
             core::mem::swap(place, &mut moved);

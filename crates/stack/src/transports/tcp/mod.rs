@@ -48,7 +48,7 @@ impl<M: Memory> Overflow for Flooded<M> {
     const COOKIES: bool = M::ROUTES;
 }
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(crate) struct TcpSockets<M: Memory + 'static, A: Algorithms> {
     /// Whether a connection or listener may hold an event.
     dirty: bool,

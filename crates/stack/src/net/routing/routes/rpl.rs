@@ -19,8 +19,8 @@ pub(crate) struct DownwardRoute {
     pub(crate) target: Target,
     /// Whether the next hop acknowledges frames.
     pub(crate) hop: UnackedHop,
-    /// The end of the route, in seconds since the start of the node. An aligned number would make
-    /// the route larger, so the field has bytes.
+    /// The end of the route, in seconds since the start of the node. As bytes, because an
+    /// aligned number would make the route larger.
     until_s: [u8; 4],
 }
 
@@ -34,12 +34,12 @@ pub(crate) enum Target {
     Host,
 }
 
-/// How far a router has advertised a target, or its end, to its parent.
+/// The state of a target's advertisement (DAO) or withdrawal (No-Path) at this router's parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Advertisement {
     Done,
     Due,
-    /// A DAO is due that only renews the route, so it may wait for others.
+    /// A DAO is due that only renews the route, so it may wait until more targets are due.
     RenewalDue,
     /// A DAO has left and is not acknowledged yet.
     Sent,

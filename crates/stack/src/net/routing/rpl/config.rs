@@ -13,7 +13,7 @@ pub(super) const TARGETS_MAX: u8 = if STORES { 20 } else { TARGETS };
 
 /// The parameters of one node. The root distributes the parameters that all nodes share.
 #[derive(Clone, Debug)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 #[non_exhaustive]
 pub struct RplConfig {
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).

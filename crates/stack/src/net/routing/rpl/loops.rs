@@ -15,7 +15,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// The part of RPL that checks packet information, and limits the effects of false packet
 /// information on this node.
 #[derive(Debug, Default)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Loops {
     rank_errors: u8,
     forwarding_errors: u8,

@@ -21,7 +21,7 @@ use crate::rules::RplRules;
 /// The interval at which expired state is removed.
 const UPKEEP: Duration = Duration::from_secs(60);
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct RplParts<P: Profile> {
     pub(super) upward: Upward<P>,
     pub(super) downward: Downward<P>,

@@ -31,7 +31,7 @@ const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + downward::MESSAGE_MAX;
 
 /// A node's part in RPL: the three parts, and what they share.
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(in crate::net::routing) struct Rpl<P: Profile> {
     parts: RplParts<P>,
     shared: Shared<P>,

@@ -12,7 +12,7 @@ use crate::profile::Profile;
 const TRY_EACH: Duration = Duration::from_secs(3);
 
 /// State that the parts share.
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Shared<P: Profile> {
     pub(super) probes: Probes,
     pub(super) config: RplConfig,
@@ -43,7 +43,7 @@ impl<P: Profile> Shared<P> {
 /// Probes of neighbours: a DIS to one neighbour, which answers with a DIO (RFC 6550 §8.3). The
 /// link layer reports whether the neighbour acknowledges the frame.
 #[derive(Debug, Default)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Probes {
     /// The neighbour that the next probe goes to.
     due: Option<Peer>,

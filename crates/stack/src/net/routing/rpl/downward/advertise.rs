@@ -32,7 +32,7 @@ const FAR: u64 = 8;
 const PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Daos {
     pub(super) path_sequence: Sequence,
     /// The last DAOSequence.

@@ -50,7 +50,7 @@ const FOR_EVER: u8 = 255;
 const TRIGGER_PAUSE: Duration = Duration::from_secs(15);
 const TRIGGER_PAUSE_MAX: Duration = Duration::from_secs(3600);
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Downward<P: Profile> {
     /// The DTSN of this node (§9.6).
     dtsn: Sequence,
@@ -187,7 +187,7 @@ fn is_due(downward: &DownwardRoute) -> bool {
     )
 }
 
-/// Returns whether a DAO has to renew a target at the parent. It may wait for others.
+/// Returns whether a DAO that renews the target at the parent is due.
 fn is_renewal_due(downward: &DownwardRoute) -> bool {
     downward.advertisement == Advertisement::RenewalDue
 }

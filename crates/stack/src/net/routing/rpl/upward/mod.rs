@@ -48,7 +48,7 @@ type ObjectiveOf<P> = <<P as Profile>::Rules as RplRules>::Objective;
 pub(super) type DodagOf<P> = Dodag<ObjectiveOf<P>>;
 
 #[derive(Clone, Copy, Debug)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Dodag<O> {
     pub(super) instance: u8,
     pub(super) version: Sequence,
@@ -77,7 +77,7 @@ impl<O> Dodag<O> {
     }
 }
 
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Upward<P: Profile> {
     /// A multicast DIO is due.
     dio_due: bool,

@@ -6,7 +6,7 @@ use crate::net::routing::rpl::timing::{earlier, has_come, times};
 
 /// The timer of multicast DIOs.
 #[derive(Clone, Debug)]
-#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+#[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Trickle {
     /// k; 0 is infinity (RFC 6550 §8.3.1).
     redundancy: u8,
