@@ -103,7 +103,7 @@ impl Duplicates {
         if let Some(at) = self.entries.iter().position(is_its) {
             return self.entries.get_mut(at);
         }
-        // `None` is less than any time.
+        // A free entry is chosen first: `None` is less than any time.
         let ages = self.entries.iter_mut();
         least(ages.map(|slot| (slot.as_ref().map(|entry| entry.heard_at), slot)))
     }

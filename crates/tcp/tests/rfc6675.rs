@@ -65,7 +65,7 @@ fn holes_come_before_new_data() {
     let sent = starts(&mut t);
     assert_eq!(sent[..3], [una, una + 300, end], "{sent:?}");
     assert!(sent[2..].is_sorted());
-    // Pipe: two retransmissions and the new data are outstanding, at most cwnd.
+    // Pipe, which is two retransmissions and the new data, is at most cwnd.
     assert!(sent.len() as u32 * 100 <= t.conn.info().cwnd);
     assert!(
         (sent.len() as u32 + 1) * 100 > t.conn.info().cwnd,
