@@ -65,8 +65,8 @@ mod tests {
 
     const DST: Addr = Addr([7; 16]);
 
-    /// Returns the bytes of requests of `len` bytes that pass in `seconds`, if one arrives in each
-    /// interval of `every_ms`.
+    /// Returns how many bytes of requests pass in `seconds`, if a request of `len` bytes arrives in
+    /// each interval of `every_ms`.
     fn passed(len: usize, every_ms: u64, seconds: u64) -> u64 {
         let mut limit = EchoLimit::new();
         let times = (0..seconds * 1_000).step_by(every_ms as usize);

@@ -322,9 +322,9 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     (at(0.99), at(1.0))
 }
 
-/// Returns the bytes of a hundred honest flows in a minute of virtual time. Each flow sends one
-/// segment at a time, with 100 to 600 ms between two segments. With `is_flooded`, a million forged
-/// flows send one packet each at the same time, half of them requests for a connection.
+/// Returns how many bytes a hundred honest flows carry in a minute of virtual time. Each flow sends
+/// one segment at a time, with 100 to 600 ms between two segments. With `is_flooded`, a million
+/// forged flows send one packet each at the same time, half of them requests for a connection.
 fn flood(is_flooded: bool) -> u64 {
     let minute = Instant::from_millis(60_000);
     let params = Params {

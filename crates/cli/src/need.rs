@@ -40,7 +40,7 @@ fn mib(bytes: u64) -> String {
     format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Returns the bytes of memory that this process can still allocate: the least of the machine's
+/// Returns how many bytes of memory this process can still allocate: the least of the machine's
 /// memory and swap space, the limits of its control groups, and the limit of its address space.
 /// `None` if none of them is known.
 fn available() -> Option<u64> {

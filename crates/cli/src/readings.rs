@@ -311,7 +311,7 @@ fn measure(hops: usize, way: Way, readings: u64) -> Result<Sums, String> {
     })
 }
 
-/// Returns the bytes that the server must have read at the end.
+/// Returns how many bytes the server must have read at the end.
 fn bytes_of(way: Way, readings: u64) -> u64 {
     let Some(tls) = way.tls else {
         return readings * READING as u64;

@@ -482,7 +482,7 @@ fn the_first_frame_that_differs_is_found() {
     let (of_a, of_b) = (lines(&a), lines(&b));
     assert_eq!(of_a[..same], of_b[..same]);
     assert_ne!(of_a[same], of_b[same]);
-    // This capture is shorter.
+    // The capture of a shorter run ends first.
     let short = run("short.pcapng", &["--set", "duration=1 s"]);
     let found = stdout(&redpoll(&["diff", &a, &short]));
     assert!(found.contains("B has ended, A continues"), "{found}");

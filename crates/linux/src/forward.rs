@@ -252,7 +252,7 @@ impl<C> Forwarder<C> {
                 Progress::Moved | Progress::Stalled => self.pairs.push(pair),
             }
         }
-        // A node may have answered just now, or the border router may have room again.
+        // Tries again: a node may have answered, or the border router may have a free connection.
         self.is_full = false;
         self.join(mesh) || moved
     }

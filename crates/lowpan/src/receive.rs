@@ -149,7 +149,7 @@ pub(crate) fn beginning_of<'a>(
     })
 }
 
-/// Returns the bytes of `packet` that belong to it, after a check of its length.
+/// Returns `packet` without bytes beyond its length, which is checked.
 fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], DropReason> {
     let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
     let announced = Ipv6Header::LEN.saturating_add(usize::from(header.payload_len));

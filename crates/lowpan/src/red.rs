@@ -217,8 +217,8 @@ mod tests {
         assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), RedAction::Drop);
     }
 
-    /// Returns the marks in a thousand datagrams of each conversation; one sends three times as
-    /// much as the other.
+    /// Returns how many of a thousand datagrams of each conversation are marked; the first
+    /// conversation sends three times as many bytes as the second.
     fn marks(red: &mut Red) -> (u32, u32) {
         let (mut greedy, mut modest) = (0, 0);
         for _ in 0..1000 {
@@ -231,7 +231,7 @@ mod tests {
     #[test]
     fn marks_go_to_those_with_more_than_their_share() {
         let (greedy, modest) = marks(&mut after(1, 90));
-        // The share is three quarters instead of a half. So a third is excess, and twice that is
+        // The greedy share is 3/4 instead of 1/2, so 1/3 of its packets are excess, and 2/3 are
         // marked.
         assert!((600..740).contains(&greedy), "{greedy}");
         assert_eq!(modest, 0);

@@ -30,7 +30,7 @@ impl Have {
     }
 }
 
-/// Why an answer is of no use. The connection is to be closed.
+/// Reason why an answer is refused. The caller must close the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Refused {
     /// The head is longer than [`HEAD_MAX`].

@@ -525,8 +525,8 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Acce
     bytes + more
 }
 
-/// Returns the bytes of a table on a node built for the scenario's addresses; `short` is the size
-/// of an entry when no address is extended.
+/// Returns the size in bytes of a table on a node built for the scenario's addresses; `short` is
+/// the size of an entry if no address is extended.
 fn table_bytes<T>(scenario: &Scenario, table: &HeapTable<T>, short: usize) -> usize {
     let entry = match scenario.mac.extended {
         true => size_of::<T>(),

@@ -247,7 +247,7 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
     Routes { root, nodes }
 }
 
-/// Adds routes to both ends along a best path between `from` and `to`, if it is shorter.
+/// Adds routes along a best path between `from` and `to`, if it costs less than the current one.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
     let distances = graph.distances(to, Some(from));
     let mut path = vec![from];

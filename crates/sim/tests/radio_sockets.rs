@@ -114,7 +114,7 @@ fn expected() -> Vec<u8> {
     (0..30).flat_map(|number| [number; 100]).collect()
 }
 
-/// Returns the bytes that the echo service of `server` returns for 3,000 bytes.
+/// Sends 3,000 bytes to the echo service of `server`, and returns the answer.
 fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     ether: &Ether,
     server: &Net<P, C, Watches>,

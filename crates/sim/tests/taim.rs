@@ -38,8 +38,8 @@ fn unequal(more: &[(&str, &str)]) -> Report {
     report
 }
 
-/// Returns the bytes of the faster flow divided by those of the slower flow, and the sum of both
-/// flows' bytes.
+/// Returns the ratio of the faster flow's byte count to the slower flow's, and the sum of the two
+/// counts.
 fn shares(report: &Report) -> (f64, f64) {
     let bytes = |name: &str| {
         let flow = report.flows.iter().find(|flow| flow.name == name);

@@ -79,7 +79,7 @@ impl Table {
     ) {
         let is_ok = kept.run.violation().is_none();
         self.objections += u64::from(!is_ok);
-        // A scenario may have no flows.
+        // A scenario without flows adds no rows.
         for item in items(&kept.run, "").unwrap_or_default() {
             self.rows.push(vec![None; self.columns.len()]);
             self.put("point", Cell::Whole(at as i64 + 1));

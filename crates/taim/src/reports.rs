@@ -35,7 +35,7 @@ impl Reports {
     /// Writes a line. Logs the first of consecutive failures, and the first success after them.
     /// Returns whether more lines can follow: a closed pipe takes none.
     pub(super) fn write(&mut self, line: &str) -> bool {
-        // A failure may have left a part of a line.
+        // A failure may have left a part of a line, which a line feed ends.
         let end = if self.lost > 0 { "\n" } else { "" };
         let bytes = format!("{end}{line}\n");
         let written = self.out.write_all(bytes.as_bytes());

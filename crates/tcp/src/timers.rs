@@ -89,7 +89,7 @@ impl TimerTable {
         if high == self.high
             && let Some(since @ ..1_000) = us(self.now).checked_sub(low)
         {
-            // The time is in the same millisecond, the usual case.
+            // Usual case: the time is in the same millisecond as in the previous call.
             return self.now.wrapping_sub(u32::from(since > 0));
         }
         let floor = now.millis_wrapping();

@@ -55,7 +55,7 @@ pub fn alone() {
     ]);
 }
 
-/// Returns the bytes of both flows, the near one first.
+/// Returns how many bytes each flow delivers in 25 s, the near one first.
 fn both(network: &Network) -> [f64; 2] {
     let bytes = network.upload(Duration::from_secs(25), 1);
     println!("near {} far {}", bytes[0], bytes[1]);

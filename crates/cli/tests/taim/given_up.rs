@@ -27,7 +27,7 @@ pub fn shapes_as_root() {
     shapes(14, "25", "root");
 }
 
-/// Returns the bytes of both flows in 3 s.
+/// Returns how many bytes the two flows together deliver in 3 s.
 fn bytes(network: &Network) -> u64 {
     network.upload(Duration::from_secs(3), 1).iter().sum()
 }

@@ -248,7 +248,7 @@ fn reached(network: &Network) -> [bool; 2] {
     [6_000, 6_001].map(|port| network.connects(port, Duration::from_millis(400)))
 }
 
-/// Returns the bytes of the faster flow divided by those of the slower flow, in `seconds` seconds.
+/// Returns the near flow's byte count divided by the far flow's, after `seconds` seconds.
 fn ratio(network: &Network, seconds: u64) -> f64 {
     let bytes = network.upload(Duration::from_secs(seconds), 1);
     println!("near {} far {}", bytes[0], bytes[1]);

@@ -231,7 +231,7 @@ impl Rcp {
     /// ends in [`Event::Done`]; there is one at a time.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         if self.phase != Phase::Ready || self.transmission.is_some() {
-            // No frame is on the air.
+            // Reports a busy channel, because the frame was not transmitted.
             self.events.push_back(Event::Done(RadioResult::ChannelBusy));
             return;
         }

@@ -128,7 +128,7 @@ impl<M: Memory> Lowpan<M> {
         self.pool.free()
     }
 
-    /// Returns the bytes of a slot: the longest packet that can be received or queued.
+    /// Returns the size of a slot in bytes: the longest packet that can be received or queued.
     pub fn slot_size(&self) -> usize {
         self.pool.slot_size()
     }

@@ -74,7 +74,7 @@ impl FrameCounter {
     /// value, and less than before has no effect.
     pub(super) fn on_stored(&mut self, stored: u32) {
         self.stored = self.stored.max(stored.min(self.asked));
-        // The missing part is requested again.
+        // If less was stored than requested, the rest is requested again.
         self.asked = self.stored;
     }
 

@@ -333,7 +333,7 @@ impl<M: Memory + 'static> Security<M> {
         &self.counters
     }
 
-    /// Returns the bytes that the protection adds to a frame: 9 to 22.
+    /// Returns the number of bytes that the protection adds to a frame: 9 to 22.
     pub(crate) const fn overhead(&self) -> usize {
         self.header(0).overhead()
     }

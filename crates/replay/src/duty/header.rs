@@ -24,7 +24,7 @@ const CONTIKIMAC_LEN: usize = 2;
 /// fits between the two assessments of a wake-up.
 const SHORTEST: usize = 43;
 
-/// Returns the bytes of a header before a frame's payload.
+/// Returns the length in bytes of the header before a frame's payload.
 pub(super) fn len(config: &DutyConfig) -> usize {
     match config.method {
         Method::ContikiMac if config.release < Release::Contiki30 => CONTIKIMAC_LEN,

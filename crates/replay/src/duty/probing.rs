@@ -34,7 +34,7 @@ pub(super) struct Probing {
     clock: Clock,
     next: Instant,
     state: ProbingState,
-    /// Ticks by which the next off time is shorter.
+    /// Ticks by which a busy channel shortens the next off time.
     shorter: u64,
     /// Whether a frame was received or sent since the cycle began, which switches the radio off.
     is_off: bool,

@@ -100,7 +100,7 @@ fn mean(runs: &[Figures], figure: &str) -> Option<Found> {
     };
     let values: Vec<f64> = runs.iter().map(of_run).collect::<Option<_>>()?;
     match mean_of(&values) {
-        // No figure is negative, but the interval of a few runs may be.
+        // No figure is negative, but the computed interval of a few runs may reach below 0.
         Some(it) => Some((it.value, Some((it.low.max(0.0), it.high)))),
         None => Some((*values.first()?, None)),
     }

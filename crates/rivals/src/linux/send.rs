@@ -7,8 +7,8 @@ use redpoll_wire::tcp::Flags;
 use super::{ACK, Control, Linux};
 use crate::{Body, Out};
 
-/// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1), and the window above which a
-/// segment is at most half of it.
+/// The MSS of a peer that sends no MSS option (RFC 9293 §3.7.1), and the limit above which a window
+/// holds at least two segments.
 const DEFAULT_MSS: u16 = 536;
 /// The minimum segment size: 68 bytes minus the TCP header of 20 bytes.
 const LEAST_MSS: u16 = 48;
@@ -94,8 +94,8 @@ impl Sender {
         self.max_wnd = self.max_wnd.max(window);
     }
 
-    /// Returns the payload of a full segment: at most the largest window, or half of it if it
-    /// exceeds 536 bytes, and at least 48.
+    /// Returns the payload of a full segment: at least 48 bytes, and at most the largest window, or
+    /// half of a window above 536 bytes.
     pub(super) fn segment_size(&self) -> usize {
         let bound = match self.max_wnd > DEFAULT_MSS {
             true => self.max_wnd / 2,

@@ -57,7 +57,7 @@ impl Siege {
         Some(Siege::new(scene, attack, seed, world))
     }
 
-    /// Returns the bytes sent to the mesh, and those received from it.
+    /// Returns how many bytes were sent to the mesh, and how many were received from it.
     pub(super) fn traffic(&self) -> (u64, u64) {
         self.attacker.traffic
     }

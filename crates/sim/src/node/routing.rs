@@ -102,7 +102,7 @@ pub(super) fn begin(
     bytes
 }
 
-/// Returns the bytes of a node that its routing does not use: the state of RPL, and two counters.
+/// Returns how many bytes of a node its routing does not use: RPL's state and two counters.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.routing.rpl() {
         Some(_) => 0,

@@ -84,7 +84,7 @@ pub(crate) fn take_sealed(node: &SimNode) -> Option<FrameBuf> {
     SEALED.take()
 }
 
-/// Returns the bytes of a node that are unused without security.
+/// Returns how many bytes of a node's memory are unused because it has no security.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.security {
         Some(_) => 0,

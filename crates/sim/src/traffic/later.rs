@@ -57,7 +57,7 @@ impl App for Later {
     }
 
     fn restart(&mut self, cx: &mut Context<'_>) -> bool {
-        // An app that continues with its state in flash does not wait for its start again.
+        // Does not wait for the start time: an app with state in flash continues at once.
         self.app.restart(cx)
     }
 

@@ -64,7 +64,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
                 false => {
                     poll_fn(|cx| {
                         let moved = self.exchange(device, packet, cx);
-                        // A socket may have something to send, or changed the next timeout.
+                        // A socket has something to send, or has changed the next timeout.
                         if moved || self.take_work(cx) {
                             return Poll::Ready(moved);
                         }

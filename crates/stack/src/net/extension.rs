@@ -82,7 +82,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
     }
 }
 
-/// Returns the bytes of a header whose length field counts `units` of 8 octets after the first 8.
+/// Returns the octets of a header with length field `units`: multiples of 8 after the first 8.
 fn length(units: u8) -> usize {
     usize::from(units).saturating_add(1).saturating_mul(8)
 }

@@ -87,7 +87,7 @@ pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) 
     source && !group && !is_error(header.next_header, payload)
 }
 
-/// Returns whether this is, or could be, an ICMPv6 error or a redirect ((e.1), (e.2)).
+/// Returns whether a packet is, or could be, an ICMPv6 error or a redirect ((e.1), (e.2)).
 fn is_error(first: u8, payload: &[u8]) -> bool {
     let Ok((protocol, offset)) = ipv6::skip_extension_headers(first, payload) else {
         return true;

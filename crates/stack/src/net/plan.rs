@@ -63,7 +63,7 @@ impl Insertion {
 pub(crate) enum Decapsulation<'p> {
     /// The packet is for this upper layer; the second value has the bytes after the IPv6 header.
     Upper(Upper, &'p [u8]),
-    /// The packet goes on to another stop.
+    /// The packet is forwarded to the next stop of its route.
     Onward(Onward),
     /// The packet contains another packet, which begins at this byte.
     Inner(usize),

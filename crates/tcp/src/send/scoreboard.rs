@@ -221,7 +221,7 @@ impl Scoreboard {
         sum
     }
 
-    /// Returns the bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
+    /// Returns the number of bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
     pub(crate) fn in_flight(&self) -> u32 {
         self.bytes(Fate::InFlight)
     }

@@ -131,7 +131,7 @@ impl TcpParams {
         }
     }
 
-    /// Returns the bytes of the uncompressed IPv6 packet that carries a full segment.
+    /// Returns the size in bytes of the uncompressed IPv6 packet that carries a full segment.
     pub fn packet_bytes(&self) -> u16 {
         const IPV6_HEADER: u16 = 40;
         let headers = IPV6_HEADER + TCP_HEADER;

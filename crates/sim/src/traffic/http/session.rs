@@ -104,7 +104,7 @@ impl Exchange {
         (!matches!(self.phase, Phase::Writing(_)) && !is_fresh).then_some(self.since)
     }
 
-    /// Returns the bytes per second that the client reads, if it is slow enough to be reset in
+    /// Returns how many bytes per second the client reads, if it is slow enough to be reset in
     /// favour of a waiting client.
     pub(super) fn slow_pace(&self, cx: &Context<'_>) -> Option<u64> {
         let (since, given) = self.answer?;

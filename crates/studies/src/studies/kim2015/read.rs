@@ -45,7 +45,7 @@ pub fn queue_loss(run: &Run) -> Reading {
     Ok(100.0 * lost / made)
 }
 
-/// Returns the packets that a node dropped because its queue was full.
+/// Returns how many packets a node dropped because its queue was full.
 fn dropped(node: &Value) -> f64 {
     let drops = node.pointer("/drops/lowpan.no_slot");
     drops.and_then(Value::as_f64).unwrap_or(0.0)

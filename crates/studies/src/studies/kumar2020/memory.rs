@@ -15,8 +15,8 @@ const SOCKET: &str = "redpoll_socket::posix::Socket";
 const SUBSET_FLASH: &str = "flash: TCP with TCPlp's features";
 const FLASH: &str = "flash: TCP";
 
-/// Returns the bytes of `name` in [`SIZES`]. Panics if the file has no such name, for example
-/// because `cargo xtask size` renamed it.
+/// Returns the size in bytes of `name` in [`SIZES`]. Panics if the file has no such name, for
+/// example because `cargo xtask size` renamed it.
 fn bytes(name: &str) -> f64 {
     let is_it = |line: &&str| line.trim_start().split_once("  ").map(|(_, it)| it) == Some(name);
     let line = SIZES.lines().find(is_it);

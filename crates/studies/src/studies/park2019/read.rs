@@ -275,7 +275,7 @@ pub fn wait(run: &Run) -> Reading {
     }
 }
 
-/// Returns the bytes per second of all flows of the line together, and of the slowest.
+/// Returns the rate in bytes per second of all flows of the line together, and of the slowest.
 pub fn line_rates(run: &Run) -> Result<(f64, f64), Gap> {
     let seconds = run.number("/simulated_s")? - f64::from(LINE_BEGIN_S);
     let bytes = numbers(&run.flows(FLOWS)?, "/delivered_bytes")?;

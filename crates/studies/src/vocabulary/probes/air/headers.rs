@@ -58,7 +58,7 @@ impl Bytes {
         self.next.ok_or(Gap::Nothing)
     }
 
-    /// Returns the bytes that a full frame has for the layers above the MAC.
+    /// Returns how many bytes of a full frame are left for the layers above the MAC.
     pub fn room(&self) -> Result<Range, Gap> {
         self.room.ok_or(Gap::Nothing)
     }

@@ -115,7 +115,7 @@ impl<P: Profile> Downward<P> {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
             } else if ok && !was_proven && !is_root {
-                // The parent knows the route with a brief lifetime, or not yet.
+                // The parent has the route with a brief lifetime, or lacks it: advertise it.
                 route.advertisement = Advertisement::Due;
                 is_restored = true;
             }
