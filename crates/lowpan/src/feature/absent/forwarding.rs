@@ -1,4 +1,4 @@
-//! Replaces the feature `forwarding`.
+//! Replaces `forwarding.rs` in a build without the feature `forwarding`.
 
 use core::marker::PhantomData;
 

@@ -1,4 +1,4 @@
-//! Replaces the feature `recovery`.
+//! Replaces `recovery.rs` in a build without the feature `recovery`.
 
 use core::marker::PhantomData;
 

@@ -7,7 +7,7 @@ use super::protocol::Protocol;
 use super::registered::Registered;
 use crate::profile::Profile;
 
-/// The longest extension header of RPL.
+/// Bytes of the longest extension header of RPL: there is none.
 pub(super) const EXTENSION_MAX: usize = 0;
 pub(super) const MESSAGE_MAX: usize = 0;
 

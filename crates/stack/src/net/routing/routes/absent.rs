@@ -1,4 +1,4 @@
-//! Replaces the routes of DAOs in a build without the feature `rpl`: there are none.
+//! Replaces `rpl.rs` in a build without the feature `rpl`: no DAO creates a route.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;

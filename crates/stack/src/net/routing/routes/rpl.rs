@@ -54,10 +54,10 @@ pub(crate) enum Advertisement {
 /// Seconds for which a withdrawn target stays in the table, so that a No-Path can inform the
 /// parent. For the same time, packets still take a route of the previous version of the DODAG.
 const GRACE_S: u32 = 15;
-/// The end of a route that never ends.
+/// The value of `until_s` for a route that does not expire.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Whether there may be targets. A non-storing router or leaf without registered hosts has none.
+/// Whether a node can have targets: a root, a router in storing mode or one that registers hosts.
 pub(crate) const HAS_TARGETS: bool = cfg!(any(
     feature = "rpl-root",
     feature = "rpl-storing",
@@ -118,7 +118,7 @@ impl DownwardRoute {
         self.until_s = self.until_s.min(known.until_s);
     }
 
-    /// Returns whether this route ends more than a quarter of its lifetime after the `known` one.
+    /// Returns whether this route outlasts `known` by over a quarter of this route's lifetime.
     pub(crate) fn renews(&self, now: Instant, known: &DownwardRoute) -> bool {
         let ends = |route: &DownwardRoute| u32::from_be_bytes(route.until_s);
         let gain = ends(self).saturating_sub(ends(known));
@@ -126,8 +126,8 @@ impl DownwardRoute {
             .map_or(gain > 0, |left_s| gain > left_s / 4)
     }
 
-    /// Returns the remaining lifetime in seconds, if the parent knows the route, so that its next
-    /// DAO only renews it; `None` without an end, or if at most `brief_s` seconds remain.
+    /// Returns the remaining lifetime in seconds of a route that the parent knows, so that the next
+    /// DAO only renews it. `None`: not known, without an end, or at most `brief_s` seconds remain.
     pub(crate) fn renewable_s(&self, now: Instant, brief_s: u32) -> Option<u32> {
         let is_known = matches!(
             self.advertisement,
@@ -160,8 +160,8 @@ impl DownwardRoute {
             )
     }
 
-    /// Withdraws the route: packets do not take it from now on, and the entry is remembered
-    /// until the parent has heard of it.
+    /// Withdraws the route: packets do not take it from now on. The entry stays until a No-Path has
+    /// informed the parent.
     pub(crate) fn end(&mut self, now: Instant, sequence: Sequence) {
         let until_s = u32::from_be_bytes(self.until_s);
         let soon = seconds(now).saturating_add(GRACE_S);
@@ -211,16 +211,16 @@ impl DownwardRoute {
 pub(crate) struct Replacement {
     /// The lifetime, in seconds, up to which a route is brief.
     pub(crate) brief_s: u32,
-    /// The routes have next hops (storing mode).
+    /// Whether the routes have next hops (storing mode).
     pub(crate) by_hops: bool,
 }
 
 impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Adds or replaces the route to the one address `to`. A full table first removes expired
-    /// routes. Then it removes, of the routes by other next hops that have never acknowledged a
-    /// frame, the one that ends first. A proven route that is not brief also replaces a brief one.
-    /// In non-storing mode an unproven route is removed for a proven one, or after two inquiries
-    /// without an answer.
+    /// routes, then one unproven route, the one that ends first. In storing mode that route has
+    /// another next hop than the new route. In non-storing mode the new route is proven, or the old
+    /// one doubtful (`UnackedHop::is_doubtful`). A new route that is proven and not brief can also
+    /// replace a brief route.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,

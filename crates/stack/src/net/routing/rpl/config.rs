@@ -35,14 +35,14 @@ pub struct RplConfig {
     pub load_aware: bool,
     /// Whether each multicast DIO increments the DTSN, so that every node behind this router
     /// sends its DAO again (RFC 6550 §9.6). This repairs the effects of lost DAOs, and costs
-    /// all routers on the way a DAO each time. Off by default.
+    /// every router between these nodes and the root a DAO each time. Off by default.
     pub dtsn_each_dio: bool,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
-    /// Mean timeout of the first acknowledgement. It doubles with each repetition of the DAO, up to
-    /// six times. RFC 6550 leaves it open; 5 s by default.
+    /// Mean timeout of the first acknowledgement. Each repetition of the DAO doubles the timeout,
+    /// to at most 64 times this value. RFC 6550 leaves it open; 5 s by default.
     pub dao_timeout: Duration,
-    /// Mean time between two DISs without a parent. RFC 6550 leaves it open; default 30 s.
+    /// Mean time between DISs while there is no parent. RFC 6550 leaves it open; 30 s by default.
     pub dis_interval: Duration,
     /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it open;
     /// 90 s by default.
@@ -75,7 +75,7 @@ pub struct RplRoot {
     /// DODAG Configuration option (RFC 6550 §6.7.6).
     pub configuration: Configuration,
     /// Interval of new versions of the DODAG, in which all nodes choose their parents again
-    /// (RFC 6550 §3.2.2). `None`: only on request of the program, or if the root must begin one.
+    /// (RFC 6550 §3.2.2). `None`: only on request, or after a DIO of an unknown version.
     pub version_interval: Option<Duration>,
 }
 
@@ -175,10 +175,10 @@ pub struct RplCounters {
     pub daos_given_up: u32,
     /// DAOs of this node that were rejected.
     pub daos_refused: u32,
-    /// Targets rejected for lack of room.
+    /// Targets that this node rejected because its table of routes was full.
     pub targets_refused: u32,
-    /// Control messages that are malformed or implausible: ranks that only the root can have,
-    /// ranks that the sender has yet to confirm, DAOs from the parent, impossible targets.
+    /// Malformed or implausible control messages: ranks that only the root can have, unconfirmed
+    /// ranks far below the rank of this node, DAOs from the parent, impossible targets.
     pub implausible: u32,
     /// Control messages of another instance, DODAG, mode or objective function.
     pub foreign: u32,
@@ -187,8 +187,8 @@ pub struct RplCounters {
     pub stale: u32,
     /// DIOs of a new version of the DODAG that the node did not join.
     pub versions_ignored: u32,
-    /// DAOs of the preferred parent, or packets that it has sent up. The parent mistakes this node
-    /// for its own parent, so it is not the parent any more until it advertises its rank again.
+    /// DAOs and upward packets that the preferred parent sent to this node. That neighbour mistakes
+    /// this node for its own parent, and cannot be chosen as parent until its next DIO.
     pub loops: u32,
     /// Packets whose direction contradicted the rank of the sender.
     pub rank_errors: u32,
@@ -196,14 +196,14 @@ pub struct RplCounters {
     pub forwarding_errors: u32,
     /// Packets that a next hop returned.
     pub returned: u32,
-    /// Stops of source routes removed because their parents did not reach them.
+    /// Targets that a root removed because their parents reported them as unreachable.
     pub lost_stops: u32,
     /// Routes removed because their next hop did not acknowledge frames.
     pub routes_unacked: u32,
     /// Targets ignored because their next hop had not acknowledged a frame, and the next hop of
     /// the present route had.
     pub daos_unproven: u32,
-    /// Neighbours ignored for lack of room.
+    /// Neighbours ignored because the table of neighbours was full.
     pub neighbours_refused: u32,
     /// Registrations of hosts refused: the address belongs to another node, the registration is
     /// out of date, or there is no room.

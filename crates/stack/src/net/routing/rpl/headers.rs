@@ -32,8 +32,8 @@ const fn longer(one: usize, other: usize) -> usize {
 /// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
 const IS_EDGE: bool = HAS_ROOT || HAS_HOSTS;
 
-/// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one. `None` if it has
-/// none. A source route of a neighbour that cannot lie on a path from the root is dropped without
+/// Returns the next stop of a packet's source route (RFC 6554 §4.2); `None` if no stop is left. If
+/// the sender is a neighbour that cannot lie on a path from the root, the packet is dropped without
 /// an error, because that neighbour could choose the receiver of the error.
 pub(super) fn follow_route<P: Profile>(
     upward: &Upward<P>,
@@ -112,7 +112,7 @@ fn undress(packet: &mut PacketView<'_>, has_information: bool) -> Result<Plan, R
     Ok(Plan::Strip(hop_by_hop))
 }
 
-/// Returns the protocol number of the header after one that is put before, or into, this packet.
+/// Returns the Next Header of an extension header in this packet (`is_own`) or in an outer header.
 fn next_of(packet: &PacketView<'_>, is_own: bool) -> u8 {
     match is_own {
         true => packet.header.next_header,
@@ -180,7 +180,7 @@ impl<P: Profile> RplParts<P> {
             Dress::Information(information) => Ok(tunnel.inform(packet, &information)),
             Dress::Route(path) => {
                 if path.is_external() {
-                    // The router at the path's end forwards the inner packet.
+                    // The router at the path's end forwards the inner packet, which is going down.
                     let down = PacketInformation {
                         down: true,
                         sender_rank: 0,

@@ -1,6 +1,6 @@
 //! RPL (RFC 6550): a DODAG with routes up to its root, and routes down from it.
 //!
-//! A node's part in it has three parts. Each of them changes only its own fields:
+//! The implementation in a node has three parts. Each part changes only its own fields:
 //!
 //! - [`Upward`] (`upward/`): membership, DIOs and DISs, the parent, rank, repair (§8);
 //! - [`Downward`] (`downward/`): DAOs, targets, source routes, hosts without RPL (§9, RFC 9010);

@@ -172,7 +172,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// Writes the next message that is due to `out`, after type, code and checksum.
+    /// Writes into `out` the next message that is due, after type, code and checksum.
     pub(super) fn poll_message(
         &mut self,
         cx: &mut Context<'_, P>,

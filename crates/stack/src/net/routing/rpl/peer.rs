@@ -17,7 +17,7 @@ pub(crate) struct Peer(Key);
 
 impl Peer {
     /// Returns the node with this link-layer address; `None` if it is absent, the broadcast
-    /// address, or one that this build has no room for.
+    /// address, or an extended address in a build for short ones.
     pub(crate) fn of(link: Address) -> Option<Peer> {
         let link = Some(link).filter(|link| crate::packet::is_unicast(*link))?;
         key::of(link).map(Peer)

@@ -1,5 +1,5 @@
-//! RPL as a [`Protocol`]: what the rest of the node asks, and what a program asks of a node that
-//! routes by RPL.
+//! RPL as a [`Protocol`] for the rest of the node, and the functions with which a program starts
+//! and controls RPL.
 
 use redpoll_base::{Addr, Instant, Wake};
 use redpoll_wire::Cursor;
@@ -260,7 +260,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         }
     }
 
-    /// Returns true: RPL's routers write into packets.
+    /// Returns true, because routers change RPL's headers in the packets that they forward.
     fn needs_whole(&self) -> bool {
         true
     }

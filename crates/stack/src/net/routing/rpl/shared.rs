@@ -90,9 +90,9 @@ impl Probes {
     }
 
     /// Returns whether a frame may be sent to a next hop that has not acknowledged one yet, and
-    /// records the attempt. A neighbour that does not exist costs a frame with all its attempts,
-    /// and a slot for as long. Therefore at most one such frame is sent in three seconds, unless
-    /// it is acknowledged.
+    /// records the attempt. The MAC repeats a frame to a neighbour that does not exist, and
+    /// the packet occupies a transmit buffer meanwhile. Therefore the next such frame waits for
+    /// three seconds, or until the last one is acknowledged.
     pub(super) fn may_try(&mut self, now: Instant, hop: Option<Peer>) -> bool {
         let may = hop.is_some() && self.try_at.is_none_or(|at| at <= now);
         if may {

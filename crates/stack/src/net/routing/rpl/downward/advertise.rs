@@ -24,11 +24,11 @@ const TIMEOUT_DOUBLINGS: u8 = 6;
 /// of a large mesh advertise thousands of targets at once. Without a pause, all of them contend for
 /// the same air.
 const REST: u64 = 3;
-/// In non-storing mode, the first DAO of a node with a DAGRank `n` above this one leaves after
-/// `n * n / 16` to `n * n / 8` DelayDAOs, and the first DAO of others within `n` DelayDAOs. Builds
-/// for non-storing mode alone always use the second rule, for lack of flash.
+/// The largest DAGRank `n` for which a node in non-storing mode sends its first DAO within `n`
+/// DelayDAOs. For a larger `n`, the DAO leaves after `n * n / 16` to `n * n / 8` DelayDAOs. Builds
+/// for non-storing mode alone have no flash for the second rule.
 const FAR: u64 = 8;
-/// Pause after which a node tries a parent again that has rejected a DAO.
+/// Pause after which a node sends the next DAO to a parent or root that has rejected one.
 const PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
@@ -39,15 +39,15 @@ pub(super) struct Daos {
     pub(super) sequence: u8,
     /// How often the DAO that is due was sent before.
     tries: u8,
-    /// The DAO that is due was sent before with the same contents.
+    /// Whether the DAO that is due was sent before with the same contents.
     pub(super) repeats: bool,
-    /// A DAO with the address of this node has left since the node joined.
+    /// Whether a DAO with the address of this node has left since the node joined.
     pub(super) is_known: bool,
     /// Whether the nodes above know the address of this node.
     pub(super) own: Advertisement,
     /// The end of DelayDAO.
     pub(super) due: Option<Instant>,
-    /// The time by which a DAO has to leave that only renews routes.
+    /// The time at which a DAO that only renews routes is due.
     pub(super) renewal_due: Option<Instant>,
     /// A DAO that is not acknowledged yet.
     pending: Option<Pending>,
@@ -58,23 +58,23 @@ pub(super) struct Daos {
     pub(super) written: Written,
 }
 
-/// Whether there were targets that did not fit into a DAO.
+/// Whether targets did not fit into the last DAO.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Left {
-    /// Targets that are new, changed or gone.
+    /// Whether new, changed or withdrawn targets did not fit.
     pub(super) due: bool,
-    /// Targets that are only renewed.
+    /// Whether targets that are only renewed did not fit.
     pub(super) renewals: bool,
 }
 
-/// The kind of a written message, until the message has a slot.
+/// The kind of a written message, until 6LoWPAN has accepted the message.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Written {
-    /// No message, or one that is not repeated if it finds no slot.
+    /// No message, or one that is not repeated if 6LoWPAN does not accept it.
     #[default]
     Other,
     Dao,
-    /// A No-Path, with the state to return to if it finds no slot.
+    /// A No-Path, with the state to return to if 6LoWPAN does not accept it.
     NoPath(NoPath),
 }
 
@@ -88,12 +88,12 @@ pub(super) struct NoPath {
     pub(super) withdrawn: usize,
 }
 
-/// A DAO that has been sent. The next one waits until it is acknowledged or, without
-/// acknowledgements, for a DelayDAO, so that all targets of a router do not fill its queue at once.
+/// A DAO that has been sent. The next DAO waits until this one is acknowledged or, if no
+/// acknowledgement is requested, for a DelayDAO. Otherwise a router's targets could fill its queue.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     until: Instant,
-    /// Whether the DAO has found a slot; used without acknowledgements.
+    /// Whether 6LoWPAN has accepted the DAO; used only if no acknowledgement is requested.
     has_left: bool,
     tries: u8,
     /// The DAO's DAOSequence. No-Paths that leave in the meantime have other numbers.
@@ -151,14 +151,14 @@ impl Daos {
 }
 
 /// Returns the time of the next DAO after an acknowledgement. `sent_at`: the time at which the
-/// acknowledged DAO left, if it had no room for all targets; otherwise the time of the next DAO.
+/// acknowledged DAO left, if targets did not fit into it. A time that is still to come is returned.
 fn rested<P: Profile>(cx: &mut Context<'_, P>, sent_at: Option<Instant>) -> Option<Instant> {
     let pause = times(cx.now - sent_at?, REST);
     sent_at.max(Some(cx.now + jittered(pause, &mut cx.shared.rng)))
 }
 
 impl<P: Profile> Downward<P> {
-    /// Advertises all targets to another parent than before, or to the first one.
+    /// Advertises all targets to a new parent: the first one, or another than before.
     pub(in crate::net::routing::rpl) fn on_new_parent(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -166,7 +166,7 @@ impl<P: Profile> Downward<P> {
         former: Option<Peer>,
         joins: bool,
     ) {
-        // Children that did not hear that the node was detached send their DAOs again.
+        // Asks children that did not hear that the node was detached for their DAOs.
         if joins && !upward.is_leaf() {
             self.ask_for_daos();
         }
@@ -209,11 +209,11 @@ impl<P: Profile> Downward<P> {
         });
         if !upward.is_storing() {
             // All DAOs go to the root, over the same last hops. The root can answer a node whose
-            // parent it knows, so nodes near the root begin. The number of nodes within a number of
-            // hops grows with its square, and the last hops carry the DAOs of all of them. Until
-            // the root has answered, a node reports changes of its parent at growing intervals, as
-            // it repeats DAOs: if no DAO gets through, links look bad, and nodes change their
-            // parents because of that.
+            // parent it knows, so nodes near the root begin. The number of nodes within `n` hops
+            // grows with the square of `n`, and the last hops carry the DAOs of all these nodes.
+            // Until the root has answered, the intervals between reports of new parents grow like
+            // those between repetitions of a DAO: if no DAO gets through, links look bad, and nodes
+            // change their parents because of that.
             let hops = match with_others {
                 true => u64::from(upward.dag_rank(upward.rank())),
                 false => 1,
@@ -363,7 +363,7 @@ impl<P: Profile> Downward<P> {
         self.daos.written = Written::Dao;
     }
 
-    /// Records whether the message that was written last has found a slot and a route.
+    /// Records whether the last written message had a route, and whether 6LoWPAN accepted it.
     pub(in crate::net::routing::rpl) fn on_message_sent(&mut self, has_left: bool, dao_ack: bool) {
         self.on_inquiry(has_left);
         match (core::mem::take(&mut self.daos.written), has_left) {

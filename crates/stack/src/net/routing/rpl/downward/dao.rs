@@ -55,7 +55,7 @@ impl<P: Profile> Downward<P> {
         };
         let advertiser = DaoSender { src, near: hop };
         let taken = self.take_targets(cx, upward, identity, advertiser, dao)?;
-        // The answer to this DAO is a frame to a neighbour that may not exist, which is costly.
+        // The neighbour that gets the answer. If it may not exist, `may_try` limits frames to it.
         let hop = match dodag.is_storing() {
             true => near,
             false => Peer::at(&src).filter(|_| is_child(upward, dodag, dao)),
@@ -66,7 +66,7 @@ impl<P: Profile> Downward<P> {
             Taken::Full if hop.is_some_and(|it| self.answers(cx.table, upward, dodag, it)) => true,
             Taken::Full if hop.is_none() => true,
             Taken::Full => cx.shared.probes.may_try(now, hop),
-            // The next hops on the way to the sender are proven.
+            // The sender is not a neighbour, so `may_try` does not limit the answer.
             Taken::Unproven if hop.is_none() => dao.acknowledge,
             Taken::Unproven | Taken::Later => {
                 let may_try = cx.shared.probes.may_try(now, hop);

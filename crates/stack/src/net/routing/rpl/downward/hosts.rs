@@ -81,7 +81,7 @@ impl<P: Profile> Downward<P> {
         else {
             return Err(DropReason::IcmpIgnored);
         };
-        // Without a route to the root it does not answer: the host looks for another router.
+        // A router that has not joined does not answer, so that the host looks for another router.
         let Some(dodag) = upward.joined() else {
             return Err(DropReason::IcmpIgnored);
         };
@@ -131,12 +131,12 @@ impl<P: Profile> Downward<P> {
             prefix: src,
             len: 128,
         };
-        // A node of the DODAG keeps its address.
+        // A host cannot register the address of a node of the DODAG.
         let is_members = known.is_some_and(|known| known.target == Target::Member);
         if is_members || !is_possible(identity, dodag, &whole) {
             return status::DUPLICATE;
         }
-        // The host may have registered elsewhere in the meantime.
+        // A later registration with another router makes this one out of date.
         if let (Some(known), Some(tid)) = (known, asked.tid)
             && !known.is_host()
             && tid.is_stale_after(known.sequence)

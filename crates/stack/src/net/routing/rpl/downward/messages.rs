@@ -39,7 +39,7 @@ pub(super) struct Ack {
 /// The transit information that targets of one DAO have in common.
 #[derive(Clone, Copy, Debug)]
 struct TargetGroup {
-    /// Number of targets that fit.
+    /// Largest number of targets in the group.
     room: usize,
     /// The targets' parent, in non-storing mode.
     parent: Option<Addr>,
@@ -56,7 +56,7 @@ impl<P: Profile> Downward<P> {
         HAS_TARGETS && self.acks.iter().any(Option::is_some)
     }
 
-    /// Writes the next message that is due to `out`.
+    /// Writes into `out` the next message that is due.
     pub(in crate::net::routing::rpl) fn poll_message(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -114,7 +114,7 @@ impl<P: Profile> Downward<P> {
             .map(|(to, downward)| (*to, downward.sequence));
         let all = core::iter::once(own).chain(others);
         let mut all = all.skip(no_path.withdrawn).peekable();
-        // Targets may have gone since the last part. §9.4 (1): a DAO has at least one target.
+        // Targets may have gone since the last No-Path. §9.4 (1): a DAO has at least one target.
         if all.peek().is_none() {
             self.daos.no_path = None;
             return None;
@@ -218,8 +218,8 @@ fn targets_max(config: &RplConfig) -> usize {
     usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
 }
 
-/// Appends targets that must be advertised to the parent, as far as the group has room. Targets
-/// that are only renewed come last. `unit_s`: the lifetime unit in seconds.
+/// Appends at most `group.room` of the targets that must be advertised to the parent. Targets that
+/// are only renewed come last. `unit_s`: the lifetime unit in seconds.
 fn advertise_targets<P: Profile>(
     cx: &mut Context<'_, P>,
     unit_s: u16,
@@ -250,7 +250,7 @@ fn advertise_targets<P: Profile>(
             let lifetime = match (downward.is_gone(), downward.is_proven()) {
                 (true, _) => 0,
                 (false, true) => units_left(now, unit_s, downward),
-                // The parent hears of the target again when it is proven.
+                // A DAO with the full lifetime follows once the next hop is proven.
                 (false, false) => BRIEF,
             };
             let advertised = Transit {

@@ -1,9 +1,9 @@
 //! Downward routes (RFC 6550 §9): DAOs, their acknowledgements, and targets in the routing table.
 //!
 //! In storing mode a router advertises all targets that it knows to its parent, four in a message
-//! by default, one message at a time. In non-storing mode a node reports its parent to the root. A
-//! target that finds no room in a full table is rejected, and its sender looks for another parent:
-//! routes in the table stay until they end.
+//! by default, one message at a time. In non-storing mode a node reports its parent to the root. If
+//! the table is full, a new target is rejected, and the sender of its DAO looks for another parent:
+//! routes in the table stay until they expire.
 //!
 //! - `advertise.rs`: the DAOs of this node, their timers and acknowledgements;
 //! - `dao.rs`: DAOs that are received, and `targets.rs`: their targets;
@@ -55,7 +55,7 @@ pub(super) struct Downward<P: Profile> {
     /// The DTSN of this node (§9.6).
     dtsn: Sequence,
     daos: Daos,
-    /// Neighbours that have acknowledged a frame recently and have no route yet.
+    /// Neighbours that have acknowledged a frame recently and are the next hop of no route yet.
     answered: [Option<Peer>; 2],
     /// Acknowledgements that are due. One without room is lost; the sender repeats its DAO.
     acks: [Option<Ack>; 4],
@@ -73,12 +73,12 @@ struct TriggerLimit {
 }
 
 impl TriggerLimit {
-    /// Returns whether a root may ask for DAOs.
+    /// Returns whether a root may ask for DAOs now. If so, starts the pause to the next request.
     fn admit(&mut self, now: Instant) -> bool {
         if self.at.is_some_and(|at| now < at) {
             return false;
         }
-        // After an hour without a request the pause is the first one again.
+        // The pause has its first length again if no request came in the hour after the last pause.
         let is_rare = self.at.is_none_or(|at| now >= at + TRIGGER_PAUSE_MAX);
         self.pause = match is_rare {
             true => TRIGGER_PAUSE,
@@ -142,8 +142,8 @@ impl<P: Profile> Downward<P> {
         self.dtsn = self.dtsn.next();
     }
 
-    /// A packet to `dst` found no route. Returns whether a root asks its children for all targets
-    /// that they know, and therefore has another DTSN.
+    /// A packet to `dst` found no route. Returns whether this node is a root and asks its children
+    /// for all targets that they know, by another DTSN.
     pub(super) fn on_unreachable(&mut self, now: Instant, upward: &Upward<P>, dst: &Addr) -> bool {
         let asks = upward.is_root() && upward.holds(dst) && self.trigger.admit(now);
         if asks {

@@ -1,7 +1,7 @@
 //! Targets of received DAOs (RFC 6550 §9.7, §9.8): which of them change the table of routes.
 //!
-//! A DAO is not authenticated. A target therefore keeps its present route until the next hop of the
-//! other route has acknowledged a frame (ADR 38).
+//! A DAO is not authenticated. A target therefore keeps its present route until the next hop of a
+//! new route has acknowledged a frame (ADR 38).
 
 use redpoll_base::{Addr, Duration};
 use redpoll_wire::rpl::{Dao, RplOption, Transit};
@@ -23,9 +23,9 @@ use crate::profile::Profile;
 /// acknowledged a frame yet (ADR 38).
 pub(super) const BRIEF: u8 = 1;
 
-/// The share of the lifetime left at the parent, 1 / 16, for which the renewal of a route waits for
-/// the renewals of others. It shrinks from hop to hop, so that renewals arrive in time after any
-/// number of hops.
+/// The renewal of a route waits for renewals of other routes, on average for 1 / 16 of the lifetime
+/// that is left at the parent. This wait shrinks from hop to hop, so that renewals arrive in time
+/// after any number of hops.
 const RENEWAL_SHARE: u32 = 16;
 
 /// The outcome of a DAO, or of one of its targets.
@@ -35,8 +35,8 @@ pub(super) enum Taken {
     All,
     /// Every target was accepted; the next hop has yet to acknowledge a frame.
     Unproven,
-    /// A next hop has to acknowledge a frame first. The DAO is not acknowledged, so that its
-    /// sender repeats it.
+    /// A target waits until its next hop has acknowledged a frame. The DAO is not acknowledged, so
+    /// that its sender repeats it.
     Later,
     /// A target found no room.
     Full,
@@ -123,8 +123,8 @@ impl<P: Profile> Downward<P> {
             self.withdraw(cx, dodag, target);
             return Taken::All;
         }
-        // A node of the DODAG and a host that does not know RPL have different addresses: the
-        // first one keeps the address.
+        // A node of the DODAG and a host that does not know RPL cannot share an address: the one
+        // that is in the table keeps the address.
         let good = known.filter(|known| is_good(known, now));
         if good.is_some_and(|it| (it.target == Target::Member) == transit.external) {
             count(&mut cx.shared.counters.implausible);
@@ -158,10 +158,9 @@ impl<P: Profile> Downward<P> {
         let brief_s = brief_s(dodag);
         let is_brief = downward.is_brief(now, brief_s);
         // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over
-        // from another child: the parent's next hop to it remains this node. A route that was brief
-        // and no longer is was proven in the meantime. A target that renews its route with the same
-        // Path Sequence, as some routers do, is advertised again if the route has lost a quarter of
-        // its lifetime since the last advertisement.
+        // from another child: the parent's next hop to the target remains this node. Two kinds of
+        // repetition are advertised: a brief route whose next hop has been proven since, and one
+        // that renews the route by over a quarter of its lifetime, as some routers send it.
         let is_repeated = good.is_some_and(|known| {
             let is_longer =
                 !is_brief && (known.is_brief(now, brief_s) || downward.renews(now, &known));
@@ -212,8 +211,8 @@ impl<P: Profile> Downward<P> {
             if !dodag.is_storing() {
                 self.inquiries.offer(now, target);
             }
-            // The sender advertises a target again when it is proven. Until then the target does
-            // not make this node refuse the whole DAO.
+            // A brief target does not make this node reject the whole DAO: the sender advertises
+            // the target again when its next hop is proven.
             return match downward.is_brief(now, brief_s) {
                 true => Taken::All,
                 false => Taken::Full,
@@ -239,10 +238,10 @@ impl<P: Profile> Downward<P> {
         is_proven: bool,
         target: &AdvertisedTarget,
     ) -> Option<Taken> {
-        // DAOs of one neighbour arrive in the order in which it sent them, even if its numbers have
-        // restarted. Between two next hops, the newer number counts: a router with a new parent
-        // advertises its targets by their present numbers. For a next hop that does not acknowledge
-        // frames, the number proves nothing.
+        // DAOs of one neighbour arrive in order, even if its Path Sequences have restarted. Between
+        // two next hops, the newer Path Sequence counts: a router with a new parent advertises the
+        // present Path Sequences. If the next hop of a route does not acknowledge frames, the Path
+        // Sequence of that route proves nothing.
         let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
         let is_stale = target.transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
         if is_stale {

@@ -14,7 +14,7 @@ use crate::profile::Profile;
 /// removed: for one that has never acknowledged a frame, and for one that has.
 const FRAMES_OF_UNPROVEN: u8 = 2;
 const FRAMES_OF_PROVEN: u8 = 4;
-/// Routes through a next hop that has not acknowledged a frame yet.
+/// Largest number of routes through a next hop that has not acknowledged a frame yet.
 const UNPROVEN_MAX: usize = 8;
 /// Set once the next hop has acknowledged a frame; the other bits count frames.
 const PROVEN: u8 = 128;

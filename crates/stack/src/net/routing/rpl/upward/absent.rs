@@ -1,4 +1,4 @@
-//! Replaces the DODAG of a root in a build without the feature `rpl-root`: no node is a root.
+//! Replaces `root.rs` in a build without the feature `rpl-root`: no node is a root.
 
 #![allow(
     clippy::unused_self,

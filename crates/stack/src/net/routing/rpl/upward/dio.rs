@@ -47,8 +47,8 @@ impl BeforeDio {
     }
 }
 
-/// Whether a node asks for a second DIO. In a build for non-storing mode only, the code would
-/// exceed the limit of its flash.
+/// Whether a node asks for a unicast DIO that confirms a doubtful one. Builds for non-storing mode
+/// alone have no flash for this.
 const DOUBTS: bool = STORES;
 
 impl<P: Profile> Upward<P> {
@@ -71,8 +71,8 @@ impl<P: Profile> Upward<P> {
 
     /// Returns whether the sender must confirm a DIO by a unicast DIO: if the DIO has a newer
     /// version, or a rank far below that of this node. Any node can send a DIO with the address
-    /// of a neighbour, whose own answer to a DIS then refutes it (§8.3). A node without a parent
-    /// that acknowledges frames requires no confirmation.
+    /// of a neighbour, whose own answer to a DIS then refutes it (§8.3). A node whose parent does
+    /// not acknowledge frames requires no confirmation.
     #[inline(never)] // size
     pub(in crate::net::routing::rpl) fn doubts(
         &self,
@@ -88,7 +88,7 @@ impl<P: Profile> Upward<P> {
         };
         let is_sure = match self.parent {
             Some(parent) => self.answers(parent),
-            // A root listens to other nodes after its start.
+            // A root that still listens after its start requires no confirmation.
             None => self.quiet_until.is_none() && self.answers(link),
         };
         let far = dodag
@@ -124,7 +124,7 @@ impl<P: Profile> Upward<P> {
             return Ok(DioOutcome::Ignored);
         }
         if !is_known {
-            // The node stays in its DODAG: it has a root that is grounded.
+            // The node stays in the DODAG that it has joined.
             if self.is_joined() {
                 count(&mut cx.shared.counters.foreign);
                 return Ok(match self.lose_neighbour(link) {
@@ -250,7 +250,7 @@ impl<P: Profile> Upward<P> {
         neighbour.rank = dio.rank;
         neighbour.version = dio.version;
         neighbour.overloaded = dio.options.is_overloaded();
-        // The measurement of a bad link may be wrong if it is old, or if the node has no parent.
+        // Measures a bad link again if the measurement is old, or if the node has no parent.
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
         let is_old = neighbour.unmeasured_s(cx.now) >= GONE_S || objective.forgives_at_once();
         if is_bad && (self.parent.is_none() || is_old) {
@@ -260,7 +260,7 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Counts a DIO as consistent or inconsistent, after its effects (§8.3).
+    /// Counts a DIO that has been processed as consistent or inconsistent for Trickle (§8.3).
     pub(in crate::net::routing::rpl) fn compare(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -268,7 +268,7 @@ impl<P: Profile> Upward<P> {
         before: &BeforeDio,
     ) {
         if dio.rank == INFINITE_RANK && self.is_joined() && !before.is_parent {
-            // The sender has lost its parent, and looks for another one.
+            // The sender has lost its parent, and needs a DIO to find another one.
             self.reset_trickle(cx);
         } else if (before.parent, before.rank) == (self.parent, self.rank)
             && dio.version == before.version
@@ -288,9 +288,9 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Processes a loop: the `parent` mistakes this node for its parent, so the rank that it has
-    /// advertised is out of date. It is not the parent any more until it advertises its rank
-    /// again. Returns whether the choice of the parent may change.
+    /// Processes a loop: the neighbour `parent` mistakes this node for its own parent, so the rank
+    /// that `parent` has advertised is out of date. This node cannot choose `parent` until its next
+    /// DIO. Returns whether the choice of the parent may change.
     pub(in crate::net::routing::rpl) fn on_loop(
         &mut self,
         cx: &mut Context<'_, P>,

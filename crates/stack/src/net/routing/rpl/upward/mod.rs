@@ -39,7 +39,7 @@ use root::RootVersions;
 use trickle::Trickle;
 use versions::VersionLimits;
 
-/// Whether a DODAG may be one of storing mode.
+/// Whether this build has storing mode.
 pub(super) const STORES: bool = cfg!(feature = "rpl-storing");
 /// Time for which a node counts as overloaded after it has dropped a datagram for lack of room.
 const OVERLOADED: Duration = Duration::from_secs(60);
@@ -83,13 +83,13 @@ pub(super) struct Upward<P: Profile> {
     dio_due: bool,
     /// A multicast DIS is due.
     dis_due: bool,
-    /// The node has solicited DIOs without a parent, so it may join as if it had never been a
-    /// member (§8.2.2.1).
+    /// Whether the node, without a parent, has sent a DIS. Then it may join as if it had never been
+    /// a member (§8.2.2.1).
     is_adrift: bool,
     role: Role,
-    /// [`INFINITE_RANK`] without a parent.
+    /// The rank of this node; [`INFINITE_RANK`] if it has not joined.
     rank: u16,
-    /// The lowest rank in this version (§8.2.2.4 (3): L).
+    /// The lowest rank of this node in this version (§8.2.2.4 (3): L).
     lowest: u16,
     /// The rank in the last multicast DIO.
     advertised: u16,
@@ -312,7 +312,7 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Sends a DIS when one is due to a node without a parent, and a probe otherwise.
+    /// Sends a DIS that is due if the node has no parent; otherwise a probe that is due.
     pub(super) fn run_solicitations(&mut self, cx: &mut Context<'_, P>) {
         if !self.is_joined() && self.dis_at <= cx.now {
             self.solicit(cx);

@@ -153,7 +153,7 @@ pub(super) struct Admission {
     pub(super) rank: u16,
     /// The version in which a neighbour can be a parent.
     pub(super) version: Sequence,
-    /// The neighbour that is not replaced.
+    /// The neighbour that must not be replaced: the parent.
     pub(super) keep: Option<Peer>,
 }
 

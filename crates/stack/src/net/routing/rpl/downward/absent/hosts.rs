@@ -1,4 +1,4 @@
-//! Replaces hosts that do not know RPL in a build without the feature `rpl-hosts`: none registers.
+//! Replaces `hosts.rs` in a build without the feature `rpl-hosts`: no host can register.
 
 #![allow(
     clippy::unused_self,

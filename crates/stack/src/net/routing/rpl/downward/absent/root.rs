@@ -1,4 +1,4 @@
-//! Replaces the downward routes of a root in a build without `rpl-root`: no node is a root.
+//! Replaces the folder `root` in a build without the feature `rpl-root`: no node is a root.
 
 #![allow(
     clippy::unused_self,
@@ -22,7 +22,7 @@ use crate::net::routing::rpl::upward::DodagOf;
 use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
-/// The longest source routing header.
+/// Bytes of the longest source routing header: there is none.
 pub(in crate::net::routing::rpl) const ROUTE_MAX: usize = 0;
 
 #[derive(Debug, Default)]

@@ -1,6 +1,7 @@
 //! Inquiries of a root in non-storing mode (ADR 38). No frame of the root shows whether a target
-//! behind a router exists, so the root sends an echo request (RFC 4443 §4.1) along the path that a
-//! DAO claims. The answer confirms the target; an error of the target's parent removes it.
+//! behind a router exists. So the root sends an echo request (RFC 4443 §4.1) along the path of a
+//! claim: the target and parent in a DAO. The answer confirms the claim; an error of the target's
+//! parent removes the target.
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
@@ -27,7 +28,7 @@ const BEGIN: Duration = Duration::from_secs(2);
 #[derive(Clone, Copy, Debug)]
 struct Asked {
     claim: AdvertisedTarget,
-    /// Whether the claim is not in the table of routes yet.
+    /// Whether the route of the claim is not in the table yet.
     is_new: bool,
     echo: EchoId,
     is_due: bool,
@@ -36,16 +37,16 @@ struct Asked {
 /// The inquiries of a root. There is one at a time.
 #[derive(Debug, Default)]
 pub(in crate::net::routing::rpl::downward) struct Inquiries {
-    /// A claim that changes the table when its target answers.
+    /// The next claim to inquire about; its route enters the table when the target answers.
     claim: Option<AdvertisedTarget>,
     asked: Option<Asked>,
-    /// The packet that is about to leave is the echo request.
+    /// Whether the packet that is about to leave is the echo request.
     is_leaving: bool,
-    /// Whether the last inquiry was about a claim.
+    /// Whether the last inquiry was about a claim that was not in the table.
     had_claim: bool,
-    /// The target of the table that was asked last.
+    /// The target in the table to which the root sent an echo request last.
     last: Addr,
-    /// The time at which the inquiry ends or, without one, the next one begins.
+    /// The time at which the inquiry ends or, if there is none, the next inquiry begins.
     at: Option<Instant>,
     /// The claim that has just been answered.
     confirmed: Option<(Addr, Peer)>,
@@ -79,7 +80,7 @@ impl Inquiries {
         self.confirmed == Some((*to, link))
     }
 
-    /// Starts the time to the first inquiry, because a target of the table has yet to answer.
+    /// Schedules an inquiry, because a target in the table has yet to answer.
     pub(in crate::net::routing::rpl::downward) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }
@@ -119,8 +120,8 @@ impl Inquiries {
 }
 
 impl<P: Profile> Downward<P> {
-    /// Returns the target of the table that is asked next, in the order of addresses; and whether
-    /// others are to be asked when there are paths to them.
+    /// Returns the next target to ask, in the order of addresses, if there is a path to one; and
+    /// whether any target in the table has yet to answer, even one without a path.
     fn next_open(
         &self,
         cx: &Context<'_, P>,
@@ -172,7 +173,7 @@ impl<P: Profile> Downward<P> {
         let asked = self.inquiries.asked.take().filter(|it| !it.is_new);
         if let Some(AdvertisedTarget { to, link, .. }) = asked.map(|it| it.claim) {
             let known = cx.table.downward_mut(&to).filter(|it| it.link == link);
-            // A sleeping host may answer late. Its router withdraws it, or returns an error.
+            // A host that never answered stays: it may sleep. Its router can withdraw it.
             let is_lost = known.is_some_and(|it| {
                 let is_kept = it.target == Target::External && !it.hop.is_proven();
                 it.hop.on_unanswered() && !is_kept
@@ -199,7 +200,7 @@ impl<P: Profile> Downward<P> {
     }
 
     /// Returns destination and numbers of the echo request that is due. Until [`Self::on_inquiry`],
-    /// packets to this destination take the path of the claim.
+    /// packets to this destination take the path of the inquiry.
     pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, EchoId)> {
         let asked = self.inquiries.asked.as_mut().filter(|it| it.is_due)?;
         asked.is_due = false;
@@ -207,8 +208,8 @@ impl<P: Profile> Downward<P> {
         Some((asked.claim.to, asked.echo))
     }
 
-    /// Records whether a message, perhaps the echo request, has left. An echo request without room
-    /// or path remains due.
+    /// Records whether a message, perhaps the echo request, has left. An echo request that has not
+    /// left ends the inquiry, and does not count as unanswered.
     pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
         let is_inquiry = core::mem::take(&mut self.inquiries.is_leaving);
         if is_inquiry && !has_left {

@@ -20,9 +20,9 @@ pub(in crate::net::routing::rpl) use path::Path;
 pub(in crate::net::routing::rpl) const ROUTE_MAX: usize = 136;
 
 impl<P: Profile> Downward<P> {
-    /// Limits the lifetime of a route in non-storing mode. A target to whose parent there is no
-    /// path yet lasts one lifetime unit, because its sender repeats a DAO without an
-    /// acknowledgement. A DAO does not shorten the route of a target that has answered.
+    /// Limits the lifetime of a route in non-storing mode. Without a path to the parent, the route
+    /// lasts one lifetime unit: no acknowledgement reaches the sender, so that it repeats the DAO.
+    /// A DAO does not shorten the route of a target that has answered.
     pub(super) fn limit(
         &self,
         cx: &Context<'_, P>,

@@ -27,7 +27,7 @@ pub(crate) struct Path {
     hops: [Peer; STOPS_MAX],
     len: usize,
     to: Addr,
-    /// The path ends at the router of the destination, which does not know RPL.
+    /// Whether the destination does not know RPL, so that the path ends at its router.
     is_external: bool,
 }
 
@@ -70,7 +70,7 @@ impl Path {
             let both = first.iter().zip(&other.0);
             both.take_while(|(a, b)| a == b).count()
         };
-        // Two addresses that are formed from short ones differ in the last two bytes.
+        // At most 14: addresses that are formed from short ones differ in the last two bytes.
         self.addresses().map(alike).fold(14, usize::min)
     }
 }
@@ -112,7 +112,7 @@ impl<P: Profile> Downward<P> {
         let mut at = to;
         loop {
             let here = Peer::at(&at)?;
-            // A loop among parents is longer than any path.
+            // If the parents form a loop, the path becomes too long, and there is none.
             *path.hops.get_mut(path.len)? = here;
             path.len = path.len.saturating_add(1);
             if Some(parent) == upward.own() {
@@ -125,11 +125,11 @@ impl<P: Profile> Downward<P> {
         Some(path)
     }
 
-    /// Processes an error of the router `from`: it has not reached the next stop of a packet,
-    /// which is the destination of the packet (RFC 6554 §4.2, RFC 6550 §11.2.2.3), or knows no such
-    /// host (RFC 4443 §3.1). The root forgets the stop, and the next packet to it makes the root
-    /// ask for all DAOs. Only the parent of the stop, which could drop the packets as well, can
-    /// report this. For stops that have answered, `loops` admits twenty errors an hour.
+    /// Processes an error of the router `from`: the router does not reach the destination of the
+    /// quoted packet, which is the next stop of a source route (RFC 6554 §4.2, RFC 6550 §11.2.2.3)
+    /// or a host (RFC 4443 §3.1). The root forgets this stop, and asks for all DAOs at the next
+    /// packet to it. Only the parent of the stop, which could also drop the packets, can report
+    /// this. If the stop has answered before, `loops` admits twenty errors an hour.
     pub(in crate::net::routing::rpl) fn on_lost_stop(
         &mut self,
         cx: &mut Context<'_, P>,
