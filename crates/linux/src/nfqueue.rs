@@ -136,7 +136,7 @@ impl NfQueue {
         )
         .map_err(no_socket)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(at("bind a netlink socket"))?;
-        // Packets without room pass, so a large buffer helps. A program without the right to
+        // Packets that do not fit pass, so a large buffer helps. A program without the right to
         // enlarge it has no right to the queue either.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20));
         let mut queue = NfQueue {

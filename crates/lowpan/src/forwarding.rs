@@ -3,8 +3,8 @@
 //!
 //! The record of a datagram in transit is a *virtual reassembly buffer* (§6): its previous hop and
 //! tag, and its next hop and tag. Its fragments wait for the radio in a ring, each as its future
-//! frame. The caller owns both, so they bound the datagrams in transit. A datagram without room in
-//! one of them is reassembled, or dropped with a reason.
+//! frame. The caller owns both, so they bound the datagrams in transit. A datagram that does
+//! not fit into one of them is reassembled, or dropped with a reason.
 //!
 //! A neighbour sends the fragments of a datagram in order, each until it is acknowledged. A
 //! fragment out of order therefore shows that another is lost, and the datagram is dropped, because

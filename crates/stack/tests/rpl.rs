@@ -555,8 +555,8 @@ fn a_lost_parent_poisons_the_routes_and_solicitations_are_bounded() {
 }
 
 /// RFC 6550 §8.2.2.1: a node in a version that a neighbour invented, without a parent there, joins
-/// again as a new node, but only after a solicitation. It follows the neighbour once that has
-/// acknowledged a frame.
+/// again as a new node, but only after a solicitation. It follows that neighbour once the
+/// neighbour has acknowledged a frame.
 #[test]
 fn a_node_in_a_forged_version_joins_again() {
     let mut lone = joined();

@@ -201,7 +201,7 @@ fn a_flood_of_neighbours_keeps_the_parent_and_the_nearest_ones() {
     assert_eq!(parent(&lone), Some(Address::Short(5)));
 }
 
-/// RFC 6550 §9.8: a parent without room for a target refuses the DAO, and the node changes to
+/// RFC 6550 §9.8: a parent whose table is full refuses the DAO, and the node changes to
 /// another parent. Without another one, it stays and repeats the DAO.
 #[test]
 fn a_parent_without_room_is_left() {

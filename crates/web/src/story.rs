@@ -102,7 +102,7 @@ pub struct Reader<R> {
     /// Positions from which a reader can begin: the time, and the position of the byte.
     places: Vec<(u64, u64)>,
     end: u64,
-    /// The last line was not written to its end.
+    /// Whether the last line is incomplete.
     is_cut: bool,
     line: String,
 }

@@ -107,11 +107,11 @@ pub enum Frame<'a> {
 #[derive(Clone, Debug)]
 pub struct Deframer<C, B> {
     bytes: B,
-    /// Number of bytes of the frame so far, including those without room.
+    /// Number of bytes of the frame so far, including those that did not fit.
     len: usize,
     sum: C,
     is_escaped: bool,
-    /// An escape follows an escape, which no sender writes.
+    /// Whether an escape followed an escape, which no sender writes.
     is_spoilt: bool,
 }
 

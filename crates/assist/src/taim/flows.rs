@@ -160,7 +160,7 @@ where
     }
 
     /// Confirms a flow on probation, which becomes an idle confirmed flow. Returns whether it
-    /// replaced another; `None` without room: all confirmed flows have waiting packets.
+    /// replaced another; `None` if the table is full: all confirmed flows have waiting packets.
     pub(super) fn confirm(&mut self, flow: u32) -> Option<bool> {
         let slots = self.slots.as_ref().len() as u32;
         let room = slots.saturating_sub((slots >> 2).max(1));

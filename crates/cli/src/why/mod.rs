@@ -49,7 +49,7 @@ pub struct Seen {
     pub acks: u64,
     /// Datagrams without TCP, or that cannot be decoded.
     pub others: u64,
-    /// Connections without room in the table.
+    /// Connections that did not fit into the table.
     pub beyond: u64,
     pub flows: Vec<Flow>,
     /// The links with frames, by their ends.

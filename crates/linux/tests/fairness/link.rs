@@ -1,4 +1,4 @@
-//! One direction of the bottleneck: a rate, a delay, and a queue that drops packets without room.
+//! One direction of the bottleneck: a rate, a delay, and a queue that drops packets when full.
 
 use std::collections::VecDeque;
 

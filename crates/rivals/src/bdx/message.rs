@@ -36,7 +36,7 @@ impl Datagram {
         &self.bytes[..self.len]
     }
 
-    /// Appends bytes. Bytes without room would be left out, but no message is that long.
+    /// Appends bytes. Bytes that do not fit would be left out, but no message is that long.
     fn put(&mut self, bytes: &[u8]) {
         let end = (self.len + bytes.len()).min(DATAGRAM_MAX);
         let len = end - self.len;

@@ -80,7 +80,7 @@ pub(crate) enum LinkEvent {
 pub(crate) struct LinkFrame {
     pub(crate) packet: Result<Option<Packet>, DropReason>,
     from: Address,
-    /// The sender announces further frames for this node (frame pending bit).
+    /// Whether the sender announces further frames for this node (frame pending bit).
     more: bool,
 }
 

@@ -14,9 +14,9 @@ const INTRODUCTION: Duration = Duration::from_millis(100);
 /// Events that the layers above expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Expected {
-    /// A packet is expected soon.
+    /// Whether a packet is expected soon.
     pub(crate) answer: bool,
-    /// A peer may not have received the end of the handshake, and may repeat its part.
+    /// Whether a peer may have missed the end of the handshake, and may repeat its own part.
     pub(crate) repetition: bool,
     /// When TCP's next timer expires, in microseconds, wrapping; the present time if no timer runs.
     pub(crate) until: u32,
@@ -26,14 +26,14 @@ pub(crate) struct Sleepy {
     parent: Address,
     /// Whether the parent sends all waiting frames after one poll.
     burst: bool,
-    /// The parent has acknowledged a data request, so it knows that this node sleeps.
+    /// Whether the parent has acknowledged a data request: then it knows that this node sleeps.
     introduced: bool,
     poll: DataPoll,
     silence: Silence,
     doubt: Doubt,
     /// The time until which the node listens, because the parent has announced a frame.
     listens_until: Option<Instant>,
-    /// An application waits for a packet that no connection expects.
+    /// Whether an application waits for a packet that no connection expects.
     pub(super) app_expects: bool,
 }
 

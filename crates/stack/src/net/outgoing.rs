@@ -148,8 +148,8 @@ pub(crate) struct Outbox {
 }
 
 impl Outbox {
-    /// Appends a message. A message without room is lost; nodes repeat the control messages that
-    /// they need.
+    /// Appends a message. A message that does not fit is lost; nodes repeat the control messages
+    /// that they need.
     pub(crate) fn push(&mut self, src: Addr, dst: Addr, content: Content) {
         if let Some(free) = self.waiting.iter_mut().find(|place| place.is_none()) {
             *free = Some(Outgoing { src, dst, content });

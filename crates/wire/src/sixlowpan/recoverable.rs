@@ -162,7 +162,7 @@ impl Fragment {
 /// An acknowledgment, RFRAG-ACK (RFC 8931 §5.2, figure 4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ack {
-    /// Fragments met congestion.
+    /// Whether fragments met congestion.
     pub ecn: bool,
     /// The number that the recipient of the acknowledgment gave the datagram.
     pub tag: u8,

@@ -26,11 +26,11 @@ enum Use<B: Bytes, A: Algorithms> {
 pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) connection: RingConnection<B, A>,
     pub(super) waits: Option<Waits>,
-    /// The application has released it: the slot becomes free when TCP has finished.
+    /// Whether the application has released the socket. The slot is free when TCP has finished.
     pub(super) released: bool,
     pub(super) ended: bool,
     pub(super) expects_data: bool,
-    /// The peer has sent a segment since the handshake.
+    /// Whether the peer has sent a segment since the handshake.
     pub(super) is_proven: bool,
 }
 

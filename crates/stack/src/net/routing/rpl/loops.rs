@@ -34,9 +34,9 @@ pub(super) struct SenderRanks {
 /// The outcome of a check of the sender's rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct RankCheck {
-    /// The inconsistency resets Trickle.
+    /// Whether the inconsistency resets Trickle.
     pub(super) resets: bool,
-    /// The packet has its second inconsistency, and is dropped.
+    /// Whether the packet is dropped, because this is its second inconsistency.
     pub(super) drops: bool,
 }
 

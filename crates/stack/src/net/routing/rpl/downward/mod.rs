@@ -57,7 +57,7 @@ pub(super) struct Downward<P: Profile> {
     daos: Daos,
     /// Neighbours that have acknowledged a frame recently and are the next hop of no route yet.
     answered: [Option<Peer>; 2],
-    /// Acknowledgements that are due. One without room is lost; the sender repeats its DAO.
+    /// Acknowledgements that are due. If one does not fit, the sender of the DAO repeats it.
     acks: [Option<Ack>; 4],
     trigger: TriggerLimit,
     inquiries: Inquiries,

@@ -38,7 +38,7 @@ pub(super) enum Taken {
     /// A target waits until its next hop has acknowledged a frame. The DAO is not acknowledged, so
     /// that its sender repeats it.
     Later,
-    /// A target found no room.
+    /// A target did not fit into the table.
     Full,
 }
 

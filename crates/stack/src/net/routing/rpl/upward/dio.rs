@@ -33,9 +33,9 @@ pub(in crate::net::routing::rpl) struct BeforeDio {
     parent: Option<Peer>,
     rank: u16,
     version: Sequence,
-    /// The sender is the preferred parent.
+    /// Whether the sender is the preferred parent.
     is_parent: bool,
-    /// The sender has incremented its DTSN.
+    /// Whether the sender has incremented its DTSN.
     triggers: bool,
     pub(in crate::net::routing::rpl) joins: bool,
 }
@@ -222,7 +222,7 @@ impl<P: Profile> Upward<P> {
         Some(before)
     }
 
-    /// Records the contents of a DIO. Returns `false` if there is no room for the neighbour.
+    /// Records the contents of a DIO. Returns `false` if the table of neighbours is full.
     pub(in crate::net::routing::rpl) fn record(
         &mut self,
         cx: &mut Context<'_, P>,

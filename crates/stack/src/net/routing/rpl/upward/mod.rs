@@ -79,9 +79,9 @@ impl<O> Dodag<O> {
 
 #[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Upward<P: Profile> {
-    /// A multicast DIO is due.
+    /// Whether a multicast DIO is due.
     dio_due: bool,
-    /// A multicast DIS is due.
+    /// Whether a multicast DIS is due.
     dis_due: bool,
     /// Whether the node, without a parent, has sent a DIS. Then it may join as if it had never been
     /// a member (§8.2.2.1).
@@ -96,7 +96,7 @@ pub(super) struct Upward<P: Profile> {
     /// This node, if it has an address by which other nodes know it.
     own: Option<Peer>,
     parent: Option<Peer>,
-    /// Neighbours that have asked for a DIO. A request without room is lost; its sender repeats it.
+    /// Neighbours that have asked for a DIO. A request that does not fit is repeated by its sender.
     askers: [Option<Peer>; 2],
     candidates: Candidates<<P::Memory as Memory>::Table<Option<RplNeighbour>>>,
     dodag: Option<DodagOf<P>>,
@@ -329,7 +329,7 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Records that the parent has no room for routes.
+    /// Records that the parent's table of routes is full.
     pub(super) fn on_parent_full(&mut self) {
         if let Some(link) = self.parent
             && let Some(neighbour) = self.candidates.get_mut(link)

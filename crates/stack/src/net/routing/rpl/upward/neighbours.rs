@@ -36,9 +36,9 @@ pub struct RplNeighbour {
     samples: u8,
     /// The number of last frames that it did not acknowledge.
     failures: u8,
-    /// The neighbour's last DIO has the O flag (RFC 6551 §3.1).
+    /// Whether the neighbour's last DIO has the O flag (RFC 6551 §3.1).
     pub(super) overloaded: bool,
-    /// The neighbour has rejected a DAO for lack of room.
+    /// Whether the neighbour has rejected a DAO because its table was full.
     pub(super) full: bool,
     /// The time of the last measurement of the link, in seconds, wrapping.
     measured_s: u16,

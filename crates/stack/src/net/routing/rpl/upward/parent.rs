@@ -21,7 +21,7 @@ pub(super) const LARGE_CHANGE: u16 = 4;
 /// Additional cost of an overloaded neighbour if the node is aware of load: two transmissions.
 /// RFC 6551 leaves it open.
 const OVERLOAD: u32 = 2 * Candidate::TRANSMISSION as u32;
-/// Additional cost of a neighbour without room for routes: eight transmissions.
+/// Additional cost of a neighbour whose table of routes is full: eight transmissions.
 const FULL: u32 = 8 * Candidate::TRANSMISSION as u32;
 /// Additional cost of a neighbour that has never acknowledged a frame: all others are better.
 const UNPROVEN: u32 = 1 << 24;
@@ -36,7 +36,7 @@ pub(in crate::net::routing::rpl) enum Change {
     /// The node has a different parent than before, or has a parent again.
     Parent {
         former: Option<Peer>,
-        /// The node had no rank before.
+        /// Whether the node had no rank before.
         joins: bool,
     },
     /// The node has lost its last parent.

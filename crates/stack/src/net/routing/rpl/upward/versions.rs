@@ -61,8 +61,8 @@ impl<P: Profile> Upward<P> {
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version. It
-            // follows others if they acknowledge frames: at once without a parent, otherwise
-            // after a while and not often.
+            // follows other neighbours that acknowledge frames: at once if it has no parent,
+            // otherwise after a while and not often.
             let is_followed = self.parent == Some(link)
                 || is_root
                 || self.is_believed(cx, link)
