@@ -22,7 +22,7 @@ const MARGIN: usize = 16;
 fn bottom() -> *mut u32 {
     let (end, top) = (addr_of_mut!(bss_end), addr_of!(stack_top).cast_mut());
     match (top as usize).saturating_sub(end as usize) {
-        // The memory may have megabytes, which would take long to scan.
+        // Megabytes would take long to scan, so only the top of a large memory is watched.
         WATCHED.. => top.wrapping_byte_sub(WATCHED),
         _ => end,
     }

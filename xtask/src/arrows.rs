@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn the_table_is_closed_and_has_no_circle() {
         for (name, _) in ARROWS {
-            // A crate outside the table would give `None`, and a circle would never end.
+            // A crate outside the table gives `None`; in a circle, the recursion does not end.
             let seen = visible(name).expect(name);
             assert!(!seen.contains(name), "{name} sees itself");
         }

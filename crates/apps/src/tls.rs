@@ -85,7 +85,7 @@ async fn send<S: Read + Write>(
     (reading, answer): (&[u8], &mut [u8]),
 ) -> Result<S, TlsError> {
     let mut tls = TlsConnection::new(stream, records.input, records.output);
-    // TCP sends the data that it has. Waiting for their acknowledgement would take a round trip.
+    // A flush does not wait for acknowledgments, which would take a round trip.
     tls.set_flush_policy(FlushPolicy::Relaxed);
     tls.open(TlsContext::new(config, provider)).await?;
     let mut rest = reading;

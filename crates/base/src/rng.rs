@@ -47,7 +47,7 @@ impl Rng {
 
     /// Continues a stream from its [`state`](Self::state).
     pub const fn resume([state, increment]: [u64; 2]) -> Self {
-        // An even increment would shorten the period.
+        // The increment must be odd: an even one shortens the period.
         let increment = increment | 1;
         Rng { state, increment }
     }

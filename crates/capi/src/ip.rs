@@ -240,7 +240,7 @@ pub unsafe extern "C" fn rp_ip_output(
     let (found, out) = unsafe { (RpNode::over_ip(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;
-        // A packet that does not fit into `out` would be lost.
+        // A short `out` is refused, because a packet that does not fit would be lost.
         if out.len() < usize::from(node.packet_bytes.max(MTU)) {
             return Err(Errno::EINVAL);
         }

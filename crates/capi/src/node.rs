@@ -309,7 +309,7 @@ pub unsafe extern "C" fn rp_poll_packet(
     let (found, out) = unsafe { (RpNode::on_radio(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;
-        // A packet that does not fit into `out` would be lost.
+        // A short `out` is refused, because a packet that does not fit would be lost.
         if out.len() < MTU {
             return Err(Errno::EINVAL);
         }

@@ -91,7 +91,7 @@ impl Waiter for RpWaiter {
             // SAFETY: the hook fulfils the conditions that `redpoll.h` states, see `find`.
             let woken = unsafe { wait(self.context, until) };
             if woken < 0 {
-                // The calls use EAGAIN for "not now", which would look like a timeout.
+                // The calls return EAGAIN after a timeout; an EAGAIN of the hook becomes ETIMEDOUT.
                 let error = Errno::from(woken.saturating_neg());
                 return Err(if error == Errno::EAGAIN {
                     Errno::ETIMEDOUT

@@ -110,7 +110,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
         (0.8 * interval..=1.05 * interval).contains(&p95),
         "{p95} {interval}"
     );
-    // A longer interval would take less current, but misses the limit.
+    // The limit bounds the result: a longer interval takes less current, but exceeds the limit.
     let bounds = json["bounds"].as_array().unwrap();
     let is_bound = |it: &Value| it["kind"] == "limit" && it["limits"][0] == "latency.p95";
     assert!(bounds.iter().any(is_bound), "{bounds:?}");

@@ -103,7 +103,7 @@ impl Cocoa {
     /// Adds a sample: the answer came `rtt` after the first of 1 + `retransmissions` transmissions
     /// (the draft, §4.2 and appendix B.1).
     pub(crate) fn on_answer(&mut self, now: Instant, rtt: Duration, retransmissions: u8) {
-        // A round-trip time of zero would give an RTO of zero.
+        // At least 1 ms, because a round-trip time of zero would give an RTO of zero.
         let rtt = rtt.max(Duration::from_millis(1));
         let (estimate, eighths_new) = match retransmissions {
             0 => (self.strong.sample(rtt, 4), 4),

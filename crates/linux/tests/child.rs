@@ -51,7 +51,7 @@ fn processes_started_by_a_companion_end_with_it() {
     );
     let stubborn = "sleep 1000 & echo $!; (trap '' TERM HUP; sleep 1000 & echo $!) & wait";
     assert!(run(stubborn) < Duration::from_secs(5));
-    // A signal to the companion's process group would not reach this process.
+    // This process has its own session, so signals to the companion's group do not reach it.
     let other_session = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & wait";
     assert!(run(other_session) < Duration::from_secs(1));
 }

@@ -110,7 +110,7 @@ fn a_repetition_is_a_duplicate_and_later_the_same_bytes_are_a_replay() {
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.mac.counters().rx_duplicates, 1);
     assert_eq!(b.refused(Refusal::Replayed), 0);
-    // A repeated frame would not arrive this late.
+    // After 5 s, the same bytes are a replay: a MAC does not repeat a frame this late.
     b.now = Instant::from_secs(5);
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.refused(Refusal::Replayed), 1);

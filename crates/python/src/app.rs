@@ -349,7 +349,7 @@ impl Node {
                 .ok_or_else(|| PyValueError::new_err(format!("there is no node called {to:?}")))?;
             let measured = cx.oracle.flow(flow, &state.name, to);
             if state.conns.values().any(|conn| conn.away == measured) {
-                // The bytes of both applications would be mixed in one stream.
+                // One connection per flow, because the oracle compares one stream per flow.
                 let text = format!(
                     "the flow {flow:?} to {to} already has a connection; allowed: another name"
                 );

@@ -102,7 +102,7 @@ fn a_given_window_applies_at_once_until_the_connection_ends() {
     assert_eq!(*TWO.ended.lock().unwrap(), [7]);
 }
 
-/// A window below one segment would block the connection.
+/// The window of a controller is raised to one segment, because less blocks the connection.
 #[test]
 fn a_window_has_room_for_a_segment() {
     static NONE: Says = Says::new(Some(CongestionWindow {

@@ -157,7 +157,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
                 "the segment is too long for a packet"
             );
             let Some(hop) = hop else {
-                // The packet is lost here, as it would be on a link.
+                // Without a next hop, the packet is dropped.
                 counters.drop(DropReason::NoRoute);
                 continue;
             };

@@ -230,7 +230,7 @@ fn a_leaf_asks_its_parent_before_it_probes() {
         );
         world.run_until(Instant::ZERO + pause.times(READINGS + 1));
         assert_eq!(heard.get() as u64, 82 * READINGS);
-        // The number of probes would be 58 to 80 without a data request before each.
+        // One segment per reading. With probes before the data requests, 58 to 80 are sent.
         let count = count.get();
         assert!(
             (READINGS..=READINGS + 4).contains(&count),

@@ -179,7 +179,7 @@ fn impossible_fragments_cause_a_parameter_problem() {
     lone.link_sends(5, &beyond);
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 0), 42));
-    // The ports would be in the second fragment.
+    // The first fragment does not contain the ports of the TCP header.
     let tcp = packet(address(5), address(1), 6, 64, &[0; 100]);
     lone.link_sends(5, &cut(&tcp, 1, 0, 16));
     let (kind, pointer, _) = error(&mut lone);

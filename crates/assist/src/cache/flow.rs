@@ -196,7 +196,7 @@ impl Flow {
                 self.side_mut(to).on_answer(ack);
             }
             self.side_mut(to).sample(now, ack, params.rtt_weight);
-            // A closed end would answer with a RST (RFC 9293 §3.10.7.1).
+            // Not while closing: a closed end answers an ACK with a RST (RFC 9293 §3.10.7.1).
             if params.acknowledges_again && it.is_plain() && !self.is_closing {
                 let wait = params.timeout(self.rtt(from, params));
                 self.side_mut(to).again = Some(now + wait);

@@ -283,7 +283,7 @@ fn tss_repeats_an_acknowledgment_without_effect_once() {
     pass(&mut cache, T + 600_080, &ack(1, 132).packet());
     pass(&mut cache, T + 600_090, &data(132, 1, 16).packet());
     pass(&mut cache, T + 600_095, &ack(1, 148).packet());
-    // A closed end would answer with a reset.
+    // After a FIN, no acknowledgment is repeated: a closed end would answer it with a reset.
     let mut last = data(148, 1, 0);
     last.flags |= FIN;
     pass(&mut cache, T + 600_100, &last.packet());

@@ -68,7 +68,7 @@ impl Source {
         if let Some(duration) = &args.duration {
             command.args(["--duration", duration]);
         }
-        // Two progress bars would write over one another.
+        // Without a progress bar: those of both programs would write over one another.
         command
             .env("TERM", "dumb")
             .stdin(Stdio::null())

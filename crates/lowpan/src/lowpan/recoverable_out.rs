@@ -277,7 +277,7 @@ fn put_part<M: Memory, S: PayloadSource>(
     if header.sequence == 0 {
         let start = out.position();
         sending.compress(&whole, out)?;
-        // A changed context would shift all bytes.
+        // If a context has changed, the header has another length, and all offsets would be wrong.
         if out.position().saturating_sub(start) != head {
             return Err(LossReason::Unsendable);
         }

@@ -210,7 +210,7 @@ def _spread(
                     try:
                         got = future.result()
                     except Error:
-                        # A repetition would fail in the same way.
+                        # Not repeated: an error of the scenario occurs in each attempt.
                         raise
                     except Exception as error:  # a worker, its computer, or the network
                         again(batch, error)

@@ -313,7 +313,7 @@ mod tests {
         assert!(svg.contains(">tcp.mss = 5 frames</text>"), "{svg}");
         assert_eq!(svg.matches("class=\"interval\"").count(), 6);
         assert_eq!(svg.matches("stroke-width=\"1.4\"").count(), 2);
-        // The radio is always on, and no node has a charge: pictures would show nothing.
+        // These figures have one value in all cases (radio always on, no charge): no pictures.
         assert_eq!(found.constant, ["retransmissions", "duty-cycle", "charge"]);
         let found = swept(&side(&cases), Some("tcp.mss"), Fit::Column).unwrap();
         assert!(goodput(&found).contains(">tcp.mss (frames)</text>"));

@@ -200,7 +200,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
         },
         (BDX, 0x11 | 0x12) => {
             let counter = u32::from_le_bytes(take(&mut rest)?);
-            // An empty block that is not the last would go on for ever.
+            // Only the last block may be empty: a transfer of empty blocks would not end.
             let is_last = opcode == 0x12;
             if rest.len() > super::BLOCK_MAX || rest.is_empty() && !is_last {
                 return None;

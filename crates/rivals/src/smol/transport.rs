@@ -71,7 +71,7 @@ impl Transport for Smol {
             };
             let packet = self.device.outgoing.remove(at)?;
             let Some(hop) = hop else {
-                // The packet is lost here, as it would be on a link.
+                // Without a next hop, the packet is dropped.
                 counters.drop(DropReason::NoRoute);
                 continue;
             };

@@ -36,7 +36,7 @@ impl<P: Profile> Sockets<'_, P> {
                 self.entry_mut(fd)?.kind = SocketState::Listening { id, port };
                 Ok(())
             }
-            // The node could choose a port, but no client would learn it.
+            // Without `bind`, the node would have to choose a port that no client knows.
             SocketState::Idle { .. } | SocketState::Udp { .. } => Err(Errno::EOPNOTSUPP),
             SocketState::Listening { .. } => Ok(()),
             _ => Err(Errno::EINVAL),

@@ -30,7 +30,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
         upload.server
     ));
     let mut stream = accept(&listener)?;
-    // The leaf would connect again after its transfer; the demonstration needs one connection.
+    // The listener closes, so that the leaf cannot connect again after its transfer.
     drop(listener);
     let started = Instant::now();
     step.note(&format!(
