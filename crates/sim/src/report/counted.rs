@@ -188,7 +188,7 @@ figures! {
         trickle_resets: u32 = it.trickle_resets,
         /// DAOs that were abandoned or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
-        /// Targets and neighbours that did not fit into a table, and refused registrations of hosts.
+        /// Targets and neighbours that did not fit into a table, and refused host registrations.
         refused: u32 = it.targets_refused + it.neighbours_refused + it.registrations_refused,
         /// Messages that were implausible, of another DODAG, or outdated.
         ignored: u32 = it.implausible + it.foreign + it.stale + it.versions_ignored,

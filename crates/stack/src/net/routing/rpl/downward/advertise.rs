@@ -151,7 +151,7 @@ impl Daos {
 }
 
 /// Returns the time of the next DAO after an acknowledgement. `sent_at`: the time at which the
-/// acknowledged DAO left, if targets did not fit into it. A time that is still to come is returned.
+/// acknowledged DAO left, if targets did not fit into it. A future time is returned unchanged.
 fn rested<P: Profile>(cx: &mut Context<'_, P>, sent_at: Option<Instant>) -> Option<Instant> {
     let pause = times(cx.now - sent_at?, REST);
     sent_at.max(Some(cx.now + jittered(pause, &mut cx.shared.rng)))
