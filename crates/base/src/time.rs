@@ -109,7 +109,7 @@ impl Duration {
         let quotient = sum.wrapping_mul(16_778) >> 21;
         let mut remainder = sum.wrapping_sub(quotient.wrapping_mul(125));
         if remainder > 125 {
-            // The estimate was one too high.
+            // The quotient was one too high.
             remainder = remainder.wrapping_add(125);
         }
         low.wrapping_sub(remainder).wrapping_mul(INVERSE_OF_125)

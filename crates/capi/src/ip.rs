@@ -75,7 +75,7 @@ impl RpIpConfig {
             || self.mss < 64
             // Without path MTU discovery, packets have at most the minimum MTU (RFC 8201 §4).
             || (self.mss > MTU.saturating_sub(HEADERS) && !redpoll_tcp::PATH_MTU)
-            // Peers send segments as long as this.
+            // A packet buffer must hold a segment of the MSS that is announced to peers.
             || self.packet_bytes < self.mss.saturating_add(HEADERS)
             || self.packets == 0
             || self.hop_limit == 0
@@ -159,7 +159,7 @@ pub unsafe extern "C" fn rp_ip_init(
         let birth = |tables, groups| {
             let random = Rng::new(seed(&config.entropy));
             let mut node = groups::node(config.node_config(), tables, random, groups);
-            // The table has room for this route.
+            // Ignores the result, because an empty table has room for this route.
             let _ = node.add_route(Route {
                 prefix: Addr::UNSPECIFIED,
                 len: 0,

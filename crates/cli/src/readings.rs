@@ -210,7 +210,7 @@ impl FrameTrace for Counter {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
         let counted = &mut *self.counted.borrow_mut();
         counted.frames += 1;
-        // With the check sequence.
+        // `mpdu` lacks the check sequence of 2 bytes.
         counted.bytes += frame.mpdu.len() as u64 + 2;
         if frame.from == self.leaf {
             let last = counted.last.replace(frame.end);

@@ -622,7 +622,7 @@ fn only_exposed_services_are_reachable() {
     assert_eq!(arrived.len(), 1, "{arrived:?}");
     assert_eq!((arrived[0].0.ip(), arrived[0].1.as_str()), (&own, "own"));
     assert_eq!(received(&closed), []);
-    // An answer needs no permission.
+    // An answer to the host's own request passes, even to a closed port.
     let request = (own, 9);
     closed.send_to(b"hello", SocketAddr::from(request)).unwrap();
     std::thread::sleep(Duration::from_millis(200));

@@ -196,7 +196,7 @@ mod tests {
             let mut cocoa = cocoa(contiki);
             cocoa.on_answer(at(0), ms(20_000), 3);
             assert_eq!(cocoa.rto(at(0), 0), ms(2_000));
-            // The estimate is still blind.
+            // Without a sample, another message in progress doubles the timeout.
             assert_eq!(cocoa.rto(at(0), 1), ms(4_000));
         }
     }

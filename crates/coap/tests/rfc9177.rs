@@ -272,7 +272,7 @@ fn malformed_and_inconsistent_datagrams_are_refused() {
     // A block of another client's body replaces an incomplete body.
     assert!(receiver.input(at(0), CLIENT, &good).is_some());
     assert!(receiver.input(at(0), SERVER, &good).is_some());
-    // Answers of strangers.
+    // The sender ignores messages that do not answer its own.
     assert_eq!(sender.input(&good), QuickAnswer::Unrelated);
     assert_eq!(
         sender.input(&[0x52, 0x44, 0, 1, 0, 0]),

@@ -61,7 +61,7 @@ impl<T: Mesh> MeshTcp for T {
 
     fn send(&mut self, splice: &mut Splice, bytes: &[u8]) -> Result<usize, Broken> {
         let taken = self.border(|now, node| splice.from_host(now, node, bytes));
-        // Before the host's stream has ended, a splice is done only if it failed.
+        // The host's stream has not ended, so a splice that is done has failed.
         if splice.is_done() {
             Err(Broken)
         } else {

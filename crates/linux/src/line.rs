@@ -178,7 +178,7 @@ impl SocketLine {
         let Some(stream) = &mut self.stream else {
             return match self.seek() {
                 Some(stream) => {
-                    // Further peers wait.
+                    // While this peer is connected, others wait in the listener's backlog.
                     if let Some(listener) = &self.listener {
                         self.watch.remove(listener);
                     }

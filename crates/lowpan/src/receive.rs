@@ -87,7 +87,7 @@ pub(crate) fn parse<'a>(
             };
             Ok(Arrival::Fragment(key, piece))
         }
-        // Other functions handle these.
+        // The caller has handled these dispatches, or they are unsupported.
         Dispatch::Recoverable
         | Dispatch::RecoverableAck
         | Dispatch::Mesh

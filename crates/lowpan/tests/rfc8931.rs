@@ -295,7 +295,7 @@ fn fragments_are_as_long_as_configured() {
     let mut out = [0; 900];
     let frame = wide.next_frame(START, A, 900, &mut out, &mut Source::default());
     assert_eq!(frame.map(|frame| frame.len), Some(511 + 6));
-    // More fragments than there are numbers.
+    // A datagram of more fragments than the 5-bit sequence can number is sent as plain fragments.
     let (_, plain) = begin(&mut recovering(with(4, 15)), START, 6);
     assert_eq!(dispatch(&plain[0]), Dispatch::First);
 }

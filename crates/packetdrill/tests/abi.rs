@@ -167,7 +167,7 @@ fn two_hours_of_silence_take_no_time() {
     );
     assert_eq!(tool.close(listener), Ok(0));
     let (_, fd) = established(&tool);
-    // The option belonged to another socket.
+    // Keep-alive was set on the closed listener, so the connection sends no probe.
     assert_eq!(tool.receive(), None);
     let on = tool.setsockopt(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1);
     assert_eq!(on, Ok(0));

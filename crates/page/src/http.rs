@@ -107,7 +107,7 @@ async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave)
     http.timer(TokioTimer::new()).header_read_timeout(SILENCE);
     let connection = http.serve_connection(TokioIo::new(stream), service);
     tokio::select! {
-        // An error of a connection ends it.
+        // Ignores the error, because the connection has ended in any case.
         _ = connection.with_upgrades() => {}
         () = moved.stops_for(SILENCE) => {}
     }

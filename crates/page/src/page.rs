@@ -82,7 +82,7 @@ impl Page {
     pub fn answer(&self, text: String) {
         let text = Bytes::from(text);
         for waiting in self.lock().drain(..) {
-            // The client may have closed its connection.
+            // Ignores the error: the client may have closed its connection.
             let _ = waiting.send(text.clone());
         }
     }

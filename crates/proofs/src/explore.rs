@@ -140,7 +140,7 @@ pub fn hash_of(value: &impl Debug) -> u64 {
         }
     }
     let mut sink = Sink(DefaultHasher::new());
-    // The sink accepts everything.
+    // Ignores the result, because this sink returns no error.
     let _ = write!(sink, "{value:?}");
     sink.0.finish()
 }

@@ -218,7 +218,7 @@ pub fn encodings() -> Result<u64, String> {
                 if encoding & 0x80 != 0 {
                     packet.push(*cid);
                 }
-                // Also the first byte after the fields in-line, wherever it is.
+                // `next` also serves as the byte after the in-line fields, for any length of these.
                 packet.extend([next; 60]);
                 count += u64::from(expand_again(&packet, &contexts)?);
                 for len in 0..packet.len().min(48) {

@@ -579,7 +579,7 @@ fn routes_of(
         list.push(default(Via::Host));
     } else if scenario.nodes[index].role == Role::Border {
         // A packet to an address without a node must not return to the host by the default route.
-        // RPL ensures this itself.
+        // RPL ensures this itself; without RPL, an unreachable route does.
         if !finds {
             let unreachable = Route {
                 prefix,

@@ -217,7 +217,7 @@ fn a_leaf_reassembles_ipv6_fragments() {
     let echo = |scenario: &Scenario| {
         let mut world = World::new(scenario, 1).unwrap();
         let whole = echo_request(scenario, "leaf-14", 0);
-        // The last fragment arrives first.
+        // The fragments arrive in reverse order.
         world.host_input(&cut(scenario, 96, false, &whole[136..]));
         world.host_input(&cut(scenario, 0, true, &whole[40..136]));
         world.run_until(Instant::from_millis(5_000));

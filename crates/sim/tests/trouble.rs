@@ -117,7 +117,7 @@ fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
         world.run_until(ms(i as u64 * 50));
         while world.host_output().is_some() {}
     }
-    // Waiting packets enter as well.
+    // Packets that wait at the gate also enter the mesh.
     world.run_until(ms(60_000));
     assert!(world.gate().counters().to_mesh > 300);
     let report = world.report();

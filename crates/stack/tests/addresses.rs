@@ -191,7 +191,7 @@ fn errors_are_not_answered_by_errors() {
     let error = [&[1, 0, 0, 0, 0, 0, 0, 0][..], &[0; 48]].concat();
     let hidden = [&[58, 0, 1, 4, 0, 0, 0, 0][..], &error].concat();
     for (next_header, upper) in [(58, error), (60, hidden)] {
-        // The hop limit is used up here.
+        // The packet's hop limit of 1 does not allow forwarding.
         lone.link_sends(5, &packet(address(5), HOST, next_header, 1, &upper));
         lone.assert_silent("an error about an error");
     }
@@ -378,7 +378,7 @@ fn sockets_refuse_destinations_without_a_source_address_or_route() {
         Err(Error::NoRoute)
     );
     assert_eq!(node.ping(now, HOST, 1, 1, 8), Err(Error::NoRoute));
-    // On the link there is a source.
+    // For a destination on the link, the node has a source address.
     let near = addr::link_local_from_short(2);
     assert_eq!(node.udp_send(now, socket, to(near), b"x"), Ok(()));
 

@@ -125,7 +125,7 @@ fn overlapping_fragments_spoil_their_packet() {
         assert_eq!(received(&mut lone, socket), None, "{from}");
         lone.assert_silent("overlap");
         assert_eq!(lone.dropped(DropReason::Fragment), 2);
-        // Another identification is another packet.
+        // Fragments with another identification belong to another packet, which is complete.
         lone.link_sends(5, &cut(&whole, 2, 0, 512));
         lone.link_sends(5, &cut(&whole, 2, 512, 1_024));
         assert!(received(&mut lone, socket).is_some());

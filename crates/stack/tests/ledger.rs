@@ -68,7 +68,7 @@ fn an_icmp_error_reaches_the_connection_that_it_quotes() {
     let mut lone = Lone::border(|_| {});
     let (first, _, _) = connecting(&mut lone);
     let (second, _, syn) = connecting(&mut lone);
-    // No connection has this port.
+    // The error quotes a segment of a port without a connection: ignored.
     let quoted = [&[0; 4], &syn[..]].concat();
     let error = icmp(HOST, address(1), 64, 1, 4, &quoted);
     lone.host_sends(&error).unwrap();

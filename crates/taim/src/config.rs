@@ -51,7 +51,7 @@ impl ConfigFile {
     pub(super) fn of(args: &ConfigArgs) -> ConfigFile {
         let path = args.config.clone().unwrap_or(PathBuf::from(DEFAULT));
         ConfigFile {
-            // The program may change its folder.
+            // Makes the path absolute, because the program may change its working directory.
             path: std::path::absolute(&path).unwrap_or(path),
             is_named: args.config.is_some(),
         }

@@ -273,7 +273,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             Demand::Reset if O::COOKIES && self.cookies.check(now, terms, request, seg) => {
                 Decision::Complete(How {
                     iss: seg.ack - 1,
-                    // An upper limit of the age.
+                    // A SYN cookie does not store its exact age: assumes the longest one.
                     age: syn_cookie::LONGEST_AGE,
                     again: false,
                     by_cookie: true,

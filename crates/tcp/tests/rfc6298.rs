@@ -191,7 +191,7 @@ fn an_ack_of_a_retransmission_ends_the_backoff() {
         assert_eq!(t.conn.info().rto, ms(1_000));
         recv!(t, seq 89, ack 1, len 88, ts (2_040, 501));
         recv!(t, seq 177, ack 1, len 88, ts (2_040, 501));
-        // Both are lost.
+        // The two segments are lost.
         t.run_until(2_040);
         recv!(t, seq 89, ack 1, len 88, ts (3_040, 501));
         assert_eq!(t.conn.info().rto, ms(2_000));

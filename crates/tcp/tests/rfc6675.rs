@@ -83,7 +83,7 @@ fn one_reduction_up_to_the_recovery_point() {
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 500)]);
     let ssthresh = t.conn.info().ssthresh;
     assert!(starts(&mut t).contains(&una));
-    // Another hole in the same window.
+    // A second hole in the same window does not reduce ssthresh again.
     t.wait(5);
     let blocks = [(una + 600, end), (una + 100, una + 500)];
     send!(t, seq 1, ack una, win 60_000, sack blocks);

@@ -329,7 +329,7 @@ impl Between {
             }
             6 => fields.options.mss = Some(input.word()),
             7 => {
-                // Only an acknowledgment, old or repeated.
+                // A pure acknowledgment that is old or repeated.
                 payload.clear();
                 fields.flags = Flags::ACK;
                 fields.ack = fields.ack - u32::from(input.byte());
@@ -382,7 +382,7 @@ impl Between {
             fields.ack = last.ack;
         }
         match input.byte() % 4 {
-            // Data that was received before.
+            // The segment repeats data that were received before.
             0 => fields.seq = nxt - payload.len() as u32,
             // RFC 5961 §5.2: an acknowledgment that is too old, or of data that were not sent yet.
             1 => fields.ack = fields.ack - (1 << 17) - u32::from(input.word()),

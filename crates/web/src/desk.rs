@@ -256,7 +256,7 @@ impl Desk {
                     Err("this recording cannot be changed".to_owned())
                 }
             };
-            // The requester may have disconnected.
+            // Ignores the error: the requester may have disconnected.
             let _ = answer.send(said);
         }
     }

@@ -96,7 +96,7 @@ impl Hub {
     pub(crate) fn snapshot(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let room = self.room();
         let mut messages = room.source.beginning();
-        // The same run continues.
+        // Omits the greeting, which would begin another run in the browser.
         messages.remove(0);
         messages.push(FromServer::Clock(room.clock).to_string().into());
         (messages, self.sender.subscribe())

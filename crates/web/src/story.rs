@@ -163,7 +163,7 @@ impl<R: Read + Seek> Reader<R> {
             }
             number += 1;
             if !self.line.ends_with('\n') {
-                // The program was stopped while it wrote.
+                // The last line is cut: the program was stopped while writing it.
                 self.is_cut = true;
                 break;
             }

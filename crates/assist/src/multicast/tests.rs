@@ -343,7 +343,7 @@ fn a_border_router_that_is_no_member_only_forwards() {
     // A neighbour forwards the border router's own message.
     assert_eq!(hears(&mut border, now, &message), Fate::Keep);
     assert_eq!(border.counters().delivered, 0);
-    // The other role remains when one ends.
+    // Leaving ends only the membership: the border router still forwards to the group.
     assert!(border.join(&GROUP) && border.leave(&GROUP));
     assert_eq!(
         from_host(&mut border, now, &packet_to(GROUP, 20)),

@@ -409,7 +409,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         match (released, self.enqueue(now, flow, new_bytes, handle)) {
             (Some(released), Ok(())) => Input::WaitInstead(released.handle),
             (None, Ok(())) => Input::Wait,
-            // The packet that left made room.
+            // Does not occur: the released packet made room.
             (_, Err(handle)) => Input::Pass(handle),
         }
     }

@@ -150,7 +150,7 @@ proptest! {
                 Happens::Full => cache.on_no_room(Instant::from_millis(now)),
             }
             for packet in sent(&mut cache, now) {
-                // Every receiver considers it intact.
+                // Every receiver accepts the packet, because its length field is correct.
                 let (header, _) =
                     redpoll_wire::ipv6::Ipv6Header::parse_partial(&packet).unwrap();
                 prop_assert_eq!(usize::from(header.payload_len), packet.len() - 40);

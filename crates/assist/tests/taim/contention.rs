@@ -162,7 +162,7 @@ fn a_single_flow_never_waits() {
         alone.run(60_000);
         assert_eq!(alone.engine.counters().released, 0);
         assert!(alone.engine.counters().uncontended > 100);
-        // The paper's rule delays the flow.
+        // The paper's rule delays even a flow that is alone.
         let mut always = Net::new(Params::default(), 1, delay, service);
         always.begin(0, 4);
         always.run(60_000);

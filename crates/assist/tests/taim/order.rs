@@ -340,7 +340,7 @@ fn a_flow_in_the_lead_waits_for_the_others() {
     }
     assert_eq!(sent, [180, 20]);
     assert_eq!(left[1], 20, "who is behind waits for nothing");
-    // After waiting for a second it leaves, although its flow is in the lead.
+    // Packets of the leading flow leave after a second at most.
     assert!(engine.counters().overdue > 0 && left[0] > 60, "{left:?}");
 }
 

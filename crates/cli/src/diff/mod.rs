@@ -145,7 +145,7 @@ fn progress(args: &DiffArgs) -> Progress {
     }
     let mut overrides = args.set.clone();
     overrides.extend(args.duration.clone().map(|it| ("duration".to_owned(), it)));
-    // The programs report an invalid scenario.
+    // If the scenario is invalid, the programs that run it report the error.
     match Scenario::load(&args.a, &overrides) {
         Ok(scenario) => Progress::of_simulated(scenario.duration.as_millis() / 1_000),
         Err(_) => Progress::hidden(),

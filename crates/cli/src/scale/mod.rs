@@ -159,7 +159,7 @@ fn attempt(
             _ => {}
         }
         if end.is_some() {
-            // The process may have ended meanwhile.
+            // Ignores the error: the process may have ended meanwhile.
             let _ = child.kill();
             let status = child.wait();
             break status.map_err(|error| format!("{point}: {error}"))?;
@@ -169,7 +169,7 @@ fn attempt(
     if let Some(end) = end {
         return Ok(end);
     }
-    // Ctrl-C at a terminal reaches both processes.
+    // Ctrl-C in a terminal reaches both processes, and may have ended the child.
     if let Ok(Some(Notice::End(signal))) = signals.next() {
         return Ok(End::Signal(signal as i32 as u8));
     }

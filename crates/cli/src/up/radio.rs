@@ -325,7 +325,7 @@ fn set_up(
 /// Returns the frame counter that was stored last, and the function that stores the next one.
 fn state(args: &UpArgs) -> Result<(u32, Store), Failure> {
     let Some(path) = &args.state else {
-        // Without security no frame is counted.
+        // Without security there is no frame counter to store.
         return Ok((0, Box::new(|_| Ok(()))));
     };
     let (mut file, stored) = CounterFile::open(path)

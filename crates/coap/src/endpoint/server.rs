@@ -295,7 +295,7 @@ impl Endpoint {
         let Some((block, slice)) =
             Block::at(offset, size, body.len()).and_then(|block| Some((block, block.of(body)?)))
         else {
-            // The body has no such block.
+            // The requested block starts beyond the end of the body.
             return Response::new(ResponseType::BadRequest).packet();
         };
         block.write(&mut packet, CoapOption::Block2);

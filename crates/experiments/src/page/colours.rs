@@ -194,7 +194,7 @@ pub(super) mod tests {
         figure.known(At::new("one more", 0_u32), METRIC, 1.0);
         let error = check_looks(&PLAIN, &[&figure]).unwrap_err();
         assert_eq!(error, "f: series 0 and one more look the same");
-        // Another metric belongs to another chart.
+        // Series of different metrics may look the same: they are in different charts.
         let mut other = Figure::new("g", "Two charts");
         other.known(At::new("series 0", 0_u32), METRIC, 1.0);
         other.known(At::new("one more", 0_u32), Metric::new("loss", "%"), 1.0);

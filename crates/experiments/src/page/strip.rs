@@ -46,7 +46,7 @@ pub fn strip(a: &[f64], b: &[f64]) -> String {
             y - 6.0
         );
     }
-    // One value needs one label.
+    // Equal ends need only one label.
     let ends = if low < high {
         vec![low, high]
     } else {

@@ -523,7 +523,7 @@ impl Rcp {
             (_, None) => Some(()),
         };
         if understood.is_none() {
-            // The request is repeated at its timeout.
+            // Ignores a malformed answer: the request is repeated after its timeout.
             self.counters.nonsense += 1;
             return;
         }

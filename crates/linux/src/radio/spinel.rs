@@ -196,7 +196,7 @@ impl<'a> Received<'a> {
         let mut fields = Fields(value);
         let psdu = fields.data()?;
         let mpdu = psdu.get(..psdu.len().checked_sub(2)?)?;
-        // The last fields may be missing.
+        // The fields after the frame may be missing: they count as 0 then.
         let rssi_dbm = fields.u8().unwrap_or(0) as i8;
         let _noise = fields.u8();
         let flags = fields.u16().unwrap_or(0);

@@ -187,7 +187,7 @@ impl World {
         let to = <[u8; 16]>::try_from(&packet[24..40]).expect("an address has 16 bytes");
         for node in [&mut self.sender, &mut self.receiver] {
             if node.address().0 == to {
-                // The node counts packets that it refuses.
+                // Ignores the error, because the node counts the packets that it refuses.
                 let _ = node.input_packet(self.now, &packet);
                 return;
             }

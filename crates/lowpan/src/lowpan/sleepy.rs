@@ -173,7 +173,7 @@ impl<M: Memory> Lowpan<M> {
                 }
             }
             Origin::Forwarded(_) => self.suspend_fragment(note),
-            // The acknowledgment is built next again.
+            // Need not be suspended: the acknowledgment is the next frame to be built anyway.
             Origin::Acknowledgment(_) => {}
             _ => self.suspended = Some(datagram),
         }

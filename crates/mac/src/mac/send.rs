@@ -70,7 +70,7 @@ impl<A: Access> Mac<A> {
         match result {
             RadioResult::ChannelBusy => return self.on_channel_busy(now),
             RadioResult::Loaded | RadioResult::Cycled(_) => {
-                // Probably the frame was not sent.
+                // The radio reported a wrong result; the frame was probably not sent.
                 count(&mut self.counters.radio_faults);
                 return self.on_access_failure(now);
             }
@@ -154,7 +154,7 @@ impl<A: Access> Mac<A> {
             TxStatus::Delivered => &mut self.counters.delivered,
             TxStatus::NoAck => &mut self.counters.dropped_no_ack,
             TxStatus::Unsealed if cfg!(feature = "security") => &mut self.counters.dropped_unsealed,
-            // Without security no frame ends unsealed.
+            // `Unsealed` cannot occur without the feature `security`.
             TxStatus::ChannelAccessFailure | TxStatus::Unsealed => {
                 &mut self.counters.dropped_channel_access
             }

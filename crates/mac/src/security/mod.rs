@@ -454,7 +454,7 @@ fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Re
     if !header.security {
         return Err(Refusal::Unsecured);
     }
-    // The standard of 2003 has another security.
+    // Frame version 0 (IEEE 802.15.4-2003) has incompatible security.
     if header.version == 0 {
         return Err(Refusal::Malformed);
     }

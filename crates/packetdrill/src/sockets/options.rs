@@ -14,7 +14,7 @@ impl Sockets {
     pub fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[i32]) -> Answer<()> {
         let below = self.fd(fd)?;
         let value = match (level, name, value) {
-            // Switch and seconds.
+            // A pair of a switch and a number of seconds; -1 stands for off.
             (SOL_SOCKET, libc::SO_LINGER, &[on, seconds, ..]) => match on {
                 0 => -1,
                 _ => seconds,

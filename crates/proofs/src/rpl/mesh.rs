@@ -321,7 +321,7 @@ impl Mesh {
     }
 
     fn transmit(&mut self, from: usize, frame: &[u8]) {
-        // About the time of a frame.
+        // A frame takes about 4 ms.
         self.now += Duration::from_millis(4);
         let asks_ack = frame[0] & 0x20 != 0;
         let to = usize::from(u16::from_le_bytes([frame[5], frame[6]])).wrapping_sub(1);

@@ -51,7 +51,7 @@ impl Uip {
                 c.state = State::TimeWait;
                 c.timer.stop();
             }
-            // Other segments are not counted.
+            // In CLOSING, only the acknowledgment of the FIN has an effect.
             State::Closing => {}
             State::TimeWait => c.due |= ACK,
             State::CloseWait | State::Closed => {}

@@ -81,7 +81,7 @@ impl<P: Profile> Sockets<'_, P> {
                 let ms = u32::try_from(value).or(Err(Errno::EINVAL))?;
                 tuning.user_timeout_ms = Some(ms);
             }
-            // The listener already uses its value.
+            // Too late: the socket listens with its previous value.
             Opt::FastOpen if matches!(socket.kind, SocketState::Listening { .. }) => {
                 return Err(Errno::EINVAL);
             }

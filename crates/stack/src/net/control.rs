@@ -258,7 +258,7 @@ impl<P: Profile> Net<P> {
 fn parsed<'p, M: Memory>(header: &Ipv6Header, bytes: &'p [u8]) -> Result<Message<'p>, DropReason> {
     let message = match M::ROUTES {
         true => Message::parse(header, bytes),
-        // No host registers with a leaf.
+        // A leaf does not process messages for routers, because no host registers with it.
         false => Message::parse_for_host(header, bytes),
     };
     message.map_err(|error| match error {

@@ -96,7 +96,7 @@ fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     let missing = samples.len() - values.len();
     let share = missing as f64 / samples.len().max(1) as f64;
     if values.is_empty() {
-        // Without values there is nothing to compare.
+        // A point without values has a mean of 0 and the penalty of missing values.
         (0.0, WITHOUT)
     } else {
         (

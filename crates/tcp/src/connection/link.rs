@@ -23,7 +23,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         let pin = self.pins.get(token).ok_or(Gone)?;
         let mut range = pin.range(self.snd.una);
-        // Skips the number of our SYN, for which `outbox` has no byte.
+        // Skips the sequence number of our SYN, for which `outbox` has no byte.
         range.start = range.start.max(self.outbox.range().start);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
         range.start += offset;

@@ -78,7 +78,7 @@ impl Flows {
     pub(super) fn frame(&mut self, frame: &Frame, opened: &Opened<'_>) -> Option<SegmentRow> {
         let packet = opened.packet.as_ref()?;
         let origin = self.addresses.get(&packet.ip.src);
-        // Other nodes only forward it.
+        // Ignores frames of forwarders.
         origin.filter(|origin| **origin == frame.from)?;
         self.segment(frame.start.as_micros(), packet)
     }

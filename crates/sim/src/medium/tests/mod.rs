@@ -144,7 +144,7 @@ fn capture() {
     assert_eq!(medium.end(at(14_256), 3, &weak), None);
     assert_eq!(medium.end(at(14_356), 4, &strong), Some(Reception::Intact));
 
-    // After the start of frame the receiver stays, and both are lost.
+    // After the weak frame's start delimiter there is no capture: the two frames are lost.
     assert_eq!(medium.start(at(20_000), 5, &weak, true), Start::Followed);
     assert_eq!(
         medium.start(at(20_160), 6, &strong, true),

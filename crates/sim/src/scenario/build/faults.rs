@@ -117,7 +117,7 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
         "node-restart" => Rule::NodeRestart {
             node: node("node")?.unwrap_or_default(),
         },
-        // The check ensures that the node exists.
+        // The schema requires the key `node`, so no default is used.
         _ => Rule::NodeOff {
             node: node("node")?.unwrap_or_default(),
         },

@@ -122,7 +122,7 @@ fn check_thread(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scenario
             return Err(values.error(key, allowed(&bytes, &limit)));
         }
     }
-    // TCPlp and CoAP ignore this key.
+    // The key `tcp.mss` applies only to modules with Redpoll's TCP.
     match scenario.tcp.mss {
         Mss::Bytes(bytes) if bytes < C_LEAST_MSS && tcps.any(|tcp| tcp == ThreadTcp::Redpoll) => {
             let limit = format!("at least {C_LEAST_MSS}");

@@ -237,7 +237,7 @@ impl Solicitor {
             HostState::Registered { router, .. } if answer.status == status::MOVED => (router, 0),
             _ => return,
         };
-        // The answer belongs to another registration.
+        // Ignores an answer to another registration.
         if router != from || answer.tid.is_some_and(|tid| tid != self.tid) {
             return;
         }

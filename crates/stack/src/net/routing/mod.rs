@@ -373,7 +373,7 @@ impl<P: Profile> Routing<P> {
             return None;
         };
         let parent = leaf.next_parent();
-        // This replaces the previous default route.
+        // Replaces the previous default route, so there is always room.
         let _ = self.table.add(default_route(parent));
         Some(parent)
     }

@@ -59,7 +59,7 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         self.released = true;
         self.waits = None;
         if !self.ended {
-            // No application can close it later.
+            // The application has not closed the connection, and no longer can.
             self.connection.abort(now);
         }
         self.connection.orphan(now, limit);
