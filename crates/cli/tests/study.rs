@@ -151,7 +151,7 @@ fn studies_and_figures_are_listed() {
     assert!(!folder.0.join("kumar2020.sqlite").exists());
 }
 
-/// A modified row: the error, the remedy, exit code 2.
+/// Checks that a modified row of a result file gives an error with its remedy, and exit code 2.
 #[test]
 fn a_damaged_row_ends_with_2_and_advice() {
     let folder = Folder::new("damaged");

@@ -44,7 +44,7 @@ pub enum TunError {
          different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
     )]
     AddressInUse(Ipv6Addr),
-    /// The host has a route to the prefix: one of this and our route would hide the other.
+    /// The host already has a route to the prefix. One of the two routes would hide the other.
     #[error(
         "this host already has a route to {0}/{1}, perhaps to another mesh: choose another prefix \
          with --prefix"

@@ -8,8 +8,8 @@ const CHECKS: Duration = Duration::from_secs(2);
 /// After this many checks with waiting packets, packets pass for one interval, in which they show
 /// how fast the network is.
 const TRIES: u32 = 15;
-/// A network counts as slow up to this many times the rate of one packet per `delaytime`, which has
-/// not yet adapted to it.
+/// A network counts as slow if it carries at most this many packets per `delaytime`: `delaytime`
+/// may not have adapted to the network yet.
 const FASTER: u64 = 2;
 /// Unit of [`Recent`] per packet.
 const PARTS: u32 = 16;
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_network_that_carries_more_packets_is_no_bottleneck() {
-        // Within two seconds, 40 packets could leave. A long queue makes the round trips long.
+        // In 2 s, 40 packets fit (one per `delaytime`). Slow is up to twice as many: 80, not 81.
         let mut contest = begun();
         assert!(!check(&mut contest, 1, 81, 2, 900));
         assert!(check(&mut contest, 2, 80, 2, 900));

@@ -116,7 +116,7 @@ pub(crate) struct Recovery<M: Memory> {
     incoming: M::Table<Incoming>,
     paths: M::Table<SwitchedPath>,
     refusals: [Option<(Address, u8)>; REFUSALS],
-    /// Refusals that may leave now, and the time from which the wait for one more counts.
+    /// The number of refusals that may leave now, and when the wait for the next one began.
     may_refuse: (u8, Instant),
     patience: Patience,
     leaving: Option<(Address, Ack)>,

@@ -219,8 +219,8 @@ impl DataPoll {
     }
 
     /// Polls again at once: an announced frame did not arrive, or there are more. Each pause after
-    /// [`QUICK_POLLS`] is twice the previous one, so a parent with false announcements drains no
-    /// battery.
+    /// [`QUICK_POLLS`] is twice the previous one, so a parent with false announcements does not
+    /// drain the battery.
     pub(crate) fn ask_again(&mut self, now: Instant) {
         self.quick = self.quick.saturating_add(1);
         if self.quick <= QUICK_POLLS {

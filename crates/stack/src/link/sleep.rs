@@ -78,7 +78,7 @@ impl Sleepy {
         self.silence.expect(now, answer)
     }
 
-    /// Polls the parent if that is due, and sets the radio's state in between. `is_mid_datagram`:
+    /// Polls the parent if a poll is due, and sets the radio's state. `is_mid_datagram`:
     /// only some fragments of a datagram have left. `may_send`: security allows a request.
     pub(super) fn take_turn(
         &mut self,

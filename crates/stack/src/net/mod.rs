@@ -142,8 +142,8 @@ impl<P: Profile> Net<P> {
         Ok(Decapsulation::Upper(upper, payload))
     }
 
-    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` has no bytes
-    /// if it is a segment that is yet to be made.
+    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` is empty for
+    /// a segment that the transport makes later.
     pub(crate) fn encapsulate(
         &mut self,
         now: Instant,

@@ -196,8 +196,8 @@ pub(super) trait Protocol<M: Memory + 'static> {
         0
     }
 
-    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` has no bytes
-    /// if it is a segment that is yet to be made.
+    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` is empty for
+    /// a segment that the transport makes later.
     fn encapsulate(
         &mut self,
         now: Instant,

@@ -45,8 +45,8 @@ pub struct RouteSlot {
     kind: Kind,
 }
 
-/// The length of a given route of 128 bits that ends when its destination registers. A separate
-/// flag would make each route larger.
+/// The `len` of a given host route that ends when its destination registers: a separate flag would
+/// make each route larger.
 const UNTIL_REGISTERED: u8 = 255;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

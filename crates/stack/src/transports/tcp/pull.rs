@@ -28,8 +28,8 @@ impl Handle {
     }
 }
 
-/// The next connection to make a segment, for each side. With a common turn, one side would decide
-/// for the other.
+/// The next connection to make a segment, for each side. With one turn for both sides, a segment
+/// for one side would change the turn of the other.
 #[derive(Default)]
 pub(super) struct Turns {
     link: u8,

@@ -53,7 +53,7 @@ impl<M: Memory + 'static> Protocol<M> for Flooding {
         Some(NextHop::Link(Address::BROADCAST))
     }
 
-    /// The frames of a flood are broadcasts, whatever they contain.
+    /// Accepts unicast packets in broadcast frames, because a flood has only broadcast frames.
     fn admit(
         &self,
         _identity: &Identity,
