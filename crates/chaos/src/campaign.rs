@@ -17,8 +17,8 @@ use crate::shrink::shrink;
 
 /// Interval at which the caller decides whether to continue.
 const TICK: WallDuration = WallDuration::from_millis(100);
-/// Real time for which a simulated second may take before the run counts as hanging. The slowest
-/// run takes a hundredth of a second.
+/// Real time that a simulated second may take before the run counts as hanging. In the slowest run
+/// it takes a hundredth of a second.
 const HANG: WallDuration = WallDuration::from_secs(60);
 
 #[derive(Clone, Debug)]

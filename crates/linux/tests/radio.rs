@@ -495,7 +495,7 @@ fn endless_reset_notices_are_bounded_and_reported() {
     assert!(rcp.counters().unanswered > 0);
 }
 
-/// Requests to a radio that reads nothing end as well.
+/// If a radio reads nothing, the queue of requests to it does not grow without limit.
 #[test]
 fn a_radio_that_reads_nothing_is_bounded() {
     let mut rcp = set_up_rcp();

@@ -86,7 +86,7 @@ impl Pair {
     }
 }
 
-/// Each query gets a block, and only the last acknowledgment is a message of its own.
+/// Each query gets a block. Messages carry the acknowledgments; only the last is sent separately.
 #[test]
 fn a_block_at_a_time() {
     let mut pair = Pair::new(2_500, 0);

@@ -42,7 +42,7 @@ fn a_cache_raises_the_goodput_of_uip() {
     // The nodes at the ends do not forward.
     let ends = [&with.nodes[0], &with.nodes[4]].map(|node| node.cache.unwrap().cached);
     assert_eq!(ends, [0, 0]);
-    // Radios report frames for other nodes as well.
+    // The caches hear packets because radios also report frames for other nodes.
     assert!(with.nodes[0].cache.unwrap().heard > 100);
 }
 

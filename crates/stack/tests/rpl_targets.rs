@@ -15,8 +15,8 @@ use redpoll_wire::rpl::{
     Dao, MESSAGE_TYPE, Message, Options, RplOption, Sequence, TargetOption, Transit, mode, status,
 };
 
-/// Returns a DAO of a neighbour with the targets 100 to 119, each with transit information of its
-/// own or, if `is_group`, with common one.
+/// Returns a DAO of a neighbour with the targets 100 to 119. Each has its own transit information
+/// or, if `is_group`, all share one.
 fn twenty(number: u8, is_group: bool) -> Vec<u8> {
     let transit = RplOption::Transit(Transit {
         external: false,

@@ -440,7 +440,7 @@ fn a_later_segment_does_not_run_on_the_first_ones_timer() {
 
 // RFC 7323.
 
-/// RFC 7323 §3.2: simultaneous opens negotiate as well; a SYN without the option disables it.
+/// RFC 7323 §3.2: a simultaneous open uses the option if both SYNs contain it.
 #[test]
 fn crossing_syns_negotiate_timestamps() {
     for offered in [true, false] {

@@ -72,7 +72,7 @@ pub(super) fn shell() -> Command {
     let program = env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let mut command = Command::new(program);
     command.env("PS1", "(redpoll) \\w$ ");
-    // bash's start-up files set their own prompt after that.
+    // The start-up files of bash replace PS1, so the prompt is set again before each line.
     command.env("PROMPT_COMMAND", "PS1=\"(redpoll) ${PS1#(redpoll) }\"");
     command
 }

@@ -18,7 +18,7 @@ use crate::run::outputs::Outputs;
 /// Secrets from the operating system, because the seed of a scenario is public. Fails if the
 /// operating system has no random numbers.
 pub(super) fn secrets() -> std::io::Result<Secrets> {
-    // If a kernel has returned random bytes once, later calls succeed as well.
+    // Tests the kernel once: if it returns random bytes now, later calls do not fail.
     entropy::fill(&mut [0])?;
     Ok(Secrets::from_source(|bytes| {
         entropy::fill(bytes)

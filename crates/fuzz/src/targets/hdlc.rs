@@ -24,7 +24,7 @@ fn try_one<C: Check>(bytes: &[u8], is_special: impl Fn(u8) -> bool) {
         good += usize::from(frame == Some(Frame::Good(b"~first}")));
     });
     assert!(good >= 1);
-    // Any message is received with enough room, and counts as damaged without it.
+    // Any message is received if the buffer has room for it, and otherwise counts as damaged.
     let mut line = Vec::new();
     send::<C>(bytes, &is_special, |byte| line.push(byte));
     let inner = &line[1..line.len() - 1];

@@ -105,7 +105,7 @@ pub(super) struct Pair<C> {
 impl<C> Pair<C> {
     pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
         let ends = ends(&host, target);
-        // Neither call fails on a socket that has just been accepted.
+        // Results are ignored: both calls succeed on a socket that has just been accepted.
         let _ = host.set_nonblocking(true);
         let _ = host.set_nodelay(true);
         Pair {

@@ -318,7 +318,7 @@ fn handshakes_with_a_silent_node_delay_no_other_node() {
     sixth.read_to_string(&mut answer).unwrap();
     assert_eq!(answer, "here");
     assert_eq!(forwarder.counters().waited, 3);
-    // When one handshake completes, another begins. When one fails, the waiting ones fail as well.
+    // When a handshake completes, another begins. When one fails, waiting connections are reset.
     mesh.ends[0].open = true;
     until(&mut forwarder, &mut mesh, |m| m.ends.len() == 4);
     mesh.ends[1].broken = true;

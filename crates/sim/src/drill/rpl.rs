@@ -223,7 +223,7 @@ impl Forger<'_> {
         self.say_to_root(src, &[target], transit)
     }
 
-    /// Returns in turn a DAO with the leaf as the router's parent, and with the root as the leaf's.
+    /// Alternates DAOs that name the leaf as the router's parent and the root as the leaf's parent.
     pub(super) fn false_parent(&self) -> Vec<u8> {
         let (child, parent) = match self.count % 2 {
             0 => ("router", "leaf"),

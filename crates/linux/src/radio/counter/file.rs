@@ -97,7 +97,7 @@ impl CounterFile {
         // Both records are written, so that both blocks exist from now on.
         this.write(stored)?;
         this.write(stored)?;
-        // The name of a new file is in its folder, which has to reach the disk as well.
+        // The folder contains the name of a new file, so the folder is synchronised, too.
         let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
         File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
         Ok((this, stored))
