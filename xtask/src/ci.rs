@@ -326,12 +326,19 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     Ok(size::uncounted())
 }
 
+/// Builds the documentation. Cargo keeps the results of each compiler apart, so the libraries are read as
+/// [`clippy`] has compiled them, with the same arguments; otherwise they would be compiled again.
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--workspace", "--no-deps", "--quiet"]);
     let unjudged = unjudged(workspace);
     if unjudged.is_none() {
         cargo.env("RUSTDOCFLAGS", "-D warnings");
+    }
+    if let Some(driver) = workspace::clippy_driver() {
+        let judged = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+        cargo.env("RUSTC_WORKSPACE_WRAPPER", driver);
+        cargo.env("CLIPPY_ARGS", if unjudged.is_none() { judged } else { "" });
     }
     workspace::run(&mut cargo)?;
     Ok(unjudged)

@@ -59,8 +59,7 @@ fn build(workspace: &Workspace, python: &Path) -> Result<(), Failure> {
     cargo.args(["--lib", "--target-dir", TARGET]);
     cargo.args(["--features", "pyo3/extension-module"]);
     cargo.env("PYO3_PYTHON", python);
-    let clippy = PathBuf::from(workspace::cargo()).with_file_name("clippy-driver");
-    if clippy.is_file() {
+    if let Some(clippy) = workspace::clippy_driver() {
         cargo.env("RUSTC_WORKSPACE_WRAPPER", clippy);
         if ci::unjudged(workspace).is_none() {
             cargo.args(["--", "-D", "warnings"]);
