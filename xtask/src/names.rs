@@ -31,7 +31,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     for folder in folders.chain(others) {
         for path in source::rust_files(&workspace.root.join(folder))? {
             let (text, path) = (source::read(&path)?, workspace.relative(&path));
-            // This file names such comments.
+            // This file contains the forbidden beginnings of comments as text.
             if !path.ends_with("names.rs") {
                 findings.extend(without_subject(path, &text));
             }

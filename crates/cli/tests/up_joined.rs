@@ -562,7 +562,7 @@ fn requests_from_unused_addresses_do_not_block_others() {
         let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number);
         ask(nobody, 4_000 + number);
     }
-    // Checks that such requests arrive: the request from this computer's address is answered.
+    // Shows that requests from `raw` arrive: that from this computer's address is answered.
     let answers = open(SockProtocol::Tcp);
     setsockopt(&answers, ReceiveTimeout, &TimeVal::seconds(20)).unwrap();
     ask(host_address(68), 4_000);

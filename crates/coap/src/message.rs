@@ -143,7 +143,7 @@ mod tests {
         for class in [1, 3, 6, 7] {
             assert_eq!(unfit(&[0x40, class << 5 | 1, 1, 2]), reset);
         }
-        // A non-confirmable message with such a fault is ignored silently.
+        // A non-confirmable message with a format error is ignored silently.
         assert_eq!(unfit(&[0x50, 1, 1, 2, 0xff]), Unfit::Ignored);
     }
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// The run has no such event: for example, no data arrived, were requested or were lost.
+    /// The run has no event to measure: for example, no data arrived, were requested or were lost.
     Nothing,
-    /// The report has no such name, which is a mistake of the study.
+    /// The report does not contain this name, which is a mistake of the study.
     Unknown(String),
 }
 
@@ -133,7 +133,7 @@ impl Run {
     }
 }
 
-/// Parts that a report omits for a flow or a node without such events.
+/// Parts that a report omits for a flow or a node without requests, readings and so on.
 const OPTIONAL: [&str; 4] = ["requests", "readings", "recovery", "image"];
 
 fn number(value: &Value, pointer: &str) -> Reading {

@@ -389,7 +389,7 @@ fn algorithms(params: &TcpParams, spec: &NodeSpec) -> OtherTcp {
     OtherTcp {
         congestion: match spec.congestion {
             CongestionSpec::Engine(choice) => choice,
-            // `World` has replaced all such names.
+            // Not reached: `World` has replaced the names of controllers.
             CongestionSpec::Given(_) => CongestionChoice::NewReno,
         },
         recovery: RecoveryChoice {

@@ -37,7 +37,7 @@ enum Peers {
     HaveEnded,
 }
 
-/// Returns a node all of whose slots are orphans with such peers.
+/// Returns a node with an orphaned connection in each slot; all their peers behave as `peers`.
 fn full_of(peers: Peers) -> (Lone, Vec<Peer>) {
     let mut lone = Lone::border(|_| {});
     let listener = lone.node.tcp_listen(80).unwrap();

@@ -15,7 +15,7 @@ pub(crate) struct EcnState {
     enabled: bool,
     /// Flags that report to the peer. ECE: a mark arrived. CWR: the window was reduced.
     news: Flags,
-    /// End of the data sent before the last reduction, plus one. Echoes for such data cause no
+    /// End of the data sent before the last reduction, plus one. Echoes for these data cause no
     /// further reduction.
     answered: Ahead,
 }

@@ -224,7 +224,7 @@ fn a_forged_window_of_the_future_does_not_last() {
     all_arrives(&mut t, 401, 601);
 }
 
-/// A final ACK of the handshake with such a number and window must not make later windows look old.
+/// A closed window in a final ACK with seq 900 must not make later windows look old.
 #[test]
 fn a_forged_window_in_the_final_ack_does_not_last() {
     let syn = Record::new().flags(SYN).mss(MSS);

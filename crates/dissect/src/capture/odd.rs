@@ -10,7 +10,7 @@ const KINDS_MAX: usize = 64;
 pub struct Odd {
     pub what: String,
     pub count: u64,
-    /// Number of the first frame that has such a field, or follows it.
+    /// Number of the first frame with this odd field or, between frames, of the next frame.
     pub first: u64,
 }
 

@@ -22,7 +22,7 @@ pub enum Channel {
     Receiving,
 }
 
-/// The result of a radio job that only such a method has.
+/// The result of a radio job that only an access method with a [`Cycle`] has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CycledResult {
     /// A copy of a repeated frame was acknowledged.

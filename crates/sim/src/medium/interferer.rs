@@ -343,7 +343,7 @@ mod tests {
         // Between sessions it is silent for 90 s on average, much longer than a gap of 233 ms.
         let gaps = all.windows(2).map(|pair| pair[1].0.since(pair[0].1));
         let pauses = gaps.filter(|gap| *gap > Duration::from_secs(5)).count();
-        // In 792,000 s with periods of 120 s, most periods have such a long pause.
+        // In 792,000 s with periods of 120 s, most periods have a pause of more than 5 s.
         assert!((5_800..6_700).contains(&pauses), "{pauses}");
     }
 

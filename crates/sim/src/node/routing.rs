@@ -13,7 +13,7 @@ use crate::scenario::{Role, Scenario};
 /// Bytes of a route in a node that has short addresses only, and is built without the feature
 /// `rpl-eui64`. A test of `redpoll-stack` measures them.
 pub(super) const SHORT_ROUTE_BYTES: usize = 28;
-/// Bytes of a candidate neighbour in such a node.
+/// Bytes of a candidate neighbour in a node of the same build.
 const SHORT_NEIGHBOUR_BYTES: usize = 14;
 // The simulator is built with this feature, which adds bytes to each entry.
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);

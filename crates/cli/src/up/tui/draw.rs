@@ -10,7 +10,7 @@ use super::view::{FlowLine, NodeLine, View};
 
 /// Least width of a screen on which the connections are next to the nodes.
 const WIDE: u16 = 156;
-/// Width of the table of nodes on such a screen.
+/// Width of the table of nodes on a screen of at least [`WIDE`].
 const NODES: u16 = 74;
 
 const KEYS: [(&str, &str); 6] = [

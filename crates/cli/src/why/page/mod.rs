@@ -22,7 +22,7 @@ const FLOWS: usize = 6;
 const CAUSES: usize = 3;
 /// A plot of one event starts and ends this many times its duration before and after it.
 const AROUND: f64 = 2.0;
-/// Shortest time of such a plot in seconds.
+/// Shortest time that a plot of one event shows, in seconds.
 const CLOSE_MIN_S: f64 = 1.0;
 
 /// Writes the page. Returns the program's exit code if it cannot be written.

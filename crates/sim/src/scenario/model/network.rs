@@ -72,7 +72,7 @@ pub struct MulticastParams {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalParams {
-    /// Longest real time for which such a node may leave a request unanswered.
+    /// Longest real time for which a node outside the simulator may leave a request unanswered.
     pub patience: std::time::Duration,
 }
 
