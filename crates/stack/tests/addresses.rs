@@ -119,8 +119,8 @@ fn a_packet_does_not_go_back_to_where_it_came_from() {
     assert_eq!(lone.link_packets().len(), 1);
 }
 
-/// The host side is another link: its link-local addresses are not the node's, and an answer would
-/// leave by radio.
+/// The host side is another link than the radio: the node has no link-local address there, and
+/// would send an answer to a link-local address by radio.
 #[test]
 fn link_local_packets_from_the_host_side_are_not_answered_by_radio() {
     let mut lone = lone();
@@ -184,7 +184,7 @@ fn answers_come_from_the_address_that_was_asked() {
     }
 }
 
-/// RFC 4443 §2.4 (e.1), also when the error is behind extension headers.
+/// RFC 4443 §2.4 (e.1): an error causes no error, also when it is behind extension headers.
 #[test]
 fn errors_are_not_answered_by_errors() {
     let mut lone = lone();
@@ -248,7 +248,7 @@ fn extension_headers_are_skipped_or_answered_with_errors() {
         let pointer = u32::from_be_bytes(error[44..48].try_into().unwrap());
         (icmp_of(error), pointer)
     };
-    // Padding is accepted, and the port is unreachable.
+    // The node skips padding, so its only error is that the port is unreachable.
     let padded = with(0, [17, 0, 1, 4, 0, 0, 0, 0]);
     assert_eq!(problem(&mut lone, &padded).0, (1, 4));
     let routed = with(43, [17, 0, 3, 1, 0, 0, 0, 0]);
@@ -300,7 +300,7 @@ fn bytes_behind_the_payload_are_cut_off() {
     let sent = lone.link_packets();
     assert_eq!(sent.len(), 1);
     assert_eq!(sent[0].1.len(), 40 + 8 + 4);
-    // A padded packet that would be too big with its padding is accepted, too.
+    // The node also accepts a packet that exceeds the MTU only because of the padding behind it.
     padded.extend([0; 700]);
     assert_eq!(lone.host_sends(&padded), Ok(()));
     assert_eq!(lone.link_packets().len(), 1);
@@ -317,14 +317,14 @@ fn packet_too_big_contains_the_mtu() {
     assert_eq!(icmp_of(&answers[0]), (2, 0));
     assert_eq!(answers[0].len(), 1280);
     assert_eq!(answers[0][44..48], 1280u32.to_be_bytes());
-    // No error is sent to the node itself or about an empty quotation.
+    // The node sends no error to itself, and none about a malformed packet.
     let own = udp(address(1), address(5), (1, 2), &[0; 1_300]);
     assert_eq!(lone.host_sends(&own), Err(DropReason::TooBig));
     assert_eq!(lone.host_sends(&[0x45; 1_400]), Err(DropReason::Malformed));
     lone.assert_silent("nobody to tell");
 }
 
-/// Frames to a long address have six bytes less of room.
+/// A MAC header with a long destination address leaves six bytes less for the payload.
 #[test]
 fn full_frames_go_to_long_addresses_too() {
     let mut lone = lone();
@@ -371,7 +371,7 @@ fn sockets_refuse_destinations_without_a_source_address_or_route() {
     node.add_route(default).unwrap();
     let socket = node.udp_bind(9).unwrap();
     let to = |addr| Endpoint { addr, port: 7 };
-    // Without an address, there is no source.
+    // A node without a global address has no source address for a destination beyond the link.
     assert_eq!(node.tcp_connect(now, to(HOST)), Err(Error::NoRoute));
     assert_eq!(
         node.udp_send(now, socket, to(HOST), b"x"),
@@ -423,8 +423,8 @@ fn solicitation(src: Addr, dst: Addr, target: Addr, options: &[u8]) -> Vec<u8> {
     icmp(src, dst, 255, 135, 0, &rest)
 }
 
-/// RFC 4861 §7.2.4: duplicate address detection for each address of the node is answered to all
-/// nodes, unsolicited.
+/// RFC 4861 §7.2.4: the node answers duplicate address detection for each of its addresses by an
+/// advertisement to all nodes, with the S flag clear.
 #[test]
 fn duplicate_address_detection_is_answered() {
     for own in [address(1), addr::link_local_from_short(1)] {

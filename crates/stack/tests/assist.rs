@@ -60,7 +60,7 @@ fn an_assistant_sees_only_forwarded_packets() {
     for packet in &through {
         lone.host_sends(packet).unwrap();
     }
-    // A packet for the node itself, and one whose hop limit is used up.
+    // The node forwards neither a packet for itself nor one whose hop limit is used up.
     lone.host_sends(&udp(CLOUD, address(1), (5, 6), &[2; 20]))
         .unwrap();
     let mut spent = udp(CLOUD, address(7), (5, 6), &[3; 20]);

@@ -1,5 +1,5 @@
-//! Sleeping neighbours: which neighbours count as sleeping, which packets wait for them, and the
-//! reports to TCP.
+//! Sleeping neighbours: which neighbours count as sleeping, which packets wait for them, and when
+//! the link reports to TCP that a waiting segment was sent or lost.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ const LEAF: u16 = 9;
 const SUCCESS: u8 = 0;
 const CACHE_FULL: u8 = 2;
 
-/// Returns node 1 as a router that announces `border` as the border router, which may be node 1.
+/// Returns node 1 as a router that announces `border` as the border router; `border` may be 1.
 fn router(border: u16) -> Lone {
     let mut lone = Lone::border(|config| {
         config.mac.caps.source_match = true;
@@ -86,7 +86,7 @@ fn adopt(lone: &mut Lone, leaf: u16, minutes: u16) -> u8 {
     assert_eq!(answers.len(), 1, "one answer");
     assert_eq!(answers[0].0, Address::Short(leaf));
     lone.run_for(Duration::from_secs(1));
-    // The status follows target and link-layer address.
+    // The status in the registration option, behind the target and the link-layer address.
     answers[0].1[40 + 34]
 }
 
@@ -157,7 +157,7 @@ fn forged_data_requests_do_not_cut_off_a_registered_host() {
     assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
-/// A sensor that sends without polling may count as awake, until it does not acknowledge a frame.
+/// A sensor that sends without polling counts as awake until a frame to it is not acknowledged.
 #[test]
 fn a_sensor_that_does_not_acknowledge_counts_as_asleep() {
     let mut lone = router(1);
@@ -178,8 +178,8 @@ fn a_sensor_that_does_not_acknowledge_counts_as_asleep() {
     assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
-/// A sensor that polls every few minutes and sends in between: after its waiting packet was given
-/// up, the next request must not be acknowledged with the frame pending bit.
+/// A sensor polls every few minutes and sends in between: when the packet that waits for it was
+/// dropped, the radio must not acknowledge its next data request with the frame pending bit.
 #[test]
 fn the_pending_bit_is_clear_after_the_packet_was_dropped() {
     let mut lone = router(1);
@@ -246,7 +246,7 @@ fn a_child_beyond_the_last_place_is_refused_and_evicts_no_other() {
     }
 }
 
-/// Returns a connection of the router to its child, and the sequence number of the child.
+/// Returns a connection of the router with its child, and the router's next sequence number.
 fn connected(lone: &mut Lone) -> (ConnId, u32) {
     adopt(lone, LEAF, 60);
     lone.node.tcp_listen(80).unwrap();
@@ -292,13 +292,13 @@ fn a_segment_is_sent_when_the_child_has_it() {
     assert_eq!((stats.rtos, stats.data_segments_sent), (0, 1));
     ask(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "once");
-    // Without an acknowledgment, the timer runs from now on.
+    // The timer runs since the child has the segment; no acknowledgment comes, so it expires.
     lone.run_for(Duration::from_secs(5));
     let stats = *lone.node.tcp_connection(conn).unwrap().stats();
     assert!(stats.rtos > 0);
 }
 
-/// RFC 9293 §3.9.2: a segment that was never sent is retransmitted.
+/// RFC 9293 §3.9.2: TCP retransmits a segment that the link dropped because the child never polled.
 #[test]
 fn tcp_retransmits_a_segment_that_was_never_polled() {
     let mut lone = router(1);

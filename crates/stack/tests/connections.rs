@@ -77,7 +77,7 @@ fn a_peer_that_keeps_sending_is_reset_after_the_node_s_data() {
     assert_eq!(lone.node.tcp_send(now, conn, &[7; 400]), Ok(400));
     lone.node.tcp_close(now, conn);
     lone.node.tcp_release(lone.now, conn);
-    // The peer has not acknowledged the node's data yet: the node accepts more than a window.
+    // While the peer has not acknowledged the node's data, the node keeps its window open.
     let mut ours = 0;
     for _ in 0..4 {
         peer.give(&mut lone, ACK, &[2; 400]);
@@ -218,7 +218,7 @@ fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     assert!(lone.node.tcp_listen(80).is_ok());
 }
 
-/// RFC 6056 §3.2: the node chooses only ports without a listener, and no port twice.
+/// RFC 6056 §3.2: each connection gets another local port, and never the port of a listener.
 #[test]
 fn ephemeral_ports_are_apart() {
     let mut lone = Lone::border(|_| {});
@@ -237,7 +237,7 @@ fn ephemeral_ports_are_apart() {
     // §3.3: one port does not reveal the next.
     assert!(ports.windows(2).all(|pair| pair[1] - pair[0] > 1));
     assert!(ports.iter().all(|port| *port >= 49_152));
-    // The same node has a listener on the port of its first connection.
+    // Nodes with the same seed choose the same port first, unless a listener has that port.
     let first = {
         let mut lone = Lone::border(|_| {});
         let remote = Endpoint {
@@ -258,12 +258,12 @@ fn ephemeral_ports_are_apart() {
     assert_ne!(port, first);
 }
 
-/// A side that takes many segments must not decide which connection the other side serves.
+/// The node's connections share the radio in turn, however often the host polls for a packet.
 #[test]
 fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
     let mut lone = Lone::border(|_| {});
     let listener = lone.node.tcp_listen(80).unwrap();
-    // Two peers on the link in the first slots, one at the host after them.
+    // Two peers on the link get the first connection slots, a peer at the host gets the third.
     for neighbour in [5, 6] {
         let from = address(neighbour);
         let mut segment = Tcp {
@@ -286,7 +286,7 @@ fn connections_on_the_link_take_turns_whatever_the_host_side_does() {
         lone.node.tcp_send(now, conn, &[7; 1_400]).unwrap();
     }
     peer.seq += 1;
-    // Before each frame the host side takes a segment: an answer to a gap.
+    // Before each frame, the host's peer leaves a gap in its data and takes the acknowledgment.
     for _ in 0..30 {
         peer.give(&mut lone, ACK, b"x");
         peer.seq -= 1;
@@ -342,9 +342,9 @@ fn time_wait_is_replaced_only_where_a_listener_exists() {
     assert_eq!(read_tcp(&answer).unwrap().0, SYN | ACK);
 }
 
-/// RFC 9293 §3.6.1: the peer's FIN is acknowledged again if the acknowledgment was lost, also when
-/// the slot in TIME-WAIT was given to another connection, and while SYN cookies are in use, when
-/// other segments without a connection get no answer.
+/// RFC 9293 §3.6.1: the node acknowledges a repeated FIN after another connection got the slot in
+/// TIME-WAIT, and also while it sends SYN cookies. Other segments without a connection then get no
+/// answer.
 #[test]
 fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
     let mut lone = Lone::border(|_| {});
@@ -362,7 +362,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
         Peer::open(&mut lone, 6_000 + port);
     }
     assert_eq!(lone.node.counters().time_wait_recycled, 1);
-    // More requests than entries: cookies.
+    // With more half-open connections than entries, the node sends SYN cookies.
     for port in 0..64 {
         Peer::half_open(&mut lone, 7_000 + port);
     }
@@ -386,7 +386,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
         assert_eq!((flags, seq, ack), (ACK, first.ack, first.seq));
         assert_eq!(answers.len(), 1);
     }
-    // Other sequence or acknowledgment numbers belong to another connection.
+    // A FIN with other numbers is not of the former connection, and gets no answer.
     for (seq, ack) in [(0, 0), (before, 1), (before, before)] {
         assert_eq!(again(&mut lone, seq, ack).1, Vec::<Vec<u8>>::new());
     }
@@ -502,7 +502,7 @@ fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     };
     let nine = address(9);
     assert!(!is_near(&mut lone, nine));
-    // Registrations through a router, for a foreign address, and from the broadcast address.
+    // No effect: hop limit 254, an address outside the prefix, a broadcast link-layer address.
     lone.link_sends(9, &register(nine, 9, 254));
     lone.link_sends(9, &register(HOST, 9, 255));
     lone.link_sends(9, &register(nine, 0xffff, 255));
@@ -518,7 +518,7 @@ fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
 }
 
-/// RFC 4861 §6.3.4: a router may end its service.
+/// RFC 4861 §6.3.4: a host stops using a router that advertises a lifetime of zero.
 #[test]
 fn a_router_with_a_lifetime_of_zero_is_left() {
     let mut node = node_with(2, 600, |config| {
@@ -614,7 +614,7 @@ fn resets_are_limited_in_rate() {
             flags: SYN,
             ..Tcp::default()
         };
-        // Dropped packets report their reason.
+        // `host_sends` returns the drop reason, which the counter shows too.
         let _ = lone.host_sends(&stray.packet(HOST, address(1)));
         sent += lone.host_packets().len();
         lone.run_for(Duration::from_millis(1));
@@ -652,7 +652,7 @@ fn a_reset_goes_back_to_the_router_that_has_brought_the_segment() {
         lone.frames.clear();
     }
     assert_eq!(lone.dropped(DropReason::NoRoute), 0);
-    // The neighbour does not become a route: the node's own packets have none.
+    // The node uses that neighbour for the reset only: it has no route for its own packets.
     assert_eq!(
         lone.node.tcp_connect(lone.now, Endpoint::new(HOST, 80)),
         Err(Error::NoRoute)

@@ -15,8 +15,7 @@ const SOLICITATION: u8 = 135;
 const ANSWER: u8 = 136;
 const ROUTER: u16 = 6;
 
-/// Returns a host that solicits routers, while it registers with `ROUTER`, and the number of the
-/// registration.
+/// Returns a host that is registering with `ROUTER`, and the transaction ID of the registration.
 fn registering() -> (Lone, u8) {
     let mut lone = Lone::border(|config| {
         config.forwards = false;
@@ -48,7 +47,7 @@ fn registering() -> (Lone, u8) {
         let sent = lone.link_packets();
         let asked = sent.iter().find(|(_, packet)| packet[40] == SOLICITATION);
         if let Some((_, packet)) = asked {
-            // The registration option: type 33, its number in the sixth byte.
+            // The registration option has the type 33; its sixth byte is the transaction ID.
             let at = packet.windows(2).rposition(|it| it == [33, 2]).unwrap();
             return (lone, packet[at + 5]);
         }
@@ -82,7 +81,7 @@ fn other_statuses_report_no_duplicate() {
         assert_eq!(answer(&mut lone, tid, status), []);
         assert_eq!(lone.node.counters().duplicate_addresses, 0);
     }
-    // An answer to another registration is ignored, too.
+    // An answer with another transaction ID is ignored.
     let (mut lone, tid) = registering();
     assert_eq!(answer(&mut lone, tid.wrapping_add(1), 1), []);
 }

@@ -23,7 +23,7 @@ fn packet(frame: &mut [u8]) -> Option<&mut [u8]> {
     iphc::ecn(packet).is_some().then_some(packet)
 }
 
-/// The marks in one transfer over three hops.
+/// Numbers of marked packets in one transfer over three hops.
 #[derive(Default)]
 struct Seen {
     marked: u32,

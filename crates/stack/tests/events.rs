@@ -30,7 +30,7 @@ impl log::Log for Lines {
 
 #[test]
 fn states_and_drops_are_logged() {
-    // Another test of the program may have been first.
+    // Fails if another test of the program has set the logger already, which does no harm.
     let _ = log::set_logger(&Lines);
     log::set_max_level(log::LevelFilter::Debug);
     let mut lone = Lone::border(|_| {});

@@ -1,5 +1,5 @@
-//! A node without a short address, among routers without one, as with some other stacks. RFC 4944
-//! §6, §7; RFC 6282 §3.2.2; RFC 6550, RFC 6554.
+//! RPL in a mesh in which no node has a short address, as with some other stacks. RFC 4944 §6, §7;
+//! RFC 6282 §3.2.2; RFC 6550, RFC 6554.
 #![cfg(all(feature = "rpl-eui64", feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -23,7 +23,7 @@ use redpoll_wire::rpl::{
 use redpoll_wire::sixlowpan::Contexts;
 use redpoll_wire::sixlowpan::iphc::decompress;
 
-/// As in Contiki: the node's number four times.
+/// The EUI-64 of the tested node: its number four times, as in Contiki.
 const OWN: [u8; 8] = [0, 1, 0, 1, 0, 1, 0, 1];
 const ROOT: [u8; 8] = [0, 2, 0, 2, 0, 2, 0, 2];
 const CONFIGURATION: Configuration = Configuration {
@@ -138,8 +138,8 @@ fn dio(lone: &mut Lone, mode: u8) {
     say(lone, ROOT, Address::BROADCAST, ALL_NODES, &dio);
 }
 
-/// RFC 4944 §6, §7: its messages come from the link-local address of its EUI-64. Their checksum
-/// covers that address, however the header is compressed.
+/// RFC 4944 §6, §7: before the node has joined, the source of its messages is the link-local
+/// address of its EUI-64. The checksum covers that address, however the header is compressed.
 #[test]
 fn its_link_local_address_is_its_euis() {
     let mut lone = lone(RplRole::Router, |_| {});
@@ -281,7 +281,7 @@ fn a_source_route_names_every_stop_in_full() {
     assert_eq!(named, [global(stops[1]), far]);
 }
 
-/// RFC 6550 §11.2: packet information has DAGRank, unless the rules request the rank itself.
+/// RFC 6550 §11.2: SenderRank in packet information is DAGRank, or the rank if the rules say so.
 #[test]
 fn packet_information_has_dagrank_or_the_plain_rank() {
     for (plain, expected) in [(false, 2), (true, 256)] {

@@ -123,7 +123,7 @@ struct Attack {
 }
 
 impl Attack {
-    /// Returns a listener, and a valid cookie of the attacker.
+    /// Returns a node with a listener, and a valid cookie that the node gave to the attacker.
     fn new(how: Listen) -> Attack {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen_with(80, how).unwrap();
@@ -198,7 +198,7 @@ fn no_more_are_pending_than_the_listener_allows() {
         [true, true, false, false]
     );
     assert_eq!(attack.open(), 2);
-    // The application has the data at once.
+    // The application can read the data before the handshake is complete.
     let event = attack.lone.node.poll_event();
     assert_eq!(event, Some(NodeEvent::Accepted(attack.listener)));
     let conn = attack.lone.node.tcp_accept(attack.listener).unwrap();
@@ -206,7 +206,7 @@ fn no_more_are_pending_than_the_listener_allows() {
     assert_eq!(read(&mut attack.lone.node, now, conn), b"data");
     // SYNs without data or cookie are still served.
     assert_eq!(attack.syn(5, &[], b"").0, 0);
-    // The handshakes stay incomplete; finally there is room again.
+    // No handshake completes. After their timeouts, the listener accepts SYNs with data again.
     for _ in 0..600 {
         attack.lone.run_for(Duration::from_secs(1));
         attack.lone.host_packets();

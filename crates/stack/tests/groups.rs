@@ -1,4 +1,4 @@
-//! Packets to multicast groups: an assistant decides about them, and UDP gets those of members.
+//! Packets to multicast groups: what an assistant decides, and which packets UDP sockets get.
 
 use crate::common;
 
@@ -17,7 +17,7 @@ const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 #[derive(Default)]
 struct Member {
     group: Option<Addr>,
-    /// Sides of the packets to any group.
+    /// The side from which each packet to a group came; `None` for the node's own packets.
     seen: Vec<Option<Side>>,
 }
 

@@ -25,7 +25,7 @@ pub const CONFIGURATION: Configuration = Configuration {
     lifetime: 30,
     lifetime_unit_s: 60,
 };
-/// The root of the DODAG that the node joins; neighbours that are routers, and one behind the node.
+/// The DODAG's root. [`ROUTER`] is another neighbour; [`CHILD`] is a neighbour behind the node.
 pub const ROOT: u16 = 2;
 pub const ROUTER: u16 = 3;
 pub const CHILD: u16 = 7;
@@ -127,8 +127,8 @@ pub fn dio_with(
     announce(lone, from, &Message::Dio(dio));
 }
 
-/// Sends a DIO to all nodes. If the node doubts the DIO, sends it also by unicast, as a neighbour
-/// answers the node's DIS. An absent neighbour does not answer.
+/// Multicasts a DIO of `from`. If the node counts the DIO as doubtful, sends it by unicast too, as
+/// the answer of `from` to the node's DIS. An absent `from` does not answer.
 fn announce(lone: &mut Lone, from: u16, dio: &Message<'_>) {
     let doubts = |lone: &Lone| {
         let counters = lone.node.rpl_counters();
@@ -185,7 +185,7 @@ pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfi
     route(Lone::border(|_| {}), rules, role, adapt)
 }
 
-/// Makes a node route by RPL.
+/// Makes the node of `lone` route by RPL with these rules, in this role.
 pub fn route(
     mut lone: Lone,
     rules: TestRules,
@@ -212,7 +212,7 @@ pub fn joined() -> Lone {
     lone
 }
 
-/// Control messages that the node has sent: code, destination and body.
+/// Returns the code, destination and body of each RPL message that the node has sent.
 pub fn all_said(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     let packets = lone.link_packets();
     let messages = packets.iter().filter_map(|(_, packet)| {
@@ -316,7 +316,7 @@ pub fn tell(
     lone.link_sends(via, &packet);
 }
 
-/// An echo request of a root: the neighbour that gets it, the target, identifier and number.
+/// An echo request of a root: the neighbour that gets it, its target, identifier and sequence.
 pub type Inquiry = (u16, Addr, [u8; 4]);
 
 pub fn inquiries(lone: &mut Lone) -> Vec<Inquiry> {
@@ -356,8 +356,8 @@ pub fn answer(lone: &mut Lone, via: u16, (_, to, number): Inquiry) {
     lone.link_sends(via, &reply);
 }
 
-/// Runs a root in non-storing mode for `time`, while the targets `honest` behind routers answer.
-/// Returns the destinations of the inquiries.
+/// Runs a root in non-storing mode for `time`, while the targets in `honest` answer the root's
+/// inquiries. Returns the destinations of all inquiries.
 pub fn run_answering(lone: &mut Lone, time: Duration, honest: &[u16]) -> Vec<Addr> {
     let until = lone.now + time;
     let mut asked = Vec::new();

@@ -18,7 +18,7 @@ pub const SLOTS: usize = 6;
 pub struct Lone<A: Assist = NoAssist> {
     pub now: Instant,
     pub node: Node<Assisted<A>>,
-    /// The frames that it has sent over the radio, each with its link-layer destination.
+    /// The payloads of the node's acknowledged and broadcast frames, each with its destination.
     pub frames: Vec<(Address, Vec<u8>)>,
     /// Transmissions, including repeated and unacknowledged ones.
     pub attempts: usize,
@@ -42,7 +42,7 @@ impl PayloadSource for NoTransport {
 }
 
 impl Lone {
-    /// Returns a border router, short address 1: its mesh on the link, all else at the host.
+    /// Returns a border router, short address 1: its mesh is on link, its default route the host.
     pub fn border(adapt: impl FnOnce(&mut NodeConfig)) -> Self {
         Lone::border_with(adapt, NoAssist)
     }
@@ -142,8 +142,8 @@ impl<A: Assist> Lone<A> {
         self.now = self.now.max(end);
     }
 
-    /// Runs until `count` more frames are sent and acknowledged, at most a second. The node has not
-    /// been polled for the next frame.
+    /// Runs until `count` more frames are sent and acknowledged, at most a second. Does not poll the
+    /// node for another frame.
     pub fn run_frames(&mut self, count: usize) {
         self.run(self.now + Duration::from_secs(1), self.frames.len() + count);
     }
@@ -225,7 +225,7 @@ impl<A: Assist> Lone<A> {
         .collect()
     }
 
-    /// Asserts that nothing was sent and every slot is free.
+    /// Asserts that the node sends no packet and that every datagram slot is free.
     pub fn assert_silent(&mut self, why: &str) {
         assert_eq!(self.link_packets(), [], "{why}: to the link");
         assert!(self.host_packets().is_empty(), "{why}: to the host");

@@ -1,14 +1,14 @@
-//! Rules of a test, which use every method of the traits.
+//! RPL rules for tests, which implement every method of [`RplRules`] and [`Objective`].
 
 use redpoll_base::Duration;
 use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 
-/// The rules of devices, or hop counts in place of objective function zero, with parameters.
+/// [`StandardRules`] with changed parameters; `by_hops` replaces objective function zero.
 #[derive(Clone, Copy)]
 pub struct TestRules {
     pub by_hops: bool,
     pub initial_etx: u16,
-    /// `None`: the threshold of devices.
+    /// `None`: the threshold of [`StandardRules`].
     pub switch_threshold: Option<u16>,
     pub dao_interval: Option<Duration>,
     pub sends_plain_rank: bool,
@@ -66,7 +66,7 @@ impl RplRules for TestRules {
 }
 
 impl Objective for TestObjective {
-    /// By hops, the cost is the rank; a worn link (by its ETX) costs far more.
+    /// [`ByHops`]: the cost is the rank, plus 2^20 if the link's ETX is above three transmissions.
     fn offer(self, candidate: Candidate, min_hop: u16) -> Option<Offer> {
         match self {
             Standard(it) => it.offer(candidate, min_hop),
@@ -104,7 +104,7 @@ impl Objective for TestObjective {
         matches!(self, ByHops)
     }
 
-    /// The last frame has a weight of a fifth in the ETX.
+    /// [`ByHops`]: the new ETX is four fifths of the old one plus a fifth of the last frame's.
     fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
         let sample = u16::from(attempts) * Candidate::TRANSMISSION;
         matches!(self, ByHops).then_some(etx / 5 * 4 + sample / 5)
