@@ -48,8 +48,8 @@ pub fn threads(pid: u32) -> Vec<Thread> {
         .collect()
 }
 
-/// Waits until the program has `count` threads, all under a filter. Output to the user is no sign
-/// of this, because it comes earlier.
+/// Waits until the program has `count` threads, all under a filter. The program greets the user
+/// before this point, so its output is not a sign.
 pub fn settled(pid: u32, count: usize) -> Vec<Thread> {
     wait_for(pid, count, "2")
 }

@@ -226,7 +226,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     /// Records until when a neighbour is registered with this router.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) {
         if M::ROUTES {
-            // Without room, the neighbour is no child: its packets do not wait for polls.
+            // Without room, the neighbour is not a child: its packets do not wait for polls.
             let _ = self.children.on_tenure(now, tenure);
         }
     }

@@ -201,7 +201,7 @@ impl DataPoll {
         self.next = self.next.min(now + pause);
     }
 
-    /// Sets the next poll to `at`: the first poll tells a new parent that this node sleeps.
+    /// Sets the next poll to `at`: the first poll informs a new parent that this node sleeps.
     pub(crate) fn on_new_parent(&mut self, at: Instant) {
         self.next = at;
     }

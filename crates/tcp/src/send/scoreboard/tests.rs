@@ -131,8 +131,8 @@ fn the_clock_starts_when_the_link_has_sent() {
     assert!(made <= 2 * WAIT_STEP_MS, "{made}");
 }
 
-/// Of two transmissions within a millisecond, the later one has the later recorded time or, at
-/// equal times, the higher sequence number.
+/// The later one of two transmissions within a millisecond has the later recorded time or, at equal
+/// times, the higher sequence number.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn old_data_sent_behind_new_data_is_the_later() {

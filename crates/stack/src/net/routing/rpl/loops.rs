@@ -72,7 +72,7 @@ impl Loops {
         }
         count(&mut counters.rank_errors);
         let resets = self.admit_rank_error(now);
-        // A packet that fits the rank in the last DIO is no loop: a child knows only that rank.
+        // A packet that fits the rank in the last DIO does not loop: a child knows only that rank.
         let is_loop = contradicts(ranks.to_children);
         let drops = core::mem::replace(&mut information.rank_error, true) && is_loop;
         RankCheck { resets, drops }
