@@ -126,7 +126,7 @@ impl Children {
         true
     }
 
-    /// Returns whether a registration would make the neighbour a child, but every place is in use.
+    /// Returns whether a registration would make the neighbour a child, but no place is free.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
         let full = self.children.iter().all(|place| !is_free(place));
         full && !self.contains(link) && self.has_asked(now, link)
