@@ -92,7 +92,7 @@ fn a_repeated_request_gets_the_same_answer_and_another_a_new_one() {
     assert!(lone.node.tcp_accept(listener).is_some());
 }
 
-/// RFC 5961 §3.2, and RFC 9293 §3.10.7.4 for a passive OPEN.
+/// A reset ends a half-open connection only at RCV.NXT (RFC 5961 §3.2, RFC 9293 §3.10.7.4).
 #[test]
 fn a_reset_ends_a_request_if_it_stands_exactly_where_it_must() {
     for (offset, ends) in [(0, true), (1, false), (u32::MAX, false)] {
@@ -117,7 +117,7 @@ fn a_wrong_acknowledgment_is_reset_and_changes_nothing() {
     peer.ack = peer.ack.wrapping_add(1);
     peer.give(&mut lone, ACK, b"");
     assert_eq!(flags(&lone.host_packets()), [RST]);
-    // Outside the window: the segment takes no slot.
+    // A segment outside the window takes no connection slot.
     peer.ack = peer.ack.wrapping_sub(1);
     peer.seq += 10_000;
     peer.give(&mut lone, ACK, b"data");
@@ -307,7 +307,7 @@ fn honest_clients_connect_during_a_syn_flood() {
     lone.host_packets();
     assert_eq!(lone.node.poll_at(), None);
     assert_eq!(lone.node.lowpan().free_slots(), SLOTS);
-    // The flood is over: there are entries again, and no cookies.
+    // After the flood there are free entries, so the node sends no more cookies.
     Peer::open(&mut lone, 7_000);
     assert!(lone.node.tcp_accept(listener).is_some());
     assert_eq!(

@@ -12,7 +12,7 @@ use redpoll_stack::{DropReason, PartialSlot, Route, UdpId, UdpSlot, Via};
 const FRAGMENT: u8 = 44;
 const PORT: u16 = 7;
 
-/// Node 1, with slots for 1,500 bytes and a socket; the mesh is on its link.
+/// Returns node 1, with datagram slots for 1,500-byte packets and a UDP socket; its mesh is on link.
 fn lone() -> (Lone, UdpId) {
     let mut lone = Lone::border(|_| {});
     lone.node = node_with_memory(|memory| {
@@ -74,7 +74,7 @@ fn fifteen_hundred_bytes_arrive_in_any_order() {
     for round in 0..200 {
         let whole = datagram(1_452 - round as usize % 50);
         let mut fragments = shreds(&whole, round, &mut rng);
-        // A duplicate, while the packet is incomplete.
+        // A copy of a fragment arrives while the packet is incomplete, and is dropped.
         fragments.insert(1, fragments[0].clone());
         for fragment in &fragments {
             assert_eq!(received(&mut lone, socket), None);
@@ -103,7 +103,7 @@ fn two_packets_grow_beside_each_other_and_a_third_takes_the_olders_place() {
         lone.run_for(Duration::from_millis(10));
     }
     assert_eq!(lone.dropped(DropReason::Fragment), 1);
-    // A late fragment of the first packet begins another one, which stays incomplete.
+    // A late fragment of the evicted first packet starts a reassembly that stays incomplete.
     lone.link_sends(5, &cut(&a, 1, 512, 1_024));
     assert_eq!(received(&mut lone, socket), None);
     lone.link_sends(5, &cut(&c, 4, 512, 1_024));
@@ -111,8 +111,8 @@ fn two_packets_grow_beside_each_other_and_a_third_takes_the_olders_place() {
     assert_eq!(lone.node.lowpan().free_slots(), SLOTS - 1);
 }
 
-/// "[...] any constituent fragments, including those not yet received, must be silently
-/// discarded" (RFC 5722, now §4.5).
+/// The node silently drops all fragments of a packet with overlapping fragments, and also those
+/// that arrive later (RFC 5722, RFC 8200 §4.5).
 #[test]
 fn overlapping_fragments_spoil_their_packet() {
     let whole = datagram(1_000);
@@ -132,7 +132,7 @@ fn overlapping_fragments_spoil_their_packet() {
     }
 }
 
-/// Type, code, pointer or unused word, and the quoted packet of the only error sent.
+/// Returns type and code, the pointer or unused word, and the quotation of the only error sent.
 fn error(lone: &mut Lone) -> ((u8, u8), u32, Vec<u8>) {
     let mut sent = lone.link_packets();
     assert_eq!(sent.len(), 1);
@@ -173,7 +173,7 @@ fn impossible_fragments_cause_a_parameter_problem() {
     lone.link_sends(5, &odd);
     let (kind, pointer, _) = error(&mut lone);
     assert_eq!((kind, pointer), ((4, 0), 4));
-    // This fragment ends beyond the longest packet.
+    // This fragment ends beyond 65,535 bytes, the length of the longest packet.
     let mut beyond = cut(&whole, 1, 512, 1_024);
     beyond[42..44].copy_from_slice(&0xfff8u16.to_be_bytes());
     lone.link_sends(5, &beyond);

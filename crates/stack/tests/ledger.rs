@@ -77,7 +77,7 @@ fn an_icmp_error_reaches_the_connection_that_it_quotes() {
     assert_eq!(refused.error(), Some(TcpError::Refused));
 }
 
-/// RFC 9293 §3.9.2, MUST-50: unknown IP options are skipped, and the segment after them counts.
+/// RFC 9293 §3.9.2, MUST-50: the node skips unknown IP options and accepts the segment after them.
 #[test]
 fn a_segment_behind_unknown_options_counts() {
     let mut lone = Lone::border(|_| {});

@@ -1,4 +1,4 @@
-//! Tables with more entries than a handle can index: the others are unused, and nothing overflows.
+//! Tables with more entries than a handle can index: a node uses 255 entries of each table.
 
 use crate::common;
 
@@ -30,7 +30,7 @@ fn node(places: usize) -> TestNode {
     node
 }
 
-/// Tags are visible on the air; the random marks of early detection must not follow from them.
+/// Datagram tags are visible on the air; they must not reveal which packets RED will mark.
 #[test]
 fn datagram_tags_do_not_reveal_the_red_seed() {
     let seed = |tag, secret| {

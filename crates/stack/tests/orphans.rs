@@ -1,5 +1,5 @@
-//! Released connections, when another one needs their slot; and a leaf's node over an existing IPv6
-//! layer.
+//! Released connections (orphans) lose their slots to new connections; a leaf runs over an existing
+//! IPv6 layer.
 
 use crate::common;
 
@@ -16,7 +16,7 @@ use redpoll_stack::{
 use redpoll_tcp::{Endpoint, FastOpenServer, HalfOpen};
 
 const SLOTS_TCP: usize = 4;
-/// The time after which a silent peer's connection gives way: three timeouts of 1 s, doubled.
+/// The time after which an orphan with a silent peer loses its slot: timeouts of 1 s, 2 s and 4 s.
 const PATIENCE: Duration = Duration::from_secs(8);
 
 const FAR: Endpoint = Endpoint {
@@ -105,7 +105,7 @@ fn stalled_orphans_make_room() {
         assert_eq!(lone.node.counters().orphans_recycled, 1, "{peers:?}");
         Peer::open(&mut lone, 6_000);
         assert_eq!(lone.node.counters().orphans_recycled, 2, "{peers:?}");
-        // The oldest went first; a peer that comes back gets a reset.
+        // The oldest orphan has lost its slot first: its peer gets a reset.
         all[0].give(&mut lone, ACK, b"x");
         let answers = lone.host_packets();
         let is_reset = |packet: &Vec<u8>| read_tcp(packet).is_some_and(|it| it.0 & RST != 0);
@@ -215,7 +215,7 @@ fn a_leafs_server_over_ip_answers() {
     let conn = node.tcp_accept(listener).expect("a connection");
     let mut read = [0; 9];
     assert_eq!(node.tcp_recv(now, conn, &mut read), Ok(5));
-    // A segment to a port without a listener is answered, too.
+    // A segment to a port without a listener is answered by a reset.
     let shut = Tcp {
         dst_port: 81,
         ..syn

@@ -65,7 +65,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A neighbour has a connection, and the node has data for it.
+    /// Returns a node with a connection from neighbour 5, on which the node sends `TOTAL` bytes.
     fn new() -> Scene {
         let mut lone = Lone::border(|_| {});
         let listener = lone.node.tcp_listen(80).unwrap();
@@ -146,7 +146,7 @@ impl Scene {
         self.lone.link_sends(5, &packet);
     }
 
-    /// Processes the arrived packets: each complete, each byte correct.
+    /// Records the data bytes in the packets; asserts that each checksum and each byte is correct.
     fn take(&mut self, packets: Vec<Vec<u8>>) {
         for packet in packets {
             let (ip, upper) = Ipv6Header::parse(&packet).unwrap();
@@ -188,7 +188,7 @@ fn packets(lone: &mut Lone) -> Vec<Vec<u8>> {
     sent.into_iter().map(|(_, packet)| packet).collect()
 }
 
-/// Frames of the first segment without interference.
+/// Returns the number of frames of the first segment if no event happens.
 fn frames_of_a_segment() -> usize {
     let mut scene = Scene::new();
     scene.lone.run_for(Duration::from_secs(1));
@@ -212,7 +212,7 @@ fn play(what: What, boundary: usize, last: usize) {
     let gone = u32::from(partial && (ends || what == What::AckOfAll));
     let sent = packets(&mut scene.lone);
     scene.take(sent);
-    // A failed link counts its datagrams separately.
+    // Datagrams that a failed link drops are counted as `link_failure`, not as `segment_gone`.
     let counters = *scene.lone.node.lowpan().counters();
     assert_eq!(counters.segment_gone, gone, "{context}");
     assert_eq!(
@@ -230,7 +230,7 @@ fn play(what: What, boundary: usize, last: usize) {
         scene.lone.node.add_route(route).unwrap();
     }
     scene.lone.deaf = false;
-    // From here on the peer acknowledges its data.
+    // From here on, the peer acknowledges the node's data every two seconds.
     for _ in 0..40 {
         if ends {
             break;
@@ -288,8 +288,8 @@ fn a_segment_that_disappears_does_not_hold_up_the_others() {
     assert_eq!(after.len(), 2, "the reset and the SYN");
 }
 
-/// The acknowledgment of a part arrives before the link's report. The report frees buffer space,
-/// and the application must be informed.
+/// The peer acknowledges a part of a segment before the link has sent all of it. When the link
+/// reports the segment as sent, buffer space becomes free and the application gets an event.
 #[test]
 fn buffer_space_freed_by_a_link_report_is_an_event() {
     let mut scene = Scene::new();
@@ -297,7 +297,7 @@ fn buffer_space_freed_by_a_link_report_is_an_event() {
     let node = &mut scene.lone.node;
     while node.tcp_send(now, scene.conn, &[0; 100]).is_ok() {}
     scene.lone.run_frames(2);
-    // The window is full: nothing else will happen.
+    // The peer's window allows no further segment, so no other event follows.
     let mut ack = segment(ACK, 100, scene.start.wrapping_add(100));
     ack.window = (MSS - 100) as u16;
     let ack = ack.packet(address(5), address(1));

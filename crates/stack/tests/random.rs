@@ -19,7 +19,7 @@ use redpoll_wire::ipv6::addr;
 
 const HOST: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
-/// The offsets of an answer's numbers from the correct ones, and the rest of its header.
+/// The TCP header of an answer; `seq` and `ack` are offsets from the correct numbers.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     flags: u8,
@@ -65,7 +65,7 @@ enum Way {
     Host,
     Link,
     Broadcast,
-    /// One of its frames is missing or duplicated.
+    /// By radio; one of the packet's frames is missing or duplicated.
     Damaged(Index, bool),
 }
 
@@ -346,7 +346,7 @@ impl Scene {
             }
         }
         assert_eq!(self.lone.node.tcp_connections().count(), 0);
-        // A solicitation may be in flight.
+        // A router solicitation in flight can occupy a slot for less than a second.
         if self.lone.node.lowpan().free_slots() < SLOTS {
             self.lone.run_for(Duration::from_secs(1));
         }
@@ -421,7 +421,7 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
             icmp(src, dst, 255, 134, 0, &rest)
         }
         7 => {
-            // Without a transaction ID, and with IDs that seem late or early.
+            // Registers without a transaction ID, or with an ID that seems outdated or new.
             let tid = [0, 239, 240, 255, 5][seen.len() % 5];
             let flags = if tid == 0 { 0 } else { 3 };
             let registration = [33, 2, 0, 0, flags, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];
@@ -430,7 +430,7 @@ fn made(kind: u8, src: Addr, dst: Addr, seen: &[Vec<u8>]) -> Vec<u8> {
         }
         8 => icmp(src, dst, 255, 136, 0, &target),
         11 | 12 => {
-            // A report of a registration, or an answer to one.
+            // A duplicate address request (type 157) or confirmation (type 158).
             let (code, tid) = [(0, 0), (1, 240), (1, 255), (1, 5)][seen.len() % 4];
             let status = [0, 3][seen.len() % 2];
             let head = [status, tid, 0, 5, 2, 0, 0, 0, 0, 0, 0, 9];

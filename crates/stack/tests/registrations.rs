@@ -51,7 +51,7 @@ fn meet(lone: &mut Lone, from: u16) {
     lone.run_for(Duration::from_millis(20));
 }
 
-/// Like [`report_as`], but the neighbour may not have acknowledged a frame.
+/// Like [`report_as`], but does not make the neighbour acknowledge a frame first.
 fn report_unmet(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
     let mut rest = vec![0, tid.unwrap_or(0)];
     rest.extend(minutes.to_be_bytes());
@@ -88,7 +88,7 @@ fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
         let message = &packet[40..];
         let (status, tid) = match message[0] {
             CONFIRMATION => (message[4], message[5]),
-            // Status and transaction ID follow target and link-layer address.
+            // The registration option follows the target and the link-layer address.
             ADVERTISEMENT => (message[34], message[37]),
             other => panic!("type {other}"),
         };
@@ -113,11 +113,11 @@ fn a_late_registration_through_a_former_parent_changes_nothing() {
     let mut lone = router();
     report(&mut lone, 3, Some(241));
     assert_eq!(answers(&mut lone), [(3, CONFIRMATION, SUCCESS, 241)]);
-    // The previous registration was delayed at the former parent.
+    // The former parent reports the previous registration late.
     report(&mut lone, 2, Some(240));
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // The status is also MOVED if the late registration arrives here, at the former parent.
+    // The status is also MOVED if the late registration comes from the leaf itself.
     register(&mut lone, 240, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, MOVED, 240)]);
     assert_eq!(way_to_leaf(&mut lone), 3);
@@ -161,7 +161,7 @@ fn without_a_transaction_id_the_latest_registration_counts() {
     assert_eq!(way_to_leaf(&mut lone), 3);
 }
 
-/// Returns a router between others and the border router (4 is its next hop).
+/// Returns a router that forwards reports to the border router through router 4.
 fn relay() -> Lone {
     let mut lone = router();
     lone.node = common::node_with(1, 1_500, |config| {
@@ -256,7 +256,7 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), 3);
 
-    // An address that is registered with this router itself.
+    // The leaf has registered the address with this router itself: another router's report fails.
     let mut lone = router();
     register(&mut lone, 241, true);
     answers(&mut lone);
@@ -264,7 +264,7 @@ fn a_registered_address_is_not_given_to_another() {
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 
-    // A registration with this router while another node has the address.
+    // Another node has the address: the leaf's registration with this router fails.
     let mut lone = router();
     report_as(&mut lone, 2, Some(241), STRANGER, 60);
     answers(&mut lone);
@@ -296,7 +296,7 @@ fn a_lifetime_of_zero_leaves_no_route_behind() {
     report(&mut lone, 3, Some(241));
     answers(&mut lone);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    // From another router it ends nothing: the leaf has moved since.
+    // A lifetime of zero from another router ends nothing: the leaf has left that router.
     report_as(&mut lone, 2, Some(242), EUI64, 0);
     answers(&mut lone);
     assert_eq!(way_to_leaf(&mut lone), 3);
@@ -416,8 +416,7 @@ fn addresses_of_others_are_not_registered() {
 }
 
 /// A forged report has no lasting effect at a border router or a router on the path, because its
-/// sender acknowledges no frame. It costs few frames, takes no room, and is not reported to other
-/// nodes.
+/// sender acknowledges no frame. The report costs few frames, adds no route, and is not forwarded.
 #[test]
 fn a_forged_registration_report_leaves_no_route() {
     for border in [true, false] {
@@ -432,7 +431,7 @@ fn a_forged_registration_report_leaves_no_route() {
         }
         assert_eq!(passed(&mut lone), [], "reported further");
         assert!(lone.attempts < 1_500, "{}", lone.attempts);
-        // The leaf finds room, also through a router that is new here: it repeats its report.
+        // Router 3, which has acknowledged no frame yet, repeats its report: the leaf gets a route.
         report_unmet(&mut lone, 3, Some(241), EUI64, 60);
         lone.run_for(Duration::from_secs(3));
         report_unmet(&mut lone, 3, Some(241), EUI64, 60);
@@ -441,8 +440,8 @@ fn a_forged_registration_report_leaves_no_route() {
     }
 }
 
-/// RFC 6775 §8.2.5: only the router to which this one has reported can answer, and the border
-/// router sends no reports.
+/// RFC 6775 §8.2.5: a router accepts an answer only from the router to which it has sent the
+/// report. A border router accepts none, because it sends no reports.
 #[test]
 fn an_answer_of_another_neighbour_is_ignored() {
     for status in [SUCCESS, DUPLICATE, MOVED] {

@@ -11,7 +11,7 @@ use redpoll_stack::{Advertised, NdConfig, Route, SleepyConfig, Via};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-/// The router to which default routes lead, and the neighbour that sends the messages.
+/// The next hop of default routes. The neighbour [`FROM`] sends the messages.
 const UP: u16 = 4;
 const FROM: u16 = 7;
 const HOST: u16 = 9;
@@ -178,8 +178,8 @@ fn message(kind: Kind) -> Vec<u8> {
 }
 
 /// Returns whether a node of this role acts on the message. A router accepts the registration of a
-/// host, and answers a solicitation of hosts. A report of a neighbour that acknowledges no frame is
-/// tested below.
+/// host, and answers a solicitation of hosts. It ignores a report whose sender acknowledges no
+/// frame.
 fn acts(role: Role, kind: Kind) -> bool {
     let advertises = matches!(role, Role::Router | Role::Border);
     match kind {

@@ -142,8 +142,8 @@ impl<A: Assist> Lone<A> {
         self.now = self.now.max(end);
     }
 
-    /// Runs until `count` more frames are sent and acknowledged, at most a second. Does not poll the
-    /// node for another frame.
+    /// Runs until `count` more frames are sent and acknowledged, at most a second. Does not poll
+    /// the node for another frame.
     pub fn run_frames(&mut self, count: usize) {
         self.run(self.now + Duration::from_secs(1), self.frames.len() + count);
     }

@@ -1,7 +1,7 @@
 //! A border router, a router, a leaf, a sleepy leaf and a host, whose radios report arbitrary
 //! events: frames cut, changed, joined, doubled, delayed and forged, forged data requests, results
-//! of operations that the radio never had, and time that jumps by milliseconds or days. With the
-//! features of RPL every second mesh routes by RPL, in either mode. With the feature `security`
+//! without a radio operation, and jumps of time by milliseconds to hours. With the features of RPL
+//! every second mesh routes by RPL, in storing or non-storing mode. With the feature `security`
 //! every fifth mesh protects its frames.
 //!
 //! The test fails on a panic (including integer overflow), a frame that is counted twice or never,
@@ -26,7 +26,7 @@ use mesh::Mesh;
 /// Steps of one mesh, after which it must come to rest.
 const ROUND: u64 = 20_000;
 
-/// The least average of [`Mesh::reach`] per round.
+/// The least average per round of each count of [`Mesh::reach`].
 const LEAST: [u64; 5] = [1_000, 100, 50, 50, 100];
 
 fn number(name: &str, default: u64) -> u64 {

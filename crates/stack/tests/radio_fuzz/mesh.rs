@@ -24,7 +24,7 @@ pub const SLEEPY: usize = 3;
 const HOST: usize = 4;
 const HOST_ADDRESS: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 const PAN: u16 = 0x7270;
-/// The number of remembered frames, and of remembered packets beyond the border router.
+/// How many recent frames, and how many recent packets of the host's link, a mesh can replay.
 const HEARD: usize = 24;
 /// The longest lifetime that a registration can have, plus an hour.
 const A_DAY: Duration = Duration::from_secs(25 * 3_600);
@@ -45,7 +45,7 @@ pub struct Mesh {
     rng: Rng,
     nodes: Vec<Inhabitant>,
     air: Vec<Vec<u8>>,
-    /// Previous packets between border router and host.
+    /// Recent packets between border router and host, which a step can replay.
     wire: Vec<Vec<u8>>,
 }
 
@@ -91,7 +91,7 @@ fn configure(index: usize, (recovers, ways): (bool, Ways), now: Instant) -> Inha
             );
         }
     }
-    // With RPL, the routes that RPL finds are not configured.
+    // With RPL, only the routes to the host and of the sleepy leaf are configured.
     let given = |via: &Via| ways == Ways::Given || index >= SLEEPY || *via == Via::Host;
     for (prefix, len, via) in routes(index) {
         if given(&via) {
@@ -162,7 +162,7 @@ impl Mesh {
         let index = self.any();
         match self.rng.below(100) {
             0..=54 => {
-                // A frame takes about eight operations.
+                // Up to seven radio operations; a frame takes about eight.
                 for _ in 0..self.rng.below(8) {
                     self.serve(index, false);
                 }
@@ -203,8 +203,8 @@ impl Mesh {
 
     // --- the radio ---
 
-    /// Performs the node's radio work, correctly if `is_good`. Returns whether there was work. The
-    /// host's radio receives nothing.
+    /// Performs one radio operation of the node, without faults if `is_good`. Returns whether
+    /// there was one. No frame reaches the host by radio.
     fn serve(&mut self, index: usize, is_good: bool) -> bool {
         let it = &mut self.nodes[index];
         sealed::store(&mut it.node);
@@ -232,7 +232,7 @@ impl Mesh {
         work.is_some()
     }
 
-    /// Delivers a frame to its destination, or not.
+    /// Delivers a frame. Unless `is_good`, the frame may be lost and the result may be wrong.
     fn on_air(&mut self, frame: &[u8], is_good: bool) -> RadioResult {
         self.now += Duration::from_millis(3);
         let wants_ack = frame.first().is_some_and(|first| first & 0x20 != 0);
@@ -323,7 +323,7 @@ impl Mesh {
         for index in 0..=HOST {
             let node = &mut self.nodes[index].node;
             let is_due = node.poll_at().is_some_and(|wake| wake.at <= self.now);
-            // Early calls must have no effect.
+            // A call before the node's next due time must have no effect.
             if is_due || self.rng.below(20) == 0 {
                 node.on_timeout(self.now);
             }
@@ -382,7 +382,7 @@ impl Mesh {
             (3..=5, Some(conn)) => {
                 let mut read = [0; 400];
                 if let Ok(len) = it.node.tcp_recv(now, conn, &mut read) {
-                    // Checksums are weak, but this attacker does not correct them.
+                    // Mutations do not correct checksums, so TCP must not deliver a changed byte.
                     assert!(read[..len].iter().all(|byte| *byte == b'r'), "a wrong byte");
                 }
             }
@@ -439,8 +439,8 @@ impl Mesh {
         }
     }
 
-    /// Returns the progress: frames accepted, data requests received, broken frames, results of the
-    /// radio without radio work, packets delivered.
+    /// Returns counts of all nodes: accepted frames, received data requests, malformed frames,
+    /// radio results without a radio operation, delivered packets.
     pub fn reach(&self) -> [u64; 5] {
         let sum = |count: fn(&TestNode) -> u32| {
             let counts = self.nodes.iter().map(|it| u64::from(count(&it.node)));
@@ -455,7 +455,7 @@ impl Mesh {
         ]
     }
 
-    /// Closes all connections; checks that tables become empty and nodes join without faults.
+    /// Closes all connections. With correct radios, tables must become empty and nodes must join.
     pub fn come_to_rest(&mut self) {
         for it in &mut self.nodes {
             for conn in it.conns.drain(..) {
@@ -527,8 +527,8 @@ impl Mesh {
     }
 }
 
-/// Returns whether the tables contain only the sleepy leaf's own registration, and routes that RPL
-/// keeps as long as DAOs arrive or for ever.
+/// Returns whether the tables contain at most the sleepy leaf's own registration and, with RPL,
+/// eight routes, which DAOs can keep for ever.
 fn is_empty(tables: &Tables, ways: Ways) -> bool {
     let routes = if ways == Ways::Given { 1 } else { 8 };
     let expected = Tables {

@@ -2,12 +2,12 @@
 
 use redpoll_base::Rng;
 
-/// First bytes of protocols' headers, and limits of lengths.
+/// Values that replace a byte: first bytes of protocol headers, and extreme lengths.
 const TELLING: [u8; 12] = [
     0x00, 0xff, 0x41, 0x60, 0x7f, 0xc0, 0xc4, 0xe0, 0xe8, 0xea, 0x80, 0x01,
 ];
 
-/// Changes, cuts, lengthens or joins `bytes` with `other`, to at most `limit` bytes.
+/// Changes, cuts or lengthens `bytes`, or appends a part of `other`; keeps at most `limit` bytes.
 pub fn mutate(rng: &mut Rng, bytes: &mut Vec<u8>, other: &[u8], limit: usize) {
     for _ in 0..=rng.below(3) {
         let len = bytes.len() as u32;

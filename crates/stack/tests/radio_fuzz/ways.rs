@@ -7,7 +7,7 @@ use crate::common::TestNode;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Ways {
     Given,
-    /// RPL; the sleepy leaf registers with its router.
+    /// RPL, except for the sleepy leaf, which registers with its router.
     #[cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
     Rpl {
         mode: u8,
