@@ -12,7 +12,7 @@ use redpoll_stack::{DropReason, PartialSlot, Route, UdpId, UdpSlot, Via};
 const FRAGMENT: u8 = 44;
 const PORT: u16 = 7;
 
-/// Returns node 1, with datagram slots for 1,500-byte packets and a UDP socket; its mesh is on link.
+/// Returns node 1, with slots for 1,500-byte packets and a UDP socket; its mesh is on link.
 fn lone() -> (Lone, UdpId) {
     let mut lone = Lone::border(|_| {});
     lone.node = node_with_memory(|memory| {

@@ -145,7 +145,7 @@ fn a_flood_of_versions_is_ignored() {
         "{counters:?}"
     );
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
-    // A version of the parent counts at once.
+    // The node follows its parent to a new version immediately.
     dio(&mut lone, ROOT, VERSION.next(), 128);
     assert_eq!(lone.node.rpl_counters().versions, 1);
 }
@@ -199,8 +199,8 @@ fn a_flood_of_daos_fills_the_table_and_no_more() {
     );
 }
 
-/// A No-Path counts from the neighbour through which the target was reached. A DAO that is older
-/// than the route, comes from the parent or names the node itself does not count.
+/// The node accepts a No-Path only from the target's next hop. It ignores a DAO that is older than
+/// the route, comes from the parent, or names the root or the node itself.
 #[test]
 fn forged_no_paths_and_daos_are_not_believed() {
     let mut lone = joined();
@@ -226,7 +226,7 @@ fn forged_no_paths_and_daos_are_not_believed() {
         packets.iter().any(|(to, _)| *to == Address::Short(CHILD)),
         "{packets:?}"
     );
-    // A genuine DAO counts.
+    // A No-Path of the next hop removes the target.
     dao(&mut lone, CHILD, 2, &[(CHILD, 251, 0)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
     // RFC 6550 §6.4.3: the route ends immediately.
@@ -380,8 +380,8 @@ fn a_packet_in_a_loop_is_marked_and_then_dropped() {
     assert_eq!(lone.dropped(DropReason::RankError), 1);
 }
 
-/// The ranks of children follow the rank that the router advertised. A later change that no DIO has
-/// announced yet causes no drop of packets up or down.
+/// Children compute their ranks from the rank that the router has advertised. A new rank that no
+/// DIO has advertised yet makes the router drop no packet.
 #[test]
 fn a_rank_that_was_not_advertised_ends_no_packet() {
     let mut lone = joined();
@@ -432,7 +432,7 @@ fn a_packet_that_the_parent_sends_up_ends_a_loop() {
         *to == Address::Short(5) && PacketInformation::find(packet).is_some()
     }));
     assert_eq!(lone.node.rpl_counters().loops, 1);
-    // The root has no parent; and the parent may send packets down.
+    // Not a loop: the root, which has no parent, sends a packet up, and the parent sends one down.
     let mut lone = joined();
     lone.link_sends(ROOT, &with_information(false, 5, false, 99));
     lone.link_sends(ROOT, &with_information(true, 1, false, 99));
@@ -495,7 +495,7 @@ fn source_routes_are_followed_and_loops_are_not() {
     broken[43] = 9;
     lone.link_sends(ROOT, &broken);
     assert_eq!(lone.dropped(DropReason::SourceRoute), 2);
-    // A source route cannot lead over the border, either.
+    // The border router also drops a source route to an address outside the mesh.
     let outside = Addr([0x20; 16]);
     let mut leaving = routed(1, &[5]);
     leaving[24..40].copy_from_slice(&outside.0);
@@ -554,9 +554,9 @@ fn a_lost_parent_poisons_the_routes_and_solicitations_are_bounded() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// RFC 6550 §8.2.2.1: a node in a version that a neighbour invented, without a parent there, joins
-/// again as a new node, but only after a solicitation. It follows that neighbour once the
-/// neighbour has acknowledged a frame.
+/// RFC 6550 §8.2.2.1: a node without a parent follows a neighbour into a forged version once the
+/// neighbour has acknowledged a frame. If the node has no parent in that version any more, it joins
+/// the root's version again as a new node, but only after a solicitation.
 #[test]
 fn a_node_in_a_forged_version_joins_again() {
     let mut lone = joined();
@@ -596,7 +596,7 @@ fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// Returns an echo request behind these extension headers: kind, and body from its third byte on.
+/// Returns an echo request behind extension headers, given by type and all bytes from the third on.
 fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
     let inner = packets::echo_request(src, dst);
     let mut upper = Vec::new();

@@ -71,7 +71,7 @@ fn a_dao_is_repeated_ever_more_rarely_until_it_is_acknowledged() {
         }
         lone.run_for(Duration::from_millis(100));
     }
-    // Timeouts of 5 s to 160 s, plus or minus a half.
+    // The timeouts double from 5 s to 160 s, each plus or minus a half.
     assert!((6..=12).contains(&came.len()), "{came:?}");
     let gaps: Vec<u64> = came.windows(2).map(|two| two[1] - two[0]).collect();
     assert!((2..=8).contains(&gaps[0]), "{gaps:?}");
@@ -157,13 +157,13 @@ fn a_target_that_moves_between_children_is_not_advertised_again() {
 }
 
 /// RFC 6550 §9.2.2: a router whose child renews its route with the same Path Sequence advertises
-/// the target again, so that the route lasts at the parent. Here for two hours, with a lifetime of
-/// half an hour, at several intervals of the child. Repetitions within minutes are not advertised.
+/// the target again, so that the parent keeps the route. The test takes two hours, with a lifetime
+/// of half an hour. The router does not advertise every DAO that the child repeats within minutes.
 #[test]
 fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
     for every_s in [60, 300, 600, 900, 1_200] {
         let mut lone = joined();
-        // The second until which the parent knows the target, and the number of its DAOs.
+        // When the target's lifetime at the parent ends, in seconds, and how many DAOs named it.
         let (mut known_until, mut daos) = (0, 0);
         for second in 0..7_200 {
             if second % 30 == 0 {
@@ -180,8 +180,8 @@ fn a_route_that_is_renewed_with_the_same_path_sequence_lasts_at_the_parent() {
             lone.run_for(Duration::from_millis(100));
             assert!(second < 10 || known_until > second, "{every_s}: {second}");
         }
-        // At most one DAO in a quarter of the lifetime, and one more when the child is proven. DAOs
-        // for the node itself do not count.
+        // At most one DAO in a quarter of the lifetime, and one more when the child has
+        // acknowledged a frame. DAOs for the node itself are not counted.
         assert!((7_200 / 1_800..=18).contains(&daos), "{every_s}: {daos}");
     }
 }
@@ -281,7 +281,7 @@ fn daos_of(lone: &mut Lone, is_full: bool) -> Vec<(u16, Addr, u8)> {
     daos
 }
 
-/// RFC 6550 §9.6: when the parent increases its DTSN, the node repeats all DAOs and does the same.
+/// RFC 6550 §9.6: when a parent increases its DTSN, the node repeats all DAOs and increases its own.
 #[test]
 fn the_parents_dtsn_triggers_daos() {
     let mut lone = joined();
@@ -310,12 +310,12 @@ fn the_parents_dtsn_triggers_daos() {
         let dtsns = all.iter().filter(|it| it.0 == 1).map(|it| it.2[5]);
         said_by_it.extend(dtsns);
     }
-    // The node has increased its DTSN when it joined, and again for the trigger.
+    // The node has increased its DTSN when it joined, and when the parent increased its own.
     assert_eq!(said_by_it.last(), Some(&VERSION.next().next().0));
 }
 
-/// RFC 6550 §11.2.2.3: a packet that returns by the route that it took removes the route, makes the
-/// children repeat their DAOs, and goes back further, marked; at most twenty times an hour.
+/// RFC 6550 §11.2.2.3: when the next hop returns a packet, the router removes the route, makes its
+/// children repeat their DAOs, and returns the packet too, marked; at most twenty times an hour.
 #[test]
 fn a_route_that_gives_packets_back_is_removed_but_not_ever_again() {
     let mut lone = joined();
@@ -417,8 +417,8 @@ fn renewals_wait_after_a_rejected_dao() {
     assert!(!said(&mut lone, 2).is_empty(), "they are sent later");
 }
 
-/// After a DAO is acknowledged, the router waits before it advertises the targets that did not fit,
-/// in proportion to the time of the acknowledgement: otherwise the channel stays crowded (ADR 62).
+/// After a DAO-ACK, the router waits before it advertises targets that did not fit into the DAO:
+/// 1.5 to 4.5 times as long as the DAO-ACK took, so that the channel becomes less busy (ADR 62).
 #[test]
 fn the_other_targets_wait_after_an_acknowledgement() {
     let mut lone = lone_with(RplRole::Router, |config| {

@@ -14,7 +14,7 @@ use redpoll_wire::rpl::{
     ALL_NODES, Configuration, INFINITE_RANK, Sequence, SourceRoute, mode, status,
 };
 
-/// The attacked node, and a neighbour that does not exist.
+/// The attacked node. [`NOBODY`] is the address of a neighbour that does not exist.
 const VICTIM: u16 = 12;
 const NOBODY: u16 = 0x0999;
 
@@ -137,7 +137,7 @@ fn a_node_that_moves_takes_its_route_along() {
     let mut lone = root();
     dao(&mut lone, CHILD, 1, &[(VICTIM, 240, 30)]);
     assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
-    // The node that has moved repeats the DAO, which is not acknowledged at first.
+    // The node has moved and sends its DAO twice: the router acknowledges its first frame between.
     for n in [1, 1] {
         dao(&mut lone, ROUTER, n, &[(VICTIM, 241, 30)]);
         lone.run_for(Duration::from_secs(1));
@@ -178,7 +178,7 @@ fn a_restarted_path_sequence_is_accepted_within_a_lifetime() {
             Some(ROUTER),
             "{before}, {after}"
         );
-        // The next two DAOs take the same path.
+        // Two more DAOs by the same path, with either Path Sequence, keep the route.
         dao(&mut lone, ROUTER, 3, &[(VICTIM, before, 2)]);
         dao(&mut lone, ROUTER, 4, &[(VICTIM, after, 2)]);
         lone.run_for(Duration::from_secs(115));
@@ -263,7 +263,7 @@ fn forged_dios(lone: &mut Lone, count: u16) {
 }
 
 /// A node does not leave its version for one that only neighbours without acknowledged frames
-/// advertise. It sends one of them a DIS every three seconds.
+/// advertise. It sends a DIS to one such neighbour every three seconds.
 #[test]
 fn a_forged_version_is_not_followed() {
     let mut lone = joined();
@@ -291,8 +291,8 @@ fn a_forged_version_makes_the_root_begin_no_new_one() {
     }
     let counters = lone.node.rpl_counters();
     assert_eq!(counters.versions, 0, "{counters:?}");
-    // A neighbour that answers has been in a version that this root has forgotten, if it repeats
-    // the version in its answer.
+    // If a neighbour repeats a newer version in a unicast DIO, the version is genuine and the
+    // root has forgotten it: the root begins a new version.
     lone.run_for(Duration::from_secs(5));
     dio_at_root(&mut lone, CHILD, VERSION.next());
     assert_eq!(lone.node.rpl_counters().versions, 0);
@@ -326,7 +326,7 @@ fn forged_dios_do_not_hide_the_parent() {
 
 /// A node whose link to its parent has become worse does not leave the parent for neighbours that
 /// acknowledge no frame, whatever ranks they advertise. It leaves the parent at once for a
-/// neighbour that does.
+/// neighbour that acknowledges a frame.
 #[test]
 fn a_forged_rank_takes_no_node_from_its_parent() {
     let mut lone = lone(RplRole::Router);
@@ -469,9 +469,9 @@ fn a_longer_lifetime_is_forwarded() {
     assert_eq!(lifetimes(&said(&mut lone, 2), VICTIM), [1, 30]);
 }
 
-/// The root removes targets that a router advertises for one unit after this unit. Until then they
-/// give way to those that last longer. The root does not refuse the DAO, because the router would
-/// have to repeat the other targets.
+/// The root removes targets that a router advertises for one lifetime unit when the unit is over.
+/// Before, targets with a longer lifetime replace them if the table is full. The root does not
+/// refuse the DAO, because the router would have to repeat the other targets.
 #[test]
 fn brief_targets_keep_no_room_at_the_root() {
     let mut lone = root();

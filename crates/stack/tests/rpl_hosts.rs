@@ -279,7 +279,7 @@ fn forged_and_superfluous_registrations_are_refused() {
         match register(&mut lone, asked) {
             Some(SUCCESS) => room += 1,
             Some(FULL) => {}
-            // The link has no room for the answer, or for another sleeping neighbour.
+            // No answer: no slot is free for it, or the table of sleeping neighbours is full.
             None => {}
             other => panic!("{other:?}"),
         }
@@ -292,7 +292,7 @@ fn forged_and_superfluous_registrations_are_refused() {
     assert!(told.iter().all(|it| it.0 != address(ROOT)), "{told:?}");
 }
 
-/// A host without an answer looks for another router.
+/// A host that gets no answer to its registration looks for another router.
 #[test]
 fn a_router_without_a_way_to_the_root_does_not_answer() {
     let mut lone = router(RplRole::Router);

@@ -12,7 +12,7 @@ use redpoll_stack::{RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::{Sequence, Transit, mode};
 
-/// Another child of the root; a node behind [`ROUTER`], and one that does not exist.
+/// Another child of the root. [`DEEP`] is a node behind [`ROUTER`]; [`NOBODY`] does not exist.
 const OTHER: u16 = 4;
 const DEEP: u16 = 12;
 const NOBODY: u16 = 0x0999;
@@ -65,7 +65,7 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
     }
 }
 
-/// Sets the Path Sequence and the infinite lifetime of a forged DAO.
+/// Sets a Path Sequence of 250 and the infinite lifetime, for a forged DAO.
 fn endless(transit: &mut Transit) {
     (transit.sequence, transit.lifetime) = (Sequence(250), 255);
 }
@@ -80,8 +80,8 @@ fn error(lone: &mut Lone, from: u16, code: u8, to: u16) {
     lone.link_sends(from, &packet);
 }
 
-/// DAOs in the name of existing nodes, with existing parents that are not theirs, take no node's
-/// traffic: neither a child's of the root nor that of a node behind it.
+/// Forged DAOs that name existing nodes, with other existing nodes as parents, divert no traffic:
+/// neither that of the root's child nor that of the node behind the child.
 #[test]
 fn a_false_parent_takes_no_traffic() {
     for sequence in [0, 60, 127, 200, 241, 255] {
@@ -122,7 +122,7 @@ fn a_node_that_moves_takes_its_route_along() {
     run_answering(&mut lone, secs(4), &[DEEP]);
     assert!(lone.now.since(began) < secs(6));
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
-    // A DAO by the former path has an older number.
+    // A DAO by the former path, with an older Path Sequence, has no effect.
     tell(&mut lone, ROUTER, DEEP, DEEP, ROUTER, |it| {
         it.sequence = Sequence(240);
     });
@@ -130,7 +130,7 @@ fn a_node_that_moves_takes_its_route_along() {
     assert_eq!(next_hop(&mut lone, DEEP), Some(OTHER));
 }
 
-/// A forged DAO that came first, with any path sequence, does not keep the node out.
+/// A genuine DAO gets its route although a forged DAO came first, whatever its Path Sequence was.
 #[test]
 fn a_genuine_dao_takes_its_target_back() {
     for sequence in [0, 60, 127, 200, 250, 255] {
@@ -177,8 +177,8 @@ fn forged_targets_leave_the_root() {
     }
 }
 
-/// Hosts that a forged DAO names leave when the router that it names returns the inquiry
-/// (RFC 4443 §3.1); a host that has answered stays, and so does one that only sleeps.
+/// The root removes a host that a forged DAO names when the DAO's parent returns the inquiry
+/// (RFC 4443 §3.1). It keeps a host that has answered, and one that only sleeps.
 #[test]
 fn forged_hosts_leave_the_root() {
     let external = |transit: &mut Transit| {
@@ -240,8 +240,8 @@ fn forged_targets_displace_no_honest_node() {
     assert_eq!(next_hop(&mut lone, DEEP), Some(ROUTER));
 }
 
-/// A No-Path does not remove a target that answers the inquiry after it; other targets are removed.
-/// Nor does a DAO with a short lifetime end the route of a target that has answered.
+/// After a No-Path the root sends the target an inquiry, and removes the target only if it does not
+/// answer. A forged DAO with a short lifetime does not end the route of a target that answers.
 #[test]
 fn a_no_path_removes_a_target_that_does_not_answer() {
     let withdraw = |lone: &mut Lone| {
@@ -266,7 +266,7 @@ fn a_no_path_removes_a_target_that_does_not_answer() {
     assert_eq!(targets(&lone), 2);
 }
 
-/// Only the answer with the number of the inquiry confirms a target, once.
+/// Only an answer of the target with the identifier and number of the inquiry confirms the target.
 #[test]
 fn a_guessed_answer_confirms_no_target() {
     let mut lone = root();

@@ -18,7 +18,7 @@ fn parent(lone: &Lone) -> Option<Address> {
     lone.node.rpl_place().expect("the node routes by RPL").1
 }
 
-/// The link to the node's parent loses frames for a while: each costs all attempts.
+/// Makes the node lose `count` frames to its parent, each with all its attempts.
 fn lose_frames(lone: &mut Lone, count: usize) {
     lone.deaf = true;
     for _ in 0..count {
@@ -29,7 +29,7 @@ fn lose_frames(lone: &mut Lone, count: usize) {
     lone.frames.clear();
 }
 
-/// DIOs that the node multicasts in 40 s, while it receives twenty a second with this rank.
+/// Returns how many DIOs the node multicasts in 40 s, while it receives 20 DIOs a second of `rank`.
 fn dios_beside(from: u16, rank: u16) -> u32 {
     let mut lone = joined();
     let before = lone.node.rpl_counters().dios_sent;
@@ -41,7 +41,7 @@ fn dios_beside(from: u16, rank: u16) -> u32 {
 }
 
 /// RFC 6550 §8.3: a consistent DIO from a node nearer to the root suppresses the node's own DIO.
-/// One from a node as far or farther does not, because nodes behind this node may not receive it.
+/// A DIO from any other node does not, because the nodes behind this node may not receive it.
 #[test]
 fn only_dios_from_nearer_the_root_suppress_ones_own() {
     assert_eq!(dios_beside(ROOT, 128), 0);
@@ -123,8 +123,8 @@ fn zero_options(from: u16) -> Vec<u8> {
     ])
 }
 
-/// RFC 6552 §4.1, with the step of rank of RFC 8180 §5.1.2: three times the ETX less two, one to
-/// nine. A parent that gives a lower rank is chosen at once.
+/// RFC 6552 §4.1, with the step of rank of RFC 8180 §5.1.2: 3 * ETX - 2, limited to 1 to 9 steps.
+/// The node chooses a parent that gives a lower rank at once.
 #[test]
 fn objective_function_zero_counts_steps_of_rank() {
     let mut lone = lone(RplRole::Router);
@@ -137,10 +137,10 @@ fn objective_function_zero_counts_steps_of_rank() {
     lone.run_for(Duration::from_secs(3));
     // The first attempt of a DAO succeeded, so the ETX is 1.5: two steps.
     assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 2 * 128);
-    // A slightly lower rank is enough, while MRHOF would require 1.5 transmissions.
+    // A slightly lower rank is enough; MRHOF would require a difference of 1.5 transmissions.
     dio(&mut lone, ROOT, 128);
     assert_eq!(parent(&lone), Some(Address::Short(ROUTER)), "four steps");
-    // The root must acknowledge a frame first, which shows an ETX of 1.5.
+    // The node changes to the root when the root has acknowledged a frame: the ETX is 1.5 then.
     lone.absent.insert(ROUTER);
     lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
     lone.run_for(Duration::from_millis(400));
@@ -160,8 +160,8 @@ fn a_busy_channel_does_not_make_a_link_bad() {
     assert_eq!(lone.node.rpl_place(), place);
 }
 
-/// The link to another possible parent is measured from time to time by a DIS, first for a
-/// neighbour without any frame. A useless neighbour gets none.
+/// The node measures the links to other possible parents by a DIS from time to time, first to a
+/// neighbour to which it has sent no frame. A neighbour of too high a rank gets no DIS.
 #[test]
 fn possible_parents_are_probed() {
     let mut lone = lone(RplRole::Router);
@@ -238,7 +238,7 @@ fn an_overloaded_neighbour_is_avoided() {
         assert_eq!(parent(&lone), Some(Address::Short(ROUTER)));
         let state = bytes(&[RplOption::NodeState { overloaded: true }]);
         let options = [dio_options(ROUTER), state].concat();
-        // The link to neighbour 5 proves to be as good.
+        // The link to neighbour 5 proves to be as good as the link to `ROUTER`.
         for _ in 0..10 {
             dio(&mut lone, 5, VERSION, 280);
             lone.run_for(Duration::from_secs(60));
@@ -248,7 +248,7 @@ fn an_overloaded_neighbour_is_avoided() {
     }
 }
 
-/// RFC 6719 §3.2.2 (3): the switch threshold and the ETX of an unused link are parameters.
+/// RFC 6719 §3.2.2 (3): the rules set the switch threshold, and the ETX of an unused link.
 #[test]
 fn a_neighbour_better_by_the_threshold_becomes_the_parent() {
     for (initial_etx, switch_threshold, rank, chosen) in [
@@ -276,9 +276,9 @@ fn a_neighbour_better_by_the_threshold_becomes_the_parent() {
     }
 }
 
-/// With an objective function that counts hops and considers a link worn above an ETX of 3, a node
-/// stays with the root over a lossy link and then takes any router that is not behind it. With
-/// ranks by ETX it changes to the router with a good link at once.
+/// With [`TestRules::by_hops`] a node stays with the root over a lossy link. When the link's ETX
+/// exceeds 3, the node changes to any router that is not behind it. With ranks by ETX, the node
+/// changes to a router with a good link at once.
 #[test]
 fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     for (by_hops, lost, rank, chosen) in [
@@ -324,7 +324,7 @@ fn before_its_first_dao_a_node_takes_any_better_parent() {
                 // DelayDAO is a second.
                 lone.run_for(Duration::from_secs(3));
             }
-            // A hop nearer to the root: an improvement of 128, less than the threshold of 192.
+            // Neighbour 5 is a hop nearer to the root: the rank falls by 128; the threshold is 192.
             dio(&mut lone, 5, VERSION, 256);
             assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{role:?}");
             lone.run_for(Duration::from_secs(3));
@@ -361,9 +361,9 @@ fn equal_neighbours_are_chosen_equally_often() {
     assert!(chosen.iter().all(|it| (19..=47).contains(it)), "{chosen:?}");
 }
 
-/// A router with targets changes its parent for a larger improvement only, because DAOs for all of
-/// them have to reach the root by the new path. The improvement has to reach the threshold (RFC
-/// 6719 §3.2.2 (3)).
+/// The more targets a router has, the higher is its threshold for a change of parent, because DAOs
+/// for all of them have to reach the root by the new path. An improvement equal to the threshold is
+/// enough (RFC 6719 §3.2.2 (3)).
 #[test]
 fn a_router_with_targets_keeps_its_parent_longer() {
     // Every frame needs one transmission, so a link has the same ETX before and after its first frame.

@@ -90,8 +90,8 @@ fn the_configuration_says_which_option_packets_carry() {
     }
 }
 
-/// RFC 9008 §6: if the header contains other options, it stays; the rank of the last router does
-/// not leave the DODAG.
+/// RFC 9008 §6: a border router keeps a hop-by-hop header with other options, but clears the rank
+/// in its packet information.
 #[test]
 fn packet_information_beside_other_options_leaves_without_a_rank() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
@@ -140,7 +140,7 @@ fn routed(first: u16, stops: &[u16]) -> Vec<u8> {
     packets::packet(address(ROOT), address(first), 43, 64, out.written())
 }
 
-/// ICMPv6 errors that the node sends: code, destination, and quotation.
+/// Returns the code, destination and quotation of each ICMPv6 error that the node sends.
 fn errors(lone: &mut Lone) -> Vec<(u8, Addr, Vec<u8>)> {
     let packets = lone.link_packets();
     let errors = packets.iter().filter_map(|(_, packet)| {
@@ -161,8 +161,8 @@ fn joined_non_storing() -> Lone {
 }
 
 /// RFC 6554 §4.2: a stop that does not answer is not on the link. After lost frames to the stop,
-/// one packet is answered to the root by code 7, with the stop as the packet's destination. The
-/// next packet is tried again.
+/// the node reports one packet to the root by code 7; the destination in the quotation is the stop.
+/// The node tries to forward the next packet again.
 #[test]
 fn an_unreachable_stop_of_a_source_route_is_reported_to_the_root() {
     for stops in [&[CHILD][..], &[CHILD, 9]] {
@@ -190,13 +190,13 @@ fn an_unreachable_stop_of_a_source_route_is_reported_to_the_root() {
     }
 }
 
-/// Impossible stops are reported at once. Any errors are limited to ten at once and two a second
-/// (RFC 4443 §2.4 (f)).
+/// The node reports impossible stops immediately. All its errors are limited to a burst of ten and
+/// two a second (RFC 4443 §2.4 (f)).
 #[test]
 fn errors_about_stops_are_bounded() {
     let mut lone = joined_non_storing();
     for n in 0..60 {
-        // Unverified neighbours, to which the limit also applies.
+        // No stop is a verified neighbour: each packet causes an error unless the limit forbids it.
         lone.link_sends(ROOT, &routed(1, &[1_000 + n]));
         lone.run_for(Duration::from_millis(50));
     }
@@ -253,9 +253,9 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert!(packets.iter().any(|(to, _)| *to == Address::Short(CHILD)));
 }
 
-/// An error has no effect if its sender is not the stop's parent or is outside, if the root has not
-/// sent the packet, or without a source route. Well-formed errors about targets that have answered
-/// an inquiry have effect, at most twenty an hour.
+/// An error has no effect if its sender is not the stop's parent or is outside the mesh, if the
+/// root has not sent the quoted packet, or if that packet has no source route. Valid errors about
+/// targets that have answered an inquiry have effect at most twenty times an hour.
 #[test]
 fn forged_errors_about_stops_are_harmless() {
     let mut lone = non_storing_root();

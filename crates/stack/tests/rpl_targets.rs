@@ -184,7 +184,7 @@ fn a_dao_has_as_many_targets_as_its_sender_may_put_into_it() {
 }
 
 /// RFC 6550 §9.4: a group has any number of targets. The node processes every target that fits in a
-/// packet, in groups of any size, and also a No-Path for all of them.
+/// packet, in groups of any size, and also a No-Path for each of these groups.
 #[test]
 fn groups_of_targets_have_any_size() {
     let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);

@@ -144,7 +144,7 @@ fn frames_wait_until_the_counter_is_stored() {
     assert_eq!(line.nodes[0].mac().counters().dropped_unsealed, 0);
 }
 
-/// The application gets an error, as with any broken path; nothing is sent, and the node rests.
+/// Without counters the node sends no frame, frees its slots, and reports an error to TCP users.
 #[test]
 fn a_node_without_frame_counters_sends_nothing() {
     let mut line = line();
@@ -162,7 +162,7 @@ fn a_node_without_frame_counters_sends_nothing() {
     assert_eq!(line.nodes[0].lowpan().free_slots(), 6);
 }
 
-/// Frames that are recorded on the first hop and replayed later.
+/// A node refuses frames that were recorded on the first hop and are replayed later.
 #[test]
 fn replayed_frames_are_counted_and_do_nothing() {
     let mut line = line();

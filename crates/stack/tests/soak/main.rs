@@ -1,6 +1,6 @@
-//! Many connections between two nodes in virtual time, over links that lose, duplicate and reorder.
-//! A connection carries a few hundred bytes and is closed in any order, aborted, or abandoned, with
-//! floods of SYNs in between.
+//! Many connections between two nodes in virtual time, over links that lose, duplicate and reorder
+//! packets. A connection carries a few hundred bytes and is closed in any order, aborted, or
+//! abandoned. Floods of SYNs come in between.
 //!
 //! The test fails on a wrong byte, a connection that fails without reason or never ends, a leaked
 //! slot or datagram, or a growing process. The failure names the seed that reproduces it.
@@ -19,7 +19,7 @@ use std::thread;
 use redpoll_testkit::Badness;
 use world::World;
 
-/// One world each: from a good link to a very bad one.
+/// The link of each [`World`], from a good one to a very bad one.
 const LINKS: [Badness; 5] = [
     link(0, 0, 0),
     link(1, 0, 2),

@@ -105,7 +105,7 @@ impl End {
         self.role
     }
 
-    /// Performs the possible calls. When the session is over, the connection has been released.
+    /// Performs the possible calls. At the end, releases the connection and returns the outcome.
     pub fn step(&mut self, now: Instant, node: &mut TestNode, seed: u64) -> Option<Over> {
         let over = self.attend(now, node, seed)?;
         node.tcp_release(now, self.conn);

@@ -14,15 +14,15 @@ use crate::session::{End, Over, Plan};
 const PORT: u16 = 80;
 const BUFFER: usize = 400;
 const DELAY: Duration = Duration::from_millis(20);
-/// Connections that each node opens at the same time; it has room for four.
+/// Connections that each node opens at the same time; a node has four connection slots.
 const AT_ONCE: usize = 2;
 /// After this number of sessions, everything must end and be free.
 const REST: u64 = 500;
 /// The longest time until everything is free: the last retries and keepalive probes take time.
 const PATIENCE: Duration = Duration::from_secs(3_600);
 
-/// Ends of a node that may fail because the other end's slot served another connection, in addition
-/// to one in 1,000 sessions. Over links that lose 15 %, about one session in 40,000 fails so.
+/// How many ends may fail at a node because the other end's slot served another connection; one
+/// more may fail per 1,000 sessions. Over links that lose 15 %, about one session in 40,000 does.
 const LEFT_ALONE: u32 = 2;
 
 #[derive(Clone, Copy, Default, Debug)]
@@ -30,7 +30,7 @@ pub struct Tally {
     pub cycles: u64,
     well: u64,
     broken_off: u64,
-    /// Failed because of the other end.
+    /// Sessions whose end failed because the other end aborted or released early.
     failed: u64,
     /// The SYN was not answered while all slots were in use.
     unanswered: u64,
@@ -50,7 +50,7 @@ pub struct World {
     ends: [Vec<End>; 2],
     next: u64,
     free_slots: usize,
-    /// Ends at each node that failed because the other end's slot served another connection.
+    /// Number of ends that failed at each node because the other end's slot was used again.
     left_alone: [u32; 2],
     tally: Tally,
 }
@@ -100,7 +100,7 @@ impl World {
                 continue;
             }
             let to = endpoint(2 - from as u16, PORT);
-            // All slots of the node may still be in use.
+            // Opens no connection while all slots of the node are in use.
             if let Ok(conn) = self.nodes[from].tcp_connect(self.now, to) {
                 let plan = Plan::new(self.seed, self.next);
                 self.next += 1;
@@ -127,7 +127,7 @@ impl World {
                 window: 1_000,
                 ..Tcp::default()
             };
-            // The node counts a packet for which it has no room.
+            // Ignores the result: the node counts a packet for which it has no room.
             let _ = self.nodes[to].input_packet(self.now, &segment.packet(Addr(src), dst));
         }
     }
