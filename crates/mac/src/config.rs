@@ -32,7 +32,7 @@ pub struct MacConfig {
     /// the limit in IEEE 802.15.4.
     pub max_be: u8,
     /// Busy channel assessments after which another backoff follows, macMaxCSMABackoffs. Default 4,
-    /// so the fifth is a channel access failure. With 255, no number of them is a failure.
+    /// so the fifth is a channel access failure. With 255, CSMA-CA never fails.
     pub max_csma_backoffs: u8,
     /// Rule for the space between two frames. Default [`Ifs::Minimum`].
     pub ifs: Ifs,
@@ -43,19 +43,19 @@ pub struct MacConfig {
     /// again. Default 40 ms.
     pub link_retry_delay: Duration,
     /// Number of retries of a data request, and of a frame to a node that listens only briefly.
-    /// Default 4: the five attempts per poll of Kumar et al. 2020's published configuration;
-    /// OpenThread has no retries.
+    /// Default 4: the five attempts per poll of Kumar et al. 2020's published configuration.
+    /// OpenThread does not retry frames to sleepy nodes.
     pub indirect_retries: u8,
     /// [`Self::link_retry_delay`] for the frames of [`Self::indirect_retries`]. It is smaller,
     /// because the other node keeps its receiver on meanwhile (Kumar et al. 2020 §8.2.3). Default 5
     /// ms; the paper gives no number.
     pub indirect_retry_delay: Duration,
     /// Whether the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips that
-    /// perform CSMA-CA: *deaf listening* (Kumar et al. 2020 §4.2). Default false. A node that
-    /// sleeps between its frames is then always deaf.
+    /// perform CSMA-CA: *deaf listening* (Kumar et al. 2020 §4.2). Default false. With
+    /// [`Rest::Sleep`](crate::Rest::Sleep), the receiver is off during backoffs in any case.
     pub deaf_backoff: bool,
-    /// Time for which a received frame can suppress a copy of itself, longer than a neighbour
-    /// repeats a frame. Default 3 s.
+    /// Time after a received frame within which copies of it are dropped. It must exceed the time
+    /// for which a neighbour repeats a frame. Default 3 s.
     pub duplicate_timeout: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! Counters of a MAC. Every received frame, and every attempt to send one, has exactly one reason.
+//! Counters of a MAC. Each received frame and each attempt to send counts in one result counter.
 
 /// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -1,4 +1,4 @@
-//! The interface between a radio and the driver of a node: a single trait, so that one driver and
+//! The trait that every radio implements, so that one driver (`Node::drive` of `redpoll-stack`) and
 //! one test suite (the crate `redpoll-radiotest`) serve all radios.
 
 use core::task::{Context, Poll};
@@ -36,19 +36,19 @@ pub enum RadioEvent {
     Time,
     /// An intact frame has arrived: [`Radio::frame`].
     Frame(RxInfo),
-    /// The last started job with a result has ended.
+    /// The last started job that ends in a result has ended.
     Done(RadioResult),
 }
 
-/// A radio with the clock of its times.
+/// A radio, and the clock of all times at this interface.
 ///
-/// A driver passes the jobs of a [`Mac`](crate::Mac) or a node to it, and waits for events:
-/// `Node::drive` of `redpoll-stack` is such a driver. `docs/porting.md` states the requirements of
-/// an implementation, and `redpoll-radiotest` tests them.
+/// A driver, such as `Node::drive` of `redpoll-stack`, passes the jobs of a [`Mac`](crate::Mac) or
+/// a node to the radio, and waits for the radio's events. `docs/porting.md` states the requirements
+/// of an implementation, and `redpoll-radiotest` tests them.
 ///
 /// A radio need not deliver frames that its address filter rejects. It must not deliver a frame
-/// with a wrong check sequence, nor, with [`auto_ack`](RadioCaps::auto_ack), the acknowledgments
-/// for which it waited.
+/// with a wrong check sequence, nor, with [`auto_ack`](RadioCaps::auto_ack), the Imm-ACKs of the
+/// frames that it sends.
 pub trait Radio {
     /// Returns the radio's functions, which do not change.
     fn caps(&self) -> RadioCaps;
@@ -70,9 +70,10 @@ pub trait Radio {
     /// the next one starts after [`RadioEvent::Done`]. The others may start at any time.
     fn start(&mut self, work: RadioWork, frame: &[u8]);
 
-    /// Returns the first event, or that the time is `until`; with `None` only the radio's events
-    /// count. Otherwise it wakes `cx` later. A caller without an executor polls repeatedly with
-    /// `Context::from_waker(Waker::noop())`, and lets the processor sleep between calls.
+    /// Returns the radio's next event, or [`RadioEvent::Time`] from the time `until` on. If there
+    /// is none yet, returns [`Poll::Pending`], and wakes `cx` later. A caller without an executor
+    /// polls repeatedly with `Context::from_waker(Waker::noop())`, and lets the processor sleep
+    /// between calls.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent>;
 
     /// Returns the frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of

@@ -8,8 +8,8 @@
 use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
-/// Remembered sources. With more active neighbours the least recently heard one is forgotten, and a
-/// copy of its frame would pass.
+/// Number of remembered sources. A further one replaces the source that was heard least recently; a
+/// copy of the latter's frame is then not recognised.
 const SOURCES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn the_same_number_after_a_wrap_or_a_restart_is_a_new_frame() {
         let mut d = Duplicates::new();
-        // In between, the neighbour sends 255 frames to others within the timeout.
+        // Between these two, the neighbour sends 255 frames to other nodes, within the timeout.
         assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
         assert!(!d.on_frame(at(800), TIMEOUT, A, 7, b"two"));
-        // The neighbour restarted, and its first frame is by chance a twin of its last one.
+        // After the timeout, the same number and payload are a new frame of a restarted neighbour.
         assert!(!d.on_frame(at(4_000), TIMEOUT, A, 7, b"two"));
     }
 

@@ -53,13 +53,13 @@ pub enum MacEvent {
 pub struct Service {
     /// The frame-pending bit: more frames for the same destination follow.
     pub frame_pending: bool,
-    /// Whether the destination listens only briefly, which needs few and quick retries.
+    /// Whether the destination listens only briefly, so that retries are fewer and sooner.
     pub quick: bool,
     /// The ticket of a frame whose service continues. Its bytes must be unchanged.
     pub repeats: Option<Ticket>,
 }
 
-/// The identity of a frame that is repeated later.
+/// The identity of a frame whose service continues later: sequence number and attempts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
     pub(crate) dsn: u8,

@@ -91,7 +91,7 @@ fn is_ours(config: &MacConfig, dst: Address) -> bool {
     }
 }
 
-/// Broadcasts are not acknowledged.
+/// Returns whether a frame to `dst` requests an acknowledgment: all but broadcasts do.
 pub(crate) fn asks_for_ack(dst: Address) -> bool {
     dst != Address::BROADCAST
 }

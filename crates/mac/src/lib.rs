@@ -4,17 +4,17 @@
 //!
 //! [`Mac`] owns no radio and no clock. A driver asks [`Mac::poll_radio`] for work, carries it
 //! out, reports with [`Mac::on_radio_done`], passes received frames to [`Mac::input_frame`],
-//! and calls [`Mac::on_timeout`] at [`Mac::poll_at`]. A driver with the trait [`Radio`] is
-//! called by `Node::drive` of `redpoll-stack`.
+//! and calls [`Mac::on_timeout`] at [`Mac::poll_at`]. `Node::drive` of `redpoll-stack` is a driver
+//! for every radio that implements the trait [`Radio`].
 //!
 //! Between two operations, and so during every backoff and retry delay, the radio of an always-on
-//! node listens. [`MacConfig::deaf_backoff`] turns this off, to reproduce radios that are deaf
-//! meanwhile (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which frames
-//! wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
+//! node listens. [`MacConfig::deaf_backoff`] turns the receiver off during backoffs, to reproduce
+//! radios that do so (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which
+//! frames wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
 //!
-//! A method of access other than CSMA-CA is a type that implements [`Access`]. If its receivers
-//! are mostly off, it also implements [`Cycle`]. The module `security` exists with the feature
-//! `security`.
+//! A method of access other than CSMA-CA is a type that implements [`Access`]. If the method's
+//! receivers are mostly off, its type [`Access::Cycle`] implements [`Cycle`]. The feature
+//! `security` adds the module `security`: link-layer security.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -31,8 +31,8 @@ use crate::{
     FrameBuf, Indication, MacConfig, MacCounters, MacEvent, RadioResult, RadioWork, RxInfo, Service,
 };
 
-/// IEEE 802.15.4-2006: the first version with data frames of more than 102 bytes of payload, which
-/// every present stack supports.
+/// Frame version of IEEE 802.15.4-2006. Every present stack supports it. Version 0 limits the
+/// payload of data frames to 102 bytes.
 const FRAME_VERSION: u8 = 1;
 
 const DSN_AT: usize = 2;
@@ -94,14 +94,14 @@ enum Content {
 /// The MAC of one node. See the crate's documentation for its use. `A` is its access method;
 /// devices have [`CsmaCa`].
 #[derive(Clone, Debug)]
-// Small fields come first: a near field costs a Cortex-M0 one instruction, and a far one three.
+// Small fields come first: a Cortex-M0 loads low offsets with one instruction, others with three.
 #[repr(C)]
 pub struct Mac<A: Access = CsmaCa> {
     kind: OutgoingFrame,
     frame_dsn: u8,
     dsn: u8,
     rest: Rest,
-    /// The last ordered state of the radio between jobs.
+    /// The state between jobs that the MAC last ordered from the radio.
     told: RadioWork<A::Work>,
     work: Option<Work>,
     loaded: Option<Content>,
@@ -126,9 +126,9 @@ pub struct Mac<A: Access = CsmaCa> {
     access: A,
 }
 
-/// Calls of the upper layer.
+/// Functions for the upper layer.
 impl<A: Access> Mac<A> {
-    /// Returns a MAC whose radio listens, unless the access method has a [`Cycle`](crate::Cycle).
+    /// Returns a MAC in [`Rest::Listen`], or in [`Rest::Cycle`] if its access method mostly sleeps.
     /// Devices have the access method [`CsmaCa`]. `rng` provides the backoffs, retry delays and
     /// first sequence number.
     pub fn new(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
@@ -213,8 +213,8 @@ impl<A: Access> Mac<A> {
         self.frame.room_mut().get_mut(self.header_len..)
     }
 
-    /// Starts the service of the frame last written by [`Self::frame_mut`], with the first
-    /// `payload_len` bytes of its payload, at most the capacity. It ends in a [`MacEvent::Done`].
+    /// Starts the service of the frame last written by [`Self::frame_mut`], with `payload_len`
+    /// bytes of payload, at most the capacity. The service ends in a [`MacEvent::Done`].
     ///
     /// Every frame except a broadcast requests an acknowledgment. Does nothing without an earlier
     /// [`Self::frame_mut`].
@@ -282,7 +282,7 @@ impl<A: Access> Mac<A> {
     }
 }
 
-/// Calls of the driver.
+/// Functions for the driver.
 impl<A: Access> Mac<A> {
     /// Handles a received intact frame without its FCS, whose last bit arrived at `now`. Returns
     /// data for the upper layer; drops and counts everything else.

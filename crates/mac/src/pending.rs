@@ -1,6 +1,6 @@
-//! The source-match table: the neighbours with waiting frames, which determines the frame-pending
-//! bit of acknowledgments to data requests (IEEE 802.15.4-2015 §6.7.3). The MAC has the table; a
-//! radio that sends Imm-ACKs has a copy.
+//! The source-match table of neighbours with waiting frames. It determines the frame-pending bit of
+//! acknowledgments to data requests (IEEE 802.15.4-2015 §6.7.3). A radio with
+//! [`source_match`](crate::RadioCaps::source_match) has a copy of the MAC's table.
 
 /// Maximum number of neighbours with waiting frames at the same time.
 pub const PENDING_MAX: usize = 8;

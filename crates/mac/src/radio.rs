@@ -12,7 +12,7 @@ pub struct RadioCaps {
     /// Whether the radio answers a frame that requests it with an Imm-ACK after 192 µs, and waits
     /// for the Imm-ACK of a sent frame: `Transmit` ends in [`RadioResult::Acked`] or
     /// [`RadioResult::NoAck`]. Otherwise `Transmit` always ends in [`RadioResult::Sent`] after the
-    /// last bit, received Imm-ACKs arrive as frames, and the MAC does the rest.
+    /// last bit, received Imm-ACKs arrive as frames, and the MAC sends Imm-ACKs.
     pub auto_ack: bool,
     /// Whether the radio performs the whole of CSMA-CA within a `Transmit` with `cca`, so that
     /// [`RadioResult::ChannelBusy`] means channel access failure. Such radios mostly do not listen
@@ -43,9 +43,9 @@ pub enum RadioWork<W = Infallible> {
         /// Whether to assess the channel first.
         cca: bool,
     },
-    /// A work that only an access method with a [`Cycle`](crate::Cycle) has. Ends in
-    /// [`RadioResult::Cycled`] or as a transmission. A device's radio has no such work: `W` is
-    /// [`Infallible`].
+    /// A job that only access methods with a [`Cycle`](crate::Cycle) have. Ends in
+    /// [`RadioResult::Cycled`] or in a result of `Transmit`. On devices, `W` is [`Infallible`]:
+    /// there are no such jobs.
     Cycled(W),
     /// Keep the receiver on between operations.
     Listen,

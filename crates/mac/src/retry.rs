@@ -24,7 +24,7 @@ pub(crate) enum Next {
 }
 
 impl Retry {
-    /// Starts the first attempt, or for a returned frame the attempt after `made`.
+    /// Starts the attempt after `made` earlier ones: 0 for a new frame, more for a preempted one.
     pub(crate) const fn start(made: u8, quick: bool) -> Self {
         let attempts = made.saturating_add(1);
         Retry { attempts, quick }
@@ -50,7 +50,7 @@ impl Retry {
         pause: Duration,
         rng: &mut Rng,
     ) -> Next {
-        // A radio that retries by itself has already used these retries.
+        // A radio with `caps.retries` has already made these retries, so its failure is final.
         let (retries, d) = match self.quick {
             true => (config.indirect_retries, config.indirect_retry_delay),
             false => (config.max_frame_retries, config.link_retry_delay),
@@ -113,7 +113,7 @@ mod tests {
                 (100_586..=100_587).contains(&delay.as_micros()),
                 "{delay:?}"
             );
-            // The delay of a node that listens only briefly has no pause.
+            // `pause` does not delay the retries to a node that listens only briefly.
             let Next::After(quick) = Retry::start(0, true).on_failure(&config, pause, &mut rng)
             else {
                 panic!("retries are left");

@@ -1,5 +1,5 @@
-//! Packets to addresses without a node, and answers to such sources: they take a limited part of
-//! the radio, and their senders get an error (RFC 4443 §3.1).
+//! A router limits its transmissions to addresses without a node: a host's packets, and answers to
+//! forged sources. The host gets errors for dropped packets (RFC 4443 §3.1).
 
 use crate::common;
 
@@ -26,7 +26,7 @@ fn told(lone: &mut Lone) -> Vec<(u8, u8)> {
     packets.iter().map(|p| (p[40], p[41])).collect()
 }
 
-/// Sends ten packets a second, each to another address; returns the errors for the host.
+/// Sends ten packets per second, each to a different address; returns the errors for the host.
 fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
     let mut all = Vec::new();
     for n in 0..seconds * 10 {
@@ -39,7 +39,7 @@ fn scan(lone: &mut Lone, seconds: u16) -> Vec<(u8, u8)> {
     all
 }
 
-/// Transmissions of a frame without acknowledgment.
+/// Number of times that the MAC transmits a frame that is never acknowledged.
 fn tries() -> usize {
     usize::from(MacConfig::default().max_frame_retries) + 1
 }
@@ -105,7 +105,7 @@ fn a_silent_address_is_not_tried_again_for_half_a_minute() {
     assert_eq!(lone.link_packets().len(), 1);
 }
 
-/// Answers to forged sources: a neighbour invents a new source for each request.
+/// A neighbour forges a new source for each request, and the node limits its answers.
 #[test]
 fn answers_to_made_up_neighbours_are_bounded() {
     let mut lone = lone();
@@ -120,7 +120,7 @@ fn answers_to_made_up_neighbours_are_bounded() {
     assert!((4..=9).contains(&packets), "{packets}");
 }
 
-/// If the prefix has an unreachable route, packets to addresses without own routes fail at once.
+/// An unreachable route for a prefix drops packets to its addresses without transmitting a frame.
 #[test]
 fn an_unreachable_prefix_takes_no_frame() {
     let mut lone = lone();

@@ -1,4 +1,4 @@
-//! The backoffs of one attempt.
+//! The backoffs before the channel assessments of one attempt to transmit.
 
 use redpoll_base::{Duration, Rng};
 
@@ -13,7 +13,7 @@ pub(crate) struct AccessFailure;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contention {
     Csma(Csma),
-    /// The radio's CSMA-CA ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is a failure.
+    /// The radio performs CSMA-CA ([`RadioCaps::csma`](crate::RadioCaps)); its result is final.
     Radio,
 }
 

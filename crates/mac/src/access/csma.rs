@@ -58,8 +58,8 @@ fn max_be(config: &MacConfig) -> u8 {
 mod tests {
     use super::*;
 
-    /// Draws backoffs from every BE of a procedure. Each slot's share is within five standard
-    /// deviations of the uniform share.
+    /// For every BE of one attempt, all backoffs are equally frequent, within five standard
+    /// deviations.
     #[test]
     fn backoffs_are_uniform_over_the_slots_of_each_exponent() {
         let config = MacConfig::default();

@@ -1,8 +1,8 @@
 //! Methods whose receivers are mostly off: a sender repeats a frame until its neighbour wakes up,
 //! or waits for the probe by which the neighbour announces that it listens.
 //!
-//! A [`Cycle`] decides, and the [`Mac`](crate::Mac) carries out the decisions. Its calls are about
-//! this node's own receiver, about the contents of frames, and about the frame in service.
+//! A [`Cycle`] decides when this node's receiver is on, what the method adds to frames, and how the
+//! frame in service is sent. The [`Mac`](crate::Mac) carries out the decisions.
 
 use core::convert::Infallible;
 
@@ -78,7 +78,7 @@ pub enum Cargo {
     Short,
 }
 
-/// A task of the radio for the receiver's cycle.
+/// A task of the radio that [`Cycle::poll`] requests for this node's receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Errand<W> {
     /// Assess the channel by this job.
@@ -87,7 +87,7 @@ pub enum Errand<W> {
     Probe,
 }
 
-/// The frame in service: its addressee and its circumstances.
+/// The properties of the frame in service on which a [`Cycle`] decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
     /// Destination address.
@@ -96,7 +96,7 @@ pub struct Target {
     pub continues: bool,
 }
 
-/// The role of a received data frame in a method.
+/// The role of a received data frame in the method of a [`Cycle`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning<'f> {
     /// Data for the upper layer.
@@ -183,8 +183,8 @@ pub enum CycleEvent<'f> {
     Acked(Target),
     /// The acknowledgment is missing.
     Silence(Target),
-    /// A frame without an acknowledgment request was sent. Any answer continues its service,
-    /// because the frame waits for more probes.
+    /// A frame without an acknowledgment request was sent. Any answer continues the frame's
+    /// service, to send it after further probes; without an answer the frame is delivered.
     Sent,
     /// The channel was busy, and the frame was not sent. [`Move::Wait`] continues its service,
     /// [`Move::Silence`] fails the attempt for lack of an acknowledgment, and any other answer
@@ -215,7 +215,7 @@ pub struct Cycled<C> {
 }
 
 impl<C> Cycled<C> {
-    /// Returns the cycle of a node that starts.
+    /// Returns `cycle` with the MAC's initial state for it.
     pub const fn new(cycle: C, properties: CycleProperties) -> Self {
         Cycled {
             cycle,
@@ -227,10 +227,10 @@ impl<C> Cycled<C> {
     }
 }
 
-/// The decisions of a method whose receivers are mostly off. It needs a radio with
+/// The decisions of a method whose receivers are mostly off. The method needs a radio with
 /// [`auto_ack`](crate::RadioCaps::auto_ack) and without `csma` and `retries`.
 ///
-/// `W` are the radio jobs that such a method has, [`Access::Work`](super::Access::Work).
+/// `W` is the type of the method's own radio jobs, [`Access::Work`](super::Access::Work).
 pub trait Cycle<W> {
     /// Returns the demands on the MAC. The frame in service, or the last one, is `target`.
     fn status(&self, target: &Target) -> CycleStatus;
@@ -238,7 +238,7 @@ pub trait Cycle<W> {
     /// Continues the receiver's cycle. The MAC carries out the returned task.
     fn poll(&mut self, now: Instant) -> Option<Errand<W>>;
 
-    /// Handles an event. Some events describe an answer; an answer to another event has no effect.
+    /// Handles an event; returns an answer, which has only the effects that [`CycleEvent`] states.
     fn on_event(&mut self, now: Instant, event: CycleEvent<'_>, rng: &mut Rng) -> Option<Move<W>>;
 
     /// Writes the method's header to `area`, which follows the MAC header of `mac_header_len`
@@ -256,7 +256,7 @@ pub trait Cycle<W> {
     /// Returns the role of a data frame with this payload.
     fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f>;
 
-    /// Returns the bytes after the MAC header of this node's strobe or probe, and their number.
+    /// Returns the content of this node's strobe or probe after the MAC header, and its length.
     fn short(&self, from: Address) -> ([u8; 6], usize);
 }
 

@@ -1,7 +1,7 @@
 //! Access to the medium: the time at which a frame may be transmitted.
 //!
-//! An [`Access`] defines the differences of a [`Mac`](crate::Mac) from plain CSMA-CA. Devices have
-//! [`CsmaCa`], which has no differences. A method whose receivers are mostly off has a [`Cycle`].
+//! An [`Access`] replaces parts of the CSMA-CA of a [`Mac`](crate::Mac). Devices have [`CsmaCa`],
+//! which replaces nothing. A method whose receivers are mostly off has a [`Cycle`].
 //!
 //! - `contention.rs`: the backoffs of one attempt; `csma.rs`: those of CSMA-CA;
 //! - `cycle.rs`: the decisions of a method whose receivers are mostly off.
@@ -28,10 +28,10 @@ pub trait Access: Clone + Debug {
     type Work: Copy + PartialEq + Eq + Debug;
     /// The results of these operations: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
     type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
-    /// The decisions of a method whose receivers are mostly off. [`Infallible`] if there are none.
+    /// The [`Cycle`] of a method whose receivers are mostly off; [`Infallible`] for other methods.
     type Cycle: Cycle<Self::Work>;
 
-    /// Starts with the node. `rng` is that of its MAC.
+    /// Starts the method when its MAC is made. `rng` is the random number generator of that MAC.
     fn begin(&mut self, rng: &mut Rng) {
         let _ = rng;
     }

@@ -1,10 +1,10 @@
 //! Frames that announce another: fragments of one datagram, and waiting frames of a sleepy node.
 //!
 //! A frame whose frame-pending bit is set announces another one to its addressee (IEEE
-//! 802.15.4-2015 §7.2.2.3). The addressee delays its own frames until that frame has arrived or a
-//! time has passed, so that it does not block the neighbour with the rest of the datagram.
-//! Afterwards the addressee sends all its frames of one datagram without yielding; otherwise a
-//! relay between many senders would starve. [`Promised`] selects the sender's behaviour.
+//! 802.15.4-2015 §7.2.2.3). The addressee delays its own frames until the announced frame has
+//! arrived or `HOLD` has passed, so that the sender can first finish the datagram. Then the
+//! addressee sends all frames of one datagram without such delays; otherwise a relay between many
+//! senders would starve. [`Promised`] selects the sender's behaviour.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -12,9 +12,9 @@ use redpoll_wire::ieee802154::Address;
 use super::{Mac, Progress};
 use crate::access::Access;
 
-/// Time for which a receiver waits for an announced frame: 4.1 ms for loading (a microsecond per
-/// bit) and the longest first backoff, doubled for a busy channel. A frame on the air delays all
-/// nodes anyway.
+/// Time for which a receiver waits until an announced frame begins: twice 4.1 ms, in case the
+/// channel is busy once. The 4.1 ms are an Imm-ACK with its turnaround, 544 µs; loading, 1 µs per
+/// bit; the longest first backoff, 2,240 µs; assessment and turnaround, 320 µs.
 const HOLD: Duration = Duration::from_millis(8);
 
 /// Channel access of a frame that the previous frame announced.
@@ -23,25 +23,25 @@ pub enum Promised {
     /// CSMA-CA from macMinBE on, as for any other frame.
     #[default]
     Csma,
-    /// With macMinBE reduced by one; the first frame of a burst has it increased by one. The
-    /// standard leaves macMinBE to the device, but has one value for all frames. Other nodes wait
-    /// longer.
+    /// With macMinBE reduced by one; the first frame of a burst has it increased by one. IEEE
+    /// 802.15.4 lets a device choose macMinBE, but one value for all frames. Other nodes wait
+    /// longer than with [`Self::Csma`].
     ByQueue,
-    /// Without a backoff, after a clear channel assessment. The standard does not allow that, and
-    /// other nodes wait longer and lose more.
+    /// Without a backoff, after a clear channel assessment. IEEE 802.15.4 does not allow this;
+    /// other nodes wait longer and lose more frames than with [`Self::Csma`].
     Burst,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Burst {
     pub(super) promises: bool,
-    /// The neighbour to which the last acknowledged frame announced another.
+    /// The neighbour to which this node's last acknowledged frame announced another frame.
     promised: Option<Address>,
     continues: bool,
     /// The neighbour that announced a frame to this node, and the end of the wait for it.
     expects: Option<(Address, Instant)>,
     held: bool,
-    /// Whether this node's own frames have precedence.
+    /// Whether this node sends its own frames although a neighbour has announced a frame.
     own_turn: bool,
 }
 

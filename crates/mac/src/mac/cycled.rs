@@ -159,7 +159,7 @@ impl<A: Access> Mac<A> {
         self.try_cycled_again(now, TxStatus::NoAck);
     }
 
-    /// Handles another signal in the channel, which does not fail a transmission.
+    /// Fails the attempt on a busy channel. The attempt does not count as a transmission.
     fn on_collision(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
         self.burst.on_failure();
@@ -254,7 +254,7 @@ impl<A: Access> Mac<A> {
             return;
         };
         let mut cursor = Cursor::new(short.room_mut());
-        // The longest header and six bytes fit.
+        // The buffer has room for the longest header and the six bytes of content.
         let _ = header.emit(&mut cursor);
         let _ = cursor.put(content.get(..len).unwrap_or_default());
         let len = cursor.position();
@@ -286,7 +286,7 @@ impl<A: Access> Mac<A> {
         mac_header_len.saturating_add(behind)
     }
 
-    /// Retries a failed frame by the rules of the layer above the method.
+    /// Retries a failed frame as the cycle decides, or otherwise by the MAC's own rules.
     fn try_cycled_again(&mut self, now: Instant, status: TxStatus) {
         let begun = self.retry.attempts();
         let transmissions = match status {
@@ -343,9 +343,9 @@ impl<A: Access> Mac<A> {
 
     // --- this node's receiver ---
 
-    /// Handles an intact frame: an access method with strobes yields to the senders of strobes for
-    /// other nodes. Most radios do not deliver such frames. Returns the payload of an overheard
-    /// data frame for another node, unless it is secured.
+    /// Handles an overheard frame; most radios do not deliver frames for other nodes. An access
+    /// method that hears a strobe for another node can yield to its sender. Returns the payload of
+    /// a data frame for another node, unless the frame is secured.
     pub fn on_overheard<'f>(&mut self, now: Instant, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (header, payload) = FrameHeader::parse(frame).ok()?;
         if header.frame_type != FrameType::Data || header.dst == self.config.address() {

@@ -19,8 +19,8 @@ impl<A: Access> Mac<A> {
         info: &RxInfo,
     ) -> Option<Indication<'f>> {
         let payload = self.unwrap_cycled(now, header, payload)?;
-        // A frame that requests no acknowledgment is not repeated, unless all frames are repeated
-        // until their receiver wakes up.
+        // Only frames that request an acknowledgment are retransmitted, unless the access method
+        // repeats all frames until their receiver wakes up.
         if (header.ack_request && asks_for_ack(header.dst)) || self.repeats_broadcasts() {
             let timeout = self.config.duplicate_timeout;
             let (src, dsn) = (header.src, header.dsn);

@@ -15,8 +15,8 @@ use crate::security::{Refusal, Security};
 use crate::{FrameBuf, Indication, RxInfo, TxStatus};
 
 impl<A: Access> Mac<A> {
-    /// Reserves in each frame the bytes that the present key of `security` adds, 9 to 22, as
-    /// [`MacConfig::security_bytes`](crate::MacConfig).
+    /// Sets [`MacConfig::security_bytes`](crate::MacConfig) to the number of bytes, 9 to 22, that
+    /// `security` adds to each frame with its present key.
     pub fn make_room<M: Memory>(&mut self, security: &Security<M>) {
         self.config.security_bytes = u8::try_from(security.overhead()).unwrap_or(u8::MAX);
     }
@@ -35,9 +35,9 @@ impl<A: Access> Mac<A> {
         is_sealed
     }
 
-    /// Handles a received frame as [`Mac::input_frame`], for a node whose neighbours all protect
-    /// their frames. Security counts a rejected frame by its [`Refusal`]. `clear` receives the
-    /// frame without its protection.
+    /// Handles a received frame as [`Mac::input_frame`] does, for a node whose neighbours all
+    /// protect their frames. `security` counts rejected frames by their [`Refusal`]. The frame
+    /// without its protection is written to `clear`.
     pub fn input_secured<'f, M: Memory>(
         &mut self,
         now: Instant,

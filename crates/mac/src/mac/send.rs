@@ -33,8 +33,8 @@ impl<A: Access> Mac<A> {
         if result != RadioResult::Loaded {
             count(&mut self.counters.radio_faults);
         }
-        // The content counts as loaded whatever the result, because an immediate repetition could
-        // loop forever.
+        // The content counts as loaded even if the radio failed: repeated loading could loop
+        // forever.
         self.loaded = Some(content);
         let is_ack = matches!(content, Content::ImmAck { .. });
         if !is_ack && self.progress == Progress::Load {

@@ -17,11 +17,11 @@ pub enum Rest {
     /// The receiver is on (macRxOnWhenIdle).
     #[default]
     Listen,
-    /// The radio sleeps, also before a retry that is not near; its receiver is off between the
-    /// attempts of a frame.
+    /// The radio sleeps, also during a retry delay of 10 ms or more. Between the attempts of a
+    /// frame, the receiver is always off.
     Sleep,
-    /// The [`Cycle`](crate::Cycle) of the access method decides; a MAC with such a method starts in
-    /// this state. Without one, as [`Rest::Listen`].
+    /// The [`Cycle`](crate::Cycle) of the access method decides. Without a cycle, the receiver is
+    /// on, as with [`Rest::Listen`].
     Cycle,
 }
 
@@ -31,7 +31,7 @@ pub enum Rest {
 const WORTH_SLEEP: Duration = Duration::from_millis(10);
 
 impl<A: Access> Mac<A> {
-    /// Sets the radio's state between jobs. Initially the radio listens.
+    /// Sets the radio's state between jobs. [`Mac::new`] states the initial one.
     pub fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
     }
@@ -72,8 +72,8 @@ impl<A: Access> Mac<A> {
         noted
     }
 
-    /// Returns the frame in service if it is between two attempts or waits for its first. With the
-    /// ticket, [`Self::submit`] continues its service later; there is no event.
+    /// Stops the service of a data frame that waits for an attempt, without an event, and returns
+    /// its ticket. With the ticket, [`Self::submit`] continues the service later.
     pub fn preempt(&mut self, now: Instant) -> Option<Ticket> {
         let waits = matches!(
             self.progress,
@@ -115,8 +115,8 @@ impl<A: Access> Mac<A> {
         self.retry = Retry::start(made, how.quick);
     }
 
-    /// Returns whether a radio that should sleep still listens, because making and loading a frame
-    /// may take a while.
+    /// Returns whether a radio that should sleep still listens. The receiver is then turned off
+    /// before the frame is loaded, because loading can take long.
     pub(super) fn listens_in_vain(&self) -> bool {
         self.rest == Rest::Sleep && self.told == RadioWork::Listen
     }

@@ -270,7 +270,7 @@ impl Duty {
     }
 }
 
-/// Calls of the [`Cycle`].
+/// Functions for the implementation of [`Cycle`].
 impl Duty {
     pub(crate) fn properties(&self) -> CycleProperties {
         let layer = self.config.layer;

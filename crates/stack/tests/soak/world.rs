@@ -178,8 +178,8 @@ impl World {
         let is_broken_off = end.plan.as_ref().is_none_or(Plan::is_broken_off);
         let had_answer = was_open && end.received > 0;
         if over == Over::Failed && !is_broken_off && had_answer {
-            // The other end was released and stalled, and another connection needed its slot:
-            // each such end explains one failure.
+            // Allowed only if the peer, released and stalled, has lost its slot to a new
+            // connection. `orphans_recycled` counts the lost slots and so limits these failures.
             self.left_alone[at] += 1;
             let recycled = self.nodes[1 - at].counters().orphans_recycled;
             let most = recycled.min(LEFT_ALONE + (self.tally.cycles / 1_000) as u32);
@@ -264,7 +264,7 @@ fn make(short: u16) -> TestNode {
         config.forwards = false;
         config.tcp.syn_retries = 5;
         config.tcp.time_wait = Duration::from_secs(4);
-        // An end whose peer's reset was lost detects it by keepalive.
+        // If the peer's reset is lost, an end detects by keepalive that its connection is gone.
         config.tcp.keepalive = Some(Keepalive {
             idle: Duration::from_secs(60),
             interval: Duration::from_secs(10),
