@@ -1,4 +1,4 @@
-//! Parameters and memory, which belong to the caller.
+//! Parameters and memory of a [`Lowpan`](crate::Lowpan), which the caller provides.
 
 use redpoll_base::{Duration, Memory};
 
@@ -26,7 +26,7 @@ pub struct LowpanConfig {
     /// Longest wait of a datagram for a sleepy node's request: IEEE 802.15.4's
     /// macTransactionPersistenceTime. Default 7.68 s.
     pub indirect_persistence: Duration,
-    /// Datagrams that may wait for one sleepy node. Default 4, a window of Kumar et al. 2020.
+    /// Datagrams that may wait for one sleepy node. Default 4: the TCP window of Kumar et al. 2020.
     pub indirect_limit: u8,
     /// Time for which a sleepy node listens after its request, and after each frame that announced
     /// another: the data request timeout. Default 100 ms, as OpenThread.
@@ -42,19 +42,20 @@ pub struct LowpanConfig {
     /// Whether all fragments of a datagram except the last have the frame-pending bit, so that
     /// their receiver delays its own frames for the next one. Default true.
     pub fragment_pending: bool,
-    /// Whether a pulled datagram that is [followed](crate::PulledDatagram::is_followed) by another
-    /// announces that one in its last fragment. Only with `fragment_pending`. Default true.
+    /// Whether the last fragment of a pulled datagram has the frame-pending bit if [another
+    /// datagram follows](crate::PulledDatagram::is_followed). Only with `fragment_pending`. Default
+    /// true.
     pub segment_pending: bool,
-    /// Gap after a fragment before the next fragment of its datagram, in which other frames may
-    /// leave: the inter-frame gap of RFC 8930 §5, for datagrams that relays forward by fragments.
-    /// It applies only while this node also forwards by fragments. Default 0.
+    /// Gap between two fragments of a datagram, in which other frames may leave: the inter-frame
+    /// gap of RFC 8930 §5. Used for recoverable fragments and, in a node that forwards fragments,
+    /// for all fragments. Default 0.
     pub fragment_gap: Duration,
-    /// Collision avoidance: the pause after a datagram that its addressee forwards, for each frame
-    /// of that datagram. Default zero: no pause; OpenThread waits 8 ms after each frame. Without
-    /// effect in memory without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
+    /// Collision avoidance: after a datagram that its addressee forwards, the node pauses for this
+    /// time multiplied by the datagram's frames. Default zero; OpenThread waits 8 ms after each
+    /// frame. No effect without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
-    /// Random early detection on the queue towards the radio; `None` for a
-    /// plain queue. Default none.
+    /// Random early detection on the queue towards the radio. Default `None`: drop only if slots
+    /// are full.
     pub red: Option<RedConfig>,
     /// Seed of the random numbers of [`Self::red`]. Nodes with different seeds do not drop at the
     /// same moments; an attacker that knows the seed can predict the drops. The default is an

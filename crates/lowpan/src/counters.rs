@@ -44,18 +44,18 @@ pub struct LowpanCounters {
     pub no_fragment_buffer: u32,
     /// Datagrams to forward by fragments whose next fragment did not arrive in time.
     pub forward_timeout: u32,
-    /// Partial datagrams given up because no fragment arrived in time.
+    /// Partial datagrams dropped at the timeout or the limit of their reassembly.
     pub reassembly_timeout: u32,
     /// Partial datagrams replaced because a newer one needed the slot.
     pub evicted: u32,
 
     /// Datagrams dropped because the MAC dropped one of their frames.
     pub link_failure: u32,
-    /// Pulled datagrams whose payload disappeared before the last frame.
+    /// Pulled datagrams whose payload the upper layer discarded before the last frame was built.
     pub segment_gone: u32,
     /// Queued datagrams that were not well-formed IPv6 packets.
     pub malformed_out: u32,
-    /// Datagrams that no frame of this link can carry.
+    /// Datagrams whose headers do not fit into a frame, or that exceed 2,047 bytes.
     pub unsendable: u32,
     /// Datagrams whose recoverable fragments were not acknowledged.
     pub not_recovered: u32,
@@ -64,7 +64,7 @@ pub struct LowpanCounters {
     pub expired: u32,
     /// Datagrams dropped because too many others already waited for their sleepy node.
     pub indirect_full: u32,
-    /// Datagrams that random early detection dropped because they do not support marks.
+    /// Datagrams that random early detection dropped because they are not ECN-capable.
     pub red: u32,
     /// Datagrams marked "congestion experienced" by random early detection, and sent.
     pub marked: u32,
@@ -74,7 +74,7 @@ pub struct LowpanCounters {
 }
 
 impl LowpanCounters {
-    /// Returns every reason for dropped frames or datagrams, by name.
+    /// Returns the name and count of every reason for dropped frames or datagrams.
     pub fn drops(&self) -> [(&'static str, u32); 20] {
         [
             ("malformed", self.malformed),
@@ -147,7 +147,7 @@ pub struct Occupancy {
 }
 
 impl Occupancy {
-    /// Returns the average from the caller's origin of time to `now`, in thousandths of a datagram.
+    /// Returns the average over the time from 0 to `now`, in thousandths of a datagram.
     pub fn mean_milli(&self, now: Instant) -> u32 {
         let total = self.total(now).saturating_mul(1_000);
         let mean = total.checked_div(now.as_micros()).unwrap_or(0);

@@ -118,7 +118,7 @@ pub enum DropReason {
 pub enum LossReason {
     /// The MAC dropped a frame of the datagram.
     LinkFailure,
-    /// The payload of a pulled datagram disappeared before its last fragment.
+    /// The upper layer discarded the payload of a pulled datagram before its last frame was built.
     Gone,
     /// The queued slot does not contain a well-formed IPv6 packet.
     Malformed,
@@ -129,7 +129,7 @@ pub enum LossReason {
     Expired,
     /// The limit of datagrams that wait for a sleepy node is reached.
     IndirectFull,
-    /// Random early detection would have marked the packet, but the packet does not support marks.
+    /// Random early detection would have marked the packet, but the packet is not ECN-capable.
     Red,
     /// Not all of its recoverable fragments were acknowledged, even after all retries.
     NotRecovered,

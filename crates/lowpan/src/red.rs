@@ -69,7 +69,7 @@ pub(crate) enum RedAction {
     Send,
     /// The datagram gets the CE codepoint.
     Mark,
-    /// The datagram does not support marks, so it is dropped.
+    /// The datagram is not ECN-capable, so it is dropped.
     Drop,
 }
 

@@ -1,5 +1,5 @@
-//! Frames that follow one another: their order if they were promised, and how other senders
-//! make room for them.
+//! Frames that the previous frame announced: the sender's channel access, and the delay of the
+//! receiver's own frames.
 
 use crate::bench;
 

@@ -57,7 +57,7 @@ fn assessment_and_turnaround_count_towards_the_space() {
 
 #[test]
 fn behind_a_short_frame_assessment_and_turnaround_are_space_enough() {
-    // 9 bytes of header and 2 of check sequence leave 7.
+    // A short frame has up to 18 bytes: 9 of header, 7 of payload and 2 of FCS.
     let mut b = spaced(Ifs::Minimum);
     send(&mut b, PEER, 7, ACKED);
     assert_eq!(waits(&mut b), (0, 0));

@@ -140,8 +140,8 @@ proptest! {
         for step in steps {
             take(&mut b, step);
         }
-        // From here on the radio answers every work, with any result, and timers are served. At
-        // most 12 attempts with 8 assessments each, and a few loads, are possible.
+        // From here on every radio job ends in some result, and all timers expire. The MAC must
+        // become idle: at most 12 attempts with 8 assessments each, and a few loads, are left.
         let mut results = results.iter().cycle();
         let mut turns = 0;
         b.done(RadioResult::Loaded);

@@ -83,7 +83,7 @@ fn sequence_numbers_wrap_and_neighbours_restart() {
     // The last received number again, after 255 frames to other receivers.
     let again = data(PEER, ME, 999u32 as u8, b"another");
     assert!(b.hear(&again).is_some());
-    // The neighbour restarted and uses the same number and the same first words.
+    // 3 s later, the same bytes are a new frame: the neighbour may have restarted.
     b.pass(3_000_000);
     assert!(b.hear(&again).is_some());
     assert_eq!(b.mac.counters().rx_duplicates, 0);
@@ -112,7 +112,7 @@ fn frames_are_heard_while_waiting_to_send() {
     heard(&mut b, "during the load");
     b.done(RadioResult::Loaded);
     while b.mac.poll_at().is_none() {
-        // This backoff is zero; the next one will be longer.
+        // A backoff of zero starts no timer: the channel stays busy until a longer one is drawn.
         assert_eq!(b.poll(), TRANSMIT);
         b.done(RadioResult::ChannelBusy);
     }

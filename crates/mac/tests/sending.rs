@@ -141,7 +141,7 @@ fn each_busy_channel_widens_the_backoff_and_the_fifth_ends_the_attempt() {
 
 #[test]
 fn failures_are_followed_by_a_random_delay_and_a_fresh_csma() {
-    // Three failed assessments first: the next attempt must not inherit them.
+    // The channel is busy three times first: the next attempt must start again with macMinBE.
     let mut longest = Duration::ZERO;
     let mut shortest = Duration::MAX;
     let mut longest_backoff = Duration::ZERO;
@@ -268,7 +268,7 @@ fn results_without_an_operation_are_counted_and_ignored() {
     b.submit(PEER, b"x");
     b.done(ACKED);
     assert_eq!(b.done_event(), None);
-    // The radio waits for acknowledgements, and must not just say "sent".
+    // A radio with `auto_ack` must not report `Sent`: this is a fault, and counts as `NoAck`.
     b.attempt(RadioResult::Sent);
     assert_eq!(b.mac.counters().radio_faults, 5);
     assert_eq!(b.mac.counters().no_ack, 1);

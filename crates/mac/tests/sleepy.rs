@@ -1,4 +1,4 @@
-//! Data requests, the frame-pending bit, sleep, and frames given back.
+//! Data requests, the frame-pending bit, sleep, and preempted frames.
 
 use crate::bench;
 
@@ -59,7 +59,7 @@ fn a_data_request_asks_for_an_ack_and_ends_with_its_pending_bit() {
         })
     };
     assert_eq!(b.mac.poll_event(), polled(TxStatus::Delivered, true));
-    // The next frame is a data frame again.
+    // After a data request, the next submitted frame is a data frame.
     b.submit(PEER, b"x");
     b.attempt(ACKED);
     assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
@@ -115,7 +115,7 @@ fn the_source_match_table_follows_the_waiting_frames() {
     };
     assert!(b.mac.set_pending(2, true));
     assert_eq!((b.poll(), b.poll()), (told(true), None));
-    // The radio's report counts, because the radio has already sent the acknowledgement.
+    // The event repeats the pending bit of the radio's report: the radio has sent the Imm-ACK.
     let info = RxInfo {
         ack_sent_pending: true,
         ..RxInfo::default()

@@ -52,7 +52,7 @@ fn acknowledges_frames_and_their_repetitions() {
             assert_eq!(b.poll(), LOAD);
             b.done(LOADED);
         }
-        // For the repeated frame the radio still has the Imm-ACK.
+        // The copy needs no load, because the radio still contains the same Imm-ACK.
         assert_eq!(*b.buffer, imm_ack(9, false));
         assert_eq!(b.poll(), TRANSMIT_AT_ONCE, "an Imm-ACK does no CSMA");
         assert_eq!(b.poll(), None);
@@ -76,7 +76,7 @@ fn acknowledges_only_frames_to_this_node_that_request_it() {
         b.hear(frame);
         assert_eq!(b.poll(), None);
     }
-    // A frame that is dropped later has still arrived.
+    // A secured frame is acknowledged although this MAC, which has no security, drops it.
     let mut secured = data(PEER, ME, 9, b"x");
     secured[0] |= 0x08;
     assert_eq!(b.hear(&secured), None);

@@ -14,7 +14,7 @@ const CCA_US: u64 = 128;
 const TURNAROUND_US: u64 = 192;
 const ACK_US: u64 = 352;
 
-/// Returns the time on the air: six bytes of preamble, delimiter and length, two of FCS.
+/// Returns the time on the air in µs, with 6 bytes of preamble, delimiter and length, and 2 of FCS.
 fn air_us(frame: &[u8]) -> u64 {
     (frame.len() as u64 + 2 + 6) * 32
 }
@@ -65,7 +65,7 @@ fn mean_us(caps: RadioCaps, len: usize) -> f64 {
     let mut total = 0;
     for _ in 0..FRAMES {
         let took = exchange_us(&mut mac, now, len);
-        // The backoff is at least zero and at most seven periods.
+        // The rest is a backoff of 0 to 7 periods of 320 µs.
         let fixed = took - 320 * ((took - shortest_us(len)) / 320);
         assert_eq!(fixed, shortest_us(len));
         assert!(took <= shortest_us(len) + 7 * 320);

@@ -59,8 +59,8 @@ impl FrameCounter {
         self.next >= self.stored && !self.is_exhausted()
     }
 
-    /// Returns the value to store now, once: half a range before it is needed. [`Self::on_stored`]
-    /// or [`Self::on_failed`] answers it.
+    /// Returns, once, the value to store now: when half a range is left. The caller reports the
+    /// result with [`Self::on_stored`] or [`Self::on_failed`].
     pub(super) fn poll(&mut self) -> Option<u32> {
         let left = self.stored.saturating_sub(self.next);
         if left > self.stretch / 2 || self.asked != self.stored || self.stored == EXHAUSTED {
@@ -70,8 +70,8 @@ impl FrameCounter {
         Some(self.asked)
     }
 
-    /// Handles that persistent memory has `stored`. More than requested counts as the requested
-    /// value, and less than before has no effect.
+    /// Records that persistent memory contains `stored`. A value above the requested one counts as
+    /// the requested one, and a value below the previous one has no effect.
     pub(super) fn on_stored(&mut self, stored: u32) {
         self.stored = self.stored.max(stored.min(self.asked));
         // If less was stored than requested, the rest is requested again.
@@ -129,7 +129,6 @@ mod tests {
         for boot in 0..50 {
             let mut counter = FrameCounter::new(stored, 16);
             for _ in 0..boot * 3 {
-                // Sometimes the power fails between the request and the answer.
                 if let Some(end) = counter.poll() {
                     stored = end;
                     counter.on_stored(end);
@@ -138,6 +137,7 @@ mod tests {
                 assert!(taken >= next);
                 next = taken + 1;
             }
+            // The power fails before a last request is stored.
             let _ = counter.poll();
         }
     }

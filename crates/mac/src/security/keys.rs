@@ -1,5 +1,5 @@
-//! The keys of a network: the key to send with, and those with which neighbours may still send or
-//! may already send.
+//! The keys of a network: the key with which this node sends, and other keys that it accepts from
+//! neighbours while the network changes its key.
 
 use core::fmt;
 
@@ -51,7 +51,7 @@ pub enum KeyError {
     Unknown,
     /// The key is in use.
     InUse,
-    /// Another key has this index, and neighbours would confuse them: remove that key first, or use
+    /// Another key has this index, and frames name only the index: remove that key first, or use
     /// another index.
     Taken,
 }

@@ -1,12 +1,11 @@
-//! Link-layer security (IEEE 802.15.4-2015 §9): frames are authenticated, encrypted if so
-//! configured, and accepted once.
+//! Link-layer security (IEEE 802.15.4-2015 §9): a node authenticates each frame, encrypts it if so
+//! configured, and accepts no frame twice.
 //!
 //! [`Security`] protects the frames of one node with AES-128 in CCM* mode. The owner of the
-//! [`Mac`](crate::Mac) also owns it, and the MAC borrows it per frame:
-//! [`Mac::seal`](crate::Mac::seal) for the frame in service,
-//! [`Mac::input_secured`](crate::Mac::input_secured) for a received one. With it, the MAC neither
-//! sends nor accepts unprotected data frames and MAC commands; Imm-ACKs have no security in the
-//! standard.
+//! [`Mac`](crate::Mac) also owns the [`Security`], and calls [`Mac::seal`](crate::Mac::seal) for
+//! the frame in service and [`Mac::input_secured`](crate::Mac::input_secured) for a received one.
+//! Such a node neither sends nor accepts unprotected data frames and MAC commands; Imm-ACKs have no
+//! security in IEEE 802.15.4.
 //!
 //! - `ccm.rs`: AES and CCM*, in software or in hardware;
 //! - `keys.rs`: several keys, so that a network can change its key;
@@ -16,17 +15,17 @@
 //! # Identity of a sender
 //!
 //! The nonce of a frame has the EUI-64 of its sender, but most frames carry a short address. The
-//! EUI-64 of a short address is known from a table ([`Security::name_neighbour`]) or, in a network
-//! with such addresses, from a prefix of six bytes before the short address
+//! EUI-64 of a short address is known from a table ([`Security::name_neighbour`]) or, if every
+//! EUI-64 of the network ends in the short address, from their common first six bytes
 //! ([`SecurityConfig::eui64_prefix`]). A frame of an unknown sender is rejected
 //! ([`Refusal::UnknownSender`]).
 //!
 //! # Limitations
 //!
-//! This layer neither agrees on keys nor distributes them. A receiver forgets received frames when
-//! it reboots: it then accepts the first frame of each neighbour with any counter, so a recorded
-//! frame passes once until the neighbour itself is heard. Imm-ACKs can be forged. Strobes and
-//! probes of duty-cycled MACs have no security.
+//! This layer neither agrees on keys nor distributes them. A reboot deletes the counters of all
+//! neighbours. The node then accepts any counter in the first frame of each neighbour, so recorded
+//! frames can be replayed once until the neighbour itself is heard. Imm-ACKs can be forged. Strobes
+//! and probes of duty-cycled MACs have no security.
 
 mod ccm;
 mod counter;
@@ -68,14 +67,14 @@ pub struct SecurityConfig {
     /// The last stored frame counter ([`Security::poll_counter`]); 0 on a node that has never used
     /// the key.
     pub counter_stored: u32,
-    /// Frame counters reserved at a time by storing the end of the range, and the most that a
-    /// reboot skips. 1,000 is usual: flash of 10,000 cycles then lasts for ten million frames.
+    /// Frame counters that one write to persistent memory reserves; a reboot skips at most that
+    /// many. With 1,000, flash that endures 10,000 writes lasts for ten million frames.
     pub counter_stretch: u32,
 }
 
 impl SecurityConfig {
-    /// Returns the protection of a node that has never used the key, and reserves 1,000 frame
-    /// counters at a time.
+    /// Returns the configuration of a node that has never used the key, and that reserves 1,000
+    /// frame counters at a time.
     pub fn new(
         level: SecurityLevel,
         key: Key,
@@ -111,7 +110,7 @@ impl core::fmt::Debug for SecurityConfig {
     }
 }
 
-/// The tables in the caller's memory; their lengths are the limits.
+/// The tables of a [`Security`], in the caller's memory. Their lengths limit their entries.
 pub struct SecurityMemory<M: Memory + 'static> {
     /// One entry for each pair of a neighbour and a key that it uses; see [`Refusal::NoRoom`].
     pub replay: M::Table<Option<ReplayEntry>>,
@@ -166,7 +165,7 @@ impl Refusal {
     ];
 }
 
-/// Writes the reason's name in reports.
+/// Writes the name that reports use for the reason.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -190,7 +189,7 @@ pub(crate) enum SealError {
     Exhausted,
     /// The next frame counters have not been stored yet ([`Security::poll_counter`]).
     NotStored,
-    /// There is no room for the auxiliary header and the code: the frame was built without them.
+    /// The frame has no room left for the auxiliary header and the integrity code.
     TooLong,
     Cipher,
 }
@@ -231,7 +230,7 @@ pub struct Security<M: Memory + 'static> {
     pub(crate) counters: SecurityCounters,
 }
 
-/// Calls of its owner.
+/// Functions for the owner.
 impl<M: Memory + 'static> Security<M> {
     /// Returns security with this configuration. It protects no frame before the first answer to
     /// [`Security::poll_counter`].
@@ -246,22 +245,21 @@ impl<M: Memory + 'static> Security<M> {
         }
     }
 
-    /// Returns a number to write now to persistent memory. It is returned once: call
-    /// [`Security::on_counter_stored`] when it is written, or [`Security::on_counter_failed`] if
-    /// that failed, after which it is returned again. The number is
-    /// [`SecurityConfig::counter_stored`] after the next reboot. Frames wait if writing takes
-    /// longer than half a range of frames.
+    /// Returns a number to write now to persistent memory, as [`SecurityConfig::counter_stored`] of
+    /// the next boot. Each number is returned once: call [`Security::on_counter_stored`] after the
+    /// write or, to get the number again, [`Security::on_counter_failed`]. Frames have to wait if
+    /// half of [`SecurityConfig::counter_stretch`] frames are sent before the write ends.
     pub fn poll_counter(&mut self) -> Option<u32> {
         self.counter.poll()
     }
 
-    /// Handles that the polled number was written.
+    /// Records that the number of [`Security::poll_counter`] was written.
     pub fn on_counter_stored(&mut self, stored: u32) {
         self.counter.on_stored(stored);
     }
 
-    /// Handles that the polled number could not be written. [`Security::poll_counter`] returns it
-    /// again, so the caller decides how long to wait before the next attempt.
+    /// Records that the number of [`Security::poll_counter`] could not be written. That function
+    /// then returns it again; the caller decides how long to wait before the next attempt.
     pub fn on_counter_failed(&mut self) {
         self.counter.on_failed();
     }
@@ -316,9 +314,9 @@ impl<M: Memory + 'static> Security<M> {
         true
     }
 
-    /// Deletes the counters of a neighbour; returns whether there were any. Call it for a neighbour
-    /// that restarted with the same key and lost its counter, or has left. Its earlier frames can
-    /// be replayed once until it is heard again.
+    /// Deletes the counters of a neighbour; returns whether there were any. For a neighbour that
+    /// left the network, or that restarted with the same key and lost its counter. The neighbour's
+    /// earlier frames can be replayed once until the neighbour is heard again.
     pub fn forget_neighbour(&mut self, eui64: [u8; 8]) -> bool {
         self.replay.forget(eui64)
     }
@@ -360,7 +358,7 @@ impl<M: Memory + 'static> Security<M> {
     }
 }
 
-/// Calls of the MAC.
+/// Functions for the MAC.
 impl<M: Memory + 'static> Security<M> {
     /// Protects a frame in place: the outgoing frame security procedure (§9.2.2).
     ///
@@ -380,7 +378,7 @@ impl<M: Memory + 'static> Security<M> {
         let (header, payload) = parsed.map_err(|_| SealError::TooLong)?;
         let (header_len, len) = (frame.len().saturating_sub(payload.len()), frame.len());
         let sealed_len = len.saturating_add(self.overhead());
-        // Without a frame to send, no counter is used up.
+        // The length is checked first, so that a frame that is too long uses no counter.
         let layout = Layout::of(&header, header_len, &self.header(0), sealed_len);
         let layout = layout.filter(|_| sealed_len <= FrameBuf::CAPACITY);
         let layout = layout.ok_or(SealError::TooLong)?;
@@ -405,12 +403,12 @@ impl<M: Memory + 'static> Security<M> {
         sealed.map_err(|CipherFault| SealError::Cipher)
     }
 
-    /// Writes the frame without its protection to `clear`: the incoming frame security procedure
-    /// (§9.2.3). `header` and `payload` are the frame's.
+    /// Writes `frame`, without its protection, to `clear`: the incoming frame security procedure
+    /// (§9.2.3). `header` and `payload` are the parsed parts of `frame`.
     ///
     /// # Errors
-    /// The reason why it must not be used. A frame that is [`Refusal::Replayed`] is authentic, and
-    /// in `clear`.
+    /// The reason why the frame must not be used. With [`Refusal::Replayed`], the frame is
+    /// authentic, and `clear` contains it.
     pub(crate) fn open(
         &mut self,
         header: &FrameHeader,
@@ -493,9 +491,9 @@ impl Layout {
         })
     }
 
-    /// Copies the frame without its security to `clear`, where `open` decrypts it, given the
-    /// unencrypted part, the message and the code. Returns the result of `open`; `false` if a
-    /// part does not fit.
+    /// Copies the frame without its security to `clear`, and calls `open` with the unencrypted
+    /// part, the message in `clear`, which `open` decrypts, and the integrity code. Returns the
+    /// result of `open`, or `false` if a part does not fit.
     fn uncover(
         &self,
         frame: &[u8],
@@ -525,8 +523,8 @@ impl Layout {
     }
 }
 
-/// Returns the unencrypted bytes of the payload: the identifier of a MAC command before version 2
-/// of the frame (IEEE 802.15.4-2006 table 59), and none of data.
+/// Returns the number of payload bytes that are never encrypted: 1 in a MAC command, the identifier
+/// (IEEE 802.15.4-2006 table 59; frame versions before 2), and 0 in other frames.
 const fn open_len(header: &FrameHeader) -> usize {
     match header.frame_type {
         FrameType::Command => 1,

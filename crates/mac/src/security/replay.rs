@@ -18,7 +18,7 @@ pub struct ReplayEntry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Age {
-    /// The frame is newer than all of its sender's.
+    /// The counter is higher than in all recorded frames of the sender.
     New,
     /// The frame has the counter of its sender's last one.
     Repeated,

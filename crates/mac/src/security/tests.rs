@@ -222,7 +222,7 @@ fn frames_are_refused_by_name() {
         Err(Refusal::Unsecured)
     );
     let (first, second) = (seal(&mut sender, 0x11), seal(&mut sender, 0x11));
-    // Header and MIC only; version 0.
+    // A frame with three of its four MIC bytes is malformed, and so is a frame of version 0.
     let cut = &first[..9 + 6 + 3];
     assert_eq!(open(&mut receiver, cut), Err(Refusal::Malformed));
     let mut old = first.clone();
@@ -245,7 +245,7 @@ fn frames_are_refused_by_name() {
     let foe = seal(&mut foe, 0x11);
     assert_eq!(open(&mut receiver, &foe), Err(Refusal::Unauthenticated));
 
-    // The last counter is reserved.
+    // The highest counter is reserved, so a frame with it is refused.
     let mut last = second.clone();
     last[10..14].copy_from_slice(&[0xff; 4]);
     assert_eq!(open(&mut receiver, &last), Err(Refusal::OldCounter));

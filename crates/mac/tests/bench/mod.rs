@@ -1,6 +1,6 @@
 //! A MAC on a bench: virtual time, a radio that the test controls, and frames whose bytes the test
 //! writes.
-#![allow(dead_code)] // Each test file uses its own part of the bench.
+#![allow(dead_code)] // Each test file uses only a part of the bench.
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_mac::{
@@ -75,7 +75,7 @@ impl Bench {
         self.now += Duration::from_micros(us);
     }
 
-    /// Passes the time until the MAC's next timer; returns this time.
+    /// Advances the time to the MAC's next timer; returns the elapsed time.
     pub fn sleep(&mut self) -> Duration {
         let wake = self.mac.poll_at().expect("a timer runs");
         let slept = wake.at - self.now;
@@ -84,7 +84,7 @@ impl Bench {
         slept
     }
 
-    /// Passes time until the radio has an operation to do.
+    /// Advances the time until the MAC has a job for the radio; `None` if no timer runs.
     pub fn next_work(&mut self) -> Option<RadioWork> {
         loop {
             let work = self.poll();
@@ -96,7 +96,7 @@ impl Bench {
         }
     }
 
-    /// Passes a frame through loading and sending; the attempt ends in `result`.
+    /// Loads the frame in service if necessary, and ends an attempt to send it in `result`.
     pub fn attempt(&mut self, result: RadioResult) {
         let mut work = self.next_work();
         if work == LOAD {
