@@ -281,7 +281,7 @@ fn daos_of(lone: &mut Lone, is_full: bool) -> Vec<(u16, Addr, u8)> {
     daos
 }
 
-/// RFC 6550 §9.6: when a parent increases its DTSN, the node repeats all DAOs and increases its own.
+/// RFC 6550 §9.6: when the parent raises its DTSN, the node repeats all DAOs and raises its own.
 #[test]
 fn the_parents_dtsn_triggers_daos() {
     let mut lone = joined();

@@ -144,7 +144,7 @@ fn frames_wait_until_the_counter_is_stored() {
     assert_eq!(line.nodes[0].mac().counters().dropped_unsealed, 0);
 }
 
-/// Without counters the node sends no frame, frees its slots, and reports an error to TCP users.
+/// When the frame counters are used up, the node sends nothing, and its application gets an error.
 #[test]
 fn a_node_without_frame_counters_sends_nothing() {
     let mut line = line();
