@@ -169,7 +169,7 @@ mod tests {
         Cocoa::new(contiki, ms(2_000), at(0))
     }
 
-    /// A strong sample of 200 ms: E = 200 + 4 * 100 = 600; its mean with 2 s counts.
+    /// A strong sample of 200 ms: E = 200 + 4 * 100 = 600. The RTO becomes the mean of E and 2 s.
     #[test]
     fn strong_samples_weigh_half() {
         for contiki in [false, true] {

@@ -178,7 +178,7 @@ fn own_and_queued_datagrams_alternate() {
         let Some((dst, frame)) = next_frame(&mut node, T0, &mut Source::default()) else {
             break;
         };
-        // Only first fragments count, because datagrams alternate as a whole.
+        // Records first fragments only, because datagrams alternate as a whole.
         if frame[0] & 0xf8 == 0xc0 {
             order.push(dst);
         }

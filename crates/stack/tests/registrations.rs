@@ -1,4 +1,4 @@
-//! RFC 8505: of two registrations of an address the later one counts, in any order of arrival.
+//! RFC 8505: of two registrations of an address the later one wins, in any order of arrival.
 
 use crate::common;
 

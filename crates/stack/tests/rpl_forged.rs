@@ -112,8 +112,8 @@ fn an_unproven_neighbour_has_few_routes() {
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
 }
 
-/// A next hop that falls silent loses its routes with the fourth frame. A DAO by another path then
-/// counts, whatever its number is.
+/// A next hop that falls silent loses its routes with the fourth frame. The root then accepts a DAO
+/// by another path, whatever its Path Sequence is.
 #[test]
 fn a_proven_next_hop_that_falls_silent_loses_its_routes() {
     let mut lone = root();

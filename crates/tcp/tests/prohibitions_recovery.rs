@@ -457,7 +457,7 @@ impl<A: Algorithms> World<A> {
     fn judge_round(&mut self, now: u64) {
         let begin = now.saturating_sub(self.rtt - 2);
         self.round.retain(|it| it.0 > begin);
-        // The window at the start of the round trip counts, too: the last one set before `begin`.
+        // Keeps the window at the start of the round trip: the last one set before `begin`.
         let first = self.windows.iter().rposition(|it| it.0 <= begin);
         self.windows.drain(..first.unwrap_or(0));
         let sent: u32 = self.round.iter().map(|it| it.1).sum();

@@ -295,7 +295,7 @@ fn every_acknowledgment_of_a_filled_window_counts() {
     send!(t4, seq 1, ack 501, win 60_000);
     send!(t4, seq 1, ack 601, win 60_000);
     assert_eq!(t4.conn.info().cwnd, 800);
-    // Data that follow a filled window without filling it do not count.
+    // Only ACKs of the filled window increase cwnd, not the ACK of the segment sent after it.
     t4.write(&[b'x'; 800]);
     assert_eq!(sizes(&mut t4).len(), 8);
     send!(t4, seq 1, ack 1201, win 60_000);

@@ -178,7 +178,7 @@ mod client {
         assert!(t.conn.state() == State::SynSent);
         let mut t = client(COOKIE, None, b"data");
         let desc = t.conn.poll_segment(t.now(), 1240).unwrap();
-        // The link reads the SYN's data in pieces. Offset 0 is the first byte: the SYN does not count.
+        // The link reads the SYN's data in pieces. Offset 0 is the first data byte, not the SYN.
         let mut out = [0; 3];
         assert_eq!(t.conn.read(desc.token, 0, &mut out), Ok(3));
         assert_eq!(&out, b"dat");

@@ -44,6 +44,6 @@ pub trait Ticker {
     fn now(&self) -> Instant;
 
     /// Returns ready when [`Self::now`] has reached `at`; otherwise `cx` is woken at that time.
-    /// Only the last call counts.
+    /// Each call replaces the time of the previous call.
     fn poll_until(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()>;
 }

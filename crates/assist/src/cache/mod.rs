@@ -28,14 +28,14 @@
 //!   receiver waits.
 //! - The next hop has a segment once it is heard forwarding the segment, whole or as the last
 //!   fragment. If it cannot be heard, because the radio is off or frames are behind
-//!   [security](Cache::on_heard), only acknowledgments count.
+//!   [security](Cache::on_heard), only an acknowledgment shows that it has the segment.
 //!
 //! These rules keep the cache invisible to both ends (RFC 9293, 7323, 3168):
 //!
-//! - Only segments with a good checksum count, because an end ignores others. An acknowledgment
-//!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is in
-//!   the window that the receiver announced, and not before data that already passed (RFC 9293
-//!   §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that window,
+//! - The cache uses only segments with a good checksum, because an end ignores others. It uses an
+//!   acknowledgment that covers only data that passed here, if the receiver accepts its SEQ: SEQ is
+//!   in the window that the receiver announced, and not before data that already passed (RFC 9293
+//!   §3.10.7.4). The same holds for the window and the timestamps. A reset is valid in that window,
 //!   and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for a minute,
 //!   the sequence numbers are learned again.
 //! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable (RFC

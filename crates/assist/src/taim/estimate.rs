@@ -5,7 +5,7 @@ use redpoll_base::{Duration, Instant};
 use super::segment::{From, Segment};
 
 /// Greatest plausible advance of a sequence number, above any window in these networks. A larger
-/// advance counts only if the next segment continues there.
+/// advance is accepted only if the next segment continues there.
 const ADVANCE_MAX: i32 = 1 << 20;
 /// Greatest plausible distance of an acknowledgment below the other end's data: an unscaled window.
 /// A number that an off-path attacker guesses is plausible with a chance of 2^-16.
@@ -102,7 +102,7 @@ impl Estimate {
         if segment.fin && told != Observed::Nonsense {
             sender.has_ended = true;
         }
-        // RFC 9293 §3.5.3: a reset counts only with an expected sequence number.
+        // RFC 9293 §3.5.3: a reset is valid only with an expected sequence number.
         if segment.rst && told != Observed::Nonsense && sender.is_known {
             self.is_reset = true;
         }

@@ -77,7 +77,7 @@ fn forged_or_damaged_acknowledgments_release_no_copy() {
             Disposition::Forward,
             "{told}"
         );
-        // The genuine acknowledgment still counts.
+        // The cache still accepts the genuine acknowledgment.
         pass(&mut cache, 2_080, &ack(1, 116).packet());
         assert_eq!(pass(&mut cache, 4_000, &first), Disposition::Keep);
         let mut made = ack(1, 116).packet();

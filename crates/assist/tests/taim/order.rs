@@ -357,7 +357,7 @@ fn a_slow_flow_overtakes_until_it_has_caught_up() {
         first.extend(engine.take(now));
     }
     let place = first.iter().position(|handle| *handle == 99);
-    // Bytes count on arrival, so all 40 count, but the flow's key is older: it is from when its
-    // first packet became first.
+    // All 40 packets were counted on arrival. But the flow's key is older: it was computed when the
+    // flow's first packet became first.
     assert_eq!(place, Some(1));
 }

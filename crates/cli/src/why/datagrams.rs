@@ -45,7 +45,7 @@ pub enum Fate {
         is_sure: bool,
     },
     /// The outcome is not judged: the frame's datagram has arrived, or was in transit at the end of
-    /// the capture. The attempts count.
+    /// the capture. The attempts are counted.
     Tried,
 }
 

@@ -18,7 +18,7 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const PUSH: u8 = 0x08;
 
-/// Time on the air of a byte, and time before a frame and its acknowledgement.
+/// Time on the air of a byte. [`GAP_US`] passes before a frame, [`TURN_US`] before its ACK.
 const BYTE_US: u64 = 32;
 const GAP_US: u64 = 1_500;
 const TURN_US: u64 = 192;

@@ -78,7 +78,7 @@ impl<M: Memory> Recovery<M> {
     }
 
     /// Handles the end of an acknowledgment, `delivered` or not. A neighbour that receives a
-    /// refusal exists, so that refusal does not count.
+    /// refusal exists, so that refusal uses none of the allowed failures.
     pub(crate) fn on_ack_done(&mut self, delivered: bool) {
         let was_refusal = self
             .leaving

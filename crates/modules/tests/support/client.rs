@@ -9,7 +9,7 @@ use redpoll_stack::{ConnId, UdpId};
 pub const PORT: u16 = 7;
 /// Bytes of a datagram: four fragments or more.
 const DATAGRAM: usize = 300;
-/// Bytes that go to and fro on a connection.
+/// Bytes that the client sends on a connection and gets back.
 const STREAM: usize = 2_000;
 const DATAGRAM_EVERY_S: u64 = 10;
 const STREAM_EVERY_S: u64 = 60;

@@ -4,9 +4,9 @@
 /// Bytes of the longest datagram: headers, a block counter, a block.
 pub const DATAGRAM_MAX: usize = HEADER + PROTOCOL + ACK + COUNTER + super::BLOCK_MAX;
 
-/// Flags, session, security flags, message counter.
+/// Length of flags, session, security flags and message counter in bytes.
 const HEADER: usize = 8;
-/// Exchange flags, opcode, exchange, protocol.
+/// Length of exchange flags, opcode, exchange ID and protocol ID in bytes.
 const PROTOCOL: usize = 6;
 const ACK: usize = 4;
 const COUNTER: usize = 4;
@@ -84,7 +84,7 @@ pub(super) struct Message<'a> {
 
 /// Proposed transfer control: version 0, the receiver drives.
 const RECEIVER_DRIVES: u8 = 0x20;
-/// Range control: a length, an offset; 64-bit values are not used here.
+/// Bits of the range control: a length follows, an offset follows, both have 64 bits (not used).
 const HAS_LENGTH: u8 = 1;
 const HAS_OFFSET: u8 = 2;
 const IS_WIDE: u8 = 0x10;

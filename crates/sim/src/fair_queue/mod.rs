@@ -226,7 +226,7 @@ fn mark(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Returns the flow of a packet. For a packet without ports, the bytes at their place count.
+/// Returns the flow of a packet. Without ports, the flow has the bytes at the place of the ports.
 fn flow(packet: &[u8]) -> Flow {
     let mut flow = [0; 37];
     let parts = [packet.get(6..7), packet.get(8..40), packet.get(40..44)];

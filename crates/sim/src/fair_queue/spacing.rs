@@ -125,7 +125,7 @@ mod tests {
     fn one_flow_has_the_shortest_spacing() {
         let mut it = Spacing::new(SHORTEST, Some(LONGEST));
         after(&mut it, 0, 60, &[500, 500], &[false, false]);
-        // The second flow ends, and counts for ten seconds.
+        // The second flow ends, but is still counted as a flow for ten seconds.
         assert_eq!(after(&mut it, 60, 9, &[500], &[false, false]), LONGEST);
         assert_eq!(after(&mut it, 69, 60, &[500], &[false, false]), SHORTEST);
     }

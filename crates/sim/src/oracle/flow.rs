@@ -299,7 +299,7 @@ impl Flow {
 
     /// Returns the progress of the flow, which changes with every arrival, answer and failure;
     /// `None` if no byte is in transit and no request is open. A stream whose receiver reports
-    /// nothing counts only by its requests.
+    /// nothing progresses by its requests only.
     pub(super) fn progress(&self) -> Option<(u64, u64)> {
         let is_reported = self.receiver.total().segments() > 0;
         let is_waiting = if self.has_lost_receiver {

@@ -16,8 +16,8 @@ use crate::macs::{Above, MacReport, Macs, Outgoing};
 
 /// Maximum number of datagrams in transit.
 const WINDOW: u16 = 4;
-/// Frames of a full segment of the lines, including the FCS, and the returning frame: those of
-/// `crates/sim/tests/bound.rs`.
+/// Bytes of the frames of a full segment, including the FCS, as in `crates/sim/tests/bound.rs`.
+/// [`REPLY_BYTES`] are the bytes of the returning frame.
 const FRAMES: [usize; 5] = [123, 120, 120, 120, 94];
 const REPLY_BYTES: usize = 46;
 const REPLY: u8 = FRAMES.len() as u8;

@@ -207,7 +207,7 @@ impl Space {
         found.collect()
     }
 
-    /// Combines several moves from a point; for each parameter the first move counts.
+    /// Combines several moves from a point; for each parameter the first move wins.
     pub fn together(&self, point: &Point, moves: &[(usize, Point)]) -> Point {
         let mut at = point.at.clone();
         for (along, to) in moves.iter().rev() {

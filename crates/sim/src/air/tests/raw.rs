@@ -52,7 +52,7 @@ fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
     assert!(bench.heard.len() > before);
 }
 
-/// Checks that an acknowledgment by the firmware counts, if it arrives within the sender's wait.
+/// Checks that a sender accepts an acknowledgment by the firmware that arrives within its wait.
 #[test]
 fn a_raw_radio_acknowledges_by_sending() {
     let mut bench = bench();

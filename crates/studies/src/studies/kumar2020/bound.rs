@@ -7,7 +7,7 @@ const OCTET: f64 = 32.0;
 const SYNC: f64 = 6.0;
 /// Microseconds per byte over SPI.
 const SPI: f64 = 7.14;
-/// Microseconds of mean backoff, assessment and turnaround, then of turnaround and acknowledgment.
+/// Microseconds of mean backoff, assessment, turnaround, second turnaround and acknowledgment.
 const EXCHANGE: f64 = 1_120.0 + 128.0 + 192.0 + 192.0 + 352.0;
 const FULL: f64 = 127.0;
 /// Bytes of the frames of a segment of 462 bytes, including timestamps, check sequences and the

@@ -14,7 +14,7 @@ use super::{Sight, ms, watch};
 use redpoll_experiments::{Look, Probe, quantile};
 
 /// Observes the segments of one connection between two neighbours, over which only one end sends
-/// data. Link retransmissions do not count.
+/// data. Link retransmissions are not counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Segments {
     /// Index of the node that connects and sends data.

@@ -4,7 +4,7 @@
 //!
 //! Not implemented: the owner of an address in target options (RFC 9010 §6.1) and in messages to
 //! the root. Only the router with the registration knows the owner; elsewhere the later
-//! registration counts.
+//! registration wins.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_wire::icmpv6::nd::AddressRegistration;

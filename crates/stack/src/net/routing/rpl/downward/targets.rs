@@ -73,7 +73,7 @@ impl<P: Profile> Downward<P> {
                 RplOption::Transit(transit) => {
                     // §9.4 (3).
                     let first = first.ok_or(DropReason::Malformed)?;
-                    // If a target has several parents, the first one counts.
+                    // If a target has several parents, the first one is used.
                     if core::mem::replace(&mut in_transit, true) {
                         continue;
                     }
@@ -262,7 +262,7 @@ impl<P: Profile> Downward<P> {
         Some(Taken::Later)
     }
 
-    /// Processes a No-Path (§6.4.3). It counts if it is not older than the route, and comes from
+    /// Processes a No-Path (§6.4.3), which is valid if it is not older than the route, and comes from
     /// the next hop of the route or, in non-storing mode, from the target. A root in non-storing
     /// mode first asks a target that has answered before.
     fn withdraw(&mut self, cx: &mut Context<'_, P>, dodag: &DodagOf<P>, target: &AdvertisedTarget) {

@@ -274,7 +274,7 @@ impl<P: Profile> Upward<P> {
             && dio.version == before.version
             && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
         {
-            // §8.3: a DIO of a farther node does not count, because children here may not hear it.
+            // §8.3: Trickle ignores a DIO of a farther node, because children here may not hear it.
             self.trickle.on_consistent();
         }
     }
