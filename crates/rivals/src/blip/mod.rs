@@ -55,7 +55,7 @@ pub struct Corrections {
     pub probe: bool,
     /// The timer retransmits a SYN-ACK, and only a SYN-ACK answers a SYN.
     pub handshake: bool,
-    /// A FIN counts if it arrives with data, and in FIN-WAIT-2; a retransmitted FIN is unchanged.
+    /// A FIN is accepted also with data and in FIN-WAIT-2; a retransmitted FIN is unchanged.
     pub fin: bool,
     /// Checksums of received segments are verified.
     pub checksum: bool,

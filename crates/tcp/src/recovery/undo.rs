@@ -64,7 +64,7 @@ impl Undo {
     /// Processes the report that `block` arrived twice; segments have up to `mss` bytes. Returns
     /// whether all retransmitted data arrived twice. RFC 2883 §4: "each duplicate contiguous
     /// sequence of data received is reported in at most one D-SACK block", and such a block covers
-    /// one segment. So the function ignores a longer block, and a block that was reported before: the
+    /// one segment. The function ignores a longer block, and a block that was reported before: the
     /// ACK itself may have arrived twice. A report out of order is therefore ignored, which leaves
     /// the reduction in force.
     pub(crate) fn on_dsack(&mut self, block: SeqRange, mss: u32) -> bool {

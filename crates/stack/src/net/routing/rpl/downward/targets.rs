@@ -262,7 +262,7 @@ impl<P: Profile> Downward<P> {
         Some(Taken::Later)
     }
 
-    /// Processes a No-Path (§6.4.3), which is valid if it is not older than the route, and comes from
+    /// Processes a No-Path (§6.4.3). It is valid if it is not older than the route, and comes from
     /// the next hop of the route or, in non-storing mode, from the target. A root in non-storing
     /// mode first asks a target that has answered before.
     fn withdraw(&mut self, cx: &mut Context<'_, P>, dodag: &DodagOf<P>, target: &AdvertisedTarget) {
