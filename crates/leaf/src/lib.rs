@@ -72,7 +72,7 @@ pub fn config(begin: &Begin) -> NodeConfig<Standard, NeverForwards> {
 }
 
 /// Returns a node with these settings in its memory.
-#[inline(never)] // stack: its frame is released before the node runs
+#[inline(never)] // stack: this function's stack frame is free before the node runs
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);
     Node::new(config(begin), memory, random)

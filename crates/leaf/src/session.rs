@@ -114,7 +114,7 @@ impl Session {
     }
 
     /// Echoes waiting datagrams, at most this number of bytes of each.
-    #[inline(never)] // stack: the buffer of a datagram is in its frame
+    #[inline(never)] // stack: the buffer of a datagram is in this function's stack frame
     pub(crate) fn echo_datagrams(&self, now: Instant, node: &mut Device, id: UdpId) {
         let mut bytes = [0; DATAGRAM];
         while let Some((len, from)) = node.udp_recv(id, &mut bytes) {

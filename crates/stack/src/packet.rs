@@ -45,7 +45,7 @@ pub(crate) struct PacketView<'p> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NextHop {
-    /// A neighbour on the radio, or all neighbours for groups.
+    /// A neighbour on the radio; for a packet to a group, all neighbours.
     Link(Address),
     Host,
 }

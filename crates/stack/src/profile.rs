@@ -11,9 +11,9 @@ use crate::transports::{NoStreams, StreamTransport};
 
 /// The parts that a [`Node`](crate::Node) is made of.
 ///
-/// A kind of memory alone is a profile too: it stands for a node with CSMA-CA, the standard
-/// algorithms of TCP, and neither an assistant nor another transport in place of TCP, as
-/// devices have. A host program that gives a node more parts names them in a type of its own:
+/// A kind of memory alone is a profile too, for devices: a node with CSMA-CA, the standard
+/// algorithms of TCP, no assistant, and no other transport in place of TCP. A host program that
+/// gives a node more parts names them in a type of its own:
 ///
 /// ```
 /// use redpoll_base::{Instant, StaticMemory, Wake};

@@ -27,11 +27,11 @@ pub trait RplRules: Copy {
         2 * Candidate::TRANSMISSION
     }
 
-    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5), of a node with this number of
-    /// targets in its sub-DODAG; `None`: it has not sent a DAO since it joined, so that no node
-    /// depends on its choice. With 0, such a node also leaves its parent for an equal neighbour.
-    /// The default is the recommended 192. It doubles with 4 targets and again with 16, because the
-    /// DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
+    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths of ETX (RFC 6719 §5), of a node with this number
+    /// of targets in its sub-DODAG. `None`: the node has not sent a DAO since it joined, so no node
+    /// depends on its choice; with 0, the default, it may leave its parent for an equal neighbour.
+    /// The default is otherwise the recommended 192, doubled with 4 targets and again with 16,
+    /// because the DAOs for a moved sub-DODAG load all routers up to the root (ADR 52).
     fn switch_threshold(&self, targets: Option<usize>) -> u16 {
         let one = 3 * Candidate::TRANSMISSION / 2;
         match targets {
@@ -49,7 +49,7 @@ pub trait RplRules: Copy {
     }
 
     /// Returns whether packet information contains the sender's rank in place of DAGRank, against
-    /// RFC 6550 §11.2. Such a router mistakes the packets of other routers for a loop.
+    /// RFC 6550 §11.2. A router that does this mistakes the packets of other routers for a loop.
     fn sends_plain_rank(&self) -> bool {
         false
     }
@@ -62,7 +62,7 @@ pub trait Objective: Copy {
     fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer>;
 
     /// Returns whether the link to a neighbour is good enough for a new parent. The present parent
-    /// stays as long as there is no other.
+    /// stays, even with a worse link, until a neighbour with an eligible link is preferred.
     fn is_eligible(self, etx: u16) -> bool;
 
     /// Returns whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD
@@ -75,7 +75,8 @@ pub trait Objective: Copy {
         false
     }
 
-    /// Returns whether a new parent must first acknowledge a frame if the present parent does.
+    /// Returns whether a node leaves a parent that acknowledges frames only for a neighbour that
+    /// has acknowledged a frame.
     fn needs_proof(self) -> bool {
         true
     }
@@ -87,8 +88,8 @@ pub trait Objective: Copy {
     }
 
     /// Returns the ETX of a link after a frame with `attempts` transmissions, for a function that
-    /// estimates links itself. Such a neighbour is never considered unreachable. `None`: the
-    /// engine's estimate.
+    /// estimates links itself. A neighbour with this estimate is never considered unreachable.
+    /// `None`: the engine estimates the link.
     fn etx_after(self, _etx: u16, _attempts: u8) -> Option<u16> {
         None
     }
@@ -97,9 +98,9 @@ pub trait Objective: Copy {
 /// The properties of a neighbour that an objective function compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Candidate {
-    /// The rank that it has advertised.
+    /// The rank that the neighbour has advertised.
     pub rank: u16,
-    /// ETX of the link to it, in 128ths.
+    /// ETX of the link to the neighbour, in 128ths.
     pub etx: u16,
 }
 
@@ -155,7 +156,7 @@ impl Objective for StandardObjective {
         let (rank, etx) = (u32::from(candidate.rank), u32::from(candidate.etx));
         let min_hop = u32::from(min_hop_rank_increase);
         match self {
-            // RFC 6719 §3.3: the rank is at least the path cost and the parent's rank plus one hop.
+            // RFC 6719 §3.3: the rank is the larger of path cost and parent's rank plus one hop.
             StandardObjective::Mrhof => {
                 let cost = rank.saturating_add(etx);
                 if cost > MAX_PATH_COST {
@@ -163,7 +164,7 @@ impl Objective for StandardObjective {
                 }
                 Offer::new(cost, cost.max(rank.saturating_add(min_hop)))
             }
-            // RFC 6552 §4.1; the step of rank after RFC 8180 §5.1.2, 3 ETX - 2.
+            // RFC 6552 §4.1; the step of rank is 3 ETX - 2, as in RFC 8180 §5.1.2.
             StandardObjective::Zero => {
                 let thrice = etx.saturating_mul(3);
                 let thrice = thrice.checked_div(Candidate::TRANSMISSION.into());

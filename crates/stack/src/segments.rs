@@ -1,6 +1,6 @@
 //! The handover of segments from TCP to the link.
 
-/// The time at which the node makes a segment, and what TCP learns from the link about it.
+/// Decides when the node makes a segment, and whether TCP learns that the link has lost a segment.
 pub trait Handover {
     /// Returns whether the node makes a segment as soon as TCP may send it. The segment is then
     /// copied to a slot of 6LoWPAN and waits there behind earlier packets. TCP considers it sent at
@@ -16,7 +16,7 @@ pub trait Handover {
     }
 }
 
-/// A segment is made when the link has room for it, and TCP learns whether it has left.
+/// Makes a segment when the link has room for it, and reports to TCP whether the link has sent it.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Pull;
 

@@ -47,8 +47,8 @@ impl<P: Profile> Sockets<'_, P> {
     }
 
     /// Joins a multicast group (`IPV6_JOIN_GROUP`). The node is the member: all its sockets receive
-    /// the group's datagrams to their ports, even after this socket is closed. The node's
-    /// [assistant](redpoll_stack::assist) must be one for groups.
+    /// the group's datagrams to their ports, even after this socket is closed. The node needs
+    /// an [assistant](redpoll_stack::assist) for groups.
     ///
     /// # Errors
     /// `EINVAL` unless `group` is a multicast address, `ENOMEM` without such an assistant or

@@ -39,14 +39,14 @@ pub struct NodeConfig<A = Standard, F = bool> {
     pub address: Addr,
     /// The hop limit of the node's own packets (CurHopLimit in RFC 4861).
     pub hop_limit: u8,
-    /// Whether packets for others are forwarded.
+    /// Whether the node forwards packets of other nodes.
     pub forwards: F,
     /// Neighbour discovery. Default: none; address and routes are configured.
     pub nd: NdConfig,
     /// How the node sleeps; `None`: its receiver is always on.
     pub sleepy: Option<SleepyConfig>,
-    /// Whether the MAC interrupts a frame, between two attempts, for one to a sleepy node that
-    /// listens (Kumar et al. 2020 §8.2.3). Default true.
+    /// Whether the MAC postpones a frame between two attempts, to send another frame to a sleepy
+    /// node that is listening (Kumar et al. 2020 §8.2.3). Default true.
     pub preempts: bool,
     /// The secret key of initial sequence numbers (RFC 6528 §3): random, different for each node.
     pub isn_secret: [u8; 16],
@@ -193,7 +193,7 @@ pub struct SleepyConfig {
     /// The number of successive frames and data requests without acknowledgment, each after all its
     /// retries, after which the node changes to the next parent.
     pub parent_failures: u8,
-    /// The times at which it polls its parent.
+    /// The times at which the node polls its parent.
     pub poll: PollConfig,
     /// Whether the parent sends all waiting frames after one poll
     /// ([`LowpanConfig::indirect_burst`]). Otherwise the node polls for each frame.
@@ -226,8 +226,8 @@ pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
     pub connections: M::Table<ConnectionSlot<M::Buffer, A>>,
     /// One slot per listening port; at most 255.
     pub listeners: M::Table<ListenerSlot>,
-    /// One entry per half-open connection of all listeners; at most 255. While it is full or if it
-    /// is empty, SYN cookies keep the state at the peers. A node that can only be a leaf
+    /// One entry per half-open connection of all listeners; at most 255. If no entry is free, or
+    /// the table has none, SYN cookies keep the state at the peers. A node that can only be a leaf
     /// ([`Memory::ROUTES`]) has no SYN cookies: it drops the SYN, which the peer retransmits.
     pub half_open: M::Table<HalfOpen>,
     /// One entry per server to which connections are opened with data (RFC 7413); at most 255.

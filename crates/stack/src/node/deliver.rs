@@ -183,7 +183,7 @@ impl<P: Profile> Node<P> {
                 contexts.insert(context.cid, prefix, len, context.compress);
             }
         }
-        // Precedes the slot's release: a child's registration decides whether its answer waits.
+        // Before the registration is answered: the answer to a sleepy child must wait for a poll.
         while let Some(tenure) = self.net.routing.poll_tenure() {
             self.link.on_tenure(now, tenure);
         }

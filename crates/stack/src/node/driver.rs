@@ -9,7 +9,7 @@ use redpoll_mac::{Access, Radio, RadioEvent};
 use super::Node;
 use crate::profile::Profile;
 
-/// For access methods that need only what every radio supports.
+/// For access methods, such as CSMA-CA, that need only the operations that every radio supports.
 impl<P: Profile> Node<P>
 where
     P::Access: Access<Work = Infallible, Done = Infallible>,

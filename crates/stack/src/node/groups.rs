@@ -48,8 +48,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Delivers the packet that begins at byte `start` of another one to UDP. Other protocols do
-    /// not answer packets to groups.
+    /// Delivers the UDP packet that begins at byte `start` of `packet`. Refuses other protocols,
+    /// because they would answer a packet to a group.
     fn deliver_to_group(
         &mut self,
         now: Instant,

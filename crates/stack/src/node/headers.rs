@@ -59,8 +59,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Inserts an extension header after the packet's header; with an outer header, inserts both
-    /// before the packet. Returns `false` if there is no room.
+    /// Inserts an extension header after the packet's IPv6 header. If there is an outer header,
+    /// puts both headers before the packet instead. Returns `false` if there is no room.
     fn insert(&mut self, packet: &Packet, insertion: &Insertion) -> bool {
         let lowpan = &mut self.link.lowpan;
         let len = lowpan.packet(packet.slot).len();
@@ -142,7 +142,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Returns a packet as a routing protocol sees it. A node without a protocol never reads the bytes.
+/// Returns the view of a packet for a routing protocol; without bytes if the node has no protocol.
 pub(super) fn seen<'p, M: Memory + 'static>(
     lowpan: &'p mut Lowpan<M>,
     packet: &'p Packet,

@@ -23,7 +23,7 @@ impl<P: Profile> Node<P> {
             copy(message, area);
             icmp::put_checksum(area, &ip)
         });
-        // The protocols repeat a message that was not sent, as any lost one.
+        // A protocol repeats a message that was not sent, as it repeats a lost message.
         match sent {
             Ok(()) => {}
             Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),

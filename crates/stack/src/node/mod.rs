@@ -14,7 +14,7 @@
 //! - `groups.rs`: packets to and from multicast groups;
 //! - `messages.rs`: control messages and the packets of the assistant;
 //! - `tables.rs`: use of the tables; `storage.rs`: their memory;
-//! - `tcp.rs`, `udp.rs`: calls for applications; `streams.rs`: those of any transport;
+//! - `tcp.rs`, `udp.rs`: calls for applications; `streams.rs`: the calls of any transport;
 //! - `headers.rs`: header changes of routing; `security.rs`: link-layer security.
 
 pub(crate) mod config;
@@ -242,9 +242,9 @@ impl<P: Profile> Node<P> {
         self.transports.poll_event()
     }
 
-    /// Sets whether an application of a sleepy node waits for a packet. The node knows by itself
-    /// what TCP waits for, except for data that the peer has not sent yet ([`Self::tcp_expect`]).
-    /// No effect on other nodes.
+    /// Sets whether an application of a sleepy node waits for a packet. This is not necessary for
+    /// the acknowledgments of TCP; for data of a TCP peer, use [`Self::tcp_expect`]. No effect on
+    /// other nodes.
     pub fn expect_packets(&mut self, expected: bool) {
         self.link.expect_packets(expected);
     }
@@ -264,8 +264,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Returns whether the node accepts packets from the host side now: half of the slots are free.
-    /// A host that checks this keeps packets in its own, larger memory, and leaves the other half
+    /// Returns whether the node accepts packets from the host side now: more than half of the slots
+    /// are free. A host that checks this keeps packets in its own, larger memory, and leaves half
     /// of the slots to the radio. Otherwise the messages that repair routes find no slot while many
     /// packets wait for a route.
     pub fn has_room(&self) -> bool {

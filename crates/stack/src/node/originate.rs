@@ -27,7 +27,7 @@ impl<P: Profile> Node<P> {
         self.end_packet(now, &packet, filled.is_some())
     }
 
-    #[inline(never)] // size: once for all upper layers
+    #[inline(never)] // size: one copy of the code for all upper layers
     fn begin_packet(
         &mut self,
         now: Instant,
@@ -58,13 +58,12 @@ impl<P: Profile> Node<P> {
     }
 
     /// Sends a packet of [`Self::begin_packet`]. `is_whole`: its upper layer was filled.
-    #[inline(never)] // size: once for all upper layers
+    #[inline(never)] // size: one copy of the code for all upper layers
     fn end_packet(&mut self, now: Instant, packet: &Packet, is_whole: bool) -> Result<(), Error> {
         let is_for_assistant = P::Assist::GROUPS && is_beyond_link(&packet.header.dst);
         if is_for_assistant && is_whole {
             match self.on_group(now, packet) {
-                // The assistant does not distribute packets, so this packet is sent to the
-                // neighbours.
+                // The assistant does not distribute this packet: the node sends it to neighbours.
                 Err(Refusal(DropReason::NoRoute, _)) => {}
                 result => return self.end_group(packet, result),
             }

@@ -47,8 +47,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Returns the longest packet that the host side may send to `dst`. A packet for this node only
-    /// has to fit into a slot.
+    /// Returns the length of the longest packet that the host side may send to `dst`. A packet for
+    /// this node only has to fit into a slot.
     fn mtu_from_host(&self, dst: &Addr) -> usize {
         if self.net.identity.is_own(dst) {
             self.link.lowpan.slot_size().max(LINK_MTU)
@@ -116,7 +116,7 @@ impl<P: Profile> Node<P> {
                     self.transports.on_sent(now, pulled.handle);
                     return Some(len);
                 }
-                // `out` is too small; for TCP, the link has lost the segment.
+                // `out` is too small. TCP handles this as the loss of the segment on the link.
                 None => {
                     self.counters.drop(DropReason::TooBig);
                     self.transports.on_lost(now, pulled.handle);
@@ -131,7 +131,7 @@ impl<P: Profile> Node<P> {
         self.drain_assistant(now);
     }
 
-    #[inline(never)] // stack: its frame is released before messages are sent
+    #[inline(never)] // stack: this function's stack frame is free before messages are sent
     fn take(&mut self, now: Instant, packet: &Packet) {
         let result = self.dispatch(now, packet);
         self.conclude(now, packet, result);
@@ -199,7 +199,7 @@ impl<P: Profile> Node<P> {
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
                 Err(DropReason::NoSlot.into())
             }
-            // An answer may be as long as the reassembled packet that it answers.
+            // The answer to a packet that was reassembled may be longer than the link's MTU.
             NextHop::Link(_)
                 if P::Memory::JOINS_FRAGMENTS
                     && self.link.lowpan.packet(packet.slot).len() > LINK_MTU =>
@@ -236,7 +236,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Writes a segment as a packet; `None` if it does not fit.
+/// Writes a segment as a packet to `out`. Returns the packet's length; `None` if it does not fit.
 pub(super) fn write_pulled<M: Memory + 'static, T: StreamTransport, A: Algorithms>(
     transports: &Transports<M, T, A>,
     pulled: &Pulled,

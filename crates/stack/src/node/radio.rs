@@ -27,7 +27,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> PayloadSource for T
 
 impl<P: Profile> Node<P> {
     /// Processes a received frame: an MPDU without its FCS, which was correct.
-    #[inline(never)] // stack: its frame is released before timers and sockets work
+    #[inline(never)] // stack: this function's stack frame is free before timers and sockets work
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
         let received = self.link.input_frame(now, frame, &info, |header, from| {
@@ -41,13 +41,13 @@ impl<P: Profile> Node<P> {
             }
             self.link.on_frame_processed(now, &received);
         }
-        // An acknowledgment of fragments may end a segment.
+        // An acknowledgment of fragments (RFC 8931) may complete the transmission of a segment.
         self.drain_link(now);
     }
 
-    /// Handles a received frame for any node; `frame` is `None` if it is damaged. An
-    /// [assistant](crate::assist) and access methods that yield to other senders use it. Only a
-    /// radio that delivers frames without its address filter and checksum test reports all of them.
+    /// Handles a received frame for any node; `frame` is `None` if the frame is damaged. These
+    /// frames inform an [assistant](crate::assist), and access methods that yield to other senders.
+    /// A radio with an address filter or a checksum test does not deliver all of these frames.
     pub fn on_heard(&mut self, now: Instant, frame: Option<&[u8]>) {
         let passing = frame.and_then(|frame| self.link.mac.on_overheard(now, frame));
         self.net.assist.on_heard(now, passing);
@@ -60,7 +60,7 @@ impl<P: Profile> Node<P> {
         result: RadioResult<<P::Access as Access>::Done>,
     ) {
         self.link.on_radio_done(now, result);
-        // Immediately, because the caller may poll events before radio work.
+        // Delivers the events now, because the caller may poll events before radio work.
         self.drain_link(now);
     }
 
@@ -73,7 +73,7 @@ impl<P: Profile> Node<P> {
         while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
         while self.link.is_ready() {
             let pulled = !queued && self.may_pull() && self.pull_segment(now);
-            // A datagram that ends without a frame makes room for another.
+            // A datagram that is given up before it needs a frame makes room for another datagram.
             let submitted = self.link.feed(now, &mut self.transports);
             if !self.drain_link(now) && !submitted && !pulled {
                 break;
@@ -87,8 +87,8 @@ impl<P: Profile> Node<P> {
         self.link.mac.frame()
     }
 
-    /// Returns whether a transport may make a segment. On a sleepy node, a registration goes first:
-    /// before it, the parent does not hold back the answers to a segment.
+    /// Returns whether a transport may make a segment. A sleepy node sends its registration first,
+    /// because a parent keeps the answers to a segment only for a neighbour that is registered.
     fn may_pull(&self) -> bool {
         let lowpan = &self.link.lowpan;
         let registers = self.link.sleeps() && self.net.nd.solicitor.is_registering();
@@ -220,8 +220,8 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// Copies a segment that must wait. One for a sleepy child counts as sent when the child has
-    /// it. With queued handover, any segment counts as sent at once.
+    /// Copies a segment that must wait. A segment for a sleepy child counts as sent when the child
+    /// has received it, unless [`Handover::queues`]. Any other segment counts as sent at once.
     fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);

@@ -99,7 +99,7 @@ fn next<const LEN: usize>(buffers: &mut IterMut<'static, [u8; LEN]>) -> Static {
     buffers.next().map_or(&mut [], |it| it.as_mut_slice())
 }
 
-/// A table that is created later; until then its bytes are zero for every `T`.
+/// A table that is created later. Until then all its bytes are zero, whatever `T` is.
 #[repr(u8)]
 enum Later<T, const N: usize> {
     Nothing = 0,

@@ -1,4 +1,4 @@
-//! Calls for applications that work with TCP and with the transport in its place.
+//! Calls for applications, the same for TCP and for a transport in its place.
 
 use redpoll_base::Instant;
 use redpoll_tcp::{Endpoint, State, Stats};

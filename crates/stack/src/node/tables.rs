@@ -13,7 +13,7 @@ pub struct Tables {
     pub lowpan: LowpanTables,
     /// Connections in any state.
     pub connections: usize,
-    /// Connection requests that no peer has completed yet.
+    /// Half-open connections, whose handshake is not complete.
     pub half_open: usize,
     /// Routes from registrations or DAOs, without configured ones.
     pub routes: usize,

@@ -117,9 +117,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// Sets whether the application waits for data of the peer, as a server does for the request of
-    /// a connection that it has just accepted. A sleepy node then polls its parent often.
-    /// Unacknowledged data alone does not reveal that the peer will send data (Kumar et al. 2020
-    /// §8.1.1).
+    /// a connection that it has just accepted. A sleepy node then polls its parent often. TCP
+    /// by itself expects acknowledgments only, not data of the peer (Kumar et al. 2020 §8.1.1).
     pub fn tcp_expect(&mut self, id: ConnId, expected: bool) {
         self.transports.tcp.expect_data(id, expected);
     }
@@ -171,7 +170,7 @@ impl<P: Profile> Node<P> {
         connection.map_or((&[], &[]), Connection::peek)
     }
 
-    /// Releases the first `count` received bytes; returns how many there were.
+    /// Releases the first `count` received bytes, or all if there are fewer; returns how many.
     pub fn tcp_consume(&mut self, now: Instant, id: ConnId, count: usize) -> usize {
         let connection = self.transports.tcp.connection_mut(id);
         connection.map_or(0, |c| c.consume(now, count))
@@ -225,7 +224,7 @@ impl<P: Profile> Node<P> {
 
     /// Releases the handle of a connection, which then reports no more events. A
     /// [closed](Self::tcp_close) connection ends within the configured time for orphans. Any other
-    /// is reset. Its memory then serves another connection.
+    /// is reset. When the connection has ended, its memory serves another one.
     pub fn tcp_release(&mut self, now: Instant, id: ConnId) {
         self.transports.tcp.release(now, id);
     }

@@ -30,7 +30,7 @@ impl<P: Profile> Node<P> {
         self.transports.udp.is_readable(id)
     }
 
-    /// Takes the next received datagram, truncated to `out`: its length and sender.
+    /// Takes the next datagram, truncated to `out`. Returns the number of bytes and the sender.
     pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
         if P::Assist::GROUPS {
             self.transports.udp.take_mark(id);
@@ -45,7 +45,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Joins a multicast group: all sockets get the datagrams that arrive for the group and for
-    /// their port. The node's [assistant](crate::assist) must be one for groups.
+    /// their port. The node needs an [assistant](crate::assist) for groups.
     ///
     /// # Errors
     /// [`Error::NoSlot`] without such an assistant, or if it has no room for another group.

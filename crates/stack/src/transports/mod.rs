@@ -2,8 +2,8 @@
 //!
 //! [`Transport`] is the interface of a transport; TCP and UDP implement it. Another transport with
 //! connections may take the place of TCP: [`StreamTransport`], by default [`NoStreams`].
-//! Applications that work with either call [`Streams`]. The transports are type parameters, without
-//! dynamic dispatch.
+//! Applications that support both TCP and its replacement call [`Streams`]. The transports are type
+//! parameters, without dynamic dispatch.
 
 mod streams;
 pub(crate) mod tcp;
@@ -110,7 +110,7 @@ pub enum Side {
 /// A request for a segment, and the limits of the segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// The side on which it will leave.
+    /// The side on which the segment will leave.
     pub side: Side,
     /// The longest segment in bytes, header included.
     pub max_len: usize,
@@ -196,7 +196,7 @@ impl Pulled {
     }
 }
 
-/// The interface of a transport. A transport that sends its packets at once, as UDP, keeps the
+/// The interface of a transport. A transport that sends its packets at once, as UDP does, keeps the
 /// default of the functions for segments.
 pub trait Transport {
     /// Processes a packet for this node.
@@ -207,7 +207,7 @@ pub trait Transport {
         counters: &mut NodeCounters,
     ) -> Outcome;
 
-    /// Makes a segment for a connection whose remote address is in `reach`.
+    /// Makes a segment for a connection for whose remote address `_reach` returns [`Reach::Here`].
     fn pull<H>(
         &mut self,
         _now: Instant,
@@ -229,8 +229,8 @@ pub trait Transport {
     /// Reports that the link has given up a segment.
     fn on_lost(&mut self, _now: Instant, _handle: Handle) {}
 
-    /// Handles an ICMPv6 error that quotes a packet of this transport: its IPv6 header, and the
-    /// available rest.
+    /// Handles an ICMPv6 error that quotes a packet of this transport: the packet's IPv6 header,
+    /// and as much of the rest as the error contains.
     fn on_icmp(&mut self, _now: Instant, _trouble: Trouble, _ip: &Ipv6Header, _rest: &[u8]) {}
 
     /// Returns the time of the next call of [`Transport::on_timeout`].

@@ -7,9 +7,9 @@ use super::{Arrived, Outcome, Transport};
 use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId, NodeEvent};
 
-/// A transport with connections that a node may have in place of TCP. It processes every received
-/// packet with TCP's protocol number, and makes every such packet that the node sends. It follows
-/// the contracts of [`Transport`] and [`Streams`], and assigns the handles of its connections.
+/// A transport with connections that a node may have in place of TCP. It processes all packets with
+/// TCP's protocol number that the node receives, and makes all that the node sends. It follows the
+/// contracts of [`Transport`] and [`Streams`], and assigns the handles of its connections.
 pub trait StreamTransport: Transport {
     /// Returns `false` for the placeholder of a node without such a transport. The node then uses
     /// its own TCP, and calls only the placeholder's `poll_at` and `poll_event`.
@@ -70,7 +70,7 @@ pub struct Stream {
     pub local: Endpoint,
     /// The remote endpoint.
     pub remote: Endpoint,
-    /// The state of TCP's state machine.
+    /// The state of the connection, as the TCP state that corresponds to it.
     pub state: State,
     /// Queued bytes that the peer has not acknowledged.
     pub unacked: usize,
@@ -78,8 +78,8 @@ pub struct Stream {
     pub send_room: usize,
 }
 
-/// The calls of any transport with connections, for applications that work with each of them. Calls
-/// that only TCP has are those of [`Node`](crate::Node) that begin with `tcp_`.
+/// The calls that every transport with connections has, TCP included. The calls of
+/// [`Node`](crate::Node) that begin with `tcp_` exist only for TCP.
 pub trait Streams {
     /// Listens for connections to `port`.
     ///

@@ -11,8 +11,8 @@ use crate::{Error, NodeEvent, UdpId};
 
 /// Bytes that a stored datagram needs in addition to its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
-/// A bit of the first byte of a stored length, which marks a datagram for a group. Lengths do not
-/// need it, because packets of 6LoWPAN are shorter than 2,048 bytes. It is cleared before reading.
+/// A bit of the first byte of a stored length, which marks a datagram for a group. No length needs
+/// this bit, because packets of 6LoWPAN are shorter than 2,048 bytes. It is cleared before reading.
 const MARK: u8 = 0x80;
 
 /// Memory for one UDP socket: a ring for received datagrams.
@@ -40,8 +40,8 @@ impl<B: Bytes> UdpSlot<B> {
         }
     }
 
-    /// Returns the index in the ring of byte `number` from the front. A division per byte would
-    /// dominate the cost of a datagram.
+    /// Returns the index in the ring of byte `number` from the front. Subtracts, because a division
+    /// is slow on a microcontroller.
     fn place(&self, number: usize) -> usize {
         let len = self.ring.as_ref().len();
         let at = self.head.saturating_add(number);
@@ -84,8 +84,7 @@ impl<B: Bytes> UdpSlot<B> {
         true
     }
 
-    /// Sets or clears, in the length of the datagram `number` bytes from the front, the bit that
-    /// marks it as one for a group.
+    /// Sets or clears [`MARK`] in the stored datagram that begins `number` bytes after the front.
     fn mark(&mut self, number: usize, is_marked: bool) {
         let place = self.place(number);
         if let Some(byte) = self.ring.as_mut().get_mut(place) {

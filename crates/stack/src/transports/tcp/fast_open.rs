@@ -30,13 +30,13 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         found.is_some_and(|(cookie, _)| !cookie.is_request())
     }
 
-    /// Returns whether this listener accepts data on a SYN now: not "if PendingFastOpenRequests is
-    /// over the system limit" (RFC 7413 §4.2).
+    /// Returns whether this listener accepts data on a SYN now. It does not if
+    /// PendingFastOpenRequests has reached the listener's limit (RFC 7413 §4.2).
     pub(super) fn may_open_fast(&self, now: Instant, listening: Listening, port: u16) -> bool {
         if !FAST_OPEN {
             return false;
         }
-        // Without Fast Open, a connection is created only after its handshake.
+        // Only Fast Opens are in SYN-RECEIVED here: other connections begin after the handshake.
         let pending = self
             .slots()
             .iter()

@@ -9,8 +9,8 @@ use crate::counters::NodeCounters;
 use crate::{ConnId, Error};
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Writes the state of a connection to `out` and frees its slot. Late packets of its peer are
-    /// dropped until it is thawed, or as long as the node remembers it.
+    /// Writes the state of a connection to `out` and frees its slot. Late packets of the peer are
+    /// dropped until the connection is thawed, or `recycled` has no place for it any more.
     pub(crate) fn freeze(
         &mut self,
         now: Instant,

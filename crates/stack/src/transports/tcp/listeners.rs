@@ -9,8 +9,8 @@ use crate::{Error, ListenerId};
 /// The options of a listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listen {
-    /// The limit of established connections that wait to be accepted. The node drops the last
-    /// segment of one more handshake, which the peer repeats. Default 8.
+    /// The limit of established connections that wait to be accepted. At the limit, the node drops
+    /// the last segment of a handshake, and the peer repeats that segment. Default 8.
     pub backlog: u8,
     /// The limit of connections whose SYN carried data and whose handshake is incomplete (RFC 7413
     /// §4.2, PendingFastOpenRequests). The data of such a SYN may arrive twice, in two connections,

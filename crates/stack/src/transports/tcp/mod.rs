@@ -41,7 +41,7 @@ use crate::{ConnId, Error};
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
 
-/// The treatment of requests that find no free entry: a leaf has no code for cookies.
+/// The treatment of requests without a free half-open entry: SYN cookies, except on a leaf.
 pub(crate) struct Flooded<M>(PhantomData<M>);
 
 impl<M: Memory> Overflow for Flooded<M> {
@@ -54,7 +54,7 @@ pub(crate) struct TcpSockets<M: Memory + 'static, A: Algorithms> {
     dirty: bool,
     /// The next number in the queues of connections to accept.
     turn: u8,
-    /// The least receive buffer, which a SYN-ACK advertises.
+    /// Bytes of the smallest receive buffer of all slots, the window that a SYN-ACK advertises.
     window: u16,
     turns: pull::Turns,
     connections: M::Table<ConnectionSlot<M::Buffer, A>>,
@@ -229,7 +229,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                 .all(|(_, c)| c.local().port != port || c.remote() != remote)
     }
 
-    /// Returns a free slot. Without one, it frees that of the oldest connection in TIME-WAIT, or
+    /// Returns a free slot. If there is none, frees the slot of the oldest connection in TIME-WAIT,
     /// otherwise of the oldest stalled orphan, so that a server with few slots continues to serve.
     /// A connection whose last acknowledgment has not left yet keeps its slot, because its peer
     /// would stay in LAST-ACK.
@@ -294,13 +294,13 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                 }
                 let state = open.connection.state();
                 let was_open = state == State::SynReceived;
-                // A SYN-ACK only repeats the peer's part of the handshake.
+                // A repeated SYN-ACK does not prove that the peer has completed the handshake.
                 open.is_proven |= state == State::Established && !seg.flags.syn();
                 self.servers
                     .watch(now, &mut open.connection, Some(seg), |connection| {
                         connection.input(now, meta, seg);
                     });
-                // In SYN-RECEIVED, only a connection by Fast Open has a listener here.
+                // Of a listener's connections, only a Fast Open can be in SYN-RECEIVED.
                 if let Some(listening) = listener
                     && was_open
                     && open.connection.is_closed()

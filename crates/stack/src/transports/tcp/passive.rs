@@ -59,7 +59,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(ConnId { index, generation })
     }
 
-    /// Processes a segment to a listener that belongs to no connection.
+    /// Processes a segment that belongs to no connection and is for a listener.
     pub(super) fn request(
         &mut self,
         listening: Listening,
@@ -111,8 +111,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         waiting >= listening.how.backlog.into()
     }
 
-    /// Creates a connection in a free slot. It waits at a listener, and the caller passes it the
-    /// request.
+    /// Creates a connection in a free slot, in the queue of the listener `at`. The caller then
+    /// passes the received segment to the connection.
     // Not inlined, so that its stack frame is free afterwards.
     #[inline(never)]
     pub(super) fn begin(

@@ -10,7 +10,7 @@ use crate::ConnId;
 use crate::counters::{DropReason, NodeCounters};
 use crate::transports::{Ask, Handle, Pulled, Reach, Side};
 
-/// A handle consists of a connection and its token for the segment.
+/// A handle consists of the [`ConnId`] of a connection and its token for the segment.
 impl Handle {
     /// The handle of a segment without payload whose outcome no connection awaits: no connection
     /// has this index.
@@ -45,15 +45,15 @@ impl Turns {
     }
 }
 
-/// The limit of segments that a connection makes in succession without a route. A connection makes
-/// fewer: after two losses it pauses.
+/// The limit of segments that a connection makes in succession without a route. It only bounds the
+/// loop: a connection already pauses after two losses.
 const UNROUTABLE_MAX: u8 = 8;
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Makes one segment for a connection whose remote address is in `reach`, in turns. Half-open
-    /// connections come first; their source is one of the node's own addresses. A segment without a
-    /// route counts as lost at once. A connection without a route therefore backs off and finally
-    /// fails, as over a dead link.
+    /// Makes one segment for a connection for whose remote address `reach` returns [`Reach::Here`].
+    /// These connections take turns. Half-open connections come first; their source is one of the
+    /// node's own addresses. A segment without a route counts as lost at once, so its connection
+    /// backs off and finally fails, as over a dead link.
     pub(super) fn pull_next<H>(
         &mut self,
         now: Instant,

@@ -24,7 +24,7 @@ use crate::net::routing::rpl::timing::jittered;
 use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer, Via};
 use crate::profile::Profile;
 
-/// Whether hosts that do not know RPL may register.
+/// Whether this build lets hosts that do not know RPL register.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = true;
 pub(super) type Hosts<M> = Option<Registered<M>>;
 

@@ -14,7 +14,7 @@ use crate::net::routing::rpl::config::RplRole;
 use crate::net::routing::rpl::shared::Context;
 use crate::profile::Profile;
 
-/// Whether a node may be the root.
+/// Whether this build contains the code of a root.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
 
 #[derive(Debug, Default)]

@@ -157,8 +157,8 @@ pub(super) struct Admission {
     pub(super) keep: Option<Peer>,
 }
 
-/// Set in the order of replacement for a neighbour that has never acknowledged a frame: more than
-/// any cost, which has 16 bits.
+/// Added to the cost of a neighbour that has never acknowledged a frame, to replace this neighbour
+/// before all others: a cost has 16 bits.
 const UNPROVEN_ORDER: u32 = 1 << 16;
 
 pub(super) struct Candidates<T> {
@@ -187,10 +187,10 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         self.iter_mut().find(|neighbour| neighbour.link == link)
     }
 
-    /// Returns the entry of a neighbour that has sent a DIO. In a full table the neighbour replaces
-    /// the one that is farthest from the root, if that is farther than the new one. Neighbours that
-    /// have never acknowledged a frame are replaced before those that have, and count as infinitely
-    /// far if they cannot be a parent.
+    /// Returns the entry of a neighbour that has sent a DIO. In a full table, a new neighbour
+    /// replaces the neighbour farthest from the root, if the new one is nearer. Neighbours that
+    /// have never acknowledged a frame are replaced first. Those of them that cannot be a parent
+    /// count as infinitely far.
     pub(super) fn admit(&mut self, admission: &Admission) -> Option<&mut RplNeighbour> {
         let Admission {
             now,
@@ -203,7 +203,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         let places = self.table.as_mut();
         let limit = u32::from(rank.saturating_add(unknown));
         let candidates = places.iter().enumerate().map(|(at, place)| {
-            // The place of the neighbour itself, then a free one, then the place of another.
+            // First choice: the neighbour's own place; then a free place; then that of another.
             let (order, is_worse) = match place {
                 Some(it) if it.link == link => (u32::MAX, true),
                 None => (u32::MAX - 1, true),
@@ -265,7 +265,7 @@ mod tests {
         assert!(!it.is_gone() && it.is_unknown());
     }
 
-    /// MAX_LINK_METRIC is an ETX of 4 (RFC 6719 §5).
+    /// A link is eligible up to MAX_LINK_METRIC, an ETX of 4 (RFC 6719 §5).
     #[test]
     fn one_frame_makes_no_link_ineligible_and_many_do() {
         for young in [0, 10] {

@@ -13,13 +13,13 @@ use crate::net::routing::rpl::timing::{jittered, times};
 use crate::profile::Profile;
 use crate::rules::{Candidate, Objective, Offer, RplRules};
 
-/// Number of Trickle's shortest intervals for which a node that has lost its last parent is
-/// quiet, so that its sub-DODAG hears of it.
+/// Number of Trickle's shortest intervals for which a node that has lost its last parent joins no
+/// DODAG, so that its sub-DODAG learns of the loss first.
 const QUIET_INTERVALS: u64 = 4;
-/// Change of the rank, in MinHopRankIncreases, that a node advertises at once.
+/// Smallest change of the rank, in MinHopRankIncreases, that a node advertises at once.
 pub(super) const LARGE_CHANGE: u16 = 4;
 /// Additional cost of an overloaded neighbour if the node is aware of load: two transmissions.
-/// RFC 6551 leaves it open.
+/// RFC 6551 §3.1 leaves the effect of overload on the choice of the parent open.
 const OVERLOAD: u32 = 2 * Candidate::TRANSMISSION as u32;
 /// Additional cost of a neighbour whose table of routes is full: eight transmissions.
 const FULL: u32 = 8 * Candidate::TRANSMISSION as u32;
@@ -44,7 +44,7 @@ pub(in crate::net::routing::rpl) enum Change {
 }
 
 impl<P: Profile> Upward<P> {
-    /// Returns the offer of a neighbour that may be the parent by the rules of §8.2.2.
+    /// Returns the offer of a neighbour that may be the parent by the rules of RFC 6550 §8.2.2.
     fn offer(
         &self,
         cx: &Context<'_, P>,
@@ -61,7 +61,7 @@ impl<P: Profile> Upward<P> {
         if cx.shared.config.load_aware && neighbour.overloaded {
             offer.cost = offer.cost.saturating_add(OVERLOAD);
         }
-        // §8.2.2.4 (3).
+        // RFC 6550 §8.2.2.4 (3).
         let limit = match configuration.max_rank_increase {
             0 => INFINITE_RANK,
             increase => self.lowest.saturating_add(increase),
@@ -95,8 +95,8 @@ impl<P: Profile> Upward<P> {
             return Change::None;
         };
         let present = self.present_offer(cx, dodag);
-        // A neighbour with a lower rank than this node has advertised is not in its sub-DODAG
-        // (§8.2.1 (5)).
+        // A neighbour with a lower rank than this node has advertised is not in the sub-DODAG of
+        // this node (RFC 6550 §8.2.1 (5)).
         let parent = self.parent.and_then(|parent| self.candidates.get(parent));
         let is_worn = parent.is_some_and(|it| dodag.objective.is_worn(it.etx));
         let farthest = match self.is_joined() {
@@ -104,9 +104,9 @@ impl<P: Profile> Upward<P> {
             true => self.rank_to_children(),
             false => INFINITE_RANK,
         };
-        // RFC 6719 §3.2.2 (3) allows hysteresis, which serves the nodes that depend on the present
-        // parent. Before its first DAO no node depends on this node, and it has heard only some of
-        // its neighbours: the first may be a hop farther from the root than the next. In
+        // RFC 6719 §3.2.2 (3) allows hysteresis, which serves the nodes behind this one. In storing
+        // mode, and for a leaf, no node is behind this one before its first DAO. This node may not
+        // have heard its best neighbour by then, so it changes parents without hysteresis. In
         // non-storing mode a router has children long before its first DAO.
         let is_new = !is_known && (dodag.is_storing() || self.is_leaf());
         let is_eligible = parent.is_some_and(|it| dodag.objective.is_eligible(it.etx));
@@ -118,14 +118,14 @@ impl<P: Profile> Upward<P> {
         let threshold = cx.shared.rules.switch_threshold(targets);
         let own = self.own.filter(|_| dodag.is_storing());
         let order = |link| own.map_or(0, |own| own.order_of(link));
-        // §3.2.2: of neighbours with the smallest cost, any may be chosen.
+        // RFC 6719 §3.2.2: of neighbours with the smallest cost, any may be chosen.
         let mixes = is_new && threshold == 0;
         let is_first = |offer: Offer, present: Offer, link| {
             let parent = self.parent.map(order);
             mixes && offer.cost == present.cost && parent.is_some_and(|it| order(link) < it)
         };
-        // ADR 38: a node leaves a parent that acknowledges frames only for a neighbour that does,
-        // too. It sends a better neighbour a DIS, which that neighbour has to acknowledge.
+        // ADR 38: a node leaves a parent that acknowledges frames only for a neighbour that also
+        // acknowledges frames. To find out, the node sends a better neighbour a DIS.
         let needs_proof = dodag.objective.needs_proof();
         let is_sure = present.is_some() && parent.is_some_and(RplNeighbour::answers);
         let possible = self.candidates.iter().filter_map(|neighbour| {
@@ -229,13 +229,13 @@ impl<P: Profile> Upward<P> {
         let Some(dodag) = &self.dodag else {
             return;
         };
-        // Neighbours that a better measurement could make the parent.
+        // The highest cost of a neighbour that a better measurement could make the parent.
         let limit = self.present_offer(cx, dodag).map_or(u32::MAX, |offer| {
             let interest = cx.shared.rules.switch_threshold(Some(0));
             offer.cost.saturating_add(interest.into())
         });
         // First a neighbour to which no frame was sent, then the one whose link was measured
-        // longest ago; the last one of several.
+        // longest ago. Of several equal neighbours, the last one in the table.
         let possible = self.candidates.iter().rev().filter_map(|it| {
             let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it.etx);
             let offer = self.offer(cx, dodag, it).filter(|_| is_other)?;

@@ -12,12 +12,12 @@ use crate::net::routing::rpl::timing::{earlier, has_come, times};
 use crate::profile::Profile;
 use crate::rules::RplRules;
 
-/// Whether a node may be the root.
+/// Whether this build contains the code of a root.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = true;
 /// Number of Trickle's shortest intervals for which a root that has just started listens.
 const QUIET_INTERVALS: u64 = 2;
 
-/// The timer of the versions of a root's DODAG.
+/// The time at which a root begins the next version of its DODAG, and the interval of versions.
 #[derive(Debug, Default)]
 pub(super) struct RootVersions {
     begin_at: Option<Instant>,

@@ -65,8 +65,8 @@ impl Trickle {
         self.heard = self.heard.saturating_add(1);
     }
 
-    /// Resets the timer because of an inconsistency (§4.2 step 6). Returns whether that has begun
-    /// a new interval: an interval that is the shortest already continues.
+    /// Resets the timer because of an inconsistency (§4.2 step 6). Returns whether this has begun
+    /// a new interval: an interval of the length Imin continues instead.
     pub(super) fn on_inconsistent(&mut self, now: Instant, rng: &mut Rng) -> bool {
         let resets = !self.interval.is_zero() && self.interval > self.shortest;
         if resets {
@@ -85,7 +85,7 @@ impl Trickle {
     }
 
     /// Runs the timer. Returns whether a message is due. `is_news`: no neighbour can have sent the
-    /// contents of the message.
+    /// contents of the message, so k does not suppress it.
     pub(super) fn on_timeout(&mut self, now: Instant, is_news: bool, rng: &mut Rng) -> bool {
         if self.interval.is_zero() {
             return false;

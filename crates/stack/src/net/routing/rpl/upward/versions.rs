@@ -21,7 +21,7 @@ const ROOT_PAUSE: Duration = Duration::from_secs(60);
 /// Limits on the versions that other nodes can make this node join.
 #[derive(Debug, Default)]
 pub(super) struct VersionLimits {
-    /// The time at which a neighbour other than the parent first advertised the version.
+    /// The time at which a neighbour other than the parent first advertised another version.
     heard: Option<Instant>,
     /// The end of the pause in which a node follows only its parent.
     followed_until: Instant,
@@ -30,7 +30,8 @@ pub(super) struct VersionLimits {
 }
 
 impl VersionLimits {
-    /// Returns whether the node may follow another neighbour: the parent has had time to join.
+    /// Returns whether the node may follow a neighbour other than its parent: the parent has had
+    /// time to join the version, and the pause since the last such step is over.
     fn admit(&mut self, now: Instant) -> bool {
         let heard = *self.heard.get_or_insert(now);
         let is_admitted = now >= heard + VERSION_DELAY && self.followed_until <= now;
@@ -57,7 +58,7 @@ impl<P: Profile> Upward<P> {
             // §7.2 (4): only the root increments the version, so its DIO has the latest one.
             None => is_root,
         };
-        // A node leaves a version in which it has no neighbours: the version may be forged.
+        // A node without a parent may also join an older version: its own one may be forged.
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
             // §8.2.2.4 (5): a node follows the root or its parent into the next version. It
@@ -73,15 +74,15 @@ impl<P: Profile> Upward<P> {
             }
             count(&mut cx.shared.counters.versions_ignored);
         } else if dio.version != version && dio.rank != INFINITE_RANK {
-            // §8.2.2.1: a neighbour in an older version cannot be the parent. A DIO informs it.
+            // §8.2.2.1: a neighbour in an older version cannot be the parent, and needs a new DIO.
             self.reset_trickle(cx);
         }
         false
     }
 
     /// Returns whether a version that the neighbour `link` advertises may be genuine: the neighbour
-    /// has acknowledged a frame, or no neighbour has. Otherwise asks the neighbour for a DIO, which
-    /// shows whether it acknowledges frames.
+    /// has acknowledged a frame, or no neighbour has. Otherwise sends the neighbour a DIS, to see
+    /// whether the neighbour acknowledges that frame.
     fn is_believed(&mut self, cx: &mut Context<'_, P>, link: Peer) -> bool {
         let mut is_believed = true;
         for it in self.candidates.iter().filter(|it| it.answers()) {
@@ -111,8 +112,8 @@ impl<P: Profile> Upward<P> {
         count(&mut cx.shared.counters.versions);
     }
 
-    /// Processes a DIO at a root. A version that the root does not know is forged, or is older
-    /// than the start of the root: neighbours were in it before.
+    /// Processes a DIO at a root. A version that the root does not know is forged, or was begun
+    /// by this root before it restarted.
     pub(super) fn on_dio_at_root(
         &mut self,
         cx: &mut Context<'_, P>,

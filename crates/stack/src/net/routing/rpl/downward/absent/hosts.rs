@@ -20,7 +20,7 @@ use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::{Control, Via};
 use crate::profile::Profile;
 
-/// Whether hosts that do not know RPL may register.
+/// Whether this build lets hosts that do not know RPL register.
 pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
 pub(super) type Hosts<M> = PhantomData<M>;
 
