@@ -116,8 +116,8 @@ impl<'a> Places<'a> {
         self.outputs.iter().find(is_over)
     }
 
-    /// Checks as [`Places::check`], and refuses to write an output over the file from which
-    /// `scenario` was read. An error names the output, and what is allowed.
+    /// Checks the outputs as [`Places::check`] does, and refuses to write one over the file from
+    /// which `scenario` was read. An error names the output, and what is allowed.
     pub fn check_beside(&self, scenario: &Scenario) -> Result<(), String> {
         self.check()?;
         let read: Vec<_> = scenario

@@ -517,7 +517,7 @@ fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, V
     }
 }
 
-/// With the network's key, the findings in a capture of secured frames are those of unsecured ones.
+/// With the network's key, a capture of secured frames has the same findings as unsecured frames.
 #[test]
 fn why_reads_protected_frames_with_the_key() {
     const KEY: &str = "000102030405060708090a0b0c0d0e0f";

@@ -37,7 +37,7 @@ pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
     check_with(packet, &[])
 }
 
-/// Checks as [`check`], if the endpoint also understands the options `more`.
+/// Checks `packet` as [`check`] does, for an endpoint that also understands the options `more`.
 pub(crate) fn check_with(packet: &mut Packet, more: &[Known]) -> Result<(), u16> {
     let mut ignored = Vec::new();
     for (number, values) in packet.options() {

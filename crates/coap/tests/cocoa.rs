@@ -25,7 +25,7 @@ fn note(bytes: usize) -> Request {
         .unreliable()
 }
 
-/// Passes the time until `end`, with answers after `rtt` or without answers. Returns the time and
+/// Advances the time to `end`, with answers after `rtt` or without answers. Returns the time and
 /// type of every message that the client sent.
 fn run(pair: &mut Pair, rtt: Option<Duration>, end: Instant) -> Vec<(Instant, &'static str)> {
     let mut sent = Vec::new();

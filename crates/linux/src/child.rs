@@ -57,8 +57,8 @@ impl Companion {
     }
 
     /// Collects processes that have ended; call it after SIGCHLD. Returns the exit code of the
-    /// program itself, if it has ended: 128 + the signal's number if it was killed. Errors are the
-    /// kernel's.
+    /// program itself, if it has ended (128 + the signal's number if it was killed), or the
+    /// kernel's error.
     pub fn reap(&mut self) -> io::Result<Option<u8>> {
         loop {
             match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

@@ -209,7 +209,7 @@ impl Gateway {
     }
 
     /// Sleeps until the mesh, the host or one of `others` (signals, an advertiser) has an event, or
-    /// until `deadline`. Errors are the kernel's.
+    /// until `deadline`. Returns the kernel's error if it cannot wait.
     pub fn wait(
         &self,
         mesh: &impl Mesh,

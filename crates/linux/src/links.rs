@@ -48,7 +48,7 @@ impl Links {
         })
     }
 
-    /// Returns the next notice, if one has arrived. Errors are the kernel's. Lost notices (ENOBUFS)
+    /// Returns the next notice, if one has arrived, or the kernel's error. Lost notices (ENOBUFS)
     /// are ignored.
     pub fn recv(&mut self) -> io::Result<Option<LinkNotice>> {
         while self.notices.is_empty() {

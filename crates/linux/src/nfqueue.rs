@@ -225,8 +225,8 @@ impl NfQueue {
         sent.map(drop).map_err(io::Error::from)
     }
 
-    /// Accepts all held packets, in the order of their arrival, and closes the queue. Errors are
-    /// the kernel's.
+    /// Accepts all held packets, in the order of their arrival, and closes the queue. Returns the
+    /// kernel's errors.
     pub fn accept_all(mut self) -> io::Result<()> {
         self.flush()?;
         // The verdict is for all packets with a number up to this one. Packets that are not read

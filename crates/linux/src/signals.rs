@@ -27,14 +27,14 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Blocks the signals and opens a descriptor at which they arrive instead. Errors are the
-    /// kernel's, such as a full table of descriptors.
+    /// Blocks the signals and opens a descriptor at which they arrive instead. Returns the kernel's
+    /// error, such as a full table of descriptors.
     pub fn watch() -> io::Result<Signals> {
         Self::of(&[])
     }
 
-    /// Watches as [`Signals::watch`], and Ctrl-Z does not stop the process either: the process gets
-    /// [`Notice::Stop`], and calls [`stop`] when it is ready.
+    /// Watches the signals of [`Signals::watch`], and Ctrl-Z, which then does not stop the process:
+    /// the process gets [`Notice::Stop`], and calls [`stop`] when it is ready.
     pub fn watch_stop() -> io::Result<Signals> {
         Self::of(&[Signal::SIGTSTP])
     }

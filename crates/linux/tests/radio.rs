@@ -348,7 +348,7 @@ fn a_misbehaving_radio_is_reported_and_set_up_again() {
 }
 
 impl Bench {
-    /// Sends as [`Bench::send`], after the loss of the line was detected.
+    /// Waits until the loss of the line is detected, then sends as [`Bench::send`] does.
     fn send_while_gone(&mut self) -> RadioResult {
         while !self.was_told("has disconnected") {
             self.radio.turn(self.clock.now());

@@ -10,8 +10,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch};
 
-/// §5.1, §6: sequence numbers count from 0, sizes and offsets are those of the compressed form, and
-/// the last fragment requests an acknowledgment; §4.1: the first leaves room.
+/// §5.1, §6: sequence numbers count from 0, sizes and offsets refer to the compressed form, and the
+/// last fragment requests an acknowledgment; §4.1: the first has room for a longer header.
 #[test]
 fn a_datagram_leaves_in_recoverable_fragments() {
     let (mut a, _) = pair();

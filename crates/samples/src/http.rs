@@ -16,7 +16,7 @@ pub fn content(at: usize) -> u8 {
 }
 
 /// Answers on `port`: `/` with [`PAGE`], `/file` with `file` bytes. `pause` waits for a number of
-/// milliseconds. Errors are those of binding and accepting.
+/// milliseconds. Returns errors of binding and accepting.
 pub async fn serve<N: TcpBind>(
     net: &N,
     port: u16,

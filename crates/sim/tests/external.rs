@@ -260,7 +260,7 @@ fn a_silent_leaf_is_reported_and_readmitted() {
     let more = [("external.patience", "500 ms")];
     let (trouble, mut played) = played(trouble, &more);
     assert_eq!(trouble.begun, 1);
-    // The run did not wait longer.
+    // The run waited for `external.patience`, 0.5 s, and no longer.
     assert_eq!(told(&mut played), ["has not answered for 0.5 s"]);
     assert_eq!(played.echoed, 0);
     for _ in 0..100 {

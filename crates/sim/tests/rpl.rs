@@ -37,7 +37,7 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
 /// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a
 /// cold start. Collisions then make good links look bad. If nodes changed parents for this reason,
 /// the DAOs of their sub-DODAGs would cause more collisions. Single seeds
-/// differ by up to 4 points, so the share is that of several seeds together.
+/// differ by up to 4 points, so the test adds the packets of several seeds.
 #[test]
 fn a_mesh_under_load_keeps_its_routes() {
     for (mode, seeds) in [("storing", 1..=2), ("non-storing", 1..=3)] {

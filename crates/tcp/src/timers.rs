@@ -7,7 +7,7 @@
 
 use redpoll_base::{Duration, Instant, Wake};
 
-/// The timers of a connection. The order is that of service if several are due.
+/// The timers of a connection. Those that are due at the same time are served in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
     /// Limit for closing: the wait for the peer's FIN, the end of an orphaned connection, and 2 MSL

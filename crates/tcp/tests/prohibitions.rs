@@ -373,7 +373,7 @@ impl World {
         self.wait(pause, loss);
     }
 
-    /// Passes time, and checks the segments that each timer causes.
+    /// Advances the time by `ms`, and checks the segments that each timer causes.
     fn wait(&mut self, ms: u64, loss: usize) {
         let end = self.t.ms() + ms;
         self.check(loss);

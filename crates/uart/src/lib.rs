@@ -65,7 +65,7 @@ pub use server::LineServer;
 
 /// The version of this protocol. A message of another version is ignored.
 pub const VERSION: u8 = 1;
-/// No message is longer, in bytes without flags, escapes and check sequence.
+/// Bytes of the longest message, without flags, escapes and check sequence.
 pub const MESSAGE_MAX: usize = 192;
 
 const fn head(kind: u8) -> u8 {

@@ -30,7 +30,7 @@ pub struct Writer<W> {
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins to record the events of `world`. Errors are those of `out`.
+    /// Begins to record the events of `world`. Returns the errors of `out`.
     pub fn new(world: &mut World, mut out: W) -> io::Result<Writer<W>> {
         world.set_live(true);
         let scribe = Scribe::new(world, Mode::View);

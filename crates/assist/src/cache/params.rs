@@ -24,7 +24,7 @@ pub struct Params {
     /// Exponent n of the weight 2^-n of a new sample (RFC 6298 §2.3: 3), 0 to 7. The first sample
     /// is the estimate (§2.2).
     pub rtt_weight: u8,
-    /// Whether the first sample is that of the handshake.
+    /// Whether the round trip of the handshake is the first sample.
     pub times_handshake: bool,
     /// Retransmission timeout in tenths of an estimated round-trip time.
     pub timeout_tenths: u16,

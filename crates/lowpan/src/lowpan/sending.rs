@@ -64,8 +64,8 @@ impl<M: Memory> Lowpan<M> {
         self.in_service.is_some() || M::ROUTES && self.suspended.is_some()
     }
 
-    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes for any
-    /// destination; otherwise as [`Lowpan::build_frame`].
+    /// Builds the next frame's MAC payload into `out` as [`Lowpan::build_frame`] does, but with at
+    /// most `capacity` bytes for every destination.
     pub fn next_frame<S: PayloadSource>(
         &mut self,
         now: Instant,

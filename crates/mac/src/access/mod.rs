@@ -42,7 +42,7 @@ pub trait Access: Clone + Debug {
         None
     }
 
-    /// Returns the cycle as [`Self::cycle`].
+    /// Returns the cycle as [`Self::cycle`] does, but mutable.
     fn cycle_mut(&mut self) -> Option<&mut Cycled<Self::Cycle>> {
         None
     }

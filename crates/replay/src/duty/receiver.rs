@@ -127,7 +127,7 @@ impl Receiver {
         matches!(self, Receiver::Lpp(probing) if probing.is_off())
     }
 
-    /// Handles that the node starts to send (CX-MAC) or a frame starts to wait for a probe (LPP).
+    /// Handles the start of a transmission (CX-MAC), or of a frame's wait for a probe (LPP).
     pub(super) fn on_send(&mut self) {
         match self {
             Receiver::CxMac(cycle) => cycle.on_send(),

@@ -40,7 +40,7 @@ pub use units::time;
 
 use crate::name::is_name;
 
-/// Largest file in bytes: no scenario needs more, and a file that is read by mistake does no harm.
+/// Largest scenario file in bytes, more than any needs: limits the harm of a file given by mistake.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Overrides that reports omit: a report has a field for the seed, and a key is secret.

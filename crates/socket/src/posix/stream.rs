@@ -262,7 +262,7 @@ impl<P: Profile> Sockets<'_, P> {
     ///
     /// # Errors
     /// `EMFILE`, `EADDRINUSE` if the connection exists already, `ENETUNREACH` if it belongs to
-    /// another node, `ETIMEDOUT` if it is too old, `ENOMEM` if the buffers are smaller, `EINVAL`
+    /// another node, `ETIMEDOUT` if it is too old, `ENOMEM` if it needs larger buffers, `EINVAL`
     /// for invalid bytes.
     pub fn thaw(&mut self, slept: Duration, frozen: &mut [u8]) -> Answer<Fd> {
         if !self

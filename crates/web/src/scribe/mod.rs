@@ -230,7 +230,7 @@ impl Scribe {
 /// Returns the layers of `frames`, which are hexadecimal (see [`Ask::Layers`](message::Ask)), as
 /// an object in text; `None` if the frames are invalid.
 pub(crate) fn layers(frames: &[String], contexts: &Contexts) -> Option<String> {
-    /// No frame of IEEE 802.15.4 is longer.
+    /// Bytes of the longest IEEE 802.15.4 frame.
     const LONGEST: usize = 127;
     let frames: Option<Vec<Vec<u8>>> = frames.iter().map(|text| from_hex(text, LONGEST)).collect();
     let frames = frames?;

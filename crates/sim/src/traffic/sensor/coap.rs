@@ -117,7 +117,8 @@ impl Coap {
                 Message { payload, kept: 0 }
             }
             Layout::Part => {
-                // A reading that an earlier message began is shorter, so two more readings may fit.
+                // The rest of a begun reading is short, so two more readings than `fitting` may
+                // fit.
                 let mut stream = queue.readings(queue.due().min(fitting + 2));
                 let mut payload = self.place.to_be_bytes().to_vec();
                 payload.extend(stream.drain(self.taken..));
