@@ -263,7 +263,8 @@ fn lossy(
     [run, why].map(|output| serde_json::from_str(&stdout(&output)).unwrap())
 }
 
-/// A sender that has missed the acknowledgement of a frame gives its datagram up, too.
+/// `why` counts segments as their sender does, even if the sender misses the acknowledgement of a
+/// frame and drops the datagram.
 #[test]
 fn counted_segments_equal_those_of_their_sender() {
     let folder = Folder::new("why-counts");
@@ -276,7 +277,7 @@ fn counted_segments_equal_those_of_their_sender() {
         let again = sent["retransmissions"].as_object().unwrap().values();
         let again: u64 = again.map(|it| it.as_u64().unwrap()).sum();
         let seen = &why["flows"][0]["directions"][0];
-        // SYNs, which `run` does not count, are counted too.
+        // `why` also counts SYNs; `run` does not.
         let syns = seen["segments"].as_u64().unwrap() - sent["segments_sent"].as_u64().unwrap();
         assert!((1..=2).contains(&syns), "{faults:?}: {sent} {seen}");
         let more = seen["sent_again"].as_u64().unwrap() - again;

@@ -556,7 +556,7 @@ fn forged_first_fragments_do_not_block_a_datagram() {
         let (from, frame) = made_up(n);
         now = ms(u64::from(n) * 100);
         let _ = c.input(now, from, C, &frame);
-        // A packet in one frame, and a datagram in several, every now and then.
+        // After each forged fragment, a packet in one frame and one in several arrive.
         let whole = [&[0x41], &packet(to_c(59), 3, 20)[..]].concat();
         let slot = c.input(now + Duration::from_millis(50), A, C, &whole);
         c.release(slot.expect("a slot").expect("a packet"));

@@ -80,7 +80,7 @@ impl From<u16> for Ticket {
     }
 }
 
-/// A data frame for this node, without copies.
+/// A data frame for this node that is not a duplicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indication<'f> {
     /// The neighbour that sent it; never [`Address::Absent`].

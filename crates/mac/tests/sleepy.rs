@@ -89,7 +89,7 @@ fn the_ack_of_a_data_request_says_whether_something_waits() {
     assert!(b.mac.set_pending(2, true));
     acked(&mut b, &command(2, &[DATA_REQUEST]), true);
     assert_eq!(b.mac.poll_event(), asked(true));
-    // Other commands and data frames do not show whether a frame waits.
+    // The Imm-ACK of another command does not announce a waiting frame.
     acked(&mut b, &command(3, &[0x01]), false);
     assert_eq!(b.mac.poll_event(), None);
     assert_eq!(b.mac.counters().rx_unsupported_type, 1);

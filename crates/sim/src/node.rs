@@ -102,7 +102,7 @@ pub(crate) struct Built<A: Access = Replay> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) at: Instant,
-    /// Frame counter that the node had stored before.
+    /// Frame counter that the node stored before this start.
     pub(crate) counter_stored: u32,
     /// Abilities of its radio, if the radio is not simulated.
     pub(crate) caps: Option<RadioCaps>,

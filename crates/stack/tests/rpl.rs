@@ -322,7 +322,7 @@ fn targets_of_the_previous_version_are_not_advertised() {
         all.any(|(_, body)| body.windows(16).any(|window| window == address))
     };
     assert!(contains(1) && !contains(CHILD) && !contains(8), "{told:?}");
-    // A child that repeats its DAO is behind the node in this version, too.
+    // A child that sends its DAO in the new version is a target again.
     dao(&mut lone, CHILD, 2, &[(CHILD, 241, 30)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 1);
 }

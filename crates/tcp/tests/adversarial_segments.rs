@@ -135,7 +135,7 @@ fn a_peer_that_reneges_gets_it_again() {
     all_arrives(&mut t, 101, 401);
 }
 
-/// Blocks of data that the peer never received; it may be wrong about the first segment, too.
+/// The peer reports blocks that it never received, in two cases with the first segment.
 #[test]
 fn falsely_sacked_data_is_retransmitted() {
     for block in [(1, 101), (101, 201), (1, 401), (301, 401)] {

@@ -189,7 +189,7 @@ fn an_echo_in_recovery_reduces_no_further() {
     send!(t, flags ACK_ECE, seq 1, ack 401);
     assert_eq!(t.conn.info().ssthresh, ssthresh);
     assert_eq!(t.conn.stats().ecn_reductions, 0);
-    // New data report a reduction for a loss by CWR, too.
+    // New data have CWR although a loss, not the mark, caused the reduction.
     let sent: Vec<Record> = sent.into_iter().chain(t.sent()).collect();
     let new = sent.iter().find(|r| r.seq_number() >= 401).unwrap();
     assert!(has(new, Flags::CWR));

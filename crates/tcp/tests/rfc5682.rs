@@ -187,8 +187,8 @@ fn not_in_fast_recovery() {
     assert!(starts(&mut t).starts_with(&[101]));
 }
 
-/// RFC 5682 §3.1, steps 2 and 3b: with SACK, duplicates do not end the test, and data from before
-/// the timeout that arrive beyond a gap reveal a spurious timeout, too.
+/// RFC 5682 §3.1, steps 2 and 3b: with SACK, duplicates do not end the test. The timeout was
+/// spurious if a SACK block beyond a gap reports data that were sent before the timeout.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn sack_blocks_beyond_a_gap_reveal_a_spurious_timeout() {

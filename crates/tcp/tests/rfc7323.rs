@@ -229,7 +229,7 @@ fn the_offset_depends_on_the_ends_and_the_secret() {
     assert_ne!(offset, isn.0);
 }
 
-/// Eifel detection (RFC 3522) works with an offset, too.
+/// Eifel detection (RFC 3522) works with a timestamp offset.
 #[test]
 fn a_spurious_timeout_is_undone_in_spite_of_the_offset() {
     let mut t = Host::connect(&with_timestamps(), 4096, 4096);

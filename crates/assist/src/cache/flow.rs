@@ -56,7 +56,7 @@ pub(super) struct Side {
     /// Whether this end needs the acknowledgment of data that the other end has already
     /// acknowledged.
     pub(super) answer: bool,
-    /// Time at which the acknowledgment to this end is repeated, unless this end sends before.
+    /// Time at which the acknowledgment to this end is repeated, unless this end sends earlier.
     pub(super) again: Option<Instant>,
 }
 

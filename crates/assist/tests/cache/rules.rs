@@ -193,7 +193,7 @@ fn tss_lets_a_segment_pass_when_the_one_before_it_is_at_the_next_hop() {
     );
     hear(&mut cache, T + 6, &passed_on(&all[0]));
     assert_eq!(sent(&mut cache, T + 6), [all[1].packet()]);
-    // An acknowledgment releases the next segment, too.
+    // An acknowledgment releases the next segment, as an overheard frame does.
     pass(&mut cache, T + 7, &ack(1, 132).packet());
     assert_eq!(sent(&mut cache, T + 7), [all[2].packet()]);
 }

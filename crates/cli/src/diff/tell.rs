@@ -93,7 +93,7 @@ impl Finding {
     }
 }
 
-/// Returns a line about whether the other run has the frame, too.
+/// Returns a line that says whether the other run also has the frame.
 fn sought(
     record: &Record,
     other: &VecDeque<Record>,

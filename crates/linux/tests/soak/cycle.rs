@@ -12,7 +12,7 @@ use redpoll_stack::{ConnId, Error};
 
 use crate::world::{KERNEL_PORT, NODE_PORTS, World};
 
-/// The longest that a cycle may take, on a busy machine too.
+/// Longest allowed time of a cycle, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum number of bytes in each direction.
 const MOST: u32 = 700;

@@ -101,7 +101,7 @@ impl<M: Memory> Lowpan<M> {
     /// Starts the turn of this node's own datagrams. Plain fragments then get the credit of a whole
     /// datagram, because the next node loses the datagram without them. With recovery, the credit
     /// is the number of own frames: the receiver of an own datagram discards it after
-    /// `reassembly_timeout`, and a retransmitted fragment must arrive before.
+    /// `reassembly_timeout`, and a retransmitted fragment must arrive within this time.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;
         self.fragment_credit = match self.recovery.get() {

@@ -87,8 +87,7 @@ impl<A: Access> Mac<A> {
                 self.on_ack(now, frame_pending);
             }
             (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
-            // A radio that reports an unrequested acknowledgment, or that did not wait for a
-            // requested one.
+            // The radio reports an unrequested acknowledgment, or did not wait for a requested one.
             (_, wants_ack) => {
                 count(&mut self.counters.radio_faults);
                 match (result, wants_ack) {

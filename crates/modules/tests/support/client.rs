@@ -39,7 +39,7 @@ struct Stream {
 }
 
 impl Client {
-    /// Returns a client that begins after `begins_s` seconds. `serves`: it also answers others.
+    /// Returns a client that begins after `begins_s` seconds, and `serves` other clients or not.
     pub fn new(world: &mut World, node: &str, to: Addr, serves: bool, begins_s: u64) -> Client {
         let port = if serves { PORT } else { 8_765 };
         let socket = world.with_node(node, |_, node| node.udp_bind(port));

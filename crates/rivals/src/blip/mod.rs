@@ -39,7 +39,7 @@ pub struct Corrections {
     pub counter: bool,
     /// A retransmitted SYN has its own sequence number, instead of the next one.
     pub syn: bool,
-    /// A write sends only new data. Without this correction it retransmits all data in flight, too.
+    /// A write sends only new data. Without this correction it also retransmits all data in flight.
     pub write: bool,
     /// The peer's window and the congestion window bound all segments, not only the
     /// first of a burst.

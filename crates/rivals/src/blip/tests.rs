@@ -61,7 +61,7 @@ impl Peer {
         let (c, body) = (&mut self.control, &mut self.body);
         let outs = core::iter::from_fn(|| {
             let out = self.blip.poll_segment(Instant::ZERO, c, body)?;
-            // The table of connections does the same.
+            // Records the sequence number, as the table of connections does after each segment.
             body.sent_up_to = Some(out.fields.seq);
             Some(out)
         });

@@ -28,7 +28,7 @@ pub(super) struct Flow {
     to: String,
     on_the_way: VecDeque<u8>,
     /// With TCP Fast Open, the first bytes that the receiver got from the sender's present
-    /// connection: it may get them in another connection, too.
+    /// connection. It may get the same bytes again in a further connection.
     opening: Option<Vec<u8>>,
     /// Whether the receiver has accepted the sender's present connection.
     is_accepted: bool,

@@ -208,7 +208,7 @@ impl<F: Truncate> FrameTrace for PcapngFile<F> {
 
 impl<F: Truncate> Drop for PcapngFile<F> {
     fn drop(&mut self) {
-        // An error is ignored here. A caller that needs errors flushes the file before.
+        // An error is ignored here. A caller that needs errors flushes the file first.
         let _ = self.write_out();
     }
 }

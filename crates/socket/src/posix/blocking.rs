@@ -13,7 +13,7 @@ use crate::Errno;
 
 /// Access of a thread to the sockets, and its way to wait.
 pub trait Waiter {
-    /// The profile of the node; a kind of memory serves as one too.
+    /// The profile of the node. Every [`Memory`](redpoll_base::Memory) is a profile.
     type Profile: Profile;
 
     /// Makes one call, and lets the node send the resulting packets.

@@ -196,7 +196,7 @@ impl Scoreboard {
     /// Returns the last stretch in flight; an empty span if there is none.
     pub(crate) fn last_in_flight(&self) -> Span {
         let in_flight = self.spans().filter(|(_, stretch)| {
-            // An unused entry is in flight, too.
+            // `is_in_flight` is true for an unused entry, too.
             stretch.is_in_flight() && !stretch.is_nothing()
         });
         in_flight.last().map_or(Span::default(), |(span, _)| span)

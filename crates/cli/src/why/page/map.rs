@@ -205,7 +205,7 @@ mod tests {
             ((node(2), node(3)), link(50)),
             ((node(2), node(1)), link(100)),
             ((node(2), node(4)), link(100)),
-            // A multicast, a link with few frames, and a link elsewhere.
+            // Not used to place nodes 1 to 4: a multicast, few frames, and other nodes.
             ((node(2), node(0xffff)), link(900)),
             ((node(1), node(4)), link(1)),
             ((node(8), node(9)), link(30)),

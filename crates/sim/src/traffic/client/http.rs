@@ -43,7 +43,7 @@ impl Http {
         None
     }
 
-    /// Ends the exchange, unless it has ended before.
+    /// Ends the exchange, unless it has already ended.
     fn finish(&mut self, body: Option<Vec<u8>>) -> Option<Outcome> {
         self.deadline.take()?;
         Some(body.map_or(Outcome::Failed, Outcome::Answered))

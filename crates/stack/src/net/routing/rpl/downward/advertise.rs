@@ -158,7 +158,7 @@ fn rested<P: Profile>(cx: &mut Context<'_, P>, sent_at: Option<Instant>) -> Opti
 }
 
 impl<P: Profile> Downward<P> {
-    /// Advertises all targets to a new parent: the first one, or another than before.
+    /// Advertises all targets to a new parent, which replaces `former` if there was one.
     pub(in crate::net::routing::rpl) fn on_new_parent(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -191,7 +191,7 @@ impl<P: Profile> Downward<P> {
         self.advertise_all(cx, upward, joins);
     }
 
-    /// Schedules DAOs with all targets (§9.6). `with_others`: all nodes around do the same.
+    /// Schedules DAOs with all targets (§9.6). `with_others`: nodes around do so at the same time.
     pub(in crate::net::routing::rpl) fn advertise_all(
         &mut self,
         cx: &mut Context<'_, P>,
