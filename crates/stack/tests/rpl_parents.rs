@@ -366,7 +366,7 @@ fn equal_neighbours_are_chosen_equally_often() {
 /// enough (RFC 6719 §3.2.2 (3)).
 #[test]
 fn a_router_with_targets_keeps_its_parent_longer() {
-    // Every frame needs one transmission, so a link has the same ETX before and after its first frame.
+    // Every frame needs one transmission, so the first frame does not change the ETX of a link.
     let etx = 128;
     let rules = TestRules {
         initial_etx: etx,

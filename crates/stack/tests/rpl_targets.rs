@@ -38,9 +38,10 @@ fn twenty(number: u8, is_group: bool) -> Vec<u8> {
     [&[0, 0x80, 0, number][..], &bytes(&options)].concat()
 }
 
-/// RFC 6550 §6.4: a neighbour's DAO may have more targets than fit into a frame. The node reassembles
-/// its fragments in any order, between those of another neighbour's DAO, and accepts all targets. If a
-/// fragment is lost, the node accepts none and sends no acknowledgement; the repeated DAO arrives.
+/// RFC 6550 §6.4: a neighbour's DAO may have more targets than fit into a frame. The node
+/// reassembles its fragments in any order, also if fragments of another neighbour's DAO come in
+/// between, and accepts all targets. If a fragment is lost, it accepts no target and sends no
+/// acknowledgement until the repeated DAO arrives.
 #[test]
 fn a_dao_of_twenty_targets_arrives_in_fragments() {
     #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -112,7 +113,7 @@ fn a_dao_of_twenty_targets_arrives_in_fragments() {
             answered == answers || way == Interleaved,
             "{what}: {answered:?}"
         );
-        // The timeout of the reassembly is 60 s (RFC 4944 §5.3); the repetition need not wait for it.
+        // The repeated DAO need not wait for the reassembly timeout of 60 s (RFC 4944 §5.3).
         lone.run_for(Duration::from_secs(5));
         let _ = acks(&mut lone);
         let again = fragments(&mut lone, CHILD, 2);
