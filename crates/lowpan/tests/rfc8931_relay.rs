@@ -237,7 +237,7 @@ fn a_relay_answers_when_its_acknowledgment_was_lost() {
         Err(DropReason::Duplicate)
     );
     assert!(!relay.has_frame());
-    // "It arms a short timer, and upon timeout, the VRB ... destroyed".
+    // RFC 8931 §6.2: "it arms a short timer, and upon timeout, the VRB [...] destroyed".
     relay.on_timeout(ms(2_000));
     assert_eq!(relay.poll_at(), None);
     assert_eq!(relay.counters().forward_timeout, 0);
@@ -321,7 +321,7 @@ fn an_abort_frees_path_and_slot() {
     let onward = frames(&mut relay, START, B, C);
     assert_eq!(onward.len(), 1);
     assert!(header(&onward[0]).is_abort());
-    // "If an acknowledgment is requested", the receiver answers with a null bitmap.
+    // RFC 8931 §6.3: "If an acknowledgment is requested", the receiver answers with a null bitmap.
     let asks = Fragment {
         ack_request: true,
         ..header(&onward[0])

@@ -36,8 +36,8 @@ impl Timestamps {
         }
     }
 
-    /// Sets the offset before the first segment. RFC 7323 §7.1: "generate timestamps using a
-    /// random, per-connection timestamp offset".
+    /// Sets the offset before the first segment. RFC 7323 §7.1: "RECOMMENDED to generate a random,
+    /// per-connection offset".
     pub(crate) fn set_offset(&mut self, offset: u32) {
         self.offset = offset;
     }

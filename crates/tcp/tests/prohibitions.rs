@@ -144,8 +144,8 @@ impl World {
         }
     }
 
-    /// Checks the first block. RFC 2018 §4: "The first SACK block MUST specify the contiguous block
-    /// of data containing the segment which triggered this ACK".
+    /// Checks the first block. RFC 2018 §4: "The first SACK block [...] MUST specify the contiguous
+    /// block of data containing the segment which triggered this ACK".
     fn check_first_block(&mut self, from: usize, to: usize) {
         self.t.drain();
         let sent = self.t.sent();

@@ -125,7 +125,7 @@ impl World {
                 continue;
             }
             if let Action::Accept(request) = listener.input(&meta, &seg) {
-                // "bind the local IP address of the connection to the particular address".
+                // RFC 9293 §3.9.1.1: "bind the local IP address [...] to the particular address".
                 assert_eq!((request.local, request.remote), (local, remote));
                 self.accepted[usize::from(bound.addr == ANY)] += 1;
                 let iss = SeqNum(self.rng.next_u32());

@@ -15,7 +15,7 @@ const TIMESTAMPS: usize = 12;
 /// Largest window that one segment may fill: one frame of IEEE 802.15.4, in bytes.
 const FRAME: usize = 127;
 
-/// The override timeout "should be in the range 0.1 - 1.0 seconds".
+/// RFC 9293 §3.8.6.2.1: the override timeout "should be in the range 0.1 - 1.0 seconds".
 const OVERRIDE: std::ops::RangeInclusive<u64> = 100..=1_000;
 
 struct World {

@@ -314,9 +314,9 @@ fn acks_soon(t: &mut Host) -> usize {
     t.sent().len()
 }
 
-/// RFC 5681 §4.2: "a TCP receiver MUST NOT generate more than one ACK for every incoming full-sized
-/// segment". With and without SACK, each segment that arrives twice, lies beyond a gap or fills one
-/// elicits a single ACK.
+/// RFC 5681 §4.2: "A TCP receiver MUST NOT generate more than one ACK for every incoming segment".
+/// With and without SACK, each segment that arrives twice, lies beyond a gap or fills a gap elicits
+/// a single ACK.
 #[test]
 fn one_acknowledgment_for_each_segment() {
     for sack in [false, true] {

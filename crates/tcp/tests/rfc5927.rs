@@ -52,8 +52,8 @@ fn with_data_out() -> Vec<Host> {
     vec![established(), fin_wait_1, close_wait, last_ack, closing]
 }
 
-/// RFC 5927 §5.2: "hosts in any of the synchronized states should treat ICMP error messages that
-/// indicate hard errors as soft errors".
+/// RFC 5927 §5.2: a connection in any of the synchronized states treats ICMP errors that indicate
+/// hard errors as soft errors.
 #[test]
 fn hard_errors_are_soft_in_every_synchronised_state() {
     for kind in KINDS {

@@ -77,8 +77,8 @@ impl Endpoint {
         let Served {
             asked, alone_at, ..
         } = self.served.swap_remove(index);
-        // RFC 7252 §5.10.4: "If the preferred Content-Format cannot be
-        // returned, then a 4.06 (Not Acceptable) MUST be sent".
+        // RFC 7252 §5.10.4: if the preferred Content-Format cannot be returned, the answer is 4.06
+        // (Not Acceptable).
         let is_acceptable = !response.is_success()
             || asked.accept.is_none()
             || response.content_format.is_none()

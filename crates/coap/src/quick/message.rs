@@ -67,7 +67,7 @@ pub(super) fn read_missing(mut bytes: &[u8], most: usize) -> Option<Vec<u32>> {
         };
         match numbers.last().copied() {
             Some(last) if last > number => return None,
-            // RFC 9177: "The client MUST ignore any duplicates."
+            // RFC 9177 §5: "the client MUST ignore any duplicates".
             Some(last) if last == number => {}
             _ if numbers.len() >= most => return Some(numbers),
             _ => numbers.push(number),

@@ -47,8 +47,8 @@ impl Default for QuickConfig {
 }
 
 impl QuickConfig {
-    /// NON_RECEIVE_TIMEOUT: twice NON_TIMEOUT, and "always greater than NON_TIMEOUT_RANDOM
-    /// by at least one second".
+    /// NON_RECEIVE_TIMEOUT: twice NON_TIMEOUT, and "greater than NON_TIMEOUT_RANDOM by at least
+    /// one second" (RFC 9177 §7.2).
     pub fn non_receive_timeout(&self) -> Duration {
         let longest = self.non_timeout.times(self.ack_random_percent.into());
         let least = longest.divided_by(100).plus(Duration::from_secs(1));

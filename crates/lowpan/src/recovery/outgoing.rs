@@ -303,7 +303,7 @@ impl Sender {
         Standing::GoesOn
     }
 
-    /// Handles a timeout. RFC 8931 §6: then "the fragment that carries the X flag MAY be retried".
+    /// Handles a timeout. RFC 8931 §6 then allows a retry of the fragment that has the X flag.
     pub(crate) fn on_timeout(&mut self, config: &RecoveryConfig) -> Standing {
         if !self.may_retry(config) {
             return Standing::Exhausted;

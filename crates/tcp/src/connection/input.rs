@@ -191,10 +191,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Answers an unacceptable segment. "If an incoming segment is not acceptable, an
-    /// acknowledgment should be sent in reply." The rate is limited, so that two ends do not answer
-    /// each other forever, and not every repeated old segment elicits an answer. The limit for
-    /// text and FIN is higher, because the peer may have lost our acknowledgments.
+    /// Answers an unacceptable segment. RFC 9293 §3.10.7.4: "an acknowledgment should be sent in
+    /// reply". The rate is limited, so that two ends do not answer each other forever, and not
+    /// every repeated old segment elicits an answer. The limit for text and FIN is higher, because
+    /// our acknowledgments to the peer may have been lost.
     fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
         let now = self.timers.now();
         let may = if seg.is_empty() {

@@ -43,7 +43,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         event!(Debug, "port {local} to {remote}: {}", self.state());
     }
 
-    /// "Start the time-wait timer, turn off the other timers."
+    /// RFC 9293 §3.10.7.4: "Start the time-wait timer, turn off the other timers".
     fn enter_time_wait(&mut self) {
         self.timers.cancel_all();
         self.persist = Persist::default();
@@ -114,9 +114,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Restarts TIME-WAIT after the peer retransmitted its FIN: "restart the 2 MSL time-wait
-    /// timeout". At most [`Config::max_retries`](crate::Config::max_retries) restarts follow, which
-    /// suffices for a peer that receives no ACK.
+    /// Restarts TIME-WAIT after the peer retransmitted its FIN. RFC 9293 §3.10.7.4: "restart the 2
+    /// MSL timeout". At most [`Config::max_retries`](crate::Config::max_retries) restarts follow,
+    /// which suffices for a peer that receives no ACK.
     pub(super) fn prolong_time_wait(&mut self) {
         if self.rto.on_timeout(self.params.max_retries) != Expiry::GiveUp {
             self.start_time_wait();
@@ -128,7 +128,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.enter_closed(None);
     }
 
-    /// Ends the connection by an error: "all segment queues should be flushed".
+    /// Ends the connection by an error. RFC 9293 §3.10.7.4: "all segment queues should be flushed".
     #[inline(never)] // size
     pub(super) fn fail(&mut self, error: Error) {
         self.inbox.clear();

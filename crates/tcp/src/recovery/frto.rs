@@ -57,7 +57,7 @@ impl Frto {
             // RFC 5682 §2.1 and §3.1, step 2: with SACK, duplicates do not end the step.
             Frto::First if ack.is_partial => Frto::Second,
             Frto::First if !ack.is_advance && (ack.has_sack || !ack.is_duplicate) => Frto::First,
-            // RFC 5682: "Other types of ACKs are ignored without any action."
+            // RFC 5682 §3.1, step 3: "Other types of ACKs are ignored without any action."
             Frto::Second if !ack.is_advance && !ack.is_duplicate => Frto::Second,
             _ => Frto::Off,
         };

@@ -54,7 +54,7 @@ impl AckPolicy {
     }
 
     /// Makes an ACK due after a segment arrived again, because its acknowledgment was lost or late.
-    /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming full-sized segment".
+    /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming segment".
     /// If that ACK is lost, the peer's timeout elicits another.
     pub(crate) fn on_duplicate(&mut self) {
         self.unacked = DUE;
