@@ -43,8 +43,7 @@ pub struct LowpanConfig {
     /// their receiver delays its own frames for the next one. Default true.
     pub fragment_pending: bool,
     /// Whether the last fragment of a pulled datagram has the frame-pending bit if [another
-    /// datagram follows](crate::PulledDatagram::is_followed). Only with `fragment_pending`. Default
-    /// true.
+    /// follows](crate::PulledDatagram::is_followed). Only with `fragment_pending`. Default true.
     pub segment_pending: bool,
     /// Gap between two fragments of a datagram, in which other frames may leave: the inter-frame
     /// gap of RFC 8930 §5. Used for recoverable fragments and, in a node that forwards fragments,
