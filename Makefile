@@ -91,7 +91,7 @@ dissect-check: ## Compare Redpoll's decoder with tshark's, field by field, over 
 	@$(CARGO) xtask dissect-check; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of the steps with RPL
+radiofuzz: ## Fuzz five nodes with arbitrary events of their radios for 50 million steps, half of the steps with RPL
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
 
@@ -128,7 +128,7 @@ drill-grid: ## Run the attacks on RPL in a grid of 1,000 nodes, 1 seed
 	@scripts/setup.sh build
 	@. scripts/env.sh && export REDPOLL_GRID=$${REDPOLL_GRID:-40x25} && cargo test --release --package redpoll-sim --lib -- --nocapture drill::grid
 
-why-test: ## Test redpoll why and redpoll dissect with captures of 256 MiB
+why-test: ## Test that the commands "redpoll why" and "redpoll dissect" use less than 48 MiB of memory for captures of 256 MiB
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_WHY_LONG=1 cargo test --package redpoll --test why -- --nocapture large::
 

@@ -96,7 +96,7 @@ pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
         CellType::Whole,
         RowsOf::Flows,
         "the sender's congestion window (RFC 5681); this column and the next four have \
-         values only while a node has a connection of Redpoll's TCP for the flow",
+         values only while the flow's sender has a connection of Redpoll's TCP",
     ),
     (
         "ssthresh_bytes",

@@ -204,8 +204,9 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         let t_us = one["t"].as_u64()?;
         if t_us > until_us {
             return Some(
-                "none in the recordings. The cause of the difference is a value that recordings do \
-                 not contain, such as a random number"
+                "none in the recordings. The frame differs because of a value that recordings do \
+                 not contain, such as a random number, or because of a change since the last \
+                 recorded values"
                     .into(),
             );
         }

@@ -234,8 +234,8 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     for node in report.nodes.iter().filter(|it| it.addresses_refused > 0) {
         let _ = writeln!(
             text,
-            "{}: its address belongs to another node, as its router reports; packets to this \
-             address may reach either node",
+            "{}: a router refused this node's address, because another node has it; packets to \
+             this address may reach either node",
             node.name
         );
     }
@@ -475,13 +475,13 @@ mod tests {
         world.run_until(Instant::from_millis(2_000));
         let mut report = world.report();
         let before = render(&report, &scenario, &[], false);
-        assert!(!before.contains("its address"), "{before}");
+        assert!(!before.contains("this node's address"), "{before}");
         report.nodes[1].addresses_refused = 1;
         let again = &mut report.flows[0].retransmissions;
         (again.rto, again.fast, again.tail) = (3_001, 3_002, 3_003);
         let text = render(&report, &scenario, &[], false);
         let name = &report.nodes[1].name;
-        assert!(text.contains(&format!("{name}: its address belongs to another node")));
+        assert!(text.contains(&format!("{name}: a router refused this node's address")));
         let mut lines = text.lines().skip_while(|line| !line.starts_with("flow "));
         let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
         for (head, number) in [("rto", "3001"), ("fast", "3002"), ("tail", "3003")] {

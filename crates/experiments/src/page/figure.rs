@@ -175,9 +175,10 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     }
     let _ = writeln!(
         page,
-        "<details><summary>scenario and command of each point ({} case{})</summary><p \
-         class=\"soft\">The commands use seed 1; for the other seeds use --seed 2 and so on. \
-         The study computes the values that the report of a run does not contain.</p><div \
+        "<details><summary>command of each case ({} case{})</summary><p class=\"soft\">A case \
+         is a scenario with its settings; the column \"rows\" names the rows that use its runs. \
+         The commands use seed 1; for the other seeds use --seed 2 and so on. Values that the \
+         report of a run does not contain are computed by the study only.</p><div \
          class=\"scroll\" tabindex=\"0\"><table><tr><th>case<th>rows<th>command</tr>",
         cases.len(),
         if cases.len() == 1 { "" } else { "s" }

@@ -1,5 +1,5 @@
 //! The self-contained HTML page of a study: rows that hold, rows that do not with their causes,
-//! every figure with the paper's numbers, and the scenario and command of each point.
+//! every figure with the paper's numbers, and the command of each case.
 
 mod axis;
 mod bullet;

@@ -215,7 +215,7 @@ impl World {
             let state = end.conn.as_ref().map(Connection::state);
             let transit = self.transit[side].len();
             format!(
-                "{state:?}, wrote {}, read {}, {transit} in transit",
+                "{state:?}, {} bytes written, {} bytes read, {transit} segments in transit",
                 end.written, end.read
             )
         };

@@ -56,7 +56,7 @@ def mesh(result: Result) -> dict[str, Any]:
 
 
 def widget(result: Result) -> Any:
-    """The widget that replays the result. Needs the package anywidget."""
+    """A widget that shows a result over time on a map. Needs the package anywidget."""
     try:
         import anywidget
         import traitlets

@@ -67,8 +67,10 @@ pub(crate) enum KeyKind {
     Position,
     /// `node:port`, `host:port` or `[address]:port`.
     Target,
-    /// One node, a list of them, or `every …`.
-    Nodes,
+    /// The places of an app: a node, `border`, `host`, `every …`, or a list of these.
+    Places,
+    /// The nodes with a cache: a node, `every node`, `every router`, or a list of these.
+    Caches,
     /// A list of `a <-> b` or `a <-> b, 90 %`.
     Links,
     /// A list of `10 s: text`.
@@ -121,10 +123,14 @@ impl KeyKind {
                 "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
                     .to_owned()
             }
-            KeyKind::Nodes => {
-                "a node's name, a list of names, or \"every node\", \"every router\", \
-                            \"every leaf\", \"every other node\" (all nodes except the app's destination)"
+            KeyKind::Places => {
+                "a node's name, \"border\", \"host\", \"every node\", \"every router\", \
+                 \"every leaf\", \"every other node\" (all nodes except the app's destination), \
+                 or a list of these"
                     .to_owned()
+            }
+            KeyKind::Caches => {
+                "a node's name, \"every node\", \"every router\", or a list of these".to_owned()
             }
             KeyKind::Links => {
                 "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()
@@ -152,11 +158,10 @@ impl KeyKind {
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
             (KeyKind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
-            (KeyKind::Text | KeyKind::Target | KeyKind::Nodes, Raw::Text(text))
-                if !text.is_empty() =>
-            {
-                Ok(Value::Text(text.clone()))
-            }
+            (
+                KeyKind::Text | KeyKind::Target | KeyKind::Places | KeyKind::Caches,
+                Raw::Text(text),
+            ) if !text.is_empty() => Ok(Value::Text(text.clone())),
             (KeyKind::KeyDigits { word }, Raw::Text(text)) => {
                 let is_key = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
                 match is_key || word.is_some_and(|word| word == text) {
@@ -202,9 +207,10 @@ impl KeyKind {
                 },
                 _ => Err(raw.shown()),
             },
-            (KeyKind::Nodes | KeyKind::Links | KeyKind::Console, Raw::Array(items))
-                if !items.is_empty() =>
-            {
+            (
+                KeyKind::Places | KeyKind::Caches | KeyKind::Links | KeyKind::Console,
+                Raw::Array(items),
+            ) if !items.is_empty() => {
                 let texts = items.iter().map(|item| match &item.raw {
                     Raw::Text(text) => Some(text.clone()),
                     _ => None,

@@ -42,7 +42,7 @@ pub(super) fn medium(values: &Values<'_>, links: &LinkSource) -> Result<Config, 
     };
     if disk.interference_range_m < disk.transmission_range_m {
         let problem = format!(
-            "got {} m; allowed: at least medium.transmission_range, {} m",
+            "got {} m; allowed: at least {} m, the value of medium.transmission_range",
             disk.interference_range_m, disk.transmission_range_m
         );
         return Err(values.error("medium.interference_range", problem));

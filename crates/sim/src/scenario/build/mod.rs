@@ -172,10 +172,10 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
     if mac.max_be < mac.min_be {
         let (min, max) = (mac.min_be, mac.max_be);
         if values.has("mac.max_be") {
-            let problem = format!("got {max}; allowed: at least mac.min_be, {min}");
+            let problem = format!("got {max}; allowed: at least {min}, the value of mac.min_be");
             return Err(values.error("mac.max_be", problem));
         }
-        let problem = format!("got {min}; allowed: at most mac.max_be, {max}");
+        let problem = format!("got {min}; allowed: at most {max}, the value of mac.max_be");
         return Err(values.error("mac.min_be", problem));
     }
     Ok(mac)
@@ -343,7 +343,8 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
         return Err(values.error("lowpan.slot_size", problem));
     }
     let problem = format!(
-        "a full segment makes an IPv6 packet of {packet} B; allowed: packets of at most lowpan.slot_size, {slot} B"
+        "a full segment makes an IPv6 packet of {packet} B; allowed: packets of at most {slot} B, \
+         the value of lowpan.slot_size"
     );
     Err(values.error("tcp.mss", problem))
 }

@@ -144,8 +144,9 @@ fn check_senders(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scenari
             };
             let table = app.name.split('/').next().unwrap_or(&app.name);
             let problem = format!(
-                "got {}, a node of the kind openthread, but the app runs on {}, which is not in \
-                 its network; allowed: nodes of one kind",
+                "got {}, a node of the kind openthread, but the app runs on {}, which is outside \
+                 the Thread network; allowed: a destination of another kind, or an app on a node \
+                 of the kind openthread",
                 far.name, node.name
             );
             return Err(values.error(&format!("apps.{table}.to"), problem));

@@ -118,7 +118,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.fragment_recovery", Bool, Default("false"), None,
         "The source retransmits only the lost fragments of a datagram (RFC 8931); routers forward them as with `lowpan.fragment_forwarding`. Sleepy nodes do not take part."),
     key("lowpan.fragment_window", Count { min: 1, max: 32 }, Default("32"), None,
-        "With `lowpan.fragment_recovery`: number of fragments between two requests for an acknowledgement (Window_Size); the last fragment always requests an acknowledgement."),
+        "With `lowpan.fragment_recovery`: number of fragments in a window (Window_Size). The last fragment of each window requests an acknowledgement, for which the source waits."),
     key("lowpan.arq_timeout", time(10_000.0, 10.0 * US_PER_S), Default("500 ms"), None,
         "With `lowpan.fragment_recovery`: time to wait for an acknowledgement before a round trip has been measured (OptARQTimeOut). The largest timeout is four times this (MaxARQTimeOut)."),
     key("lowpan.arq_timeout_min", time(1_000.0, 10.0 * US_PER_S), Optional("an eighth more than the longest recent round trip, at least 100 ms"), None,

@@ -57,7 +57,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.load_aware", Bool, Default("false"), None,
         "A router that has dropped a packet for lack of room advertises for a minute that it is overloaded (RFC 6551 §3.1), and other nodes add two transmissions to the cost of a path through this router. Each change of parent costs DAOs of all nodes below."),
 
-    key("cache.on", Nodes, Optional("no node"), None,
+    key("cache.on", Caches, Optional("no node"), None,
         "Routers that cache the last data of each TCP connection that they forward. They retransmit the data if no acknowledgement arrives, and acknowledge data that have been acknowledged before ([ADR 17](adr/0017-a-cache-of-segments.md)). Only with `routing = \"fixed\"`."),
     key("cache.rules", Choice(&["cctrl", "dtc", "tss"]), Default("cctrl"), None,
         "Rules of the cache. `cctrl`: cctrl (Hurni et al. 2012), which keeps the oldest unacknowledged segment and sends the copy after a timeout. `dtc`: Distributed TCP Caching, which keeps the newest segment and answers duplicate acknowledgements. `tss`: TCP Support for Sensor networks, which holds a packet until it overhears the next hop forwarding the previous one."),

@@ -46,7 +46,7 @@ pub(super) const KEYS: &[Key] = &[
 
     key("apps.*.type", Choice(&["http-server", "coap-server", "bulk-sender", "bulk-sink", "echo", "sensor", "mqtt-sensor", "http-client", "coap-client", "image-source", "image-leaf"]), Required, None,
         "Kind of app."),
-    key("apps.*.on", Nodes, Required, None,
+    key("apps.*.on", Places, Required, None,
         "Node or nodes that the app runs on. `border` is the border router; `host` is the host behind the border router, which `redpoll run` then simulates."),
     key("apps.*.when", Choice(&["always", "run", "up", "demo", "never"]), Default("always"), None,
         "Command under which the app runs. An app that sends to the host or to an address beyond it needs a peer, which exists with `redpoll up`. `redpoll run` leaves such an app out unless an app on `host` receives its data. Apps on `host` run only in virtual time. `demo` is for apps whose peer only `redpoll up --demo` starts."),

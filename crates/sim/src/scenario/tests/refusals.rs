@@ -91,7 +91,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[mac]\nmin_be = 6",
-        "t.toml:6: mac.min_be: got 6; allowed: at most mac.max_be, 5",
+        "t.toml:6: mac.min_be: got 6; allowed: at most 5, the value of mac.max_be",
     ),
     (
         "[mac]\nlink_retry_delay = 40",

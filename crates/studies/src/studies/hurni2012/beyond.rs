@@ -70,19 +70,19 @@ pub fn beyond() -> Figure {
                 .judged(format!("{}-{id}", mac.word));
         };
         judge(
-            "bytes received, Redpoll / uIP with all techniques, minimum over 2 to 6 hops",
+            "bytes received, Redpoll / uIP with all techniques, least ratio at 2 to 6 hops",
             &beside(&own, &uip, &hops),
             least,
             "over-uip",
         );
         judge(
-            "radio time per byte, Redpoll / uIP with all techniques, maximum over 2 to 6 hops",
+            "radio time per byte, Redpoll / uIP with all techniques, greatest ratio at 2 to 6 hops",
             &beside(&own_radio, &uip_radio, &hops),
             greatest,
             "radio",
         );
         judge(
-            "bytes received, with / without the cache, minimum over 2 to 6 hops",
+            "bytes received, with / without the cache, least ratio at 2 to 6 hops",
             &beside(&cached, &own, &hops),
             least,
             "cache",

@@ -31,21 +31,21 @@ pub fn figure_8(mac: Mac) -> Figure {
             let quiet = filtered(&mut figure, ALL);
             figure
                 .verdict_of_all(
-                    "number of chain lengths at which (cctrl + dual) / unmodified is 1.6 or more",
+                    "number of chain lengths at which \"cctrl + dual\" / unmodified is 1.6 or more",
                     &beside(&both, &unmodified, &hops),
                     |all| ratios(all).filter(|ratio| *ratio >= DOUBLED).count() as f64,
                 )
                 .judged("doubles");
             figure
                 .verdict_of_all(
-                    "all / (cctrl + dual), 2 and 3 hops",
+                    "all / \"cctrl + dual\", 2 and 3 hops",
                     &beside(&all, &both, &[2, 3]),
                     ratio_of_means,
                 )
                 .judged("all-short");
             figure
                 .verdict_of_all(
-                    "all / (cctrl + dual), 4 to 6 hops",
+                    "all / \"cctrl + dual\", 4 to 6 hops",
                     &beside(&all, &both, &[4, 5, 6]),
                     ratio_of_means,
                 )
@@ -60,14 +60,14 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .into();
             figure
                 .verdict_of_all(
-                    "(cctrl + dual) / unmodified, minimum over 2 to 6 hops",
+                    "\"cctrl + dual\" / unmodified, least ratio at 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     least,
                 )
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "(cctrl + dual) / unmodified, maximum over 2 to 6 hops",
+                    "\"cctrl + dual\" / unmodified, greatest ratio at 2 to 6 hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )
@@ -102,7 +102,7 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .cause(RETRIES, &shown);
             figure
                 .verdict_of_all(
-                    "all / (cctrl + dual)",
+                    "all / \"cctrl + dual\"",
                     &beside(&all, &both, &hops),
                     ratio_of_means,
                 )
@@ -112,7 +112,7 @@ pub fn figure_8(mac: Mac) -> Figure {
         _ => {
             for (what, line, id) in [
                 ("dual / unmodified", &dual, "dual-below"),
-                ("(cctrl + dual) / unmodified", &both, "cctrl-dual-below"),
+                ("\"cctrl + dual\" / unmodified", &both, "cctrl-dual-below"),
                 ("all / unmodified", &all, "all-below"),
             ] {
                 figure

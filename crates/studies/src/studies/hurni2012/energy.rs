@@ -53,7 +53,7 @@ pub fn figure_7(mac: Mac) -> Figure {
     }
     figure
         .verdict_of_all(
-            "(cctrl + activity) / cctrl",
+            "\"cctrl + activity\" / cctrl",
             &beside(&activity, &cctrl, &HOPS),
             ratio_of_means,
         )

@@ -70,14 +70,14 @@ const RATIOS: [Ratio; 17] = [
         id: "nullmac-all",
     },
     Ratio {
-        what: "NullMAC, (cctrl + dual) / cctrl",
+        what: "NullMAC, \"cctrl + dual\" / cctrl",
         mac: NULLMAC,
         of: [CCTRL_DUAL, CCTRL],
         paper: None,
         id: "nullmac-dual-over-cctrl",
     },
     Ratio {
-        what: "NullMAC, all / (cctrl + dual)",
+        what: "NullMAC, all / \"cctrl + dual\"",
         mac: NULLMAC,
         of: [ALL, CCTRL_DUAL],
         paper: None,
@@ -91,28 +91,28 @@ const RATIOS: [Ratio; 17] = [
         id: "xmac-cctrl",
     },
     Ratio {
-        what: "X-MAC, (cctrl + dual) / unmodified",
+        what: "X-MAC, \"cctrl + dual\" / unmodified",
         mac: XMAC,
         of: [CCTRL_DUAL, UNMODIFIED],
         paper: Some(1.17),
         id: "xmac-cctrl-dual",
     },
     Ratio {
-        what: "X-MAC, (cctrl + dual) / (cctrl + activity)",
+        what: "X-MAC, \"cctrl + dual\" / \"cctrl + activity\"",
         mac: XMAC,
         of: [CCTRL_DUAL, ACTIVITY],
         paper: None,
         id: "xmac-over-activity",
     },
     Ratio {
-        what: "X-MAC, (cctrl + dual) / dual",
+        what: "X-MAC, \"cctrl + dual\" / dual",
         mac: XMAC,
         of: [CCTRL_DUAL, DUAL],
         paper: None,
         id: "xmac-over-dual",
     },
     Ratio {
-        what: "X-MAC, all / (cctrl + dual)",
+        what: "X-MAC, all / \"cctrl + dual\"",
         mac: XMAC,
         of: [ALL, CCTRL_DUAL],
         paper: None,
@@ -126,7 +126,7 @@ const RATIOS: [Ratio; 17] = [
         id: "contikimac-cctrl",
     },
     Ratio {
-        what: "ContikiMAC, (cctrl + activity) / unmodified",
+        what: "ContikiMAC, \"cctrl + activity\" / unmodified",
         mac: CONTIKIMAC,
         of: [ACTIVITY, UNMODIFIED],
         paper: None,
@@ -140,7 +140,7 @@ const RATIOS: [Ratio; 17] = [
         id: "contikimac-dual",
     },
     Ratio {
-        what: "ContikiMAC, (cctrl + dual) / unmodified",
+        what: "ContikiMAC, \"cctrl + dual\" / unmodified",
         mac: CONTIKIMAC,
         of: [CCTRL_DUAL, UNMODIFIED],
         paper: None,
@@ -168,7 +168,7 @@ const RATIOS: [Ratio; 17] = [
         id: "lpp-all",
     },
     Ratio {
-        what: "LPP, all / (cctrl + dual)",
+        what: "LPP, all / \"cctrl + dual\"",
         mac: LPP,
         of: [ALL, CCTRL_DUAL],
         paper: None,
@@ -223,7 +223,7 @@ pub fn figure_9() -> Figure {
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
     figure
         .ratio(
-            "(X-MAC, cctrl + dual) / (ContikiMAC, unmodified)",
+            "X-MAC with \"cctrl + dual\" / ContikiMAC with unmodified uIP",
             x,
             contiki,
         )
@@ -322,7 +322,7 @@ pub fn figure_10() -> Figure {
         .cause(AWAKE, &shares);
     ratio(
         &mut figure,
-        "X-MAC, (cctrl + dual) / unmodified",
+        "X-MAC, \"cctrl + dual\" / unmodified",
         of(XMAC, CCTRL_DUAL),
         of(XMAC, UNMODIFIED),
         "xmac-improves",

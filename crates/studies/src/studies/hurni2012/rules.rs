@@ -47,7 +47,8 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, with the cache of this row / without a cache, minimum over 2 to 6 hops",
+                "segments, with the cache of this row / without a cache, least ratio at 2 to 6 \
+                 hops",
                 &without,
                 "over-none",
             ),

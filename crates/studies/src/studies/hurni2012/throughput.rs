@@ -129,7 +129,7 @@ fn xmac(figure: &mut Figure, it: &Lines) {
     with_activity(figure, it, &[4, 5, 6], "activity-long", LINKS, &shown);
     figure
         .verdict_of_all(
-            "(cctrl + activity) / unmodified, 5 and 6 hops",
+            "\"cctrl + activity\" / unmodified, 5 and 6 hops",
             &beside(&it.activity, &it.unmodified, &[5, 6]),
             ratio_of_means,
         )
@@ -157,7 +157,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         );
     figure
         .verdict_of_all(
-            "(cctrl + activity) / unmodified",
+            "\"cctrl + activity\" / unmodified",
             &beside(&it.activity, &it.unmodified, &HOPS),
             ratio_of_means,
         )
@@ -165,7 +165,7 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         .cause(IDLE_CACHE, &[earlier.at(2), earlier.at(4), earlier.at(6)]);
     figure
         .verdict_of_all(
-            "(cctrl + activity) / cctrl, 2 to 4 hops",
+            "\"cctrl + activity\" / cctrl, 2 to 4 hops",
             &beside(&it.activity, &it.cctrl, &[2, 3, 4]),
             ratio_of_means,
         )
@@ -199,7 +199,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
     figure
         .verdict_of_all(
-            "(cctrl + activity) / cctrl, minimum over 2 to 6 hops",
+            "\"cctrl + activity\" / cctrl, least ratio at 2 to 6 hops",
             &beside(&it.activity, &it.cctrl, &HOPS),
             least,
         )
@@ -217,8 +217,8 @@ fn with_activity(
     shown: &[Handle],
 ) {
     let what = match hops.len() {
-        2 => "(cctrl + activity) / cctrl, 2 and 3 hops",
-        _ => "(cctrl + activity) / cctrl, 4 to 6 hops",
+        2 => "\"cctrl + activity\" / cctrl, 2 and 3 hops",
+        _ => "\"cctrl + activity\" / cctrl, 4 to 6 hops",
     };
     figure
         .verdict_of_all(what, &beside(&it.activity, &it.cctrl, hops), ratio_of_means)
@@ -276,14 +276,14 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, minimum over 2 to 6 hops",
+            "NullMAC / the best of the other MACs, least ratio at 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "NullMAC / the best of the other MACs, maximum over 2 to 6 hops",
+            "NullMAC / the best of the other MACs, greatest ratio at 2 to 6 hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )

@@ -183,35 +183,35 @@ pub fn figure_3b() -> Figure {
     figure.line("beyond", RTT, own(), rtt);
     figure
         .ratio(
-            "uplink: goodput with a buffer of 3 segments / of 4",
+            "uplink: goodput with a buffer of 3 segments / goodput with a buffer of 4 segments",
             up.at(3),
             up.at(4),
         )
         .judged("uplink-3-over-4");
     figure
         .ratio(
-            "uplink: goodput with a buffer of 6 segments / of 4",
+            "uplink: goodput with a buffer of 6 segments / goodput with a buffer of 4 segments",
             up.at(6),
             up.at(4),
         )
         .judged("uplink-6-over-4");
     figure
         .ratio(
-            "uplink: goodput with a buffer of 4 segments / of 1",
+            "uplink: goodput with a buffer of 4 segments / goodput with a buffer of 1 segment",
             up.at(4),
             up.at(1),
         )
         .judged("uplink-4-over-1");
     figure
         .ratio(
-            "downlink: goodput with a buffer of 3 segments / of 4",
+            "downlink: goodput with a buffer of 3 segments / goodput with a buffer of 4 segments",
             down.at(3),
             down.at(4),
         )
         .judged("downlink-3-over-4");
     figure
         .ratio(
-            "downlink: goodput with a buffer of 6 segments / of 4",
+            "downlink: goodput with a buffer of 6 segments / goodput with a buffer of 4 segments",
             down.at(6),
             down.at(4),
         )

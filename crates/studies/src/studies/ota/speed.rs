@@ -41,7 +41,8 @@ fn of(rows: &[Rows], by: By) -> &Rows {
 }
 
 pub fn awake() -> Figure {
-    let mut figure = Figure::new("awake", "An image to a leaf that is awake")
+    let title = "Transfer of a firmware image to a leaf that is awake";
+    let mut figure = Figure::new("awake", title)
         .x_label("frames lost in %")
         .about(
             "386,000 bytes over three hops. The bounds are calculated from the durations of \
@@ -97,7 +98,8 @@ pub fn awake() -> Figure {
 }
 
 pub fn sleepy() -> Figure {
-    let mut figure = Figure::new("sleepy", "An image to a leaf that sleeps")
+    let title = "Transfer of a firmware image to a leaf that sleeps";
+    let mut figure = Figure::new("sleepy", title)
         .x_label("frames lost in %")
         .about(
             "386,000 bytes over three hops. The leaf polls its parent once a second, and more often \

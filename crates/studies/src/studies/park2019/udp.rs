@@ -27,8 +27,9 @@ pub fn figure_6() -> Figure {
     let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
         .x_label("packets per second and node")
         .about(
-            "Packets per second that arrived at the border router: the median of the nodes, and \
-             their quartiles. Ten minutes of each load.",
+            "Packets of a node per second that arrived at the border router: the median and the \
+             quartiles over the nodes, and the worst node. The nodes send for ten minutes at each \
+             load.",
         );
     let cases = || RATES.map(|rate| (rate, Testbed::One.udp(rate)));
     let [low, median, high, worst] = [

@@ -1,4 +1,4 @@
-//! The image to a device that is awake, by loss.
+//! Transfer of a firmware image to a device that is awake, by loss.
 
 use super::read::{ABORTS, TIME, WHOLE, aborts, time, watched, whole};
 use super::scenes::{By, Leaf, Transfer};
@@ -9,11 +9,13 @@ pub const LOSSES: [u32; 4] = [0, 5, 10, 20];
 pub const JUDGED: usize = 2;
 
 pub fn ftd() -> Figure {
-    figure("ftd", "An image to a full Thread device", Leaf::Ftd)
+    let title = "Transfer of a firmware image to a full Thread device";
+    figure("ftd", title, Leaf::Ftd)
 }
 
 pub fn med() -> Figure {
-    figure("med", "An image to an end device that is awake", Leaf::Med)
+    let title = "Transfer of a firmware image to an end device that is awake";
+    figure("med", title, Leaf::Med)
 }
 
 fn figure(name: &'static str, title: &'static str, leaf: Leaf) -> Figure {
@@ -56,7 +58,7 @@ fn figure(name: &'static str, title: &'static str, leaf: Leaf) -> Figure {
         .judged("time");
     figure
         .verdict_of_all(
-            "largest number of aborts per transfer, Redpoll",
+            "aborts per transfer, largest value of both series of Redpoll at all losses",
             &failures,
             |all| all.iter().copied().fold(0.0, f64::max),
         )

@@ -1,4 +1,4 @@
-//! The image to a sleepy end device, by loss and poll period.
+//! Transfer of a firmware image to a sleepy end device, by loss and poll period.
 
 use super::awake::{JUDGED, LOSSES};
 use super::read::{ABORTS, CHARGE, TIME, WHOLE, aborts, charge, time, watched, whole};
@@ -9,17 +9,17 @@ const PERIODS: [(u32, &str, &str); 3] = [
     (
         250,
         "sed-250ms",
-        "An image to a sleepy device that polls every 250 ms",
+        "Transfer of a firmware image to a sleepy device that polls every 250 ms",
     ),
     (
         1_000,
         "sed-1s",
-        "An image to a sleepy device that polls every second",
+        "Transfer of a firmware image to a sleepy device that polls every second",
     ),
     (
         5_000,
         "sed-5s",
-        "An image to a sleepy device that polls every 5 s",
+        "Transfer of a firmware image to a sleepy device that polls every 5 s",
     ),
 ];
 
@@ -83,7 +83,7 @@ fn figure(poll_ms: u32, name: &'static str, title: &'static str) -> Figure {
         .judged("charge");
     figure
         .verdict_of_all(
-            "largest number of aborts per transfer, Redpoll",
+            "aborts per transfer, largest value of both series of Redpoll at all losses",
             &failures,
             |all| all.iter().copied().fold(0.0, f64::max),
         )
