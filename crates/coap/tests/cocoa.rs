@@ -116,7 +116,7 @@ fn the_rate_is_one_in_a_timeout() {
     }
 }
 
-/// "a CoAP endpoint can always send non-confirmables if their rate does not exceed 1 B/s".
+/// CoCoA §5: "can always send non-confirmables if their rate does not exceed 1 B/s".
 #[test]
 fn a_byte_a_second_is_always_allowed() {
     let slow = Config {
@@ -188,8 +188,8 @@ fn resets_and_responses_end_a_confirmable_message_without_an_event() {
     }
 }
 
-/// "Non-confirmables that form part of exchanges are governed by the rules for exchanges": one at a
-/// time, as fast as they are answered.
+/// CoCoA §5: "Non-confirmables that form part of exchanges" follow the rules for exchanges: the node
+/// sends one at a time, as fast as they are answered.
 #[test]
 fn exchanges_have_their_own_rules() {
     let mut pair = pair(RtoPolicy::CocoaDraft);
