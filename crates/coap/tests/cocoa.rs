@@ -188,8 +188,8 @@ fn resets_and_responses_end_a_confirmable_message_without_an_event() {
     }
 }
 
-/// CoCoA §5: "Non-confirmables that form part of exchanges" follow the rules for exchanges: the node
-/// sends one at a time, as fast as they are answered.
+/// CoCoA §5: "Non-confirmables that form part of exchanges" follow the rules for exchanges: the
+/// client sends one at a time, as fast as they are answered.
 #[test]
 fn exchanges_have_their_own_rules() {
     let mut pair = pair(RtoPolicy::CocoaDraft);

@@ -218,7 +218,7 @@ fn closing_a_listener_resets_waiting_connections_and_frees_the_port() {
     assert!(lone.node.tcp_listen(80).is_ok());
 }
 
-/// RFC 6056 §3.2: each connection gets another local port, and never the port of a listener.
+/// RFC 6056 §3.2: each connection gets a different local port, and never the port of a listener.
 #[test]
 fn ephemeral_ports_are_apart() {
     let mut lone = Lone::border(|_| {});
@@ -502,7 +502,7 @@ fn a_registered_neighbour_is_on_link_until_its_registration_ends() {
     };
     let nine = address(9);
     assert!(!is_near(&mut lone, nine));
-    // No effect: hop limit 254, an address outside the prefix, a broadcast link-layer address.
+    // Invalid registrations: hop limit 254, address outside the prefix, broadcast link address.
     lone.link_sends(9, &register(nine, 9, 254));
     lone.link_sends(9, &register(HOST, 9, 255));
     lone.link_sends(9, &register(nine, 0xffff, 255));

@@ -137,7 +137,7 @@ fn a_node_that_moves_takes_its_route_along() {
     let mut lone = root();
     dao(&mut lone, CHILD, 1, &[(VICTIM, 240, 30)]);
     assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
-    // The node has moved and sends its DAO twice: the router acknowledges its first frame between.
+    // The node has moved and sends its DAO twice. In between, `ROUTER` acknowledges a frame.
     for n in [1, 1] {
         dao(&mut lone, ROUTER, n, &[(VICTIM, 241, 30)]);
         lone.run_for(Duration::from_secs(1));
@@ -470,7 +470,7 @@ fn a_longer_lifetime_is_forwarded() {
 }
 
 /// The root removes targets that a router advertises for one lifetime unit when the unit is over.
-/// Before, targets with a longer lifetime replace them if the table is full. The root does not
+/// Until then, targets with a longer lifetime replace them if the table is full. The root does not
 /// refuse the DAO, because the router would have to repeat the other targets.
 #[test]
 fn brief_targets_keep_no_room_at_the_root() {

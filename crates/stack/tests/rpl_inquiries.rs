@@ -266,7 +266,7 @@ fn a_no_path_removes_a_target_that_does_not_answer() {
     assert_eq!(targets(&lone), 2);
 }
 
-/// Only an answer of the target with the identifier and number of the inquiry confirms the target.
+/// Only the target's answer with the inquiry's identifier and sequence number confirms the target.
 #[test]
 fn a_guessed_answer_confirms_no_target() {
     let mut lone = root();

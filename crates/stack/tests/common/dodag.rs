@@ -316,7 +316,7 @@ pub fn tell(
     lone.link_sends(via, &packet);
 }
 
-/// An echo request of a root: the neighbour that gets it, its target, identifier and sequence.
+/// An echo request of a root: its receiving neighbour, target, identifier and sequence number.
 pub type Inquiry = (u16, Addr, [u8; 4]);
 
 pub fn inquiries(lone: &mut Lone) -> Vec<Inquiry> {
