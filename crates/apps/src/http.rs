@@ -64,11 +64,11 @@ pub trait Site {
 /// A page of a site in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'p> {
-    /// Its path, which begins with `/`.
+    /// The path of the page, which begins with `/`.
     pub path: &'p str,
-    /// Its media type, such as `text/html`.
+    /// The media type of the page, such as `text/html`.
     pub media_type: &'p str,
-    /// Its content.
+    /// The content of the page.
     pub body: &'p [u8],
 }
 

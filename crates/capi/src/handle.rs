@@ -54,7 +54,7 @@ pub struct RpNode {
     /// The kind of the radio's work that has not ended, 0 for none.
     pub(crate) work: u8,
     below: Below,
-    /// The longest packet that its slots take, in bytes.
+    /// The longest packet that the node's slots take, in bytes.
     pub(crate) packet_bytes: u16,
     pub(crate) buffers: Buffers,
     pub(crate) rpl: Rpl,

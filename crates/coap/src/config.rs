@@ -102,7 +102,7 @@ pub struct Config {
     pub takes_parts: bool,
     /// Maximum number of the endpoint's own requests at a time, sent or waiting.
     pub max_requests: usize,
-    /// Maximum number of requests of others that it answers at a time.
+    /// Maximum number of requests of peers that the endpoint answers at a time.
     pub max_served: usize,
     /// Maximum number of bodies that are assembled or sent in blocks at a time.
     pub max_transfers: usize,

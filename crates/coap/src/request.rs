@@ -108,7 +108,7 @@ pub struct Incoming {
     pub payload: Vec<u8>,
     /// Content-Format of the payload.
     pub content_format: Option<u16>,
-    /// Whether its sender repeats it until it is acknowledged.
+    /// Whether the sender repeats the request until it is acknowledged.
     pub confirmable: bool,
     /// The Content-Format that the response should have.
     pub accept: Option<u16>,

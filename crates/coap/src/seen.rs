@@ -17,7 +17,7 @@ struct Message {
     id: MessageId,
     /// Time from which the ID may belong to a new message.
     until: Instant,
-    /// The Acknowledgement or Reset that it got; empty for none.
+    /// The Acknowledgement or Reset that the message got; empty for none.
     answer: Vec<u8>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Seen {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Receipt {
     New,
-    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty if it got none.
+    /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty if there was none.
     Duplicate(Vec<u8>),
 }
 

@@ -55,7 +55,7 @@ pub struct RowDetails {
     /// Why the criterion does not hold, and the rows of the figure that show it.
     pub cause: Option<(String, Vec<usize>)>,
     pub is_aside: bool,
-    /// Index of its case among the figure's cases.
+    /// Index of the row's case among the figure's cases.
     pub case: Option<usize>,
     /// Ends of the error bar, if they are not the spread of the seeds.
     pub bar: Option<(f64, f64)>,

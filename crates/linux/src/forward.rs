@@ -102,7 +102,7 @@ pub struct ForwardCounters {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardEvent {
-    /// The program on this host that opened it.
+    /// The program on this host that opened the connection.
     pub from: SocketAddr,
     pub to: SocketAddrV6,
     pub what: Passage,

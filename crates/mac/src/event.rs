@@ -83,7 +83,7 @@ impl From<u16> for Ticket {
 /// A data frame for this node that is not a duplicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indication<'f> {
-    /// The neighbour that sent it; never [`Address::Absent`].
+    /// The neighbour that sent the frame; never [`Address::Absent`].
     pub src: Address,
     /// The address to which the frame was sent: one of this node's, or the broadcast address.
     pub dst: Address,

@@ -59,7 +59,7 @@ pub enum RadioWork<W = Infallible> {
     SourceMatch {
         /// The neighbour's short address.
         neighbour: u16,
-        /// Whether frames wait for it.
+        /// Whether frames wait for the neighbour.
         pending: bool,
     },
 }

@@ -17,9 +17,9 @@ pub enum By {
 pub struct Seen {
     /// Station that sent the frame.
     pub by: By,
-    /// The beginning of its preamble, by the tester's clock.
+    /// The beginning of the frame's preamble, by the tester's clock.
     pub began: Instant,
-    /// The end of its last symbol.
+    /// The end of the frame's last symbol.
     pub ended: Instant,
     /// The frame without its FCS; `None` if it was damaged.
     pub frame: Option<Vec<u8>>,
@@ -41,7 +41,7 @@ pub enum What {
     Ack {
         /// Frame-pending bit of the acknowledgement.
         pending: bool,
-        /// Distance of its sequence number from that of the frame, modulo 256.
+        /// Sequence number of the Imm-ACK less that of the answered frame, modulo 256.
         off_by: u8,
     },
     /// Another frame.

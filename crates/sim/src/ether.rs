@@ -78,9 +78,9 @@ impl From<Event> for Next {
 pub enum RawEvent {
     /// A frame has ended.
     Heard {
-        /// Beginning of its preamble.
+        /// Beginning of the frame's preamble.
         began: Instant,
-        /// End of its last symbol.
+        /// End of the frame's last symbol.
         ended: Instant,
         /// The intact frame without its FCS; `None` if it was damaged.
         frame: Option<Vec<u8>>,

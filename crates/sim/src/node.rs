@@ -104,7 +104,7 @@ pub(crate) struct Birth {
     pub(crate) at: Instant,
     /// Frame counter that the node stored before this start.
     pub(crate) counter_stored: u32,
-    /// Abilities of its radio, if the radio is not simulated.
+    /// Abilities of the node's radio, if the radio is not simulated.
     pub(crate) caps: Option<RadioCaps>,
 }
 

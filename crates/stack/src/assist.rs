@@ -18,7 +18,7 @@ use crate::transports::Side;
 /// A packet that a router is about to forward.
 #[derive(Debug)]
 pub struct Passing<'p> {
-    /// Its IPv6 header, with the hop limit already decremented.
+    /// The packet's IPv6 header, with the hop limit already decremented.
     pub header: &'p Ipv6Header,
     /// The whole packet, which may be edited in place but not become longer. An assistant that
     /// changes bytes covered by a checksum also changes the checksum.
@@ -38,11 +38,11 @@ pub enum Disposition {
 /// A packet to a multicast group that the node has not joined by itself.
 #[derive(Debug)]
 pub struct ToGroup<'p> {
-    /// Its IPv6 header.
+    /// The packet's IPv6 header.
     pub header: &'p Ipv6Header,
     /// The whole packet, which may be edited in place.
     pub bytes: &'p mut [u8],
-    /// The side on which it arrived; `None`: a packet of this node to a group beyond the link.
+    /// The side on which the packet arrived; `None`: this node sends it to a group beyond the link.
     pub from: Option<Side>,
     /// The node's global address; unspecified before it has one.
     pub node: Addr,

@@ -43,7 +43,7 @@ const HOUR_US: f64 = 3_600e6;
 #[derive(Clone, Debug)]
 pub(super) struct ConfigFile {
     path: PathBuf,
-    /// Whether `--config` names it, so that it must exist.
+    /// Whether `--config` names the file, which must then exist.
     is_named: bool,
 }
 

@@ -27,9 +27,9 @@ const FLIGHT: usize = if cfg!(feature = "large-windows") {
 
 #[derive(Clone, Default)]
 struct Segment {
-    /// Times of its transmissions in milliseconds, and the number of transmissions before each.
+    /// Time of each transmission in milliseconds, and the number of transmissions before it.
     sent: Vec<(u64, u32)>,
-    /// Whether the peer reported it.
+    /// Whether the peer reported the segment.
     is_known: bool,
 }
 

@@ -39,7 +39,7 @@ pub struct Answer<'a> {
     pub number: u16,
     /// The latest time of the next request; `None` if the node has no timer.
     pub wakes_at: Option<Instant>,
-    /// The operations for the radio, in the order in which it does them.
+    /// The operations for the radio, in the order in which the radio does them.
     pub works: Works<'a>,
 }
 

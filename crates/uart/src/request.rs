@@ -65,7 +65,7 @@ pub enum RequestEvent<'a> {
 /// A request: reports an event, and asks the node for operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request<'a> {
-    /// Its number: one more than the previous one, modulo 2^16.
+    /// The number of the request: one more than the previous one, modulo 2^16.
     pub number: u16,
     /// The time.
     pub at: Instant,

@@ -132,7 +132,7 @@ pub struct InterfererInfo {
     pub y: f64,
     /// Distance in metres up to which the interferer disturbs; `None` if the medium has none.
     pub range: Option<f64>,
-    /// Share of the time in which it is on the air.
+    /// Share of the time in which the interferer is on the air.
     pub busy: f64,
 }
 
@@ -150,7 +150,7 @@ pub struct LossInfo {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowInfo {
     pub id: u32,
-    /// The end that opened it, as far as is known.
+    /// The end that opened the flow, as far as is known.
     pub a: EndInfo,
     pub b: EndInfo,
     /// Time at which the first segment of the flow was seen.
@@ -161,7 +161,7 @@ pub struct FlowInfo {
 pub struct EndInfo {
     /// Index of the node; −1 outside of the mesh.
     pub node: i32,
-    /// Address and port, with the name of the node if it has one.
+    /// Address and port, with the name of the node if the end has one.
     pub name: String,
 }
 

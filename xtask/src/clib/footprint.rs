@@ -18,9 +18,9 @@ use crate::workspace::{self, Workspace};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Print,
-    /// Writes it into the document.
+    /// Writes the table into the document.
     Write,
-    /// Compares it with the document.
+    /// Compares the table with the document.
     Check,
 }
 

@@ -13,7 +13,7 @@ const NAME: &str = "redpoll-bill";
 /// A product of a release.
 pub struct Product {
     name: &'static str,
-    /// Folder of its manifest.
+    /// Folder of the product's manifest.
     folder: &'static str,
 }
 

@@ -36,11 +36,11 @@ pub use wheel::run as wheel;
 #[derive(Debug, PartialEq, Eq)]
 struct Arch {
     name: &'static str,
-    /// Rust's name of it.
+    /// Rust's name of the architecture.
     target: &'static str,
-    /// Debian's name of it.
+    /// Debian's name of the architecture.
     debian: &'static str,
-    /// Name of its emulator: `qemu-NAME-static`.
+    /// Name of the emulator: `qemu-NAME-static`.
     qemu: &'static str,
     has_wheel: bool,
 }
@@ -80,7 +80,7 @@ const GLIBC: &str = "2.31";
 struct Program {
     /// Name of the program, which cargo's package and Debian's package also have.
     name: &'static str,
-    /// Folder of its manifest.
+    /// Folder of the program's manifest.
     folder: &'static str,
     /// Largest size of the stripped program, if the project has a target.
     max_bytes: Option<u64>,

@@ -22,7 +22,7 @@ pub enum Line {
 /// A TCP segment that the tool injects or expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Packet {
-    /// The time at which it is sent, in the script's notation.
+    /// The time at which the packet is sent, in the script's notation.
     pub when: String,
     /// Whether the stack sends the segment.
     pub sent: bool,

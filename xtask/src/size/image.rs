@@ -35,7 +35,7 @@ pub struct Image {
     pub code_address: u64,
     /// Bytes of memory that variables take.
     pub variables: u64,
-    /// Bytes of memory that they leave to the stack.
+    /// Bytes of memory that the variables leave to the stack.
     pub stack_room: u64,
     lines: Loader,
 }

@@ -17,7 +17,7 @@ pub enum Numbers {
 /// The output that a page shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expected {
-    /// The number of its first line in the page.
+    /// The number of the output's first line in the page.
     line: usize,
     lines: Vec<String>,
     numbers: Numbers,

@@ -39,7 +39,7 @@ impl Recent {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Busy {
     pub(super) flows: u64,
-    /// Sum of their round-trip times, in microseconds.
+    /// Sum of the flows' round-trip times, in microseconds.
     pub(super) round_trips_us: u64,
 }
 

@@ -43,7 +43,7 @@ impl Smoothed {
 /// Data and acknowledgments of one end of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Side {
-    /// Whether a segment of it was seen, so that `high` is valid.
+    /// Whether a segment of this end was seen, so that `high` is valid.
     is_known: bool,
     /// Whether this end has acknowledged data of the other end.
     has_answered: bool,
@@ -54,7 +54,7 @@ struct Side {
     jump: Option<u32>,
     /// Timed segment: the sequence number after it, and the time it passed.
     timed: Option<(u32, Instant)>,
-    /// Time when all its data was acknowledged. Its next new byte gives a sample.
+    /// Time when all data of this end was acknowledged. The next new byte gives a sample.
     freed: Option<Instant>,
     /// Round-trip time from here to this end.
     round: Smoothed,

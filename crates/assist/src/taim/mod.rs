@@ -112,7 +112,7 @@ pub struct Memory<M: Kind, H: 'static> {
 /// The outcome of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input<H> {
-    /// Forward it at once.
+    /// Forward the packet at once.
     Pass(H),
     /// The packet waits: [`Taim::poll`] returns it later.
     Wait,

@@ -59,10 +59,10 @@ pub struct FlowView {
     pub share: u64,
     /// Round-trip time, if known.
     pub rtt: Option<Duration>,
-    /// Expected retransmission timeout of its ends, if known.
+    /// Expected retransmission timeout of the flow's ends, if known.
     pub rto: Option<Duration>,
     /// Number of waiting packets.
     pub waiting: u32,
-    /// Counters of its packets.
+    /// Counters of the flow's packets.
     pub counters: FlowCounters,
 }

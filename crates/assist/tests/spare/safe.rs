@@ -23,7 +23,7 @@ struct End {
     first: u32,
     una: u32,
     nxt: u32,
-    /// The end of its peer's window.
+    /// The end of the peer's window.
     edge: u32,
     got: u32,
     window: u16,

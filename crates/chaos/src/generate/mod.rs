@@ -124,7 +124,7 @@ struct Node {
     name: String,
     role: &'static str,
     is_sleepy: bool,
-    /// Whether an app without TCP runs on it.
+    /// Whether an app without TCP runs on the node.
     has_datagrams: bool,
 }
 

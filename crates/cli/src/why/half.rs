@@ -34,7 +34,7 @@ struct Sent {
     span: u32,
     is_syn: bool,
     first: Place,
-    /// The first frame of its last transmission.
+    /// The first frame of the segment's last transmission.
     last: Place,
     last_end_us: u64,
     times: u32,
@@ -80,7 +80,7 @@ struct Paths {
 struct Path {
     /// Sequence number, length and acknowledgement number.
     segment: (SeqNum, u32, Option<SeqNum>),
-    /// The time at which it left, in microseconds.
+    /// The time at which the segment left, in microseconds.
     start_us: u64,
     /// The hop limits of the last link.
     limits: Limits,

@@ -22,7 +22,7 @@ pub enum LineSpec {
     Process {
         program: PathBuf,
         arguments: Vec<String>,
-        /// The user that it is started as; `None` for this process's own.
+        /// The user as which the program runs; `None` for the user of this process.
         account: Option<Account>,
     },
 }

@@ -37,7 +37,7 @@ pub(crate) struct DatagramLengths {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) size: u16,
-    /// Bytes of its compressed headers, and of their uncompressed form.
+    /// Bytes of the compressed headers, and of their uncompressed form.
     pub(crate) head: u16,
     pub(crate) expanded: u16,
     /// Payload bytes of the first fragment, which has the headers, and of every other except the

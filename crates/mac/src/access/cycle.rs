@@ -148,7 +148,7 @@ pub enum CycleEvent<'f> {
     Probed,
     /// A frame for this node has arrived.
     Frame {
-        /// Whether its sender has another frame.
+        /// Whether the sender of the frame has another frame.
         more: bool,
     },
     /// A strobe for this node has arrived.
@@ -165,7 +165,7 @@ pub enum CycleEvent<'f> {
     Sensed(Channel),
     /// A probe has arrived. Any answer ends the wait of the frame in service.
     Probe {
-        /// Address of its sender.
+        /// Address of the probe's sender.
         src: Address,
         /// The frame in service.
         target: Target,

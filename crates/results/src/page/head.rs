@@ -30,7 +30,7 @@ pub struct Connection {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Cause {
     pub title: String,
-    /// Share of the time with data in flight that it cost, 0 to 1.
+    /// Share of the time with data in flight that the cause cost, 0 to 1.
     pub share: f64,
     /// Symptom in the capture.
     pub seen: String,

@@ -36,7 +36,7 @@ pub enum CellType {
 pub struct Column {
     pub name: String,
     pub kind: CellType,
-    /// Unit of its numbers, `1` for counts and ratios; `None` for booleans and texts.
+    /// Unit of the column's numbers, `1` for counts and ratios; `None` for booleans and texts.
     pub unit: Option<&'static str>,
 }
 

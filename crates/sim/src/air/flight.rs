@@ -92,9 +92,9 @@ pub struct Flight {
     pub layout: u32,
     pub from: u32,
     pub label: Label,
-    /// Type of its message; `None` if its sender is off.
+    /// Type of the frame's message; `None` if the sender is off.
     pub message: Option<MessageType>,
-    /// End of its last bit.
+    /// End of the frame's last bit.
     pub ends: Instant,
     /// The only node that the frame is for; `None` if there are several or none.
     pub addressee: Option<u32>,

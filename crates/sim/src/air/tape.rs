@@ -26,9 +26,9 @@ pub struct Changes {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Frame {
     pub id: u64,
-    /// Beginning of its first bit.
+    /// Beginning of the frame's first bit.
     pub start: Instant,
-    /// End of its last bit.
+    /// End of the frame's last bit.
     pub end: Instant,
     /// Index of the sending node.
     pub from: u32,

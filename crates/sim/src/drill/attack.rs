@@ -65,7 +65,7 @@ pub struct Attack {
     pub per_s: u32,
     pub what: &'static str,
     pub targets: &'static [Target],
-    /// Whether a host beyond the border router can attack any node of any mesh with it.
+    /// Whether a host beyond the border router can run this attack on any node of any mesh.
     pub anywhere: bool,
     pub(super) kind: AttackKind,
 }

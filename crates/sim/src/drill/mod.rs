@@ -46,7 +46,7 @@ pub struct Plan {
     /// Runs of each row, with seeds from 1.
     pub seeds: u64,
     pub duration: Duration,
-    /// Share of its goodput, and of new connections, that an honest flow must keep.
+    /// Share of goodput, and of new connections, that an honest flow must keep.
     pub keeps: f64,
 }
 

@@ -26,11 +26,11 @@ pub struct Sample {
 pub struct NodeSample {
     pub radio: State,
     pub position_m: (f64, f64),
-    /// Index of its next hop towards the root.
+    /// Index of the node's next hop towards the root.
     pub parent: Option<u32>,
     /// Datagram slots in use.
     pub queued: u16,
-    /// Time of its radio in each state, by the numbers of [`State`].
+    /// Time of the node's radio in each state, by the numbers of [`State`].
     pub spent: [Duration; State::ALL.len()],
     /// Share of time in which its radio was not asleep or, with a duty-cycled MAC, was on.
     pub duty_cycle: f64,

@@ -33,7 +33,7 @@ pub struct Fader {
 struct LinkFader {
     mean_mw: f64,
     seed: u64,
-    /// Offset of its blocks from those of other links.
+    /// Offset of this link's blocks from those of other links.
     phase_us: u64,
     block: u64,
 }

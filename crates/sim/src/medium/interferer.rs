@@ -13,9 +13,9 @@ use crate::fault::{chance, unit};
 pub struct Interferer {
     pub name: String,
     pub position_m: (f64, f64),
-    /// Power at its antenna within the channel, in dBm; SINR medium only.
+    /// Power at the antenna within the channel, in dBm; SINR medium only.
     pub power_dbm: f64,
-    /// Range in which it makes the channel busy and destroys receptions, in metres; unit disk only.
+    /// Range of the busy channel and of destroyed receptions, in metres; unit disk only.
     pub range_m: f64,
     pub burst: Duration,
     /// Share of bursts in the time of its sessions, 0 to 0.99.

@@ -252,7 +252,7 @@ pub struct Station {
     /// Number of the current step of work; older numbers are cancelled.
     pub generation: u32,
     pub work: Work,
-    /// Whether its node's firmware implements the functions of the radio; see
+    /// Whether the node's firmware implements the functions of the radio; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
     /// Overheard frames that the radio reports in addition to the received ones.

@@ -83,7 +83,7 @@ pub struct NodeFigures {
     pub role: &'static str,
     /// Position of the node at the end, in metres.
     pub position_m: (f64, f64),
-    /// Name of its next hop towards the root, at the end.
+    /// Name of the node's next hop towards the root, at the end.
     pub parent: Option<String>,
     /// Hops to the root along the paths of least cost at the beginning of the run; `None` without a
     /// path. `rpl.hops` counts those of RPL.
@@ -94,7 +94,7 @@ pub struct NodeFigures {
     pub frame_retries: u64,
     /// Losses at this node, by reason. Reasons without losses are omitted.
     pub drops: BTreeMap<String, u64>,
-    /// Share of the time in which its radio was neither asleep nor off. With a duty-cycled MAC,
+    /// Share of the time in which the radio was neither asleep nor off. With a duty-cycled MAC,
     /// share of the time in which it received, was ready to receive, or sent.
     pub radio_duty_cycle: f64,
     /// Times and charges.
@@ -103,9 +103,9 @@ pub struct NodeFigures {
     pub parent_changes: u64,
     /// Times that a router refused its address as a duplicate (RFC 6775 §8.2.4).
     pub addresses_refused: u64,
-    /// Datagrams that it marked "congestion experienced".
+    /// Datagrams that the node marked "congestion experienced".
     pub ecn_marks: u64,
-    /// Recovery of its fragments (RFC 8931); `None` without it.
+    /// Recovery of the node's fragments (RFC 8931); `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
     /// The node's cache of segments; `None` without a cache.

@@ -11,9 +11,9 @@ use redpoll_base::Instant;
 #[derive(Clone, Copy, Debug)]
 pub struct TracedFrame<'a> {
     pub from: usize,
-    /// Beginning of its first bit.
+    /// Beginning of the frame's first bit.
     pub start: Instant,
-    /// End of its last bit.
+    /// End of the frame's last bit.
     pub end: Instant,
     /// The frame without its frame check sequence.
     pub mpdu: &'a [u8],

@@ -34,9 +34,9 @@ pub enum Command {
         /// Position in metres.
         x_m: f64,
         y_m: f64,
-        /// Range of its interference in metres; approximate with path loss.
+        /// Range of the interference in metres; approximate with path loss.
         range_m: f64,
-        /// Share of the time in which it transmits, 0.01 to 0.99.
+        /// Share of the time in which the interferer transmits, 0.01 to 0.99.
         busy: f64,
     },
     Silence {

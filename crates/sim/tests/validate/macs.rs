@@ -45,7 +45,7 @@ pub struct Outgoing {
     /// Addressee; `None`: a broadcast.
     pub to: Option<usize>,
     pub len: usize,
-    /// Beginning of its payload.
+    /// Beginning of the payload.
     pub tag: [u8; 3],
 }
 

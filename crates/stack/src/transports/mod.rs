@@ -23,9 +23,9 @@ use udp::UdpSockets;
 /// A packet for this node, as its transport receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'p> {
-    /// Its IPv6 header.
+    /// The packet's IPv6 header.
     pub header: &'p Ipv6Header,
-    /// The node's address to which it was sent, as an index of [`Ask::own`].
+    /// The node's address to which the packet was sent, as an index of [`Ask::own`].
     pub local: u8,
     /// The bytes from the transport's header on.
     pub upper: &'p [u8],

@@ -49,7 +49,7 @@ pub(super) struct Rule {
     pub(super) from: Option<String>,
     pub(super) to: Option<String>,
     pub(super) protocol: Option<String>,
-    /// Whether `redpoll taim install` made it.
+    /// Whether `redpoll taim install` made the rule.
     pub(super) is_ours: bool,
 }
 

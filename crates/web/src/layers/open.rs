@@ -61,7 +61,7 @@ pub enum Lowpan {
 pub struct Packet {
     /// IPv6 header of the packet.
     pub ip: Ipv6Header,
-    /// The destination at the end of its source route.
+    /// The destination at the end of the packet's source route.
     pub dst: Addr,
     /// The protocol after the extension headers.
     pub upper: u8,

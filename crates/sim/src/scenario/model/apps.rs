@@ -4,7 +4,7 @@ use redpoll_base::{Addr, Duration};
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct AppSpec {
-    /// Name of its flow in results: the app's name in the scenario, with a slash and the node's
+    /// Name of the flow in results: the app's name in the scenario, with a slash and the node's
     /// name if it runs on several nodes.
     pub name: String,
     /// Earliest start, after the beginning of the run.

@@ -92,16 +92,16 @@ pub struct NodeSpec {
     pub role: Role,
     /// Whether the node sleeps between its frames; only leaves do.
     pub sleepy: bool,
-    /// Firmware file of another stack, if it has one.
+    /// Firmware file of the node, if the node runs another stack.
     pub module: Option<PathBuf>,
     pub interface: Interface,
-    /// TCP of the apps, if it is a node of OpenThread.
+    /// TCP of the apps, if the node runs OpenThread.
     pub thread: Option<ThreadTcp>,
     /// Lines that the firmware's console gets.
     pub console: Vec<ConsoleLine>,
     /// Address of the byte stream to the node, if the node runs outside the simulator.
     pub line: Option<String>,
-    /// Deviations of its radio from the medium's parameters.
+    /// Deviations of the node's radio from the medium's parameters.
     pub radio: RadioSpec,
     /// Clock drift in millionths, positive if fast; `None`: drawn at random.
     pub drift_ppm: Option<f64>,

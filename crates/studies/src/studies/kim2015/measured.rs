@@ -159,7 +159,7 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
 }
 
 struct Mesh {
-    /// The topology in TOML, without its file.
+    /// The topology in TOML, without the file that holds it.
     text: String,
     file: String,
     /// Nodes with traffic: all that have a route to the border router.

@@ -214,7 +214,7 @@ impl Building {
 pub struct Traffic {
     pub name: &'static str,
     pub word: &'static str,
-    /// The names of its scenes with five hops, with seven hops, and with [`Building::Neck`].
+    /// The names of the scenes with five hops, with seven hops, and with [`Building::Neck`].
     scenes: [&'static str; 3],
     pub over_links: &'static str,
     is_tcp: bool,

@@ -43,9 +43,9 @@ pub(super) struct RankCheck {
 /// The next hop of a forwarded packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Passage {
-    /// The next hop of its route.
+    /// The next hop of the packet's route.
     On,
-    /// The neighbour that has sent it, whose route is wrong.
+    /// The neighbour that has sent the packet and has a wrong route.
     Back,
     /// The parent: the packet was returned to this node, which returns it to its parent.
     Up(Address),

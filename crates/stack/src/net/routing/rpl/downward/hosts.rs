@@ -31,7 +31,7 @@ pub(super) type Hosts<M> = Option<Registered<M>>;
 /// The sender of a registration.
 #[derive(Clone, Copy, Debug)]
 struct Applicant {
-    /// The address that it registers.
+    /// The address that the sender registers.
     src: Addr,
     link: Address,
     peer: Peer,

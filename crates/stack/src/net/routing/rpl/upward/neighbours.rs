@@ -26,15 +26,15 @@ const FAILURES_MAX: u8 = 4;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RplNeighbour {
     pub(super) link: Peer,
-    /// The rank in its last DIO.
+    /// The rank in the neighbour's last DIO.
     pub(super) rank: u16,
-    /// ETX of the link to it, in 128ths.
+    /// ETX of the link to the neighbour, in 128ths.
     pub(super) etx: u16,
     pub(super) version: Sequence,
     pub(super) dtsn: Sequence,
     /// Frames sent to the neighbour, saturating.
     samples: u8,
-    /// The number of last frames that it did not acknowledge.
+    /// The number of frames since the last one that the neighbour acknowledged.
     failures: u8,
     /// Whether the neighbour's last DIO has the O flag (RFC 6551 §3.1).
     pub(super) overloaded: bool,
