@@ -372,7 +372,7 @@ fn a_segment_that_is_gone_is_aborted() {
 }
 
 /// §5.1: positions do not follow from sequence numbers. The parts of a fragment that was cut in two
-/// have other numbers, and may overlap.
+/// have other sequence numbers than the fragment, and may overlap.
 #[test]
 fn fragments_under_other_numbers_fill_the_gap() {
     let (mut a, mut b) = pair();

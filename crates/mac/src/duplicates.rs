@@ -147,7 +147,7 @@ mod tests {
         // Between these two, the neighbour sends 255 frames to other nodes, within the timeout.
         assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
         assert!(!d.on_frame(at(800), TIMEOUT, A, 7, b"two"));
-        // After the timeout, the same number and payload are a new frame of a restarted neighbour.
+        // After the timeout, the same DSN and payload are a new frame of a restarted neighbour.
         assert!(!d.on_frame(at(4_000), TIMEOUT, A, 7, b"two"));
     }
 

@@ -24,7 +24,7 @@ impl Memory for Heap {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// A segment, with the distances of its numbers from the correct numbers.
+    /// A segment; `seq` and `ack` are the distances from the correct numbers.
     Segment {
         flags: u8,
         seq: i32,

@@ -62,7 +62,7 @@ pub struct ForeignSpec<'a> {
 /// Loads nodes: [`WorldOptions::loader`](crate::WorldOptions::loader).
 pub(crate) type Loader<'a> = dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> + 'a;
 
-/// Returns the extended address that the firmware derives from its number.
+/// Returns the extended address that the firmware derives from its node number.
 pub(crate) const fn eui64(number: u16) -> [u8; 8] {
     let [high, low] = number.to_be_bytes();
     [high, low, high, low, high, low, high, low]

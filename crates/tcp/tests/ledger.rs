@@ -396,7 +396,7 @@ fn resets_are_judged_alike_in_every_state() {
     }
 }
 
-/// RFC 5961 §4.2, in every state: a SYN is challenged, whatever its number.
+/// RFC 5961 §4.2, in every state: a SYN is challenged, whatever its sequence number.
 #[test]
 fn a_syn_is_challenged_in_every_state() {
     for (state, mut t, rcv, snd) in synchronised() {

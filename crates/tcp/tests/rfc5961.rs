@@ -58,7 +58,7 @@ fn data_of_a_reset_does_not_make_it_acceptable() {
     assert_eq!(t.conn.state(), State::Established);
 }
 
-/// RFC 5961 §4.2: a SYN is challenged, whatever its number.
+/// RFC 5961 §4.2: a SYN is challenged, whatever its sequence number.
 #[test]
 fn a_syn_is_challenged() {
     for seq in [0, 3, 100, 5000, 1 << 31] {

@@ -7,7 +7,7 @@ use redpoll_testkit::{Host, Record, send};
 const MSS: u32 = 100;
 const RTT: u64 = 100;
 
-/// Sends `window` segments, starting at 1, and has the same number to send later; SACK is on.
+/// Returns a host with SACK, `window` segments in flight and more data to send; and its SND.UNA.
 fn out(window: u32) -> (Host, u32) {
     let config = Config {
         timestamps: false,

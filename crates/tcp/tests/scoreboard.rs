@@ -12,7 +12,7 @@ const SEGMENT: u32 = 100;
 struct Out {
     host: Host,
     una: u32,
-    /// Number of transmissions of each segment outstanding at the start, by its number.
+    /// Number of transmissions of each segment outstanding at the start, by its sequence number.
     sent: BTreeMap<u32, u32>,
     /// The segments that the peer holds, and their order of arrival.
     has: Vec<bool>,

@@ -289,7 +289,7 @@ impl Between {
             _ => return,
         };
         let segment = Segment::parse(&meta(side), &packet).expect("a segment of ours");
-        // A reset acknowledges nothing, so its number must not count as an acknowledgment.
+        // Forges no reset: the acknowledgment number of a reset is not an acknowledgment.
         if segment.flags.rst() {
             return;
         }
@@ -374,7 +374,7 @@ impl Between {
             window: input.word(),
             ..Fields::default()
         };
-        // A reset acknowledges nothing: its number may look like an acknowledgment of data in flight.
+        // Ignores resets: their acknowledgment numbers may lie in the data in flight.
         let past = self.past[side].iter().rev();
         let mut past = past.filter_map(|packet| Segment::parse(&meta(side), packet).ok());
         if let Some(last) = past.find(|segment| !segment.flags.rst()) {

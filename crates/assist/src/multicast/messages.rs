@@ -23,7 +23,7 @@ struct Message {
     entry: usize,
     sequence: u8,
     len: usize,
-    /// `None`: the message is no longer sent, and its number identifies duplicates.
+    /// `None`: the message is no longer sent, and its sequence number identifies duplicates.
     trickle: Option<Trickle>,
 }
 

@@ -86,7 +86,7 @@ impl Linux {
 pub struct Control {
     pub(crate) state: State,
     reset: bool,
-    /// Whether the FIN has been sent; its number follows all data.
+    /// Whether the FIN has been sent; its sequence number follows all data.
     fin_sent: bool,
     fin_acked: bool,
     snd: Sender,

@@ -96,7 +96,7 @@ struct Pending {
     /// Whether 6LoWPAN has accepted the DAO; used only if no acknowledgement is requested.
     has_left: bool,
     tries: u8,
-    /// The DAO's DAOSequence. No-Paths that leave in the meantime have other numbers.
+    /// The DAO's DAOSequence. No-Paths that leave in the meantime have other DAOSequences.
     sequence: u8,
 }
 
