@@ -203,7 +203,7 @@ mod tests {
             rtt.on_sent(Ahead::by(30), 1_000);
             rtt.on_retransmission(Ahead::by(10), 1_060);
             assert_eq!(rtt.on_ack(10, 1_100, echo), measured, "{echo:?}");
-            // A measurement ends the timing; without one, the ACK of the last data gives one.
+            // After a measurement the timing has ended; otherwise this ACK gives the measurement.
             let later = rtt.on_ack(20, 1_110, Some(1_062));
             assert_eq!(later.is_some(), measured.is_none(), "{echo:?}");
         }

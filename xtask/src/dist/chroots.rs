@@ -174,7 +174,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
         workspace::output(&mut second)?;
     }
     unmount(&root);
-    // The file gets its name when complete, so that a later run uses no part of a system.
+    // The file gets its name when it is complete, so no later run uses an incomplete system.
     let part = packed.with_extension("part");
     workspace::output(
         Command::new("tar")

@@ -37,7 +37,7 @@ fn single_upstream_segments_measure_the_round_trip_to_the_node() {
     let mut engine = engine(Params::default(), 16, 16);
     let mut conn = Conn::of(1);
     conn.open(&mut engine, ms(0));
-    // The handshake took no time; the following round trips are much longer than its timeout.
+    // The handshake took no time; the following round trips exceed the timeout derived from it.
     let mut at = 0;
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));

@@ -62,7 +62,7 @@ mod filter {
         libc::SYS_mount_setattr,
         libc::SYS_unshare,
         libc::SYS_setns,
-        // The kernel itself.
+        // Calls that change the running kernel.
         libc::SYS_kexec_load,
         libc::SYS_kexec_file_load,
         libc::SYS_init_module,

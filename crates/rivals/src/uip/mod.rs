@@ -177,8 +177,8 @@ impl Control {
             self.finish(State::FinWait1);
             self.timer.on_sent(now);
         }
-        // Also after a retransmission: the timer then restarts, and takes the next
-        // acknowledgment as a sample.
+        // The timer forgets a retransmission, too: it restarts, and takes the next acknowledgment
+        // as a sample.
         self.timer.again = 0;
     }
 

@@ -57,7 +57,7 @@ impl App for Later {
     }
 
     fn restart(&mut self, cx: &mut Context<'_>) -> bool {
-        // Does not wait for the start time: an app with state in flash continues at once.
+        // The app does not wait for its start time: with state in flash it continues at once.
         self.app.restart(cx)
     }
 

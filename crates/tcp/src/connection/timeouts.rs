@@ -51,7 +51,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
-            // Only the user timeout ends the connection: hours need more than 255 retries.
+            // A user timeout replaces the retry limit: 255 retries are too few for one of hours.
             Expiry::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
             Expiry::GiveUp => return self.give_up(),
             Expiry::Warn => self.events.trouble(Trouble::NoAnswer),
@@ -93,8 +93,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     fn on_keepalive_timeout(&mut self) {
-        // MUST-26: only when no sent data are outstanding; otherwise the retransmission timer
-        // detects a dead peer.
+        // MUST-26: keepalives are sent only if no sent data are outstanding. Otherwise the
+        // retransmission timer detects a dead peer.
         if self.snd.flight() > 0 {
             let interval = self.params.keepalive_interval.get();
             self.timers.start(Timer::Keepalive, interval);
