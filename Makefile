@@ -81,7 +81,7 @@ taim: ## Measure processor time, delay and memory of redpoll taim, for its engin
 	@. scripts/env.sh && export TAIM_FORGED=1000000 && cargo test --release --package redpoll --test taim; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-fuzz: ## Fuzz every parser and state machine by libFuzzer, a minute each and TCP ten minutes (needs rustup)
+fuzz: ## Fuzz every parser and state machine by libFuzzer for one minute each, and TCP for ten minutes (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 

@@ -148,7 +148,7 @@ const PROPERTIES: [Property; 26] = [
         hearing::damaged,
     ),
     (
-        "five frames a millisecond apart are received in their order",
+        "five frames a millisecond apart are received in the order of sending",
         hearing::in_order,
     ),
     (

@@ -66,7 +66,7 @@ impl Report {
     pub fn read_all(path: &Path) -> Result<Vec<Report>, Problem> {
         let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
         if meta.len() > LARGEST {
-            let text = format!("has {} bytes; allowed: at most {LARGEST}", meta.len());
+            let text = format!("has {} bytes; allowed: at most {LARGEST} bytes", meta.len());
             return Err(Problem::other(path, text));
         }
         let bytes = std::fs::read(path).map_err(|error| Problem::io(path, error))?;

@@ -168,7 +168,8 @@ fn impossible_image_transfers_are_refused() {
     ];
     let error = refusal(&page);
     assert!(
-        error.ends_with("apps.image.page: got 1024 B; allowed: at most `block`, 512 B"),
+        error
+            .ends_with("apps.image.page: got 1024 B; allowed: at most 512 B, the value of `block`"),
         "{error}"
     );
     let node = [

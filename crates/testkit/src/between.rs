@@ -515,7 +515,8 @@ impl Between {
         let one = |end: &End| {
             let conn = &end.conn;
             format!(
-                "{} wrote {} read {} unacked {} cwnd {} next {:?}",
+                "{}, {} bytes written, {} bytes read, {} bytes unacknowledged, cwnd {} bytes, \
+                 next timer {:?}",
                 conn.state(),
                 end.written,
                 end.read,

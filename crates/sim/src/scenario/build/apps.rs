@@ -202,7 +202,7 @@ impl App<'_, '_> {
         let (page, block) = (values.real(&self.key("page")) as u16, self.block());
         let protocol = self.image_protocol();
         if page > block && protocol != ImageProtocol::Http {
-            let problem = format!("got {page} B; allowed: at most `block`, {block} B");
+            let problem = format!("got {page} B; allowed: at most {block} B, the value of `block`");
             return Err(values.error(&self.key("page"), problem));
         }
         Ok(ImageLeafSpec {
@@ -233,7 +233,8 @@ impl App<'_, '_> {
         let message = values.real(&self.key("message")) as u16;
         let blockwise = values.flag(&self.key("blockwise"));
         if message < bytes && !blockwise {
-            let problem = format!("got {message} B; allowed: at least `reading`, {bytes} B");
+            let problem =
+                format!("got {message} B; allowed: at least {bytes} B, the value of `reading`");
             return Err(values.error(&self.key("message"), problem));
         }
         Ok(SensorSpec {
@@ -267,10 +268,11 @@ impl App<'_, '_> {
         let (batch, queue) = (read("batch", usual_batch), read("queue", usual_queue));
         if queue < batch {
             if values.has(&self.key("queue")) {
-                let problem = format!("got {queue}; allowed: at least `batch`, {batch}");
+                let problem =
+                    format!("got {queue}; allowed: at least {batch}, the value of `batch`");
                 return Err(values.error(&self.key("queue"), problem));
             }
-            let problem = format!("got {batch}; allowed: at most `queue`, {queue}");
+            let problem = format!("got {batch}; allowed: at most {queue}, the value of `queue`");
             return Err(values.error(&self.key("batch"), problem));
         }
         Ok((batch, queue))

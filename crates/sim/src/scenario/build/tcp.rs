@@ -1,5 +1,6 @@
 //! The TCP of a scenario's nodes.
 
+use redpoll_base::Duration;
 use redpoll_stack::wire::rpl::PacketInformation;
 use redpoll_tcp::EcnUse;
 
@@ -9,6 +10,7 @@ use super::super::model::{
     HEADER_MAX_INSIDE, HEADER_MAX_OUTSIDE, Keepalive, LossRepair, Mss, NodeSpec, Role, TcpParams,
 };
 use super::super::routing::Routing;
+use super::super::units::Measure;
 
 /// Bytes of a frame after a MAC header with short addresses.
 const FRAME_PAYLOAD: u16 = 116;
@@ -80,7 +82,12 @@ pub(super) fn tcp(
     };
     if tcp.max_rto < tcp.min_rto {
         // The default of tcp.max_rto is the largest allowed tcp.min_rto.
-        let problem = "got less than tcp.min_rto; allowed: at least tcp.min_rto";
+        let show = |time: Duration| Measure::Time.show(time.as_micros() as f64);
+        let problem = format!(
+            "got {}; allowed: at least {}, the value of tcp.min_rto",
+            show(tcp.max_rto),
+            show(tcp.min_rto)
+        );
         return Err(values.error("tcp.max_rto", problem));
     }
     Ok(tcp)

@@ -131,7 +131,7 @@ pub(super) const KEYS: &[Key] = &[
         "Time after which a parent removes a silent child of the kind `openthread`."),
 
     key("thread.tcp", Choice(&["redpoll", "tcplp", "coap"]), Default("redpoll"), None,
-        "Transport of the apps on nodes of the kind `openthread`: Redpoll's TCP over OpenThread's IPv6, OpenThread's own TCP (TCPlp), or OpenThread's confirmable CoAP PUTs of one block of 1,024 bytes at a time (RFC 7959). The TCPs are in the same image, and have the buffers `tcp.send_buffer` and `tcp.receive_buffer`. If `tcp.mss` is given in frames, the MSS is 474 bytes, as always in TCPlp: 462 bytes of payload and the timestamps option."),
+        "Transport of the apps on nodes of the kind `openthread`: Redpoll's TCP over OpenThread's IPv6, OpenThread's own TCP (TCPlp), or OpenThread's confirmable CoAP PUTs of one block of 1,024 bytes at a time (RFC 7959). The TCPs are in the same firmware image, and have the buffers `tcp.send_buffer` and `tcp.receive_buffer`. If `tcp.mss` is given in frames, the MSS is 474 bytes, as always in TCPlp: 462 bytes of payload and the timestamps option."),
 
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
         "The mesh's prefix, which 6LoWPAN compresses away inside the mesh."),

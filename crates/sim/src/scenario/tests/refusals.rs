@@ -199,7 +199,7 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[tcp]\nmax_rto = \"1 s\"\nmin_rto = \"2 s\"",
-        "t.toml:6: tcp.max_rto: got less than tcp.min_rto",
+        "t.toml:6: tcp.max_rto: got 1 s; allowed: at least 2 s, the value of tcp.min_rto",
     ),
     (
         "[tcp]\nnagle = \"yes\"",
@@ -280,11 +280,11 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqueue = 4",
-        "t.toml:9: apps.a.queue: got 4; allowed: at least `batch`, 8",
+        "t.toml:9: apps.a.queue: got 4; allowed: at least 8, the value of `batch`",
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nbatch = 100",
-        "t.toml:9: apps.a.batch: got 100; allowed: at most `queue`, 64",
+        "t.toml:9: apps.a.batch: got 100; allowed: at most 64, the value of `queue`",
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\ntopic = \"a/#\"",

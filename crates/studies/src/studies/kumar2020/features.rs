@@ -61,7 +61,7 @@ fn features() -> [Feature; 8] {
             name: "congestion control",
             id: Some("congestion-control"),
             shown: Metric::new(
-                "bytes in the first flight / in the largest flight, buffers of ten segments",
+                "bytes in the first flight / bytes in the largest flight, buffers of ten segments",
                 "",
             ),
             case: buffers("4620 B", "4620 B"),

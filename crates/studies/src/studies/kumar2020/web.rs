@@ -195,7 +195,7 @@ pub fn figure_8a() -> Figure {
 }
 
 pub fn figure_8b() -> Figure {
-    let mut figure = Figure::new("8b", "50 KiB from a leaf")
+    let mut figure = Figure::new("8b", "Transfer of 50 KiB from a leaf")
         .x_label("protocol")
         .about(
             "Three hops, a sleep interval of 100 ms, 3-frame segments, CoAP in blocks of 256 \

@@ -40,7 +40,7 @@ pub fn figure_2(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "8 Hz, goodput at 50 m / at 100 m",
+            "8 Hz, goodput at 50 m / goodput at 100 m",
             &[slow.at(50), slow.at(100)],
             |all| all[0] / all[1],
         )
@@ -70,7 +70,7 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     verdict(
         figure,
         tcp.name,
-        "NullRDC, goodput at 50 m / at 100 m",
+        "NullRDC, goodput at 50 m / goodput at 100 m",
         &[null.at(50), null.at(100)],
         |all| all[0] / all[1],
     )

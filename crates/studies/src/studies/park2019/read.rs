@@ -12,7 +12,10 @@ pub const DURATION: Metric = Metric::new("time until the last node has finished"
 pub const RATE: Metric = Metric::new("all bytes / time until the last node has finished", "kb/s");
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
 pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as the paper defines it", "");
-pub const ROOM: Metric = Metric::new("mean throughput of nodes in the room / in the corridor", "");
+pub const ROOM: Metric = Metric::new(
+    "mean throughput of nodes in the room / mean throughput of nodes in the corridor",
+    "",
+);
 
 pub const READINGS_LOST: Metric = Metric::new("datagrams of other nodes lost", "%");
 

@@ -75,7 +75,7 @@ pub fn figure_4() -> Figure {
         .cause(ALIKE, &shown.alike);
     figure
         .of(
-            "mean throughput of nodes in the room / in the corridor",
+            "mean throughput of nodes in the room / mean throughput of nodes in the corridor",
             room,
         )
         .paper(2.0)
@@ -91,10 +91,10 @@ pub fn figure_4() -> Figure {
 const NOT_KNOWN: &str = "the cause is not known; nine or ten seeds are too few to decide whether \
     this row holds; see also the rows with a queue of ten packets per node";
 const TIME: &str = "the cause is not known. If a quarter of all frames is lost on the air, the \
-    duration, the max-min ratio and the throughput in the room / in the corridor are nearly as in \
-    the paper, but UDP then loses packets even at low loads, unlike in the paper. If 45 % of all \
-    packets are lost between border router and host, the duration is as in the paper, but all \
-    nodes have nearly equal throughput";
+    duration, the max-min ratio and the ratio of the throughputs in the room and in the corridor \
+    are nearly as in the paper, but UDP then loses packets even at low loads, unlike in the \
+    paper. If 45 % of all packets are lost between border router and host, the duration is as in \
+    the paper, but all nodes have nearly equal throughput";
 const ALIKE: &str = "links are good, and two fifths of all losses occur in the border router's \
     mote, where they affect all nodes alike, so near and far nodes have nearly equal throughput";
 
@@ -222,7 +222,8 @@ fn compared(
     if testbed == Testbed::One {
         figure
             .of(
-                "mean throughput of nodes in the room / in the corridor, with TAiM",
+                "with TAiM: mean throughput of nodes in the room / mean throughput of nodes in \
+                 the corridor",
                 rooms[1],
             )
             .paper(1.1)

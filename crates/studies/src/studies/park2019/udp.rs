@@ -71,7 +71,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "loss at 1 packet per second and node / loss at 0.5 packets",
+            "loss at 1 packet per second and node / loss at 0.5 packets per second and node",
             [all.at(1.0), all.at(0.5)],
             |[one, half]| (100.0 - one) / (100.0 - half),
         )

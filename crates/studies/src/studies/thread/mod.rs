@@ -1,5 +1,5 @@
-//! An image to a device of a Thread network: OpenThread's own TCP (TCPlp), Redpoll's TCP over
-//! OpenThread's IPv6, and OpenThread's block-wise CoAP, in the same image.
+//! Transfer of a firmware image to a device of a Thread network: OpenThread's own TCP (TCPlp),
+//! Redpoll's TCP over OpenThread's IPv6, and OpenThread's block-wise CoAP, in the same firmware.
 //!
 //! The study reproduces no paper: `criteria.toml` has Redpoll's targets, and `scenes` has the nodes
 //! and links. The runs need OpenThread as a module (`make thread`).
@@ -17,7 +17,7 @@ use redpoll_experiments::{Hue, Study};
 pub const STUDY: Study = Study {
     name: "thread",
     citation: "Not from a paper: transfers between nodes of OpenThread by its own TCP (TCPlp), by \
-        Redpoll's TCP in the same image, and by OpenThread's block-wise CoAP",
+        Redpoll's TCP in the same firmware image, and by OpenThread's block-wise CoAP",
     terms: TERMS,
     palette: PALETTE,
     criteria: include_str!("criteria.toml"),
