@@ -45,8 +45,8 @@ impl UdpHeader {
         sum.add(&header.to_bytes());
         sum.add(payload);
         header.checksum = match sum.finish() {
-            // RFC 8200 §8.1: zero means "no checksum"; 0xffff, the other form of zero, is sent
-            // instead.
+            // RFC 8200 §8.1: zero would mean that there is no checksum. 0xffff, the other form of
+            // zero, is sent instead.
             0 => 0xffff,
             checksum => checksum,
         };

@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn a_network_that_carries_more_packets_is_no_bottleneck() {
-        // In 2 s, 40 packets fit (one per `delaytime`). Slow is up to twice as many: 80, not 81.
+        // 40 packets fit in 2 s (one per `delaytime`). With more than 80, there is no bottleneck.
         let mut contest = begun();
         assert!(!check(&mut contest, 1, 81, 2, 900));
         assert!(check(&mut contest, 2, 80, 2, 900));
