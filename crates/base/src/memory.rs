@@ -16,8 +16,8 @@ pub trait Memory {
     type Buffer: Bytes;
     /// A table of `T`, of fixed length.
     type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
-    /// Whether a node with this kind of memory forwards packets for others: `bool` if its
-    /// configuration says so, [`NeverForwards`] if the node can only be a leaf.
+    /// Whether a node with this kind of memory forwards packets of other nodes: `bool` if
+    /// its configuration decides, [`NeverForwards`] if the node can only be a leaf.
     type Forwards: Forwarding;
 
     /// Whether nodes with this kind of memory can be routers. If not, the compiler omits the code
@@ -31,7 +31,7 @@ pub trait Memory {
     const JOINS_FRAGMENTS: bool = false;
 }
 
-/// The type of a setting that makes a node forward packets for others.
+/// The type of a setting that makes a node forward packets of other nodes.
 pub trait Forwarding: Copy + Default + Into<bool> {
     /// Whether a value of this type is `true`.
     const IS_POSSIBLE: bool;
@@ -41,7 +41,7 @@ impl Forwarding for bool {
     const IS_POSSIBLE: bool = true;
 }
 
-/// The setting of a node that can only be a leaf: it never forwards packets for others.
+/// The setting of a node that can only be a leaf: it never forwards packets of other nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct NeverForwards;
 

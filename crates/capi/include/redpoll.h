@@ -199,7 +199,7 @@ int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via
 /* --------------------------------------------------------------------- RPL -- */
 
 /* Starts routing by RPL (RFC 6550) on a node with rpl_neighbours. An RP_LEAF joins a DODAG and is
- * never a parent; an RP_ROUTER joins, and forwards for others; an RP_BORDER is the root of a DODAG
+ * never a parent; an RP_ROUTER joins, and forwards packets; an RP_BORDER is the root of a DODAG
  * in non-storing mode. Leaves and routers also join DODAGs in storing mode. All nodes must have the
  * same prefix. RP_EALREADY: RPL runs; RP_EOPNOTSUPP: rpl_neighbours is 0, or the library has no
  * RPL, or no root. */

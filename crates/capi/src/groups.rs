@@ -84,7 +84,7 @@ mod present {
     pub(crate) const NO_GROUP: GroupSlot = GroupSlot::EMPTY;
     pub(crate) const NO_SEED: SeedSlot = SeedSlot::EMPTY;
     pub(crate) const NO_MESSAGE: MessageSlot = MessageSlot::EMPTY;
-    /// Distinguishes the random numbers of groups from others of the same seed.
+    /// Distinguishes the random numbers of groups from other random numbers of the same seed.
     const STREAM: u64 = 0x6d70_6c00;
 
     /// The groups of a node, if it has memory for them.

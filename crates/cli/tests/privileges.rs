@@ -296,7 +296,7 @@ fn the_sandbox_denies_unneeded_calls() {
 }
 
 /// A program next to the mesh runs as the user, can gain no right, and leaves no process behind,
-/// although redpoll has no capability to end processes of others.
+/// although redpoll has no capability to end processes of other users.
 #[test]
 fn a_program_beside_the_mesh_runs_as_the_user() {
     if !is_root("a_program_beside_the_mesh_runs_as_the_user") {

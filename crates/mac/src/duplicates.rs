@@ -1,9 +1,9 @@
 //! Duplicate suppression: a frame whose Imm-ACK was lost arrives again.
 //!
 //! A sender repeats a frame before it sends the next one, so the last frame of each source is
-//! sufficient. The sequence number alone is not sufficient: a neighbour that sends to others wraps
-//! its eight bits in under a second, and a restarted neighbour may start at any number. A copy must
-//! therefore also have the same payload checksum, and arrive soon.
+//! sufficient. The sequence number alone is not sufficient: a neighbour that sends to other
+//! nodes wraps its eight bits in under a second, and a restarted neighbour may start at any number.
+//! A copy must therefore also have the same payload checksum, and arrive soon.
 
 use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::{Address, FrameHeader};

@@ -38,7 +38,7 @@ const SILENCE: Duration = Duration::from_secs(5);
 const NO_DESCRIPTOR: Duration = Duration::from_millis(100);
 
 /// Connections that the system queues until they are accepted. In the standard library's queue
-/// of 128 a burst of clients leaves no place for others, which then wait for a second.
+/// of 128 a burst of clients leaves no place for other clients, which then wait for 1 s.
 const BACKLOG: i32 = 1_024;
 
 /// Listens at `address`, without waiting.

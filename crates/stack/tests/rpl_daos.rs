@@ -1,4 +1,4 @@
-//! The DAOs of a node that routes by RPL, for itself and for others (RFC 6550 §9).
+//! The DAOs of a node that routes by RPL, for itself and for other nodes (RFC 6550 §9).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;

@@ -51,7 +51,7 @@ fn only_dios_from_nearer_the_root_suppress_ones_own() {
     }
 }
 
-/// A rank that differs from the last advertised one is not suppressed by DIOs of others.
+/// A rank that differs from the last advertised one is not suppressed by DIOs of neighbours.
 #[test]
 fn a_changed_rank_is_not_suppressed() {
     let mut lone = joined();

@@ -138,7 +138,7 @@ fn npm(text: &str) -> Vec<Range<usize>> {
 mod tests {
     use super::*;
 
-    /// Checks the file after the change, and that the versions of others stay.
+    /// Checks the file after the change, and that versions of other packages stay.
     fn check(name: &str, before: &str, after: &str) {
         let places = find(Path::new(name), before);
         assert_eq!(replace(before, &places, "2.0.0"), after, "{name}");

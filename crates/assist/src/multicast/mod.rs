@@ -19,8 +19,8 @@
 //!   was off, or out of range, never gets the message.
 //! - A forwarder that has no room for a message drops the message without recording its number, so
 //!   it can accept the message when a neighbour transmits it later.
-//! - While the table of seeds is full, messages of other seeds are dropped. If entries of others
-//!   were replaced, their messages could circulate again.
+//! - While the table of seeds is full, messages of other seeds are dropped. If their entries
+//!   replaced existing ones, the messages of the replaced seeds could circulate again.
 //!
 //! ```
 //! use redpoll_assist::multicast::{GroupSlot, Memory, MessageSlot, Multicast, Params, SeedSlot};
@@ -242,7 +242,7 @@ impl<M: Kinds> Multicast<M> {
                 }
                 fate
             }
-            // A forwarder has no reason to count messages to groups of others as drops.
+            // A forwarder has no reason to count messages to groups of other nodes as drops.
             _ => Fate::Keep,
         }
     }

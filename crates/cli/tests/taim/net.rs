@@ -77,7 +77,7 @@ fn address(n: u16, k: u16, last: u16) -> Ipv6Addr {
 #[derive(Clone)]
 struct Way {
     delay: Duration,
-    /// The medium that the link shares with others; `None` without a limit of packets.
+    /// The medium that the link shares with other links; `None` without a limit of packets.
     medium: Option<Arc<Medium>>,
 }
 

@@ -96,7 +96,7 @@ pub struct ZepCounters {
     /// Datagrams that are not ZEP, or have a contradictory length.
     pub nonsense: u64,
     pub bad_fcs: u64,
-    /// Frames for others, or on another channel.
+    /// Frames for other nodes, or on another channel.
     pub not_for_us: u64,
 }
 

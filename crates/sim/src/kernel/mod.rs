@@ -26,7 +26,7 @@ impl Seed {
     }
 
     /// Returns the stream for one purpose of one node, by the node's index. An additional node or
-    /// purpose does not change the numbers of others.
+    /// purpose does not change the numbers of the existing ones.
     pub fn node_stream(self, purpose: &str, node: usize) -> Rng {
         let mut base = Rng::named(self.0, purpose);
         Rng::stream(base.next_u64(), node as u64)

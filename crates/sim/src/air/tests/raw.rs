@@ -25,8 +25,8 @@ fn send(bench: &mut Bench, frame: &[u8]) {
     bench.drain();
 }
 
-/// Checks that the raw radio indicates frames for itself and for others, from beginning to end, and
-/// acknowledges none, so the sender retransmits.
+/// Checks that the raw radio indicates frames for its node and for other nodes, from beginning to
+/// end, and acknowledges none, so the sender retransmits.
 #[test]
 fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
     let mut bench = bench();

@@ -22,7 +22,7 @@ const LEAST_TIME: Duration = Duration::from_secs(60);
 /// Less than a single-frame segment per second, which even the worst path carries.
 const LEAST_BYTES: u64 = 2_000;
 
-/// Time for which a new client is not reset in favour of others.
+/// Time for which a new client is not reset in favour of waiting clients.
 const FRESH: Duration = Duration::from_secs(2);
 /// Bytes per second below which a client may be reset while another client waits for a slot.
 const LEAST_PACE: u64 = 300;

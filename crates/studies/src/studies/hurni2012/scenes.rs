@@ -263,7 +263,7 @@ pub fn with_early_copies(mac: Mac, hops: u32) -> Case {
 
 /// Returns the chain with caches that do not overhear frames for other nodes, as with the radio's
 /// address decoding. Contiki 2.5 enables it on these nodes, but the paper says that nodes hear
-/// frames for others.
+/// these frames.
 pub fn with_filter(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("cache.overhears", "false")
 }
