@@ -263,7 +263,7 @@ pub(super) fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
         return Err(unusable(line));
     }
     if scenario.mac.duty.is_some() {
-        let line = "--radio: the radio does not support this mac.access; allowed: csma";
+        let line = "--radio: the radio does not support this mac.access; allowed: mac.access=csma";
         return Err(unusable(line));
     }
     if scenario.security.is_some() && args.state.is_none() {

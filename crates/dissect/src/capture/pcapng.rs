@@ -205,7 +205,8 @@ impl Reader {
         }
         if self.interfaces.len() == INTERFACES_MAX {
             return Err(Failure::Format(format!(
-                "more than {INTERFACES_MAX} interfaces in a section; allowed: {INTERFACES_MAX}"
+                "more than {INTERFACES_MAX} interfaces in a section; allowed: at most \
+                 {INTERFACES_MAX}"
             )));
         }
         self.interfaces.push(interface);

@@ -74,7 +74,7 @@ pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Ve
     let words = u8::try_from(5 + options.len() / 4).unwrap_or(u8::MAX);
     if words > 15 {
         return Err(format!(
-            "{} bytes of options, padding included; allowed: at most 40",
+            "{} bytes of options, padding included; allowed: at most 40 bytes",
             options.len()
         ));
     }

@@ -94,7 +94,8 @@ impl<R: BufRead> Lines<R> {
         }
         if len > LONGEST_LINE {
             let problem = format!(
-                "got a line of more than {LONGEST_LINE} bytes; allowed: at most {LONGEST_LINE}"
+                "got a line of more than {LONGEST_LINE} bytes; allowed: at most {LONGEST_LINE} \
+                 bytes"
             );
             return error(1, problem);
         }

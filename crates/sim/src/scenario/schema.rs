@@ -30,6 +30,8 @@ pub(crate) enum Presence {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyKind {
     Name,
+    /// The name of a node.
+    NodeName,
     Text,
     Bool,
     Choice(&'static [&'static str]),
@@ -65,7 +67,7 @@ pub(crate) enum KeyKind {
     Address,
     /// Two lengths.
     Position,
-    /// `node:port`, `host:port` or `[address]:port`.
+    /// `node:port`, `border:port`, `host:port` or `[address]:port`.
     Target,
     /// The places of an app: a node, `border`, `host`, `every …`, or a list of these.
     Places,
@@ -96,6 +98,7 @@ impl KeyKind {
     pub(crate) fn allowed(&self) -> String {
         match self {
             KeyKind::Name => "a word of letters, digits, - and _".to_owned(),
+            KeyKind::NodeName => "a node's name".to_owned(),
             KeyKind::Text => "a text".to_owned(),
             KeyKind::Bool => "true, false".to_owned(),
             KeyKind::Choice(words) | KeyKind::ChoiceOrGiven(words) => words.join(", "),
@@ -120,7 +123,8 @@ impl KeyKind {
             }
             KeyKind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
             KeyKind::Target => {
-                "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
+                "\"node:port\", \"border:port\", \"host:port\" or \"[address]:port\", port from 1 \
+                 to 65535"
                     .to_owned()
             }
             KeyKind::Places => {
@@ -157,7 +161,9 @@ impl KeyKind {
     /// Returns the value of `raw`, or a description of `raw` if the key does not accept it.
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
-            (KeyKind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
+            (KeyKind::Name | KeyKind::NodeName, Raw::Text(text)) if is_name(text) => {
+                Ok(Value::Text(text.clone()))
+            }
             (
                 KeyKind::Text | KeyKind::Target | KeyKind::Places | KeyKind::Caches,
                 Raw::Text(text),

@@ -214,7 +214,7 @@ impl<'a> Row<'a> {
         for (index, field) in fields.iter_mut().enumerate() {
             let Some(text) = given.next() else {
                 let problem = format!(
-                    "got {index} values, {} is missing; allowed: {}",
+                    "got {index} values, the value of {} is missing; allowed: {}",
                     COLUMNS[index],
                     COLUMNS.join(",")
                 );

@@ -126,7 +126,7 @@ fn faults_are_reported_with_line_and_column() {
             row("2018-01-11T16:00:00.0,0,1,26,-60,1.0"),
             4,
             37,
-            "got 6 values, tx_count is missing",
+            "got 6 values, the value of tx_count is missing",
         ),
         (
             row("2018-01-11T16:00:00.0,0,1,26,-60,1.0,100,9"),

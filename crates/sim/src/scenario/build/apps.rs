@@ -304,8 +304,8 @@ impl App<'_, '_> {
         let key = self.key("to");
         let text = self.values.text(&key);
         let wrong = || {
-            let allowed =
-                "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535";
+            let allowed = "\"node:port\", \"border:port\", \"host:port\" or \"[address]:port\", \
+                port from 1 to 65535";
             self.values
                 .error(&key, format!("got \"{text}\"; allowed: {allowed}"))
         };

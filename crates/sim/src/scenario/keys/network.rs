@@ -122,7 +122,7 @@ pub(super) const KEYS: &[Key] = &[
     key("thread.network_key", KeyDigits { word: None }, Default("00112233445566778899aabbccddeeff"), None,
         "Network key of the nodes of the kind `openthread`."),
     key("thread.network_name", Name, Default("redpoll"), None,
-        "Network name of the nodes of the kind `openthread`."),
+        "Network name of the nodes of the kind `openthread`, at most 16 bytes."),
     key("thread.pan_id", Count { min: 0, max: 0xfffe }, Default("61166"), None,
         "PAN ID of the nodes of the kind `openthread`."),
     key("thread.poll_period", time(10_000.0, 3_600.0 * US_PER_S), Default("1 s"), None,

@@ -314,7 +314,7 @@ pub fn figure_10() -> Figure {
     let all: Vec<Handle> = std::iter::once(best).chain(others).collect();
     figure
         .verdict_of_all(
-            "radio-on time per segment, NullMAC with all / smallest value over the other MACs",
+            "radio-on time per segment, NullMAC with \"all\" / least value of the other MACs",
             &all,
             |all| all[0] / all[1..].iter().copied().fold(f64::INFINITY, f64::min),
         )

@@ -35,14 +35,14 @@ pub fn figure_11() -> Figure {
     let of = |x: X| [vec![rate.at(x)], rate.all()].concat();
     figure
         .verdict_of_all(
-            "throughput, RTO of 0.5 s / RTO with the highest throughput",
+            "throughput with an RTO of 0.5 s / highest throughput of all RTOs",
             &of(least),
             best,
         )
         .judged("small-rto-throughput");
     figure
         .verdict_of_all(
-            "throughput, RTO of 10 s / RTO with the highest throughput",
+            "throughput with an RTO of 10 s / highest throughput of all RTOs",
             &of(most),
             best,
         )
