@@ -91,7 +91,11 @@ impl Model for RingModel {
         }
         let World { ring, queued, free } = world;
         if (ring.len(), ring.room()) != (queued.len(), free.len()) {
-            return Err(format!("length {}, room {}", ring.len(), ring.room()));
+            return Err(format!(
+                "length {} bytes, room {} bytes",
+                ring.len(),
+                ring.room()
+            ));
         }
         for offset in 0..=queued.len() {
             for count in 0..=queued.len() - offset {

@@ -67,9 +67,9 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         .judged("whole");
     let ids = ["twice-parent", "twice-reboot", "twice-link"];
     let names = [
-        "TCP, % of the image sent more than once, parent lost",
-        "TCP, % of the image sent more than once, reboot",
-        "TCP, % of the image sent more than once, 30 s without a link",
+        "% of the image that TCP sends more than once, parent lost",
+        "% of the image that TCP sends more than once, reboot",
+        "% of the image that TCP sends more than once, 30 s without a link",
     ];
     for (index, (id, name)) in ids.iter().zip(names).enumerate() {
         // The row without the fault, and the row with the fault but without loss.
@@ -85,7 +85,7 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
 pub fn awake() -> Figure {
     figure(
         "faults-awake",
-        "A leaf that is awake: a parent lost, a reboot, 30 s without a link",
+        "Transfer to a leaf that is awake, with a lost parent, a reboot, or 30 s without a link",
         "A tenth of all frames is lost. Routes are found by RPL, and one of two routers near the \
          leaf is its parent. After a reboot, the leaf still has the pages of 256 bytes that \
          it had written to flash; an incomplete page is lost.",
@@ -96,7 +96,7 @@ pub fn awake() -> Figure {
 pub fn sleepy() -> Figure {
     figure(
         "faults-sleepy",
-        "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
+        "Transfer to a leaf that sleeps, with a lost parent, a reboot, or 30 s without a link",
         "A tenth of all frames is lost. The leaf registers with one of two routers, and with the \
          other one if the first does not answer. After a reboot, the leaf still has the pages of \
          256 bytes that it had written to flash; an incomplete page is lost.",

@@ -45,8 +45,9 @@ pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", title)
         .x_label("frames lost in %")
         .about(
-            "386,000 bytes over three hops. The bounds are calculated from the durations of \
-             frames, backoffs and acknowledgments in IEEE 802.15.4, with one sender at a time. \
+            "An image of 386,000 bytes, over three hops. The bounds are calculated from the \
+             durations of frames, backoffs and acknowledgments in IEEE 802.15.4, with one sender \
+             at a time. \
              The series \"bound\" is for TCP with segments of 1,200 bytes, \"bound, five frames\" \
              for TCP with segments of five frames, and \"bound, stop-and-wait\" for one block of \
              1,024 bytes at a time.",
@@ -102,8 +103,8 @@ pub fn sleepy() -> Figure {
     let mut figure = Figure::new("sleepy", title)
         .x_label("frames lost in %")
         .about(
-            "386,000 bytes over three hops. The leaf polls its parent once a second, and more often \
-             while it expects an answer, which it does until the image is complete.",
+            "An image of 386,000 bytes, over three hops. The leaf polls its parent once a second, \
+             and more often while it expects an answer, which it does until the image is complete.",
         );
     let rows = all(&mut figure, &scenes::sleepy());
     let tcp = of(&rows, By::Tcp);

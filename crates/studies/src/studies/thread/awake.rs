@@ -19,9 +19,9 @@ pub fn med() -> Figure {
 }
 
 fn figure(name: &'static str, title: &'static str, leaf: Leaf) -> Figure {
-    let mut figure = Figure::new(name, title)
-        .x_label("frames lost in %")
-        .about("386,000 bytes over three hops, from a router to the last node of a line.");
+    let mut figure = Figure::new(name, title).x_label("frames lost in %").about(
+        "An image of 386,000 bytes, over three hops from a router to the last node of a line.",
+    );
     let (mut times, mut failures): (Vec<Handle>, Vec<Handle>) = (Vec::new(), Vec::new());
     for by in By::ALL {
         for (index, lost) in LOSSES.into_iter().enumerate() {

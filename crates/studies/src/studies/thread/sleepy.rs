@@ -29,9 +29,10 @@ pub fn figures() -> Vec<Figure> {
 }
 
 fn figure(poll_ms: u32, name: &'static str, title: &'static str) -> Figure {
-    let mut figure = Figure::new(name, title)
-        .x_label("frames lost in %")
-        .about("386,000 bytes over two hops, from a router to a sleepy child of the next router.");
+    let mut figure = Figure::new(name, title).x_label("frames lost in %").about(
+        "An image of 386,000 bytes, over two hops from a router to a sleepy child of the next \
+             router.",
+    );
     let (mut times, mut charges): (Vec<Handle>, Vec<Handle>) = (Vec::new(), Vec::new());
     let mut failures: Vec<Handle> = Vec::new();
     for by in By::ALL {
