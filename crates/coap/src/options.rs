@@ -32,7 +32,7 @@ fn is_critical(number: u16) -> bool {
 }
 
 /// Returns the first critical option of `packet` that must be rejected: unknown, with an invalid
-/// length (§5.4.3), or repeated (§5.4.5). Removes elective options with the same faults.
+/// length (RFC 7252 §5.4.3), or repeated (§5.4.5). Removes elective options with the same faults.
 pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
     check_with(packet, &[])
 }

@@ -21,8 +21,8 @@ fn answered(server: &mut Endpoint, now: Instant, from: Peer, datagram: &[u8]) ->
     sent.map(|(_, datagram)| datagram.len()).sum()
 }
 
-/// §2.4, item 3: with headers of 48 bytes no answer is longer than three times its request,
-/// whatever the peer, the number of requests and the block.
+/// RFC 9175 §2.4, item 3: with headers of 48 bytes no answer is longer than three times its
+/// request, whatever the peer, the number of requests and the block.
 #[test]
 fn answers_to_forged_requests_are_at_most_three_times_as_long() {
     let mut server = Endpoint::new(Config::default(), Rng::new(2));
@@ -51,8 +51,8 @@ fn answers_to_forged_requests_are_at_most_three_times_as_long() {
     }
 }
 
-/// §2.3: a peer at its true address repeats the request once with the option and gets the whole
-/// answer; the next request is answered at once.
+/// RFC 9175 §2.3: a peer at its true address repeats the request once with the option and gets the
+/// whole answer; the next request is answered at once.
 #[test]
 fn a_client_with_the_echo_option_gets_the_whole_answer() {
     let mut pair = Pair::new(Config::default(), Config::default());

@@ -234,7 +234,7 @@ fn ephemeral_ports_are_apart() {
     ports.sort_unstable();
     ports.dedup();
     assert_eq!(ports.len(), SLOTS_TCP);
-    // §3.3: one port does not reveal the next.
+    // RFC 6056 §3.3: one port does not reveal the next.
     assert!(ports.windows(2).all(|pair| pair[1] - pair[0] > 1));
     assert!(ports.iter().all(|port| *port >= 49_152));
     // Nodes with the same seed choose the same port first, unless a listener has that port.

@@ -58,12 +58,12 @@ impl<P: Profile> Net<P> {
     /// Checks the addresses of a packet from outside (RFC 4291 §2.5).
     pub(crate) fn admit(&self, packet: &Packet) -> Result<(), DropReason> {
         let (src, dst) = (&packet.header.src, &packet.header.dst);
-        // §2.7: a group is never a source. A packet from an address of this node has a forged
-        // source, or has returned in a loop.
+        // RFC 4291 §2.7: a group is never a source. A packet from an address of this node has a
+        // forged source, or has returned in a loop.
         if src.is_multicast() || is_loopback(src) || self.identity.is_own(src) {
             return Err(DropReason::BadSource);
         }
-        // §2.5.2, §2.5.3.
+        // RFC 4291 §2.5.2, §2.5.3.
         if dst.is_unspecified() || is_loopback(dst) {
             return Err(DropReason::BadDestination);
         }

@@ -29,15 +29,15 @@ pub struct Options<'a>(&'a [u8]);
 /// One option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplOption<'a> {
-    /// The parameters of the DODAG (§6.7.6).
+    /// The parameters of the DODAG (RFC 6550 §6.7.6).
     Configuration(Configuration),
-    /// The prefix of the DODAG's nodes (§6.7.10).
+    /// The prefix of the DODAG's nodes (RFC 6550 §6.7.10).
     Prefix(PrefixInformation),
-    /// A reachable node or prefix (§6.7.7).
+    /// A reachable node or prefix (RFC 6550 §6.7.7).
     Target(TargetOption),
-    /// The path to the targets before it (§6.7.8).
+    /// The path to the targets before it (RFC 6550 §6.7.8).
     Transit(Transit),
-    /// A metric container with the node's state (§6.7.4, RFC 6551 §3.1).
+    /// A metric container with the node's state (RFC 6550 §6.7.4, RFC 6551 §3.1).
     NodeState {
         /// Whether the sender is overloaded.
         overloaded: bool,
@@ -235,7 +235,7 @@ fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
 }
 
 /// Returns the O flag of the node state in a metric container, if present. The first object that is
-/// not a constraint counts (§3). Each object has type, flags and length (RFC 6551 §2.1).
+/// not a constraint counts (RFC 6551 §3). Each object has type, flags and length (RFC 6551 §2.1).
 fn node_state(mut objects: &[u8]) -> Result<Option<bool>, Error> {
     let mut found = None;
     while let [kind, rest @ ..] = objects {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::sixlowpan::{Dispatch, dispatch};
 
-/// §5.1, figure 1, field by field.
+/// RFC 8931 §5.1, figure 1, field by field.
 #[test]
 fn a_fragment_byte_by_byte() {
     let header = Fragment {
@@ -47,7 +47,7 @@ fn fields_do_not_touch_each_other() {
     }
 }
 
-/// §5.2, figures 2, 3 and 4.
+/// RFC 8931 §5.2, figures 2, 3 and 4.
 #[test]
 fn an_acknowledgment_byte_by_byte() {
     let missing = Bitmap::of(1).with(Bitmap::of(2)).with(Bitmap::of(16));

@@ -235,7 +235,7 @@ impl<P: Profile> RplParts<P> {
         };
         Dress::Information(PacketInformation {
             down,
-            // §11.2: the rank is zero at a source that is not a router of the DODAG.
+            // RFC 6550 §11.2: the rank is zero at a source that is not a router of the DODAG.
             sender_rank: self.sender_rank(rules, rank),
             ..present.unwrap_or(fresh)
         })

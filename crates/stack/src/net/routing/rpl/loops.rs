@@ -52,7 +52,7 @@ pub(crate) enum Passage {
 }
 
 impl Loops {
-    /// Checks the rank of the sender of a packet against the direction of the packet (§11.2.2.2).
+    /// Checks the rank of a packet's sender against the packet's direction (RFC 6550 §11.2.2.2).
     pub(super) fn check_rank(
         &mut self,
         now: Instant,

@@ -76,7 +76,7 @@ impl<P: Profile> RplParts<P> {
         let near = signal.from.and_then(Peer::of);
         let near = near.filter(|peer| peer.link_local() == src);
         let sender = DaoSender { src, near };
-        // §6: DISs and DIOs have link-local addresses.
+        // RFC 6550 §6: DISs and DIOs have link-local addresses.
         let neighbour = near.ok_or(DropReason::BadSource);
         let malformed = |_| DropReason::Malformed;
         let counters = &mut cx.shared.counters;
@@ -247,7 +247,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// Checks whether a forwarded packet of the neighbour `from` makes progress (§11.2.2).
+    /// Checks whether a forwarded packet of the neighbour `from` makes progress (RFC 6550 §11.2.2).
     pub(super) fn on_passing(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -260,7 +260,7 @@ impl<P: Profile> RplParts<P> {
         };
         let is_from_root = dodag.is_rooted_at(from);
         let storing = dodag.is_storing();
-        // §11.2.2.1.
+        // RFC 6550 §11.2.2.1.
         if information.instance != dodag.instance {
             count(&mut cx.shared.counters.foreign);
             return Err(DropReason::NoRoute);
@@ -296,7 +296,7 @@ impl<P: Profile> RplParts<P> {
         Ok(Passage::On)
     }
 
-    /// Processes a packet that the next hop has returned (§11.2.2.3): the route is wrong.
+    /// Processes a packet that the next hop has returned (RFC 6550 §11.2.2.3): the route is wrong.
     fn on_returned(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -327,7 +327,7 @@ impl<P: Profile> RplParts<P> {
         })
     }
 
-    /// Returns SenderRank of packet information for this `rank` (§11.2).
+    /// Returns SenderRank of packet information for this `rank` (RFC 6550 §11.2).
     pub(super) fn sender_rank(&self, rules: &P::Rules, rank: u16) -> u16 {
         match rules.sends_plain_rank() {
             true => rank,

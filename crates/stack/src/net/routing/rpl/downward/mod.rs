@@ -52,7 +52,7 @@ const TRIGGER_PAUSE_MAX: Duration = Duration::from_secs(3600);
 
 #[repr(C)] // Small fields first, to save flash: see `redpoll_mac::Mac`.
 pub(super) struct Downward<P: Profile> {
-    /// The DTSN of this node (§9.6).
+    /// The DTSN of this node (RFC 6550 §9.6).
     dtsn: Sequence,
     daos: Daos,
     /// Neighbours that have acknowledged a frame recently and are the next hop of no route yet.
@@ -137,7 +137,7 @@ impl<P: Profile> Downward<P> {
 
     // --- events ---
 
-    /// Increments the DTSN, so that the children send their DAOs again (§9.6).
+    /// Increments the DTSN, so that the children send their DAOs again (RFC 6550 §9.6).
     pub(super) fn ask_for_daos(&mut self) {
         self.dtsn = self.dtsn.next();
     }

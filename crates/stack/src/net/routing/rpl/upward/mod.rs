@@ -84,12 +84,12 @@ pub(super) struct Upward<P: Profile> {
     /// Whether a multicast DIS is due.
     dis_due: bool,
     /// Whether the node, without a parent, has sent a DIS. Then it may join as if it had never been
-    /// a member (§8.2.2.1).
+    /// a member (RFC 6550 §8.2.2.1).
     is_adrift: bool,
     role: Role,
     /// The rank of this node; [`INFINITE_RANK`] if it has not joined.
     rank: u16,
-    /// The lowest rank of this node in this version (§8.2.2.4 (3): L).
+    /// The lowest rank of this node in this version (RFC 6550 §8.2.2.4 (3): L).
     lowest: u16,
     /// The rank in the last multicast DIO.
     advertised: u16,
@@ -218,7 +218,7 @@ impl<P: Profile> Upward<P> {
         self.candidates.get(link).is_some_and(|it| !it.is_gone())
     }
 
-    /// Returns DAGRank (§3.5.1).
+    /// Returns DAGRank (RFC 6550 §3.5.1).
     #[inline(never)] // size
     pub(super) fn dag_rank(&self, rank: u16) -> u16 {
         divide(rank.into(), self.min_hop().unwrap_or(1).into()) as u16
@@ -260,7 +260,7 @@ impl<P: Profile> Upward<P> {
         true
     }
 
-    /// Resets Trickle because of an inconsistency (§8.3).
+    /// Resets Trickle because of an inconsistency (RFC 6550 §8.3).
     pub(super) fn reset_trickle(&mut self, cx: &mut Context<'_, P>) {
         if self.trickle.on_inconsistent(cx.now, &mut cx.shared.rng) {
             count(&mut cx.shared.counters.trickle_resets);
@@ -298,7 +298,7 @@ impl<P: Profile> Upward<P> {
     }
 
     /// Ends the quiet period when its time is over. Returns whether the node may join again, as if
-    /// it had never been a member (§8.2.2.1).
+    /// it had never been a member (RFC 6550 §8.2.2.1).
     pub(super) fn run_quiet(&mut self, cx: &mut Context<'_, P>) -> bool {
         if !has_come(&self.quiet_until, cx.now) {
             return false;

@@ -199,7 +199,7 @@ impl<P: Profile> Upward<P> {
         }
     }
 
-    /// Detaches from the DODAG because no parent is left, and poisons the sub-DODAG (§8.2.2.5).
+    /// Detaches from the DODAG for lack of a parent, and poisons the sub-DODAG (RFC 6550 §8.2.2.5).
     fn detach(&mut self, cx: &mut Context<'_, P>) {
         count(&mut cx.shared.counters.detached);
         self.parent = None;
@@ -223,7 +223,7 @@ impl<P: Profile> Upward<P> {
         self.dis_at = cx.now + jittered(cx.shared.config.dis_interval, &mut cx.shared.rng);
     }
 
-    /// Probes a neighbour that may become the parent, to measure its link (§8.3).
+    /// Probes a neighbour that may become the parent, to measure its link (RFC 6550 §8.3).
     pub(super) fn probe(&mut self, cx: &mut Context<'_, P>) {
         self.probe_at = cx.now + jittered(cx.shared.config.probe_interval, &mut cx.shared.rng);
         let Some(dodag) = &self.dodag else {

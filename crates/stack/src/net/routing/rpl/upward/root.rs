@@ -35,8 +35,8 @@ impl<P: Profile> Upward<P> {
         matches!(self.role, Role::Root)
     }
 
-    /// Begins the DODAG of a root (§8.2.2.2). The root first listens for its neighbours' version: a
-    /// root that has restarted must begin a new version, or they would send it no DAOs.
+    /// Begins the DODAG of a root (RFC 6550 §8.2.2.2). The root first listens for its neighbours'
+    /// version: a root that has restarted must begin a new version, or it would get no DAOs.
     pub(super) fn begin_as_root(
         &mut self,
         now: Instant,
@@ -62,7 +62,7 @@ impl<P: Profile> Upward<P> {
             configuration,
             objective,
         });
-        // ROOT_RANK (§17).
+        // ROOT_RANK (RFC 6550 §17).
         self.rank = configuration.min_hop_rank_increase;
         self.lowest = self.rank;
         self.configure_trickle();
@@ -72,8 +72,8 @@ impl<P: Profile> Upward<P> {
         self.root.begin_at = root.version_interval.map(|interval| now + interval);
     }
 
-    /// Begins a new version of the DODAG (§3.2.2, §8.2.2.1). Returns `false` if this node is not a
-    /// root, or has just started and still listens for the present version.
+    /// Begins a new version of the DODAG (RFC 6550 §3.2.2, §8.2.2.1). Returns `false` if this node
+    /// is not a root, or has just started and still listens for the present version.
     pub(in crate::net::routing::rpl) fn begin_version(&mut self, cx: &mut Context<'_, P>) -> bool {
         if !self.is_root() {
             return false;

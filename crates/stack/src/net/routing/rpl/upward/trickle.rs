@@ -60,13 +60,13 @@ impl Trickle {
         self.begin(now, rng);
     }
 
-    /// Counts a consistent message of a neighbour (§4.2 step 3).
+    /// Counts a consistent message of a neighbour (RFC 6206 §4.2 step 3).
     pub(super) fn on_consistent(&mut self) {
         self.heard = self.heard.saturating_add(1);
     }
 
-    /// Resets the timer because of an inconsistency (§4.2 step 6). Returns whether this has begun
-    /// a new interval: an interval of the length Imin continues instead.
+    /// Resets the timer because of an inconsistency (RFC 6206 §4.2 step 6). Returns whether this
+    /// has begun a new interval: an interval of the length Imin continues instead.
     pub(super) fn on_inconsistent(&mut self, now: Instant, rng: &mut Rng) -> bool {
         let resets = !self.interval.is_zero() && self.interval > self.shortest;
         if resets {
@@ -93,18 +93,18 @@ impl Trickle {
         let mut sends = false;
         if has_come(&self.fires, now) {
             self.fires = None;
-            // §4.2 step 4.
+            // RFC 6206 §4.2 step 4.
             sends = is_news || self.redundancy == 0 || self.heard < self.redundancy;
         }
         if self.fires.is_none() && self.ends <= now {
-            // §4.2 step 5.
+            // RFC 6206 §4.2 step 5.
             self.interval = times(self.interval, 2).min(self.longest);
             self.begin(now, rng);
         }
         sends
     }
 
-    /// Begins an interval: c is zero, and t is in its second half (§4.2 step 2).
+    /// Begins an interval: c is zero, and t is in its second half (RFC 6206 §4.2 step 2).
     fn begin(&mut self, now: Instant, rng: &mut Rng) {
         self.heard = 0;
         let half = self.interval.divided_by(2);
