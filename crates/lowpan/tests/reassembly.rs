@@ -242,7 +242,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     assert_eq!(node.input(ms(0), A, B, &frames[0]), Ok(None));
     assert_eq!(node.poll_at().unwrap().at, ms(3_000));
     assert_eq!(node.input(ms(2_900), A, B, &frames[1]), Ok(None));
-    // A copy does not count as progress.
+    // A repeated fragment does not count as progress.
     assert_eq!(
         node.input(ms(2_950), A, B, &frames[1]),
         Err(DropReason::Duplicate)
@@ -254,7 +254,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     assert_eq!(node.free_slots(), 1);
     assert_eq!(node.counters().reassembly_timeout, 1);
     assert_eq!(node.poll_at(), None);
-    // The remaining fragments arrive too late to take the slot again.
+    // The remaining fragments belong to no reassembly, and take no slot.
     assert_eq!(
         node.input(ms(5_901), A, B, &frames[2]),
         Err(DropReason::Orphan)
@@ -314,7 +314,7 @@ fn a_live_reassembly_is_not_evicted() {
         node.input(ms(31), SOURCES[2], B, &frames[1]),
         Err(DropReason::Orphan)
     );
-    // The two datagrams that are alive are completed.
+    // The remaining fragments of the first source complete its datagram.
     for frame in &frames[1..4] {
         assert_eq!(node.input(ms(40), SOURCES[0], B, frame), Ok(None));
     }
@@ -359,8 +359,8 @@ fn the_reassembly_stalled_longest_is_evicted() {
     assert_eq!(node.counters().evicted, 1);
 }
 
-/// If several reassemblies have stalled, the source's own is evicted first, then the one whose
-/// last progress is the oldest.
+/// If several reassemblies have stalled, a new datagram evicts the one from its own source, and
+/// otherwise the one whose last progress is the oldest.
 #[test]
 fn the_source_s_own_stalled_reassembly_is_evicted_first() {
     let begin = || {

@@ -55,7 +55,7 @@ fn a_full_bitmap_ends_a_datagram() {
     assert_eq!(a.poll_at(), None);
 }
 
-/// A segment counts as sent only when it has arrived: a retransmission reads its payload again.
+/// A segment counts as sent only after its last fragment has arrived, even if retransmitted.
 #[test]
 fn a_segment_has_been_sent_when_it_has_arrived() {
     let (mut a, mut b) = pair();
@@ -98,8 +98,8 @@ fn only_lost_fragments_are_retransmitted() {
     a.input(ms(40), B, A, &partial.to_bytes()).unwrap();
     let again = frames(&mut a, ms(40), A, B);
     assert_eq!(sequences(&again), [(1, false), (3, true)]);
-    // The second of these fragments is lost again without an indication; the timer detects it. Its
-    // round-trip estimate is 40 ms by now (RFC 6298 §2.2).
+    // Fragment 3 is lost again, and the link does not report this. The timer detects the loss,
+    // after a first measured round-trip time of 40 ms (RFC 6298 §2.2).
     assert_eq!(receive(&mut b, ms(60), &again[0]), None);
     assert_eq!(a.poll_at().unwrap().at, ms(40 + 40 + 4 * 20));
     a.on_timeout(ms(160));
@@ -108,8 +108,8 @@ fn only_lost_fragments_are_retransmitted() {
     assert_eq!(receive(&mut b, ms(160), &third[0]), Some(packet));
 }
 
-/// RFC 6298 §3: an acknowledgment after a timeout may answer either request, so it gives no
-/// round-trip time.
+/// RFC 6298 §3: an acknowledgment after a timeout may answer the first request or the retransmitted
+/// one, so it gives no round-trip time.
 #[test]
 fn an_ambiguous_round_trip_is_not_measured() {
     let (mut a, mut b) = pair();
@@ -149,7 +149,7 @@ fn timeouts_round_trips_and_marks_are_counted() {
     let counters = a.recovery_counters();
     assert_eq!((counters.datagrams, counters.repeated), (2, 1));
     assert_eq!((counters.timeouts, counters.congested), (1, 1));
-    // The second acknowledgment gives no round-trip time.
+    // The second acknowledgment follows a timeout, so it gives no round-trip time.
     let trips = (counters.round_trip_us, counters.longest_round_trip_us);
     assert_eq!(trips, (40_000, 40_000));
     let counters = b.recovery_counters();
@@ -244,7 +244,7 @@ fn a_window_asks_more_often() {
         for frame in &frames_out {
             let lost = header(frame).sequence == 1 && train.len() == 2;
             if lost {
-                // The request is lost: only the timer requests an acknowledgment again.
+                // Fragment 1 is lost. A copy under number 0 requests the acknowledgment.
                 b.input(
                     START,
                     A,
@@ -286,7 +286,7 @@ fn fragments_are_as_long_as_configured() {
     assert!(sizes[1..sizes.len() - 1].iter().all(|size| *size == 64));
     assert!(sizes[0] <= 64);
 
-    // The room in frames is below the minimum; the requested size is too large.
+    // Without room for the minimum, plain fragments leave; a maximum above 511 counts as 511.
     let (_, plain) = begin(&mut recovering(with(111, 2_000)), START, 6);
     assert_eq!(dispatch(&plain[0]), Dispatch::First);
     let mut wide = recovering(with(110, 2_000));
@@ -348,8 +348,8 @@ fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     assert!(a.poll_at().is_some());
 }
 
-/// After the transport's acknowledgment its bytes are freed: the node does not send the rest, and
-/// sends an abort to the waiting receiver.
+/// If the transport frees a segment's bytes before all fragments have left, the node sends no more
+/// of these fragments, and sends an abort to the receiver.
 #[test]
 fn a_segment_that_is_gone_is_aborted() {
     let (mut a, _) = pair();
@@ -401,7 +401,7 @@ fn fragments_under_other_numbers_fill_the_gap() {
     assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::FULL);
 }
 
-/// No fragment begins a reassembly that could not succeed, or reaches beyond its slot.
+/// A first fragment whose reassembly cannot succeed takes no slot; a misplaced fragment is dropped.
 #[test]
 fn impossible_fragments_begin_no_reassembly() {
     let (mut a, mut b) = pair();
@@ -410,7 +410,7 @@ fn impossible_fragments_begin_no_reassembly() {
         b.input(START, A, Address::BROADCAST, &first[0]),
         Err(DropReason::Unsupported)
     );
-    // A datagram shorter than its own first fragment, and a datagram longer than a slot.
+    // A datagram must not be shorter than its first fragment, or longer than a slot.
     let body = &first[0][6..];
     for (offset, reason) in [(20, DropReason::Malformed), (5_000, DropReason::TooLarge)] {
         let bad = Fragment {
@@ -421,7 +421,7 @@ fn impossible_fragments_begin_no_reassembly() {
     }
     frames(&mut b, START, B, A);
     receive(&mut b, START, &first[0]);
-    // An offset beyond the end of the datagram, and an offset within its headers.
+    // A later fragment must not exceed the end of the datagram, or begin within its headers.
     for offset in [header(&first[0]).offset - 10, 2] {
         let bad = Fragment {
             offset,
@@ -448,8 +448,8 @@ fn fragments_leave_a_gap() {
     assert!(next_frame(&mut a, ms(10), &mut Source::default()).is_some());
 }
 
-/// Sends `fragments` second fragments of unknown datagrams to `b`, each with its own tag. Returns
-/// the number of refusals that `b` sends if all of them are acknowledged (`delivered`) or none is.
+/// Sends the second fragment of `fragments` unknown datagrams to `b`. Returns the number of
+/// refusals that `b` sends if the link delivers every refusal (`delivered`) or no refusal.
 fn refused(fragments: u8, delivered: bool) -> usize {
     let (mut a, mut b) = pair();
     let (_, frames) = begin(&mut a, START, 6);
@@ -468,9 +468,9 @@ fn refused(fragments: u8, delivered: bool) -> usize {
     refused
 }
 
-/// A neighbour that receives refusals exists, and learns at once of each datagram whose first
-/// fragment was lost. Few refusals to missing neighbours leave, because each occupies the radio
-/// for all its retries.
+/// A neighbour that acknowledges refusals gets one for each datagram whose first fragment was lost.
+/// A neighbour that does not gets few, because each of these refusals occupies the radio for all
+/// link retries.
 #[test]
 fn few_refusals_are_sent_to_neighbours_that_do_not_acknowledge() {
     assert_eq!(refused(60, true), 60);

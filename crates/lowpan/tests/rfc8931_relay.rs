@@ -1,5 +1,5 @@
 //! RFC 8931: recoverable fragments that pass through a relay, from `A` through `B` to `C`, and the
-//! behaviour of nodes without memory.
+//! behaviour of nodes without memory for them.
 
 use crate::common;
 
@@ -12,8 +12,8 @@ use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use redpoll_wire::sixlowpan::{Dispatch, dispatch, fragment};
 
-/// §6.1.1: labels are switched; §4.4: sizes and offsets follow the first
-/// fragment; §6.2: acknowledgments go back by the other label.
+/// §6.1.1: the relay replaces the tag; §4.4: it adapts size and offset to the first fragment's new
+/// length; §6.2: an acknowledgment returns to `A` with the tag that `A` chose.
 #[test]
 fn a_relay_switches_labels() {
     for packet in [packet(to_c(6), 3, 500), {
@@ -46,8 +46,8 @@ fn a_relay_switches_labels() {
                 arrived = Some(c.packet(slot).to_vec());
             }
         }
-        // The last 16 bits of the source and the hop limit can no longer be elided; the last 16
-        // bits of the destination now can.
+        // The hop limit and the source's last 16 bits can no longer be elided; the destination's
+        // last 16 bits now can.
         assert_eq!(grown, Some(1));
         assert_eq!(arrived, Some(one_hop_on(packet)));
         assert_eq!(relay.free_slots(), 3);
@@ -87,8 +87,8 @@ fn own_datagrams_leave_between_retransmitted_fragments() {
     assert!(left > 5, "{left}");
 }
 
-/// Returns the next frame of the relay, which the link delivers, and whether it belongs to the
-/// relay's own datagram.
+/// Sends the relay's next frame, which the link delivers. Returns its header, and whether its tag
+/// is `own`.
 fn leaves(relay: &mut Node, now: Instant, own: Option<u8>) -> Option<(Fragment, bool)> {
     let mut out = [0; CAPACITY];
     let frame = relay.next_frame(now, B, CAPACITY, &mut out, &mut Source::default())?;
@@ -98,9 +98,9 @@ fn leaves(relay: &mut Node, now: Instant, own: Option<u8>) -> Option<(Fragment, 
 }
 
 /// A retransmitted fragment of the relay's own datagram must arrive before its receiver discards
-/// the datagram. Neighbours that always have fragments to forward delay the retransmission by at
-/// most as many frames as the datagram's previous train had, for any number of fragments, and for
-/// any number of forwarded fragments that left before the timeout.
+/// the datagram. Forwarded fragments delay the retransmission by at most as many frames as the
+/// datagram's first transmission had. Forwarded fragments that left after this transmission and
+/// before the timeout count towards this limit.
 #[test]
 fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
     for len in [150, 300, 500, 1_100] {
@@ -143,7 +143,7 @@ fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
     }
 }
 
-/// A segment of the node's own transport leaves before all other datagrams are retransmitted.
+/// After each retransmission for one datagram, a segment of the node's own transport leaves.
 #[test]
 fn a_segment_leaves_after_each_retransmitted_train() {
     for others in 1..=3 {
@@ -155,7 +155,7 @@ fn a_segment_leaves_after_each_retransmitted_train() {
         let first = frames(&mut relay, START, B, C);
         let begun: Vec<u8> = first.iter().map(|frame| header(frame).tag).collect();
         for round in 1..=3 {
-            // No acknowledgment arrives, and each train is one fragment.
+            // No acknowledgment arrives, so one fragment of each datagram is retransmitted.
             let now = START + Duration::from_secs(round * 10);
             relay.on_timeout(now);
             let (mut trains, mut segments) = (0, Vec::new());
@@ -272,7 +272,7 @@ fn a_null_bitmap_aborts() {
         } else {
             assert!(next.is_empty());
         }
-        // A repetition finds no record.
+        // The same null bitmap again matches no datagram.
         assert_eq!(
             a.input(START, B, A, &null.to_bytes()),
             Err(DropReason::Orphan)
@@ -377,10 +377,10 @@ fn congestion_is_echoed_once() {
     .unwrap_err();
     assert!(!ack(&mut c, START, C, B).ecn, "at most once");
 
-    // The relay forwards it, and the sender continues fragment by fragment.
+    // The relay forwards the echo, and the sender then sends one fragment at a time.
     frames(&mut relay, START, B, C);
     relay.input(START, C, B, &echo.to_bytes()).unwrap();
-    // This applies even if a later acknowledgment overtakes the echo at the relay.
+    // A later acknowledgment without ECN does not remove the echo that waits in the relay.
     let later = Ack { ecn: false, ..echo };
     relay.input(START, C, B, &later.to_bytes()).unwrap();
     let back = ack(&mut relay, START, B, A);
@@ -413,7 +413,7 @@ fn memory_limits_the_datagrams_in_transit() {
         .find_map(|frame| pass(&mut relay, START, frame).unwrap());
     assert_eq!(relay.packet(slot.unwrap()), packet);
 
-    // Without memory for arriving datagrams, or a slot, a receiver answers with a null bitmap.
+    // A receiver without memory for arriving datagrams, or without a slot, sends a null bitmap.
     for (slots, incoming, reason) in [(4, 0, DropReason::NoSlot), (1, 4, DropReason::NoSlot)] {
         let mut b = node(slots);
         b.recover_fragments(RecoveryConfig::default(), memory(4, incoming, 0));
@@ -430,7 +430,7 @@ fn memory_limits_the_datagrams_in_transit() {
     );
 }
 
-/// §6.3: a datagram that cannot be forwarded is given up, and its sender is informed.
+/// §6.3: a reassembly without progress is given up, and the sender receives a null bitmap.
 #[test]
 fn a_reassembly_that_does_not_go_on_is_aborted() {
     let (mut a, mut b) = pair();
@@ -442,7 +442,7 @@ fn a_reassembly_that_does_not_go_on_is_aborted() {
     assert_eq!((b.free_slots(), b.counters().reassembly_timeout), (4, 1));
     assert_eq!(ack(&mut b, ms(3_010), B, A).bitmap, Bitmap::NULL);
 
-    // A path is aborted in the same way.
+    // A relay also removes a path without progress.
     let mut relay = recovering(RecoveryConfig::default());
     pass(&mut relay, ms(10), &first[0]).unwrap();
     frames(&mut relay, ms(10), B, C);
@@ -501,7 +501,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
                 let node = &mut nodes[index];
                 if let Ok(Some(slot)) = node.input_routed(now, from, to, &frame, route) {
                     if to == B {
-                        // The relay had no room to forward it, and has reassembled it.
+                        // The relay had no room for a path, and has reassembled the datagram.
                         node.packet_mut(slot)[7] -= 1;
                         node.queue(now, slot, C);
                         continue;
@@ -531,7 +531,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
     assert!(arrived > 1_000, "{arrived} arrived, {lost} reported lost");
 }
 
-/// Returns the first fragment of a datagram without later fragments, from a separate neighbour.
+/// Returns neighbour `n` and its first fragment of a datagram that has no other fragments.
 fn made_up(n: u16) -> (Address, Vec<u8>) {
     let mut packet = packet(to_c(6), 3, 500);
     packet.truncate(80);

@@ -1,5 +1,5 @@
-//! The order of sending, and the outcome of a datagram whose bytes or link vanish between any
-//! two of its frames.
+//! The order in which datagrams leave, and the outcome for a datagram that loses its bytes or its
+//! link between two of its frames.
 
 use crate::common;
 
@@ -26,7 +26,7 @@ fn a_segment_withdrawn_between_two_fragments_drops_the_rest() {
             node.on_frame_done(T0, true);
             assert_eq!(node.poll_event(), None);
         }
-        // The same call builds a frame of the queued datagram instead.
+        // The call that finds the segment's bytes gone builds a frame of the queued datagram.
         let (dst, _) = next_frame(&mut node, T0, &mut source).expect("the next datagram");
         assert_eq!(dst, C);
         let reason = LossReason::Gone;
@@ -109,7 +109,7 @@ fn a_link_failure_at_any_frame_drops_the_rest() {
     }
 }
 
-/// The header is a snapshot: bytes are read once per frame, never ahead.
+/// A segment's payload is read once for each frame, when this frame is built.
 #[test]
 fn payload_is_read_when_the_frame_is_built() {
     let mut node = node(1);
@@ -160,7 +160,7 @@ fn a_segment_is_wanted_only_when_it_could_start() {
     assert!(node.wants_segment());
 }
 
-/// "Own connections … take turns with forwarded datagrams."
+/// Segments of the node's own connections alternate with queued datagrams.
 #[test]
 fn own_and_queued_datagrams_alternate() {
     let mut node = node(6);
@@ -343,7 +343,7 @@ fn all_fragments_but_the_last_promise_another() {
     }
 }
 
-/// A segment that another one follows is not the end of a burst.
+/// The last frame of a segment announces the next segment only if both pending options are on.
 #[test]
 fn a_segment_that_is_followed_promises_the_next() {
     for (fragments, segments, promises) in [
@@ -407,7 +407,7 @@ fn a_pause_follows_a_frame_that_the_next_hop_forwards() {
     }
 }
 
-/// With only one conversation, datagrams are sent without a pause, however long the queue is.
+/// A node pauses between datagrams after it has seen two conversations, but not with only one.
 #[test]
 fn random_early_detection_pauses_where_two_conversations_meet() {
     let config = LowpanConfig::default()
