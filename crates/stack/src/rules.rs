@@ -75,8 +75,8 @@ pub trait Objective: Copy {
         false
     }
 
-    /// Returns whether a node leaves a parent that acknowledges frames only for a neighbour that
-    /// has acknowledged a frame.
+    /// Returns whether only a neighbour that has acknowledged a frame may replace a parent that
+    /// acknowledges frames.
     fn needs_proof(self) -> bool {
         true
     }

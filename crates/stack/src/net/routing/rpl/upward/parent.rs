@@ -124,8 +124,8 @@ impl<P: Profile> Upward<P> {
             let parent = self.parent.map(order);
             mixes && offer.cost == present.cost && parent.is_some_and(|it| order(link) < it)
         };
-        // ADR 38: a node leaves a parent that acknowledges frames only for a neighbour that also
-        // acknowledges frames. To find out, the node sends a better neighbour a DIS.
+        // ADR 38: only a neighbour that acknowledges frames replaces a parent that does so. The
+        // node sends a better neighbour a DIS, to see whether the neighbour acknowledges it.
         let needs_proof = dodag.objective.needs_proof();
         let is_sure = present.is_some() && parent.is_some_and(RplNeighbour::answers);
         let possible = self.candidates.iter().filter_map(|neighbour| {
