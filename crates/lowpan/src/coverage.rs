@@ -1,10 +1,10 @@
 //! The eight-byte units of a datagram that have arrived.
 
-/// Units of the longest datagram that a fragment header can express: 2,047 bytes (RFC 4944 §5.3, an
-/// 11-bit size).
+/// Number of eight-byte units of the longest datagram: 2,047 bytes, because a fragment header has
+/// 11 bits for the size (RFC 4944 §5.3).
 const UNITS: usize = 256;
 
-/// A bit per eight-byte unit, of fixed size, so that received data cannot make it grow.
+/// A bitmap with one bit for each eight-byte unit. Received data cannot enlarge it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Coverage {
     words: [u32; UNITS / 32],
@@ -24,8 +24,8 @@ impl Coverage {
         covered: 0,
     };
 
-    /// Compares the bytes `offset..offset + len` with those that have arrived. `offset` is a
-    /// multiple of eight; `len` is rounded up to one.
+    /// Returns how much of the bytes `offset..offset + len` has already arrived. `offset` is a
+    /// multiple of eight; `len` is rounded up to a multiple of eight.
     pub(crate) fn overlap(&self, offset: usize, len: usize) -> Overlap {
         let mut seen = 0usize;
         let mut units = 0usize;
@@ -59,7 +59,7 @@ impl Coverage {
     }
 }
 
-/// Returns the words with the units of `offset..offset + len`, each with the mask of those units.
+/// Returns the index of each word with units of `offset..offset + len`, and their mask in the word.
 fn masks(offset: usize, len: usize) -> impl Iterator<Item = (usize, u32)> {
     let first = (offset / 8).min(UNITS);
     let end = offset.saturating_add(len).div_ceil(8).min(UNITS);
@@ -72,7 +72,7 @@ fn masks(offset: usize, len: usize) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// Returns a word with its `n` low bits set; 32 and more set all.
+/// Returns a word with its `n` low bits set; all bits if `n` is at least 32.
 fn low_bits(n: usize) -> u32 {
     match 1u32.checked_shl(n as u32) {
         Some(bit) => bit.wrapping_sub(1),

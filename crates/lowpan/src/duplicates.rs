@@ -22,7 +22,7 @@ pub(crate) struct Key {
 pub(crate) enum DatagramEnd {
     /// The datagram was passed to the upper layer.
     Complete,
-    /// The datagram was dropped, timed out or rejected.
+    /// The datagram was dropped or rejected, or has timed out.
     GivenUp,
 }
 
@@ -33,11 +33,11 @@ struct FinishedDatagram {
     expires: Instant,
 }
 
-/// Number of entries. The link carries fewer datagrams per second at full speed, and a sender's
-/// retries end well within a second.
+/// Number of entries. A sender repeats a frame for far less than a second, and fewer than 16 other
+/// fragmented datagrams arrive in that time.
 const ENTRIES: usize = 16;
 
-/// A ring of finished datagrams, which replaces the oldest.
+/// The most recently finished datagrams, in a ring: a new entry replaces the oldest one.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
     entries: [Option<FinishedDatagram>; ENTRIES],

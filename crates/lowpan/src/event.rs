@@ -1,12 +1,12 @@
-//! The types of the interface except bytes: pulled datagrams, frames, events, reasons.
+//! Types of the interface of `Lowpan`: pulled datagrams, frames, events, reasons of losses.
 
 use core::fmt;
 
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// Room for a transport header of 60 bytes, and for a preceding header of eight bytes of a routing
-/// protocol (RFC 6553).
+/// Greatest length of [`PulledDatagram::header`] in bytes: an extension header of eight bytes of a
+/// routing protocol (RFC 6553), and a transport header of 60 bytes.
 pub const TRANSPORT_HEADER_MAX: usize = 68;
 
 /// A datagram of the node's own transport: its headers, and payload that is read on demand.
@@ -15,10 +15,10 @@ pub struct PulledDatagram {
     /// The IPv6 header. Its `payload_len` is ignored; `header_len` and `payload_len` below are used
     /// instead.
     pub ip: Ipv6Header,
-    /// The transport header with its checksum, after any extension headers; only the first
+    /// Any extension headers, followed by the transport header with its checksum. Only the first
     /// `header_len` bytes are used.
     pub header: [u8; TRANSPORT_HEADER_MAX],
-    /// Bytes of the headers, limited to the room for them.
+    /// Number of bytes used in `header`. More than its length counts as its length.
     pub header_len: u8,
     /// Bytes of the payload after the transport header.
     pub payload_len: u16,
@@ -31,7 +31,7 @@ pub struct PulledDatagram {
     pub is_followed: bool,
 }
 
-/// The requested bytes no longer exist.
+/// The error that the requested payload bytes no longer exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gone;
 
@@ -56,8 +56,8 @@ pub trait PayloadSource {
 
 /// The buffer in which frames are built, and from which the radio reads them.
 pub trait FrameRoom {
-    /// Returns the buffer for the payload of a frame to `dst`, whose length is the limit of that
-    /// payload. `None` if the frame has no room.
+    /// Returns the buffer for the payload of a frame to `dst`; its length limits the payload.
+    /// `None` drops the datagram as `Unsendable`.
     fn room(&mut self, dst: Address) -> Option<&mut [u8]>;
 }
 
@@ -78,12 +78,12 @@ pub struct FrameOut {
     pub more: bool,
     /// Whether the addressee sleeps, and listens only briefly.
     pub indirect: bool,
-    /// The note of [`Lowpan::on_frame_suspended`](crate::Lowpan) about this frame, if it was built
-    /// before and not delivered.
+    /// The caller's note from [`on_frame_suspended`](crate::Lowpan::on_frame_suspended), if the
+    /// frame was built before.
     pub repeats: Option<Note>,
 }
 
-/// A value of the caller's, returned when a frame is repeated.
+/// A value that the caller attaches to a suspended frame and receives in [`FrameOut::repeats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Note(pub u16);
 
@@ -91,11 +91,11 @@ pub struct Note(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// The frame is not 6LoWPAN, or a header cannot be decoded or is inconsistent.
+    /// A header of the frame cannot be decoded, or its lengths or offsets are inconsistent.
     Malformed,
-    /// A dispatch that this node does not handle: mesh or broadcast header, HC1, or no 6LoWPAN.
+    /// The frame is not 6LoWPAN, or has a header that this node does not handle, such as HC1.
     Unsupported,
-    /// The datagram does not fit into a slot.
+    /// The datagram is longer than a slot, or a fragment is longer than a frame to its next hop.
     TooLarge,
     /// No slot is free.
     NoSlot,
@@ -105,10 +105,10 @@ pub enum DropReason {
     Duplicate,
     /// A fragment of a datagram that was given up.
     Orphan,
-    /// A fragment to forward after a missing one; the rest of its datagram is dropped.
+    /// A fragment to forward, but the previous one is missing; the rest of its datagram is dropped.
     FragmentGap,
-    /// A fragment to forward while too many wait for the radio; the rest of its datagram is
-    /// dropped, unless it can be recovered. Also a recoverable fragment after too many gaps.
+    /// A fragment to forward, but too many wait for the radio; the rest of its datagram is dropped,
+    /// unless it is recoverable. Also a recoverable fragment of a datagram with too many gaps.
     NoFragmentBuffer,
 }
 
@@ -131,7 +131,7 @@ pub enum LossReason {
     IndirectFull,
     /// Random early detection would have marked the packet, but the packet is not ECN-capable.
     Red,
-    /// Not all of its recoverable fragments were acknowledged, even after all retries.
+    /// Not all recoverable fragments of the datagram were acknowledged, even after all retries.
     NotRecovered,
 }
 
@@ -139,8 +139,8 @@ pub enum LossReason {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LowpanEvent {
-    /// Every frame of a pulled datagram was delivered to the next hop; one in recoverable fragments
-    /// was delivered to the reassembling node.
+    /// Every frame of a pulled datagram was delivered to the next hop. If the datagram left in
+    /// recoverable fragments, the reassembling node has received it.
     SegmentSent {
         /// The datagram's handle.
         handle: u32,
@@ -152,8 +152,8 @@ pub enum LowpanEvent {
         /// The reason.
         reason: LossReason,
     },
-    /// A queued datagram was not delivered to its next hop. Several losses before the caller polls
-    /// are reported as the latest one; the counters include all.
+    /// A queued datagram was not delivered to its next hop. If several datagrams are lost before
+    /// the caller polls, only the last one is reported; the counters include all.
     DatagramDropped {
         /// Link address of the next hop.
         next_hop: Address,

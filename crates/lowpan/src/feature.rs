@@ -1,5 +1,5 @@
-//! Features of a node as types: a value of such a type exists only with the feature. Without it,
-//! the compiler removes each variant that contains one, and its code.
+//! Types that stand for features of the build. Without a feature, its type has no values, and the
+//! compiler removes enum variants that contain the type, with their code.
 
 #[cfg_attr(not(feature = "forwarding"), path = "feature/absent/forwarding.rs")]
 pub(crate) mod forwarding;
@@ -9,5 +9,5 @@ pub(crate) mod recovery;
 pub(crate) use forwarding::{FORWARDS, Forwards};
 pub(crate) use recovery::{RECOVERS, Recovers};
 
-/// Whether fragments may need gaps for the nodes that forward them.
+/// Whether this build can wait between fragments, so that a relay can forward one before the next.
 pub(crate) const SPREADS_FRAGMENTS: bool = FORWARDS.is_some() || RECOVERS.is_some();

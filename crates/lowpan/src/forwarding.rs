@@ -2,13 +2,13 @@
 //! reassembly buffer.
 //!
 //! The record of a datagram in transit is a *virtual reassembly buffer* (§6): its previous hop and
-//! tag, and its next hop and tag. Its fragments wait for the radio in a ring, each as its future
-//! frame. The caller owns both, so they bound the datagrams in transit. A datagram that does
-//! not fit into one of them is reassembled, or dropped with a reason.
+//! tag, and its next hop and tag. Its fragments wait for the radio in a ring, already as the frames
+//! that will be sent. The caller's memory limits the records and the ring. Without a free record or
+//! ring entry, a datagram is reassembled, or dropped with a reason.
 //!
-//! A neighbour sends the fragments of a datagram in order, each until it is acknowledged. A
-//! fragment out of order therefore shows that another is lost, and the datagram is dropped, because
-//! its destination could not complete it.
+//! A neighbour sends the fragments of a datagram in order, and repeats a frame until it is
+//! acknowledged. A fragment out of order therefore shows that another one is lost. The datagram is
+//! then dropped: its destination could not complete it.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::Cursor;
@@ -27,28 +27,27 @@ use crate::{DropReason, Note};
 
 const FRAME: usize = 116;
 
-/// Growth in bytes of the first fragment at the first relay, after which the source's address and
-/// the hop limit can no longer be elided. A sender to relays leaves this room (RFC 8930 §5 leaves
-/// the method open).
+/// Bytes by which the first relay enlarges the first fragment, because it cannot elide the source's
+/// address and the hop limit. The sender leaves room for them (RFC 8930 §5 does not say how).
 pub(crate) const SLACK: usize = 3;
 
-/// Acceptable delay of the timer.
+/// Acceptable lateness of the timer that gives up stalled datagrams.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 
 /// The next hop of a datagram's fragments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Onward {
-    /// The neighbour that receives them.
+    /// The neighbour that receives the fragments.
     pub next_hop: Address,
     /// Source address of the frames.
     pub link_src: Address,
-    /// Bytes that a frame to that neighbour can carry.
+    /// Payload bytes of a frame to `next_hop`.
     pub capacity: usize,
 }
 
 /// The memory of fragment forwarding.
 pub struct ForwardingMemory<M: Memory> {
-    /// One entry for each datagram with missing fragments, filled with [`VirtualBuffer::EMPTY`].
+    /// One entry for each datagram that is still arriving, filled with [`VirtualBuffer::EMPTY`].
     pub datagrams: M::Table<VirtualBuffer>,
     /// One entry for each fragment that waits for the radio, filled with [`FragmentBuffer::EMPTY`];
     /// at most 254 are used.
@@ -80,8 +79,7 @@ pub struct FragmentBuffer {
     next_hop: Address,
     tag: u16,
     place: Place,
-    /// Whether the fragment is recoverable (RFC 8931): its loss does not affect the others of its
-    /// datagram.
+    /// Whether the fragment is recoverable (RFC 8931): after its loss, the others are still sent.
     recoverable: bool,
     dead: bool,
     repeats: Option<Note>,
@@ -104,7 +102,7 @@ impl FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// Returns the identity of the fragment's datagram; each kind of fragments has separate tags.
+    /// Returns the identity of the fragment's datagram: its tag, and whether it is recoverable.
     fn name(&self) -> (u16, bool) {
         (self.tag, self.recoverable)
     }
@@ -131,7 +129,7 @@ pub(crate) struct Front {
     pub(crate) repeats: Option<Note>,
 }
 
-/// Forwarding, if there is memory for it. Without the feature `forwarding` it has no code.
+/// Fragment forwarding, if there is memory for it. Empty without the feature `forwarding`.
 pub(crate) struct Passing<M: Memory>(ForwardingRoom<Forwarding<M>>);
 
 impl<M: Memory> Passing<M> {
@@ -139,7 +137,7 @@ impl<M: Memory> Passing<M> {
         Passing(room(None))
     }
 
-    #[allow(dead_code, reason = "only builds that forward fragments use it")]
+    #[allow(dead_code, reason = "called only with the feature `forwarding`")]
     pub(crate) fn begin(&mut self, memory: ForwardingMemory<M>, timeout: Duration) {
         self.0 = room(FORWARDS.map(|by| Forwarding::new(by, memory, timeout)));
     }
@@ -190,8 +188,8 @@ impl<M: Memory> Forwarding<M> {
         self.datagrams.as_ref().iter().any(|entry| is(entry, key))
     }
 
-    /// Accepts a first fragment. RFC 8930 §5 requires that the fragment makes the entry and is
-    /// forwarded, or that neither happens. Returns `false` if neither happened.
+    /// Accepts a first fragment: stores the entry of its datagram and queues the fragment, or does
+    /// neither, as RFC 8930 §5 requires. Returns `false` if it did neither.
     pub(crate) fn on_first(
         &mut self,
         now: Instant,
@@ -241,11 +239,11 @@ impl<M: Memory> Forwarding<M> {
         true
     }
 
-    /// Accepts a later fragment of a [known](Self::knows) datagram, which follows the first one
-    /// (RFC 8930 §5). Returns whether it is the last.
+    /// Accepts a fragment after the first one (RFC 8930 §5) of a [known](Self::knows) datagram. The
+    /// fragment must begin where the previous one ended. Returns whether it is the last.
     ///
-    /// # Errors The fragment is dropped, and with it the datagram unless the reason is
-    /// [`DropReason::Duplicate`].
+    /// # Errors
+    /// The fragment is dropped, and its datagram too, unless the reason is `DropReason::Duplicate`.
     pub(crate) fn on_later(
         &mut self,
         now: Instant,
@@ -315,10 +313,10 @@ impl<M: Memory> Forwarding<M> {
 
     // --- received recoverable fragments ---
 
-    /// Accepts the first fragment of a recoverable datagram, for the next hop of its `path`.
+    /// Queues the first fragment of a recoverable datagram for the next hop of `path`.
     ///
     /// # Errors
-    /// The fragment is dropped, because there is no room or it does not fit.
+    /// No fragment buffer is free, or the fragment does not fit into a frame. It is dropped.
     pub(crate) fn on_recoverable_first(
         &mut self,
         path: &mut Path,
@@ -344,10 +342,10 @@ impl<M: Memory> Forwarding<M> {
         Ok(())
     }
 
-    /// Accepts a later fragment, or an abort of the datagram.
+    /// Queues a later fragment, or an abort of the datagram, for the next hop of `path`.
     ///
     /// # Errors
-    /// As for the first fragment.
+    /// As for [`Self::on_recoverable_first`].
     pub(crate) fn on_recoverable_later(
         &mut self,
         path: &Path,
@@ -380,8 +378,8 @@ impl<M: Memory> Forwarding<M> {
         })
     }
 
-    /// Marks congestion: RFC 8931 §4.3 says that a congested node MAY do so. A node counts as
-    /// congested if three quarters of the fragment buffers are in use, which the RFC leaves open.
+    /// Sets the ECN bit if this node is congested (RFC 8931 §4.3: "MAY"). The RFC does not define
+    /// congestion; here, it means that three quarters of the fragment buffers are in use.
     fn marked(&self, header: &Recoverable) -> Recoverable {
         let spare = self.ring().saturating_sub(self.len);
         Recoverable {
@@ -397,7 +395,7 @@ impl<M: Memory> Forwarding<M> {
 
     // --- sent fragments ---
 
-    /// Returns the place that the next fragment to send has in its datagram; `None` if none waits.
+    /// Returns the [`Place`] of the next fragment to send; `None` if no fragment waits.
     pub(crate) fn waiting(&self) -> Option<Place> {
         let mut waiting = (0..self.len).filter_map(|i| self.get(i));
         let next = waiting.find(|fragment| !fragment.dead);
@@ -431,7 +429,7 @@ impl<M: Memory> Forwarding<M> {
             .unwrap_or_default()
     }
 
-    /// Returns whether the fragment after the front belongs to the same datagram.
+    /// Returns whether the first two fragments in the ring belong to the same datagram.
     pub(crate) fn goes_on(&self) -> bool {
         let (front, next) = (self.get(0), self.get(1));
         front
@@ -439,16 +437,16 @@ impl<M: Memory> Forwarding<M> {
             .is_some_and(|(front, next)| !next.dead && next.name() == front.name())
     }
 
-    /// Marks the fragment at the front to be built again later.
+    /// Stores `note` with the fragment at the front, which stays there to be sent again.
     pub(crate) fn suspend(&mut self, note: Note) {
         if let Some(fragment) = self.fragments.as_mut().get_mut(usize::from(self.head)) {
             fragment.repeats = Some(note);
         }
     }
 
-    /// Removes the fragment at the front, which was delivered or dropped. With `drop_rest` a
-    /// dropped one removes the others of its datagram. Returns the datagram that then ends before
-    /// all of it has arrived.
+    /// Removes the fragment at the front, which was delivered or dropped. With `drop_rest`, a
+    /// dropped plain fragment takes the rest of its datagram with it. Returns this datagram if it
+    /// is still arriving.
     pub(crate) fn finish(&mut self, delivered: bool, drop_rest: bool) -> Option<Key> {
         let (tag, recoverable) = self.get(0)?.name();
         self.pop();

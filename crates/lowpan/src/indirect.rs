@@ -1,8 +1,8 @@
 //! Datagrams for sleepy nodes (IEEE 802.15.4-2015 §6.7.3): they wait until their node requests
 //! them. They are then sent before all other datagrams, frame after frame, while that node listens.
 //!
-//! If the node stops listening before the end, its datagram keeps its position, and continues with
-//! the same frame at the next request.
+//! If the node stops listening before the end of its datagram, the datagram keeps its position in
+//! the queue, and continues with the same frame at the next request.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
@@ -115,7 +115,7 @@ impl IndirectQueue {
         self.update(pool, child, |indirect| indirect.awake_until = Some(until));
     }
 
-    /// Handles a frame delivered to `child`, which listens again only if it announced another.
+    /// Handles a frame delivered to `child`, which listens on only if `indirect_burst` is set.
     pub(crate) fn on_delivered<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
         let until = self.burst.then(|| now + self.window);
         self.update(pool, child, |indirect| {
@@ -123,8 +123,8 @@ impl IndirectQueue {
         });
     }
 
-    /// Handles the failure of a frame of the datagram in `id`, which had made this progress: its
-    /// child does not listen. Returns `false` after too many failures.
+    /// Handles a frame of the datagram in `id` that was not delivered, because the sleepy node does
+    /// not listen. Stores `progress`, to resume there. Returns `false` after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -153,14 +153,14 @@ impl IndirectQueue {
         indirect.is_some_and(|indirect| indirect.listens(now))
     }
 
-    /// Returns the next datagram to send: the first of a node that listens.
+    /// Returns the next datagram to send: the first one whose sleepy node listens now.
     pub(crate) fn ready<M: Memory>(&self, now: Instant, pool: &Pool<M>) -> Option<SlotId> {
         self.iter(pool)
             .find(|(_, indirect)| indirect.listens(now))
             .map(|(id, _)| id)
     }
 
-    /// Returns whether a datagram other than `id` follows for a node that listens.
+    /// Returns whether a datagram other than `id` waits for `child`, and `child` listens.
     pub(crate) fn follows<M: Memory>(&self, pool: &Pool<M>, id: SlotId, child: Address) -> bool {
         self.iter(pool).any(|(other, indirect)| {
             other != id && indirect.next_hop == child && indirect.awake_until.is_some()

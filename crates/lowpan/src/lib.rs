@@ -2,26 +2,26 @@
 //!
 //! # Interface
 //!
-//! Reassembling, complete, queued and in service are states of a slot, and no byte moves
-//! between them. A slot holds a whole uncompressed IPv6 packet, so a relay edits the hop limit
-//! or the ECN field in place, and each link compresses the packet again.
+//! A slot holds a whole uncompressed IPv6 packet. Reassembling, complete, queued and in service are
+//! states of a slot, and a change of state copies no bytes. A relay edits the hop limit or the ECN
+//! field in place, and compresses the headers again for each link.
 //!
 //! A node's own transport has no slots. When the link can start a datagram,
 //! [`Lowpan::wants_segment`] reports it, the caller passes headers to
 //! [`Lowpan::start_segment`], and each frame reads its payload from a [`PayloadSource`] when it
 //! is built. Own and queued datagrams take turns.
 //!
-//! One radio, one frame at a time:
+//! There is one radio, which sends one frame at a time:
 //!
-//! 1. [`Lowpan::next_frame`] builds a frame, once for each frame: the MAC repeats it;
-//! 2. [`Lowpan::on_frame_done`] reports whether it was acknowledged;
+//! 1. [`Lowpan::next_frame`] builds a frame once; if necessary, the MAC repeats it;
+//! 2. with [`Lowpan::on_frame_done`], the caller reports whether the frame was acknowledged;
 //! 3. [`Lowpan::poll_event`] reports the outcome of the datagram.
 //!
 //! Datagrams for nodes that sleep wait in a separate queue ([`Lowpan::queue_indirect`]) until their
 //! node requests them, and then leave first. A relay reassembles the datagrams that it forwards,
 //! unless it has memory for [`Lowpan::forward_fragments`] or [`Lowpan::recover_fragments`].
 //!
-//! The MAC suppresses repeated unfragmented packets, by their sequence numbers.
+//! The MAC drops repeated frames of unfragmented packets, by their sequence numbers.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -37,7 +37,7 @@ use crate::{
 
 /// 6LoWPAN on one interface; see the [crate's documentation](crate).
 ///
-/// A packet of 300 bytes from one node to its neighbour:
+/// This example sends a packet of 300 bytes from one node to its neighbour:
 ///
 /// ```
 /// use redpoll_base::{Addr, Instant, Memory};
@@ -94,11 +94,11 @@ pub struct Lowpan<M: Memory> {
     indirect: IndirectQueue,
     forwarding: Passing<M>,
     recovery: Recovering<M>,
-    /// Whether a forwarded datagram has begun since this node's own datagrams last had a turn.
+    /// Whether a first fragment was forwarded since the last turn of this node's own datagrams.
     has_forwarded: bool,
     /// Forwarded fragments that may leave before the next datagram of this node.
     fragment_credit: u8,
-    /// Whether a retransmitted train left in the last turn of this node's own datagrams.
+    /// Whether the last turn of this node's own datagrams went to a train of recoverable fragments.
     train_left: bool,
     drop_rest: bool,
     fragment_pending: bool,
@@ -197,10 +197,9 @@ impl<M: Memory> Lowpan<M> {
         self.input_routed(now, src, dst, payload, |_| None)
     }
 
-    /// As [`input`](Self::input), but forwards a datagram's fragments as they arrive if there is
-    /// [memory](Self::forward_fragments) for it. `route` receives the header of a first fragment.
-    /// It returns the next hop if the datagram may be forwarded unchanged, and `None` for one that
-    /// this node reassembles.
+    /// As [`input`](Self::input), but forwards fragments as they arrive if there is
+    /// [memory](Self::forward_fragments) for it. `route` receives the IPv6 header of a first
+    /// fragment. It returns the next hop, or `None` if this node must reassemble the datagram.
     ///
     /// # Errors
     /// As [`Self::input`].
@@ -292,7 +291,7 @@ impl<M: Memory> Lowpan<M> {
         earliest(fragments, earliest(indirect, self.pause_ends()))
     }
 
-    /// Gives up reassemblies that have waited too long.
+    /// Gives up all datagrams whose time limits have expired, and ends waits for acknowledgments.
     pub fn on_timeout(&mut self, now: Instant) {
         self.reassembly
             .on_timeout(now, &mut self.pool, &mut self.counters);
@@ -307,8 +306,8 @@ impl<M: Memory> Lowpan<M> {
         &self.counters
     }
 
-    /// Returns the length of the queue towards the radio: queued datagrams, the one in service, and
-    /// a pulled one. Always 0 with memory that no router can have ([`Memory::ROUTES`]).
+    /// Returns the number of datagrams that wait for the radio or are in service: queued, pulled,
+    /// forwarded and recoverable ones. Always 0 if [`Memory::ROUTES`] is false.
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
     }
@@ -317,7 +316,7 @@ impl<M: Memory> Lowpan<M> {
         if !M::ROUTES {
             return;
         }
-        // Datagrams for sleepy nodes stay in their queue while they are in service.
+        // Datagrams for sleepy nodes stay in `indirect` while in service: not counted twice.
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);

@@ -1,4 +1,4 @@
-//! The slots that contain datagrams, and their present use.
+//! The slots that contain datagrams, and the state of each slot.
 
 use core::ops::Range;
 
@@ -18,7 +18,7 @@ pub struct SlotId(u8);
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub(crate) state: State,
-    /// Bytes of the uncompressed packet, also while it is incomplete.
+    /// Bytes of the whole uncompressed packet, even if only a part of it has arrived.
     pub(crate) len: u16,
     /// Link source of a packet from the radio.
     pub(crate) link_src: Option<Address>,
@@ -30,7 +30,7 @@ pub struct Slot {
 pub(crate) enum State {
     Free,
     Reassembling(Partial),
-    /// Recoverable fragments are arriving; `recovery` has their state.
+    /// Recoverable fragments are arriving; the module `recovery` records which ones.
     Recovering,
     Held,
     /// The packet waits for the radio, or its frames are being sent.
@@ -38,7 +38,7 @@ pub(crate) enum State {
         next_hop: Address,
     },
     Indirect(Indirect),
-    /// The packet was sent or dropped, and its caller has not received the event yet.
+    /// The packet was sent or dropped, and the caller has not polled the event yet.
     Ended {
         handle: u32,
         outcome: Result<(), LossReason>,
@@ -97,7 +97,7 @@ pub(crate) struct Pool<M: Memory> {
     slot_size: usize,
 }
 
-/// 254 instead of 256, so that counts of slots fit into a byte with room to spare.
+/// Greatest number of slots: fewer than 256, so that a number of slots fits into a byte.
 const MAX_SLOTS: usize = 254;
 
 impl<M: Memory> Pool<M> {
@@ -191,7 +191,7 @@ impl<M: Memory> Pool<M> {
         let begin = start.saturating_add(from.start).min(end);
         let from = begin..start.saturating_add(from.end).min(end);
         let (start, end) = self.range(target);
-        // Bytes beyond the end are not copied.
+        // Bytes beyond the end of the target packet are not copied.
         let room = end.saturating_sub(start).saturating_sub(to);
         let from = from.start..from.end.min(from.start.saturating_add(room));
         move_within(self.bytes.as_mut(), from, start.saturating_add(to));

@@ -5,7 +5,7 @@ use redpoll_base::Memory;
 use crate::SlotId;
 use crate::pool::Pool;
 
-/// A linked list through the slots, which can hold them all and needs no memory of its own.
+/// A linked list: each slot contains the link to the next one. It can contain all slots.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     head: Option<SlotId>,

@@ -1,8 +1,8 @@
 //! Reassembly of fragments in place (RFC 4944 §5.3).
 //!
-//! The slots bound the memory; two limits bound the time, since the last progress and in total. A
-//! datagram that was completed, refused or given up is remembered for a while, so that its late
-//! fragments take no slot.
+//! The slots bound the memory. Two limits bound the time: one since the last new fragment, and one
+//! in total. A datagram that was completed, refused or given up is remembered for a while, so that
+//! its late fragments take no slot.
 //!
 //! Fragments may arrive in any order and repeatedly. A fragment whose units have all arrived with
 //! the same bytes is a duplicate. The RFC would discard the datagram if the boundaries differ. That
@@ -19,7 +19,7 @@ use crate::pool::{Partial, Pool, State};
 use crate::receive::Piece;
 use crate::{DropReason, LowpanConfig, SlotId};
 
-/// A timeout of seconds may be half a second late.
+/// Acceptable lateness of the reassembly timeouts, which take seconds.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 /// RFC 4944 §5.3: "The reassembly timeout MUST be set to a maximum of 60 seconds".
 const LONGEST: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ impl Reassembly {
         }
     }
 
-    /// Returns the longest wait of a datagram for its next fragment.
+    /// Returns the longest time that a reassembly waits for the next fragment.
     #[allow(
         dead_code,
         reason = "used only by builds that forward or recover fragments"
@@ -120,7 +120,7 @@ impl Reassembly {
         }
     }
 
-    /// Allocates a slot to a packet of `len` bytes from `src`, if necessary that of a stalled
+    /// Allocates a slot to a packet of `len` bytes from `src`. If none is free, evicts a stalled
     /// reassembly.
     pub(crate) fn slot_for<M: Memory>(
         &mut self,
@@ -189,15 +189,15 @@ impl Reassembly {
             seen: Coverage::EMPTY,
         });
         let size = usize::from(key.size);
-        // A later fragment may have overtaken the first, but more often the first was lost. A later
-        // one therefore gets a slot only while one is free.
+        // If a datagram begins with a later fragment, the first was usually lost. Only a first
+        // fragment may therefore evict another reassembly.
         let id = if piece.offset == 0 || pool.free() > 0 {
             self.slot_for(now, pool, counters, key.src, size, state)
         } else {
             Err(DropReason::NoSlot)
         };
         if id.is_err() {
-            // The other fragments of the datagram are now useless.
+            // The datagram is now incomplete, so its other fragments must not take a slot.
             self.finished
                 .remember(key, DatagramEnd::GivenUp, now + self.memory);
         }
@@ -226,8 +226,8 @@ impl Reassembly {
     }
 }
 
-/// RFC 4944 §5.3: all fragments but the last are multiples of eight bytes, and
-/// none reaches beyond the datagram.
+/// RFC 4944 §5.3: a fragment is not empty, does not reach beyond the datagram, and has a multiple
+/// of eight bytes unless it is the last one.
 pub(crate) fn check_bounds(size: usize, piece: &Piece<'_>) -> Result<(), DropReason> {
     let end = piece.offset.saturating_add(piece.len());
     let well_formed = match end.cmp(&size) {

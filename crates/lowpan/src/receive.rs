@@ -1,4 +1,4 @@
-//! Parser from a frame's payload to a packet or a part of one.
+//! Parses the payload of a frame into a packet or a fragment of one.
 
 use redpoll_base::copy;
 use redpoll_wire::Error;
@@ -9,8 +9,7 @@ use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
 use crate::DropReason;
 use crate::duplicates::Key;
 
-/// Buffer for the headers that one frame can hold in compressed form: 40 bytes of IPv6, and
-/// extension headers that expansion pads.
+/// Buffer for the expanded headers of one frame: 40 bytes of IPv6, and padded extension headers.
 pub(crate) type HeaderScratch = [u8; 192];
 
 /// Consecutive bytes of an uncompressed datagram: expanded headers, and the rest of the frame.
@@ -77,7 +76,7 @@ pub(crate) fn parse<'a>(
                 fragment::Header::First { size, .. } => {
                     beginning(rest, src, dst, contexts, Some(usize::from(size)), scratch)?
                 }
-                // The beginning of a datagram needs a dispatch, for which only FRAG1 has room.
+                // Only a FRAG1 can contain offset 0, because a dispatch follows its header.
                 fragment::Header::Next { offset: 0, .. } => return Err(DropReason::Malformed),
                 fragment::Header::Next { offset, .. } => Piece {
                     offset: usize::from(offset),
@@ -97,8 +96,8 @@ pub(crate) fn parse<'a>(
     }
 }
 
-/// Parses the beginning of a datagram of `size` bytes, or all of it if `size` is `None`, and
-/// corrects its payload length.
+/// Parses the beginning of a datagram of `size` bytes, or a whole packet if `size` is `None`. The
+/// expanded IPv6 header gets the payload length that follows from the size.
 fn beginning<'a>(
     bytes: &'a [u8],
     src: Address,
@@ -128,7 +127,7 @@ fn beginning<'a>(
     })
 }
 
-/// Parses the beginning of a datagram with `size` bytes in compressed form (RFC 8931 §5.1).
+/// Parses the beginning of a datagram of `size` bytes, headers compressed (RFC 8931 §5.1).
 pub(crate) fn beginning_of<'a>(
     bytes: &'a [u8],
     src: Address,

@@ -1,44 +1,45 @@
 //! Random early detection on the queue towards the radio (Floyd and Jacobson 1993; RFC 7567),
 //! counted in datagrams, with ECN (RFC 3168).
 //!
-//! The average is updated when a datagram arrives and when one leaves. The decision is made when a
-//! datagram is about to leave, before its first fragment: later it could not be marked, and a mark
-//! should report the present queue.
+//! The average queue length is updated when a datagram arrives and when one leaves. Before the
+//! first fragment of a datagram, the node decides whether to mark it: later fragments do not
+//! contain the IPv6 header, and a mark on arrival would not report the present queue.
 //!
-//! With windows of two or three segments the round-trip time determines the rate of a flow,
-//! whatever share of all datagrams is marked. So marks go to conversations with more than their
-//! share. While several conversations wait, the node pauses after each datagram
-//! ([`RedConfig::pause`]).
+//! With windows of two or three segments, the round-trip time determines the rate of a flow, and
+//! marks on a random part of all datagrams do not make the rates equal. So marks go to
+//! conversations (pairs of nodes) with more than their share. While several conversations are
+//! active, the node pauses after each datagram ([`RedConfig::pause`]).
 
 use redpoll_base::{Duration, Ecn, Rng};
 
 use crate::shares::{Pair, Shares};
 
-/// Parameters. The queue is a few datagrams long, so an average over hundreds of packets, as in
-/// Internet routers, would be useless; Kumar et al. 2020 do not publish theirs. The defaults are
-/// choices of this project.
+/// Parameters of random early detection. The queue is a few datagrams long, so an average over
+/// hundreds of packets, as in Internet routers, would be useless. Kumar et al. 2020 do not publish
+/// their parameters. The defaults are choices of this project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RedConfig {
-    /// Exponent of the average's weight, 1 / 2^`weight_shift`. Default 4, a sixteenth: some two
-    /// seconds of a busy relay.
+    /// The weight of the present queue length in the average is 1 / 2^`weight_shift`. Default 4:
+    /// 1/16, so the average covers about two seconds of a busy relay.
     pub weight_shift: u8,
-    /// Average from which datagrams are marked, in sixteenths of a datagram. Default 8, a half:
-    /// mostly the queue has no datagram or one.
+    /// Average from which datagrams are marked, in sixteenths of a datagram. Default 8, half a
+    /// datagram: most of the time the queue then has no datagram or one.
     pub min_threshold: u8,
-    /// Average from which all datagrams are marked except those that `fair` spares, in sixteenths
-    /// of a datagram. Default 48, three: half of six slots.
+    /// Average, in sixteenths of a datagram, from which all datagrams are marked; `fair` makes
+    /// exceptions. Default 48, three datagrams: half of six slots.
     pub max_threshold: u8,
-    /// Probability just below `max_threshold`, in 1/256. Default 26, a tenth.
+    /// Probability of a mark if the average is just below `max_threshold`, in 1/256. Default 26.
     pub max_probability: u8,
     /// Whether marks depend on the recent share of a conversation (two nodes, both directions).
-    /// Below its share, its datagrams are not marked. Above it, with an average of at least
-    /// `min_threshold`, the marked part of its datagrams is twice its excess. Default true.
+    /// Below the fair share, its datagrams are not marked. Above the fair share, and with an
+    /// average of at least `min_threshold`, the marked part of its datagrams is twice the part that
+    /// exceeds the fair share. Default true.
     pub fair: bool,
-    /// Pause before the next datagram, per frame of a datagram that its addressee forwards, as with
-    /// [`LowpanConfig::pause`](crate::LowpanConfig::pause), while the average is at least
-    /// `min_threshold` and several conversations are active. Default 16 ms: the next two nodes on
-    /// its way, whose frames this node's next one would collide with, can each send a full frame.
+    /// As [`LowpanConfig::pause`](crate::LowpanConfig::pause): the pause after a datagram that its
+    /// addressee forwards, for each frame of it. Applies while the average is at least
+    /// `min_threshold` and several conversations are active. Default 16 ms, in which the next two
+    /// nodes of the path can each send a full frame without a collision with this node.
     pub pause: Duration,
 }
 
@@ -102,7 +103,7 @@ impl Red {
         };
     }
 
-    /// Decides about a datagram of `len` bytes with this codepoint.
+    /// Decides whether to send, mark or drop a datagram of `len` bytes with the codepoint `ecn`.
     pub(crate) fn judge(&mut self, ecn: Ecn, pair: Pair, len: usize) -> RedAction {
         self.shares.note(pair, len);
         let (own, fair) = match self.config.fair {
@@ -113,8 +114,8 @@ impl Red {
             return RedAction::Send;
         }
         let strikes = self.strikes();
-        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked, but not for
-        // its share alone: the loss of an acknowledgment would not slow the sender of the data.
+        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked. Its share
+        // alone is no reason for a drop: a lost acknowledgment would not slow the data.
         match ecn {
             Ecn::NotEct if strikes => RedAction::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {
@@ -136,8 +137,8 @@ impl Red {
         self.average >= u32::from(self.config.min_threshold) << 8
     }
 
-    /// Draws a mark with twice the excess, because a window shrinks by a fifth for a mark, however
-    /// many marks a round trip has.
+    /// Returns whether to mark a datagram because its conversation exceeds the fair share. The
+    /// chance is twice the excess: all marks of a round trip shrink a window by only a fifth.
     fn exceeds(&mut self, own: u32, fair: u32) -> bool {
         let excess = own.saturating_sub(fair).saturating_mul(2);
         self.is_long() && excess > 0 && self.rng.below(own) < excess
@@ -153,7 +154,7 @@ impl Red {
             return true;
         }
         let above = self.average.saturating_sub(least);
-        // Both sides of p = max_p · above / (most - least), multiplied out.
+        // The chance is max_p · above / (most - least); the comparison multiplies both sides.
         let dice = self
             .rng
             .below(most.saturating_sub(least).saturating_mul(16));
@@ -188,8 +189,8 @@ mod tests {
 
     #[test]
     fn between_the_thresholds_by_the_average() {
-        // The averages are a fifth and three fifths of the way between the thresholds: 2 % and 6 %,
-        // of 10 %.
+        // The averages are 1/5 and 3/5 of the way from the lower to the upper threshold. With 10 %
+        // at the upper one, the probabilities of a mark are 2 % and 6 %.
         let low = strikes_in_10_000(after(1, 90));
         assert!((170..240).contains(&low), "{low}");
         let high = strikes_in_10_000(after(2, 90));

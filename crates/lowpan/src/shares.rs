@@ -1,24 +1,24 @@
-//! The recent shares of conversations in a node's radio time, so that random early detection marks
-//! the largest ones first.
+//! The recent shares of conversations (pairs of nodes) in the bytes that a node sends. Random early
+//! detection marks the conversations with the largest shares first.
 //!
-//! After "approximate fairness through differential dropping" (Pan, Breslau, Prabhakar and Shenker
-//! 2003), which drops the excess of a flow above its fair share. That method samples past packets;
-//! here bytes are counted, because few conversations share a relay.
+//! The method is "approximate fairness through differential dropping" (Pan, Breslau, Prabhakar and
+//! Shenker 2003), which drops what a flow sends above its fair share. The paper samples past
+//! packets; here all bytes are counted, because few conversations share a relay.
 
 use redpoll_base::{Addr, divide, least};
 
-/// Greatest number of known conversations; one more replaces the one with the fewest bytes.
+/// Greatest number of known conversations. A new one replaces the one with the fewest bytes.
 const LEN: usize = 8;
 
-/// Bytes after which all counts are halved: 50 datagrams of three frames. Counts therefore cover
-/// the last five to ten seconds of a busy relay, several round trips.
+/// Total of all counts, in bytes, at which they are halved: about 50 datagrams of three frames. So
+/// the counts cover the last five to ten seconds of a busy relay, which are several round trips.
 const MEMORY: u16 = 16_384;
 
-/// A conversation is active if it has more than this part of the largest share, so that small ones
-/// do not make the others look greedy.
+/// A conversation is active if it has more than 1/8 of the largest share. Without this limit, small
+/// conversations would lower the fair share, and all others would exceed it.
 const ACTIVE: u16 = 8;
 
-/// Two nodes that communicate in either direction, because data and their acknowledgments use the
+/// A conversation: the two nodes, without direction, because data and their acknowledgments use the
 /// same channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pair(u16);
@@ -29,7 +29,8 @@ impl Pair {
     }
 }
 
-/// FNV-1a, folded. Two pairs share a count with chance 1/65,536, which only reduces fairness.
+/// Hashes an address with FNV-1a, and folds the hash to 16 bits. Two pairs have the same value, and
+/// share a count, with a probability of 1/65,536; this only reduces fairness.
 fn fold(addr: &Addr) -> u16 {
     let hash = addr.0.iter().fold(0x811c_9dc5_u32, |hash, octet| {
         (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)

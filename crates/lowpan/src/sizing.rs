@@ -1,21 +1,20 @@
 //! Sizes in frames: the number of frames of a packet, and the MSS that fills them.
 
-/// Bytes of the largest IPv6 packet on this link (RFC 4944 §4).
+/// Length in bytes of the longest IPv6 packet on this link (RFC 4944 §4).
 pub const MTU: usize = 1280;
 
 /// Bytes of the longest compressed IPv6 header (RFC 6282 §3.1): two bytes of encoding, four of
-/// traffic class and flow label, next header, hop limit and two full addresses. With a context the
-/// extra byte saves at least eight.
+/// traffic class and flow label, next header, hop limit and two full addresses. A header with
+/// contexts is shorter: its extra byte saves at least eight bytes of address.
 pub const COMPRESSED_HEADER_MAX: usize = 40;
 
-/// Bytes of the TCP header for which an MSS leaves room: 20 and the timestamp option with its
-/// padding (RFC 7323 §3.2).
+/// Bytes that an MSS leaves for the TCP header: 20, and 12 for timestamps (RFC 7323 §3.2).
 pub const TCP_HEADER_LEN: usize = 32;
 
-/// Bytes of a FRAG1 and of a FRAGN header (RFC 4944 §5.3).
+/// Length in bytes of a FRAG1 header; `FRAGN_LEN` is that of a FRAGN header (RFC 4944 §5.3).
 pub(crate) const FRAG1_LEN: usize = 4;
 pub(crate) const FRAGN_LEN: usize = 5;
-/// Bytes of the IPv6 header that compression replaces.
+/// Length in bytes of the uncompressed IPv6 header.
 const IPV6_LEN: usize = 40;
 
 /// Returns `n` rounded down to the unit of fragment offsets.
@@ -41,8 +40,8 @@ pub fn mss_for_frames(frames: u8, header_len: usize, capacity: usize) -> u16 {
     let transport = match frames {
         0 => 0,
         1 => capacity.saturating_sub(header_len),
-        // RFC 4944 §5.3: all fragments but the last are multiples of eight bytes of the
-        // uncompressed datagram; the IPv6 header has five units.
+        // RFC 4944 §5.3: all fragments but the last have a multiple of eight bytes of the datagram.
+        // The IPv6 header has 40 bytes, so this holds for their transport bytes as well.
         _ if header_len.saturating_add(FRAG1_LEN) > capacity => 0,
         _ => {
             let last = capacity.saturating_sub(FRAGN_LEN);
@@ -71,7 +70,7 @@ pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -
     }
     let last = capacity.saturating_sub(FRAGN_LEN);
     let rest = transport_len.saturating_sub(first_coverage(header_len, capacity));
-    // The last fragment may exceed the others by their rounding.
+    // The last fragment is not rounded down to eight bytes, so it may be longer than the others.
     let middle = rest
         .saturating_sub(last)
         .checked_next_multiple_of(whole_units(last))?
@@ -79,7 +78,7 @@ pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -
     middle.checked_add(2)
 }
 
-/// Returns the transport bytes in a FRAG1 after a compressed header of `header_len` bytes.
+/// Returns how many transport bytes a FRAG1 has after a compressed header of `header_len` bytes.
 fn first_coverage(header_len: usize, capacity: usize) -> usize {
     whole_units(
         capacity

@@ -1,9 +1,9 @@
 //! The datagram in service and its frames, each as full as possible.
 //!
 //! RFC 4944 §5.3: offsets count eight-byte units of the *uncompressed* datagram, so every fragment
-//! but the last covers a multiple of eight bytes of it. The first carries the compressed headers
-//! and fills the rest of its frame; the MSS that also fills the last one is
-//! [`mss_for_frames`](crate::mss_for_frames).
+//! but the last covers a multiple of eight bytes of it. The first fragment carries the compressed
+//! headers and fills the rest of its frame. A segment with the MSS of
+//! [`mss_for_frames`](crate::mss_for_frames) also fills the last frame.
 
 use redpoll_base::Memory;
 use redpoll_wire::ieee802154::Address;
@@ -39,7 +39,7 @@ pub(crate) struct InService {
     /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,
     pub(crate) indirect: bool,
-    /// The note about the next frame, if that frame was built before.
+    /// The note of `step_back`, if the next frame was built before.
     pub(crate) repeats: Option<Note>,
     /// The value of `covered` before the last frame was built.
     before: u16,
@@ -74,7 +74,7 @@ impl InService {
         }
     }
 
-    /// Marks the last built frame to be built again, then with `note`.
+    /// Makes the next call of [`Self::build`] repeat the last frame; `note` is stored in `repeats`.
     pub(crate) fn step_back(&mut self, note: Note) {
         self.covered = usize::from(self.before);
         self.repeats = Some(note);
@@ -204,12 +204,12 @@ pub(crate) struct Sending<'a, M: Memory> {
     pub(crate) contexts: &'a Contexts,
     pub(crate) link_src: Address,
     pub(crate) forwarded: &'a [u8],
-    /// Bytes that a first fragment leaves free.
+    /// Bytes that a first fragment leaves free, because its headers grow at a relay.
     pub(crate) slack: usize,
 }
 
 impl<M: Memory> Sending<'_, M> {
-    /// Writes the compressed headers. Returns the number of header bytes that they replace.
+    /// Writes the compressed headers. Returns the bytes of the headers before compression.
     pub(crate) fn compress(
         &self,
         datagram: &InService,
@@ -234,7 +234,7 @@ impl<M: Memory> Sending<'_, M> {
                 (pulled.ip_header(), pulled.transport_header())
             }
         };
-        // The compressor checks the length field against the packet.
+        // The compressor leaves a UDP header with a wrong length field uncompressed.
         let udp = match (ip.next_header, transport.first_chunk::<8>()) {
             (next_header::UDP, Some(bytes)) => Some(udp_header(bytes)),
             _ => None,
@@ -272,7 +272,7 @@ impl<M: Memory> Sending<'_, M> {
             }
             Origin::Pulled => {
                 let pulled = self.pulled.ok_or(LossReason::Gone)?;
-                // The IPv6 header always leaves in compressed form.
+                // The IPv6 header is always compressed, so it is not in the bytes to copy.
                 let from = from.saturating_sub(Ipv6Header::LEN);
                 let header = pulled.transport_header();
                 let head = header.get(from..).unwrap_or_default();
@@ -312,7 +312,7 @@ impl PulledDatagram {
     }
 }
 
-/// Parses a UDP header whose payload need not be available.
+/// Parses a UDP header without its payload, which may be in later fragments.
 pub(crate) fn udp_header(bytes: &[u8; 8]) -> UdpHeader {
     let [a, b, c, d, e, f, g, h] = *bytes;
     UdpHeader {

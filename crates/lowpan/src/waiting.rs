@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
 
-/// The progress of a datagram that is suspended, as in [`InService`](crate::transmit::InService).
+/// How far a datagram was sent: fields of [`InService`](crate::transmit::InService).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendProgress {
     pub(crate) covered: u16,
@@ -20,13 +20,13 @@ pub(crate) struct Indirect {
     /// The caller's handle, if the caller wants an event of its end.
     pub(crate) handle: Option<u32>,
     pub(crate) expires: Instant,
-    /// As [`InService::broken`](crate::transmit::InService), while the datagram is not in service.
+    /// Time until which the sleepy node listens; `None` if it does not listen.
     pub(crate) awake_until: Option<Instant>,
-    /// As in [`InService`](crate::transmit::InService), while it is not in service.
+    /// As in [`SendProgress`], while the datagram is not in service.
     pub(crate) covered: u16,
     pub(crate) tag: u16,
     pub(crate) repeats: Option<Note>,
-    /// Requests after which the next frame was not delivered.
+    /// Number of consecutive requests after which the next frame was not delivered.
     pub(crate) vain: u8,
 }
 

@@ -1,4 +1,4 @@
-//! RFC 8930: fragments that pass through a relay, between `A` and `C`.
+//! Fragments that a relay forwards from `A` to `C` (RFC 8930).
 
 use crate::common;
 
@@ -93,8 +93,8 @@ fn one_hop_on(mut packet: Vec<u8>) -> Vec<u8> {
     packet
 }
 
-/// §5: each fragment is forwarded as soon as it has arrived, the first with the headers of the next
-/// link, all of them with the relay's own tag. No slot is taken.
+/// RFC 8930 §5: each fragment is forwarded as soon as it has arrived, with the relay's own tag. The
+/// first has the headers compressed for the next link. No slot is taken.
 #[test]
 fn fragments_pass_through_as_they_come() {
     for packet in [packet(to_c(6), 3, 700), {
@@ -190,7 +190,7 @@ fn a_lost_fragment_takes_the_others_with_it() {
 
 #[test]
 fn memory_limits_the_datagrams_in_transit() {
-    // No room for the fourth fragment: the datagram ends, and its first three do not leave.
+    // The fourth fragment finds no free buffer: the relay drops the datagram with its first three.
     let mut relay = relay_with(LowpanConfig::default(), 4, 3);
     let frames = from_a(&packet(to_c(6), 3, 700), 41);
     for frame in &frames[..3] {
@@ -202,7 +202,7 @@ fn memory_limits_the_datagrams_in_transit() {
     assert_eq!(leaves(&mut relay, START), None);
     assert_eq!(pass(&mut relay, START, &frames[4]), Err(DropReason::Orphan));
 
-    // No entry for a second datagram: it is reassembled.
+    // A second datagram finds no free entry, so the relay reassembles it.
     let mut relay = relay_with(LowpanConfig::default(), 1, 16);
     pass(&mut relay, START, &frames[0]).unwrap();
     let second = packet(to_c(6), 5, 200);
@@ -212,7 +212,7 @@ fn memory_limits_the_datagrams_in_transit() {
     assert_eq!(relay.packet(slot.unwrap()), second);
 }
 
-/// §5: "a timer that allows discarding the stale 6LFF state".
+/// RFC 8930 §5 requires "a timer that allows discarding the stale 6LFF state".
 #[test]
 fn a_datagram_that_does_not_go_on_is_forgotten() {
     let mut relay = relay();
@@ -279,7 +279,7 @@ fn forwarded_datagrams_take_turns_with_own_ones() {
     assert_eq!(order, format!("{datagram}o{datagram}o"));
 }
 
-/// §5: "separated with an inter-frame gap"; frames of other datagrams may use the gap.
+/// RFC 8930 §5: fragments are "separated with an inter-frame gap". Other datagrams may use the gap.
 #[test]
 fn fragments_leave_a_gap_for_others() {
     let config = LowpanConfig::default().with(|it| it.fragment_gap = Duration::from_millis(10));
@@ -304,8 +304,8 @@ fn fragments_leave_a_gap_for_others() {
     ));
 }
 
-/// Over links that lose, repeat and swap fragments, datagrams arrive intact and once, and all
-/// memory is freed.
+/// Over links that lose, repeat and swap fragments, datagrams arrive intact and at most once, and
+/// all memory is freed.
 #[test]
 fn over_bad_links_packets_arrive_intact_or_not_at_all() {
     let mut rng = Rng::new(1);

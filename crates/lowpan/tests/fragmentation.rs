@@ -1,4 +1,4 @@
-//! Frames are filled, and the reassembled packet is the sent one.
+//! Fragmentation: frames are as full as possible, and the reassembled packet equals the sent one.
 
 use crate::common;
 
@@ -38,12 +38,12 @@ fn a_segment_of_462_bytes_takes_five_frames() {
     let (frames, packet) = pulled_frames(ip(6), 462);
     assert_eq!(frames.len(), 5);
     assert_eq!(reassembled(&frames), packet);
-    // FRAG1: 4 + 3 bytes of compressed header, 104 of the packet. FRAGN: 5 and
-    // 104; the frames cannot be fuller.
+    // FRAG1: 4 bytes of header, 3 of compressed IPv6 header, 104 of the packet. FRAGN: 5 bytes of
+    // header, 104 of the packet. Eight more bytes would not fit.
     let lengths: Vec<_> = frames.iter().map(Vec::len).collect();
     assert_eq!(lengths, [111, 109, 109, 109, 83]);
 
-    // An address from outside in full, and a flow label, as from a Linux host.
+    // As from a Linux host: the full source address and the flow label are sent uncompressed.
     let far = Ipv6Header {
         src: "2001:db8:1:2:3:4:5:6"
             .parse::<core::net::Ipv6Addr>()
@@ -60,7 +60,7 @@ fn a_segment_of_462_bytes_takes_five_frames() {
 
 #[test]
 fn the_mss_for_n_frames_fills_n_frames_exactly() {
-    // Next header in-line, everything else elided: 3 bytes.
+    // The compressed header has 3 bytes: only the next header is in-line.
     let header_len = 3;
     for frames in 1..=11u8 {
         let mss = usize::from(mss_for_frames(frames, header_len, CAPACITY));
@@ -113,7 +113,7 @@ fn every_length_comes_out_as_it_went_in() {
             let frames = frames_of(&udp, len as u16);
             assert_eq!(reassembled(&frames), udp);
             if frames.len() == 1 {
-                // 2 bytes of IPHC, 6 of UDP with one short port.
+                // 2 bytes of compressed IPv6 header, and 6 of UDP header with one short port.
                 assert_eq!(frames[0].len(), 2 + 6 + len - 8);
             }
         }
@@ -185,7 +185,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Unsendable));
 
-    // The packet is not IPv6, or its payload length is beyond or within the packet's length.
+    // Three malformed packets: not IPv6, shorter than its payload length, and with a byte after it.
     let mut wrong = packet(ip(6), 1, 200);
     wrong[0] = 0x45;
     let slot = hold(&mut node, &wrong);
@@ -201,7 +201,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert_eq!(node.poll_event(), None);
     assert_eq!(node.counters().malformed_out, 3);
 
-    // A link whose frames are too short for the headers.
+    // With frames of less than 13 bytes, the headers do not fit and the segment is lost.
     for capacity in 0..14 {
         let (pulled, _) = segment(3, ip(6), 462);
         assert!(node.start_segment(Instant::ZERO, pulled));
@@ -226,7 +226,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert_eq!(node.free_slots(), 4);
 }
 
-/// Two links in a row: the relay decompresses, edits, compresses again.
+/// The relay keeps the packet in one slot: it receives it, changes the hop limit, and sends it on.
 #[test]
 fn a_relay_forwards_from_the_slot_it_received_into() {
     let sent = packet(ip(6), 5, 494);
@@ -242,7 +242,7 @@ fn a_relay_forwards_from_the_slot_it_received_into() {
         Some(63)
     );
     relay.queue(Instant::ZERO, slot, C);
-    // The packet no longer belongs to the caller.
+    // A queued packet no longer belongs to the caller.
     assert!(relay.packet(slot).is_empty());
     relay.release(slot);
     assert_eq!(relay.free_slots(), 0);

@@ -165,7 +165,7 @@ fn frames_for_a_listening_node_interrupt_another_datagram() {
     assert_eq!((frame.dst, node.wants_preemption(T0)), (C, false));
     node.on_data_request(T0, S);
     assert!(node.wants_preemption(T0));
-    // The MAC returns the first frame.
+    // The MAC gives back the first frame, which it has not delivered.
     node.on_frame_suspended(T0, Note(5));
     let (frame, _) = next(&mut node, T0).unwrap();
     assert_eq!((frame.dst, node.wants_preemption(T0)), (S, false));
@@ -175,7 +175,7 @@ fn frames_for_a_listening_node_interrupt_another_datagram() {
     assert_eq!((frame.dst, frame.repeats), (C, Some(Note(5))));
     assert_eq!(again, first);
     node.on_frame_done(T0, true);
-    // A datagram is preempted between two frames, without the MAC's help.
+    // Between two frames the MAC has no frame to give back; the datagram is suspended all the same.
     wait(&mut node, 3, 20);
     node.on_data_request(T0, S);
     assert_eq!(next(&mut node, T0).unwrap().0.dst, S);

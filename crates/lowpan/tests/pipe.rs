@@ -1,4 +1,4 @@
-//! Properties over random links and random bytes.
+//! Property tests with random links, random bytes and random orders of calls.
 
 use crate::common;
 
@@ -11,8 +11,8 @@ use redpoll_lowpan::LowpanConfig;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::fragment::Header;
 
-/// The effects of a link on frames, in percent, and the largest number of places by which the link
-/// moves a frame.
+/// The probability in percent of each effect of a link on a frame, and the largest number of places
+/// by which the link moves a frame.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     loss: u32,
@@ -61,7 +61,8 @@ fn carry(link: Link, frames: Vec<(usize, Vec<u8>)>, rng: &mut Rng) -> Vec<(usize
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Over any link every packet arrives intact and once, or a counter has the reason of its loss.
+    /// Over any link, packets arrive intact and at most once. If a packet is missing although all
+    /// its frames arrived, a counter has the reason.
     #[test]
     fn packets_arrive_intact_at_most_once(
         link in link(),
@@ -73,7 +74,7 @@ proptest! {
         let packets: Vec<_> = lengths
             .iter()
             .enumerate()
-            // The first payload bytes name the packet.
+            // The first four payload bytes are the index of the packet.
             .map(|(i, len)| {
                 let mut packet = packet(ip(6), i, len + 4);
                 packet[40..44].copy_from_slice(&(i as u32).to_be_bytes());
@@ -111,7 +112,7 @@ proptest! {
         prop_assert_eq!(receiver.free_slots(), slots);
         prop_assert_eq!(receiver.poll_at(), None);
 
-        // Datagrams that arrived in full but were not delivered have been dropped with a reason.
+        // Datagrams that are missing although all frames arrived were dropped with a reason.
         let withheld = sent
             .iter()
             .filter(|(i, count)| carried.get(i).map_or(0, HashSet::len) == **count)
@@ -122,13 +123,13 @@ proptest! {
         prop_assert!(withheld as u32 <= named, "{} withheld, {:?}", withheld, counters);
         prop_assert_eq!(counters.malformed + counters.unsupported + counters.overlap, 0);
         prop_assert_eq!(counters.packets_received as usize, received.len());
-        // Without lost or reordered frames, duplicates and a single slot cause no loss.
+        // Without loss and reordering, all packets arrive, despite duplicates and a single slot.
         if link.loss == 0 && link.reordering == 0 {
             prop_assert_eq!(received.len(), packets.len());
         }
     }
 
-    /// Random bytes, and frames with random changes, cause no panic and keep no slot, and each
+    /// Random bytes, and frames with random changes, cause no panic and leave all slots free. Each
     /// delivered packet is IPv6 with a correct length.
     #[test]
     fn random_frames_cause_no_panic_and_keep_no_slot(
@@ -175,8 +176,8 @@ proptest! {
         prop_assert_eq!(receiver.free_slots(), 3);
     }
 
-    /// With any order of calls on the sending side, the guarantees hold: one event for each
-    /// accepted segment, slots become free, one frame at a time.
+    /// With any order of calls on the sending side, each accepted segment gets one event, all slots
+    /// become free, and at most one frame is out at a time.
     #[test]
     fn every_segment_ends_exactly_once(
         steps in prop::collection::vec((0u8..6, 0usize..1300, any::<bool>()), 1..200),

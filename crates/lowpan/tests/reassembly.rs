@@ -78,7 +78,7 @@ fn copies_within_a_datagram_are_ignored_in_any_order() {
         assert_eq!(arrived.len(), 1);
         assert_eq!(arrived[0], sent);
         assert_eq!(node_copies, 2);
-        // A new node, which has forgotten the tag.
+        // The next order goes to a new node, which does not remember the tag.
         node = common::node(1);
     }
 }
@@ -109,7 +109,7 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     let mut changed = frames[1].clone();
     *changed.last_mut().unwrap() ^= 1;
-    // The same bytes with a different end, and with a shifted offset.
+    // Correct bytes with an end 8 bytes earlier, and correct bytes at an offset 8 bytes later.
     let shorter = frames[1][..frames[1].len() - 8].to_vec();
     let mut shifted = frames[1].clone();
     shifted[4] += 1;
@@ -125,7 +125,7 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
         assert_eq!(node.input(T0, A, B, &wrong), Err(expected));
         if expected == DropReason::Overlap {
             assert_eq!(node.free_slots(), 1);
-            // The following fragments take no slot.
+            // Later fragments of the dropped datagram take no slot.
             assert_eq!(node.input(T0, A, B, &frames[2]), Err(DropReason::Orphan));
             assert_eq!(node.free_slots(), 1);
             assert_eq!((node.counters().overlap, node.counters().orphan), (1, 1));
@@ -139,7 +139,7 @@ fn fragments_outside_their_datagram_are_malformed() {
     let mut node = node(1);
     let mut beyond = frames[1].clone();
     beyond[4] = 55;
-    // A middle fragment whose length is not a multiple of eight, an empty one, FRAGN at offset 0.
+    // A middle fragment whose length is not a multiple of eight, an empty one, a FRAGN at offset 0.
     let ragged = frames[1][..frames[1].len() - 3].to_vec();
     let empty = frames[1][..5].to_vec();
     let mut zero = frames[1].clone();

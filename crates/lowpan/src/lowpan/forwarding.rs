@@ -20,8 +20,8 @@ use crate::{DropReason, Note, Onward};
 pub(super) const TURN: u8 = 16;
 
 impl<M: Memory> Lowpan<M> {
-    /// Returns whether the fragment was accepted for forwarding; otherwise this node reassembles
-    /// it. `route` returns the next hop for a first fragment.
+    /// Forwards a fragment and returns `true`, or returns `false` if this node must reassemble the
+    /// datagram. `route` returns the next hop for a first fragment.
     pub(super) fn forward(
         &mut self,
         now: Instant,
@@ -89,19 +89,19 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether a forwarded fragment leaves before this node's own datagrams: the rest of a
-    /// started datagram does, as long as fragments have [credit](Lowpan::fragment_credit), and
-    /// otherwise both kinds take turns.
+    /// Returns whether a forwarded fragment is sent before this node's own datagrams. It needs
+    /// [credit](Lowpan::fragment_credit). A first fragment also waits for an own turn after each
+    /// other first fragment, so that forwarded and own datagrams take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         let is_first = waiting.is_some_and(|place| place != Place::First || !self.has_forwarded);
         is_first && self.fragment_credit > 0
     }
 
-    /// Starts the turn of this node's own datagrams. Plain fragments then get the credit of a whole
-    /// datagram, because the next node loses the datagram without them. With recovery, the credit
-    /// is the number of own frames: the receiver of an own datagram discards it after
-    /// `reassembly_timeout`, and a retransmitted fragment must arrive within this time.
+    /// Starts the turn of this node's own datagrams. Without recovery, forwarded fragments get
+    /// credit for a whole datagram, because their datagram is lost without them. With recovery,
+    /// they get one credit per own frame ([`Self::earn_credit`]), so that an own retransmitted
+    /// fragment arrives before the receiver discards its datagram after `reassembly_timeout`.
     pub(super) fn start_own_turn(&mut self) {
         self.has_forwarded = false;
         self.fragment_credit = match self.recovery.get() {
@@ -110,7 +110,7 @@ impl<M: Memory> Lowpan<M> {
         };
     }
 
-    /// Notes a frame of an own datagram.
+    /// With recovery, adds one credit for forwarded fragments after each frame of an own datagram.
     pub(super) fn earn_credit(&mut self, origin: Origin) {
         let is_own = !matches!(origin, Origin::Forwarded(_) | Origin::Acknowledgment(_));
         if is_own && self.recovery.get().is_some() {
@@ -133,7 +133,7 @@ impl<M: Memory> Lowpan<M> {
         Some(fragment)
     }
 
-    /// Returns whether the datagram in service waits for the nodes that forward its fragments.
+    /// Returns whether the datagram in service waits while a relay forwards its previous fragment.
     pub(super) fn is_in_gap(&self, now: Instant) -> bool {
         SPREADS_FRAGMENTS && now < self.gap_until
     }

@@ -1,4 +1,4 @@
-//! Options of fragments, for a layer that contains 6LoWPAN.
+//! Lets the owner of a `Lowpan` start the optional mechanisms for fragments.
 
 #[cfg(feature = "forwarding")]
 mod forward;
@@ -9,13 +9,13 @@ use redpoll_base::Memory;
 
 use super::Lowpan;
 
-/// Additional treatment of fragments by a 6LoWPAN: the features `forwarding` and `recovery`.
+/// Starts the optional mechanisms for fragments: the features `forwarding` and `recovery`.
 pub struct Fragments<'l, M: Memory>(
-    #[allow(dead_code, reason = "some builds have no options")] &'l mut Lowpan<M>,
+    #[allow(dead_code, reason = "unused in builds without these features")] &'l mut Lowpan<M>,
 );
 
 impl<M: Memory> Lowpan<M> {
-    /// Returns the options of fragments.
+    /// Returns access to the optional mechanisms for fragments.
     pub fn fragments(&mut self) -> Fragments<'_, M> {
         Fragments(self)
     }

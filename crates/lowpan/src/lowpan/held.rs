@@ -19,7 +19,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns the packet in a slot that the caller holds, to write or edit.
+    /// As [`packet`](Self::packet), to write or edit the packet.
     pub fn packet_mut(&mut self, slot: SlotId) -> &mut [u8] {
         if self.is_held(slot) {
             self.pool.packet_mut(slot)
@@ -40,8 +40,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Copies the bytes `from` of the packet in one held slot to `to` in the packet of another, as
-    /// far as both packets extend.
+    /// Copies the bytes `from` of the packet in one held slot to offset `to` of the packet in
+    /// another one. Bytes beyond the end of either packet are not copied.
     pub fn copy_part(&mut self, source: SlotId, from: Range<usize>, target: SlotId, to: usize) {
         if self.is_held(source) && self.is_held(target) {
             self.pool.copy_part(source, from, target, to);
@@ -74,7 +74,7 @@ impl<M: Memory> Lowpan<M> {
         self.pool.free() > reserve
     }
 
-    /// Returns whether more than half of the slots are free, which is the condition for packets
+    /// Returns whether more than half of the slots are free. If not, the caller should keep packets
     /// that can wait.
     pub fn has_half(&self) -> bool {
         self.pool.free() > self.pool.count() / 2
@@ -89,7 +89,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Queues a held slot for transmission. The caller then no longer holds the slot, which becomes
-    /// free at the end of its last frame. `next_hop` is the link destination of its frames.
+    /// free after the last frame of the packet. `next_hop` is the link destination of the frames.
     pub fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         if !self.is_held(slot) {
             return;
@@ -102,8 +102,8 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
-    /// Returns whether datagrams for `limit` or more neighbours are queued, and none for
-    /// `neighbour`. Some MACs have such a limit.
+    /// Returns whether datagrams for at least `limit` other neighbours are queued, and none for
+    /// `neighbour`. Some MACs can queue frames for only a limited number of neighbours.
     pub fn is_full_of_others(&self, neighbour: Address, limit: usize) -> bool {
         let hops = || {
             self.pool.iter().filter_map(|(_, slot)| match slot.state {

@@ -1,5 +1,5 @@
-//! The order of datagrams: own and queued ones take turns, and random early detection decides
-//! before the first fragment.
+//! The order of datagrams: own and queued ones take turns. Before the first fragment of a datagram,
+//! random early detection decides whether to mark or drop the datagram.
 
 use redpoll_base::{Ecn, Memory};
 use redpoll_wire::ipv6::{self, Ipv6Header};
@@ -54,15 +54,15 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns whether a segment of the node's own transport precedes the next retransmitted train.
-    /// It does after each one: otherwise a few datagrams that a neighbour does not acknowledge
-    /// would keep all segments back until their last retransmission.
+    /// Returns whether a segment of the node's own transport is sent before the next train. One
+    /// segment is sent after each train: otherwise a few datagrams that a neighbour does not
+    /// acknowledge would delay all segments until the last retransmission of these datagrams.
     pub(super) fn segment_follows_train(&self) -> bool {
         self.recovery.get().is_some() && self.train_left && self.paused_until.is_none()
     }
 
-    /// Starts the node's own datagram, marked like forwarded ones, so that it gets only its share.
-    /// A datagram that cannot be marked is sent nevertheless, because TCP would only retransmit it.
+    /// Starts the node's own datagram. Random early detection may mark it like a forwarded one, so
+    /// that it gets only its share. It is never dropped, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());
@@ -76,7 +76,7 @@ impl<M: Memory> Lowpan<M> {
         Some(InService::new(Origin::Pulled, pulled.next_hop, len))
     }
 
-    /// Returns whether the queued datagram may leave; marks it if necessary.
+    /// Returns `false` if random early detection drops the queued datagram; marks it if necessary.
     fn passes_red(&mut self, id: SlotId) -> bool {
         let Some(red) = self.red.as_mut().filter(|_| M::ROUTES) else {
             return true;

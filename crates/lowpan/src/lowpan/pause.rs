@@ -2,10 +2,10 @@
 //! datagram travels on.
 //!
 //! Nodes two hops apart do not hear each other. While the node after the next hop forwards the
-//! datagram, a new one would collide with it at the next hop. OpenThread waits for 8 ms after such
-//! a frame. Here the fragments of a datagram follow one another without a pause, and one pause for
-//! the whole datagram follows its last fragment. Random early detection has a separate pause, only
-//! for a node that several conversations share.
+//! datagram, a new datagram of the sender would collide with it at the next hop. OpenThread waits
+//! for 8 ms after each frame. Here the fragments of a datagram follow one another without a pause,
+//! and one pause for the whole datagram follows its last fragment.
+//! [`RedConfig::pause`](crate::RedConfig::pause) applies only with several conversations.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
@@ -39,8 +39,7 @@ impl<M: Memory> Lowpan<M> {
                 let parsed = Ipv6Header::parse(self.pool.packet(id));
                 parsed.ok().map(|(ip, _)| ip.dst)
             }
-            // Forwarded fragments have a separate gap, and recoverable ones wait for their
-            // acknowledgment.
+            // No pause: forwarded fragments have a gap, recoverable ones wait for acknowledgments.
             Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => None,
         };
         let next_hop = datagram.next_hop;

@@ -1,5 +1,5 @@
-//! Recoverable fragments (RFC 8931): received ones, and the progress of this node's own datagrams.
-//! `recoverable_out.rs` sends their fragments.
+//! Handles received recoverable fragments, their acknowledgments, and timeouts (RFC 8931).
+//! `recoverable_out.rs` sends this node's own datagrams.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -52,7 +52,7 @@ impl<M: Memory> Lowpan<M> {
             };
             return self.join(now, src, &header, &piece);
         }
-        // RFC 8931 §6.1.2: without the first fragment the path is unknown.
+        // RFC 8931 §6.1.2: a later fragment without a path or a reassembly is refused.
         if header.sequence != 0 {
             recovery.refuse(now, src, tag);
             return Err(DropReason::Orphan);
@@ -65,7 +65,7 @@ impl<M: Memory> Lowpan<M> {
         self.open(now, src, &header, &piece, body.len())
     }
 
-    /// Makes the path of a first fragment and forwards it, or does neither (RFC 8931 §6.1.1).
+    /// Opens a path for a first fragment and forwards it, or does neither (RFC 8931 §6.1.1).
     fn open_path(
         &mut self,
         now: Instant,
@@ -125,7 +125,7 @@ impl<M: Memory> Lowpan<M> {
             .path_mut(src, header.tag)
             .ok_or(DropReason::Orphan)?;
         if path.is_full {
-            // RFC 8931 §6.2: the sender has not received the acknowledgment of all fragments.
+            // RFC 8931 §6.2: the acknowledgment of all fragments was lost, so the relay repeats it.
             if header.ack_request {
                 path.repeat_full();
             }
@@ -139,8 +139,8 @@ impl<M: Memory> Lowpan<M> {
             return forwarding.on_recoverable_first(path, header, &ip, &piece, &self.contexts);
         }
         forwarding.on_recoverable_later(path, header, body)?;
-        // RFC 8931 §6.3: "if an acknowledgment is not requested, the VRB and all
-        // associated states are destroyed".
+        // RFC 8931 §6.3: "If an acknowledgment is not requested, the VRB and all associated states
+        // are destroyed."
         if header.is_abort() && !header.ack_request {
             recovery.close_path(src, header.tag);
         }
@@ -160,8 +160,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Starts the reassembly of a datagram for this node, whose first fragment had `len` bytes in
-    /// compressed form.
+    /// Starts a reassembly. The first fragment has `len` bytes, with compressed headers.
     fn open(
         &mut self,
         now: Instant,
@@ -189,7 +188,7 @@ impl<M: Memory> Lowpan<M> {
         let slot = match slot {
             Ok(slot) => slot,
             Err(reason) => {
-                // RFC 8931 §6.3: "if it is out of reassembly buffers".
+                // RFC 8931 §6.3: a node may abort a datagram "if it is out of reassembly buffers".
                 recovery.refuse(now, src, header.tag);
                 return Err(reason);
             }
@@ -204,8 +203,8 @@ impl<M: Memory> Lowpan<M> {
         self.join(now, src, header, piece)
     }
 
-    /// Discards a recoverable datagram if there is no room for a new one and one can be spared;
-    /// `begins` is whether the new datagram is recoverable.
+    /// Discards a stalled recoverable datagram, if there is one, to make room for a new datagram.
+    /// `begins` is whether the new datagram is recoverable and therefore needs a record.
     pub(super) fn evict_recovering(&mut self, now: Instant, begins: bool) {
         let is_full = self.pool.free() == 0;
         let Some(recovery) = self.recovery.get_mut().filter(|_| begins || is_full) else {

@@ -1,4 +1,4 @@
-//! This node's datagrams in recoverable fragments (RFC 8931 §6): frames, and delivery or loss.
+//! Sends this node's datagrams in recoverable fragments (RFC 8931 §6), and reports the outcome.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::Cursor;
@@ -122,7 +122,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Handles the effect of an acknowledgment or a timeout.
+    /// Applies the effect of an acknowledgment or a timeout to the datagram with this `index`.
     pub(super) fn conclude(&mut self, now: Instant, index: u8, standing: Standing) {
         let Some((sender, config)) = self
             .recovery
@@ -135,7 +135,7 @@ impl<M: Memory> Lowpan<M> {
         match standing {
             Standing::GoesOn => {}
             Standing::Exhausted => sender.abort(LossReason::NotRecovered, config),
-            // The MAC has a frame of the datagram.
+            // The MAC still has a frame of the datagram: the effect applies when this frame ends.
             _ if self.frame_out && self.in_service.as_mut().is_some_and(is_it) => {
                 sender.pending = Some(standing);
             }
@@ -231,7 +231,7 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.get().is_some_and(Recovery::has_ack)
     }
 
-    /// Returns whether fragments of a datagram of this node can be retransmitted.
+    /// Returns whether a datagram of this node has a train of recoverable fragments to send.
     pub(super) fn train_is_ready(&self) -> bool {
         let recovery = self.recovery.get();
         recovery.is_some_and(|recovery| recovery.ready().is_some())

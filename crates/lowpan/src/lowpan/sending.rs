@@ -15,10 +15,10 @@ use crate::{PayloadSource, PulledDatagram};
 impl<M: Memory> Lowpan<M> {
     /// Returns whether a datagram of the node's own transport could start now.
     ///
-    /// It is true only while nothing is in service, no pulled datagram waits, its last event has
-    /// been polled, and it is the transport's turn: after each pulled datagram a queued one
-    /// precedes, if there is any, or retransmitted fragments (RFC 8931). So call this whenever the
-    /// MAC is idle, before [`Lowpan::next_frame`].
+    /// This is true only if nothing is in service, no pulled datagram waits, the event of the
+    /// previous one has been polled, and it is the transport's turn. After each pulled datagram,
+    /// queued datagrams and retransmitted fragments (RFC 8931) have a turn. Call this function
+    /// whenever the MAC is idle, before [`Lowpan::next_frame`].
     pub fn wants_segment(&self) -> bool {
         let is_its_turn = || {
             let is_first = self.turn == Turn::Own || self.queue.is_empty();
@@ -32,8 +32,8 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Starts a datagram of the node's own transport. Exactly one of [`LowpanEvent::SegmentSent`]
-    /// and [`LowpanEvent::SegmentLost`] follows. Returns `false`, without an event, if another one
-    /// has not ended yet; that cannot happen after [`Lowpan::wants_segment`] returned true.
+    /// and [`LowpanEvent::SegmentLost`] follows. Returns `false`, without an event, if the previous
+    /// one has not ended yet; that cannot happen after [`Lowpan::wants_segment`] returned true.
     pub fn start_segment(&mut self, now: Instant, datagram: PulledDatagram) -> bool {
         if !self.takes_segment() {
             return false;
@@ -47,7 +47,7 @@ impl<M: Memory> Lowpan<M> {
         self.pulled.is_none() && self.segment_event.is_none()
     }
 
-    /// Returns whether [`Lowpan::next_frame`] has a frame to build, except for sleepy nodes.
+    /// Returns whether [`Lowpan::next_frame`] has a frame to build, other than to sleepy nodes.
     pub fn has_frame(&self) -> bool {
         let forwarding = self.forwarding.get();
         let something = self.is_mid_datagram()
@@ -80,8 +80,8 @@ impl<M: Memory> Lowpan<M> {
 
     /// Builds the next frame's MAC payload in the buffer that `rooms` has for its destination.
     /// `link_src` is the source address of the frame. Returns `None` if there is nothing to send or
-    /// a frame has not ended yet. Drops a datagram that cannot be sent, with its event, and tries
-    /// the next one.
+    /// the previous frame has not ended yet. Drops a datagram that cannot be sent, with an event,
+    /// and tries the next.
     pub fn build_frame<R: FrameRoom, S: PayloadSource>(
         &mut self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! Datagrams for sleepy nodes: the caller's functions, and the order.
+//! Datagrams for sleepy nodes: functions for the caller, and the choice of the next datagram.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -11,7 +11,7 @@ use crate::pool::State;
 use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
-/// The neighbour that a datagram in a slot is for, and the caller's handle of a segment.
+/// The next hop of the datagram in a slot, and the caller's handle if the datagram is a segment.
 #[derive(Clone, Copy)]
 pub(super) struct SlotOwner {
     pub(super) next_hop: Address,
@@ -27,9 +27,9 @@ impl SlotOwner {
 
 impl<M: Memory> Lowpan<M> {
     /// Queues a held slot for indirect transmission: it waits for a request of `next_hop`
-    /// ([`Self::on_data_request`]), at most
-    /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence). If too many already
-    /// wait for that node, the datagram is dropped as [`LossReason::IndirectFull`].
+    /// ([`Self::on_data_request`]), at most for
+    /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence). If too many datagrams
+    /// already wait for that node, drops the new one as [`LossReason::IndirectFull`].
     pub fn queue_indirect(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         self.hold_indirect(now, slot, next_hop, None);
     }
@@ -95,7 +95,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns the outcome of a segment for a sleepy node, and frees its slot.
+    /// Returns the outcome of one ended segment for a sleepy node, if any, and frees its slot.
     pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
         if !M::ROUTES || self.ended == 0 {
             return None;
@@ -133,14 +133,14 @@ impl<M: Memory> Lowpan<M> {
         self.indirect.has(&self.pool, child)
     }
 
-    /// Handles a data request of a sleepy node, which listens now because the acknowledgment
-    /// announced data.
+    /// Handles a data request of the sleepy node `child`, which now listens: the MAC's
+    /// acknowledgment of the request had the frame-pending bit.
     pub fn on_data_request(&mut self, now: Instant, child: Address) {
         self.indirect.wake(now, &mut self.pool, child);
     }
 
-    /// Returns whether the frame in the MAC should be preempted: it can wait, and a node that
-    /// listens only briefly cannot.
+    /// Returns whether the MAC should give back its frame, because a datagram waits for a sleepy
+    /// node that listens only briefly. A frame that is itself to a sleepy node is not preempted.
     pub fn wants_preemption(&self, now: Instant) -> bool {
         let can_wait = self.in_service.is_some_and(|datagram| !datagram.indirect);
         self.frame_out && can_wait && self.next_indirect(now).is_some()
@@ -153,9 +153,9 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Replaces [`Self::on_frame_done`] for a frame that was not delivered and is built again
-    /// later, then with `note`. This applies to a preempted frame, and to one whose sleepy
-    /// addressee did not answer.
+    /// The caller calls this instead of [`Self::on_frame_done`] for a preempted frame, and for a
+    /// frame to a sleepy node that did not answer. The frame is built again later, and then returns
+    /// `note` as [`FrameOut::repeats`](crate::FrameOut::repeats).
     pub fn on_frame_suspended(&mut self, now: Instant, note: Note) {
         if !core::mem::take(&mut self.frame_out) {
             return;
@@ -179,8 +179,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Returns the datagram of the next frame: that of a listening sleepy node, otherwise the one
-    /// in service, otherwise the next.
+    /// Returns the datagram of the next frame: one for a listening sleepy node, otherwise the one
+    /// in service, otherwise the next one.
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
         if !M::ROUTES {
             return self.in_service.or_else(|| self.start_next());
@@ -245,8 +245,8 @@ impl<M: Memory> Lowpan<M> {
         self.indirect.on_delivered(now, &mut self.pool, child);
     }
 
-    /// Gives up a datagram that its node did not request in time; returns the node, or `None` if
-    /// there is no such datagram. [`on_timeout`](Self::on_timeout) gives up all of them.
+    /// Gives up one datagram that its sleepy node did not request in time, and returns that node,
+    /// if any. [`on_timeout`](Self::on_timeout) gives up all such datagrams.
     pub fn expire_indirect(&mut self, now: Instant) -> Option<Address> {
         if !M::ROUTES {
             return None;

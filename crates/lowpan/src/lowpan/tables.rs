@@ -4,22 +4,22 @@ use redpoll_base::Memory;
 
 use super::Lowpan;
 
-/// Entries in use, by table. All are zero on an idle node.
+/// Number of entries in use in each table: all zero if a node is idle and all timers have ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LowpanTables {
     /// Datagram slots.
     pub slots: usize,
     /// Slots in which a datagram waits for a sleepy neighbour.
     pub indirect: usize,
-    /// Datagrams whose fragments pass through (RFC 8930), now or recently.
+    /// Datagrams that this node forwards by fragments (RFC 8930), and of which more are expected.
     pub forwarded: usize,
-    /// Fragments that wait for the radio.
+    /// Fragments to forward that wait for the radio.
     pub fragments: usize,
-    /// Datagrams that leave in recoverable fragments (RFC 8931).
+    /// Datagrams that this node is sending in recoverable fragments (RFC 8931).
     pub outgoing: usize,
-    /// Datagrams that arrive in recoverable fragments, now or recently.
+    /// Datagrams that are arriving, or have recently arrived, in recoverable fragments.
     pub incoming: usize,
-    /// Datagrams that pass through in recoverable fragments, now or recently.
+    /// Datagrams that this node forwards, or has recently forwarded, in recoverable fragments.
     pub paths: usize,
 }
 

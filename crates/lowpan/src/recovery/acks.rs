@@ -1,5 +1,5 @@
-//! Acknowledgments to send: of received datagrams, of forwarded ones, and refusals (RFC 8931
-//! §6.1.2, §6.2, §6.3).
+//! Acknowledgments to send: of received or forwarded datagrams, and refusals (RFC 8931 §6.1.2,
+//! §6.2, §6.3).
 
 use redpoll_base::{Duration, Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -7,20 +7,20 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
 use super::{Arriving, Incoming, Path, Recovery};
 
-/// Consecutive refusals that may fail, and the time after which one more may leave. The refused
-/// sender may not exist, and an acknowledgment to it occupies the radio for all its retries.
+/// Number of undelivered refusals in a row; one more may be sent after each [`REFUSAL_INTERVAL`].
+/// To a sender that does not exist, a refusal occupies the radio for all retries.
 pub(super) const REFUSALS_AT_ONCE: u8 = 8;
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl<M: Memory> Recovery<M> {
-    /// Refuses a datagram without a record, which aborts it (RFC 8931 §6.1.2).
+    /// Queues a refusal, with which the sender `to` aborts the datagram `tag` (RFC 8931 §6.1.2).
     pub(crate) fn refuse(&mut self, now: Instant, to: Address, tag: u8) {
         self.counters.refused = self.counters.refused.wrapping_add(1);
         let refusal = Some((to, tag));
         if self.refusals.contains(&refusal) {
             return;
         }
-        // If no refusal may leave now, the sender's timer ends its wait.
+        // If no refusal may be sent now, the sender waits until its own timer expires.
         if !self.may_refuse(now) {
             return;
         }
@@ -77,8 +77,8 @@ impl<M: Memory> Recovery<M> {
         self.leaving.map(|(_, ack)| ack)
     }
 
-    /// Handles the end of an acknowledgment, `delivered` or not. A neighbour that receives a
-    /// refusal exists, so that refusal uses none of the allowed failures.
+    /// Handles the end of an acknowledgment, `delivered` or not. A delivered refusal does not count
+    /// towards [`REFUSALS_AT_ONCE`], because its receiver exists.
     pub(crate) fn on_ack_done(&mut self, delivered: bool) {
         let was_refusal = self
             .leaving
@@ -95,7 +95,7 @@ impl<M: Memory> Recovery<M> {
         for entry in self.paths.as_mut() {
             let taken = entry.0.as_mut().and_then(Path::take_ack);
             if let Some((_, ack)) = &taken {
-                // RFC 8931 §6.3: it "cleans up all resources on the path".
+                // RFC 8931 §6.3: a refusal "cleans up all resources on the path".
                 if ack.bitmap.is_null() {
                     entry.0 = None;
                 }

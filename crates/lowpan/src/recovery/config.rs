@@ -8,30 +8,31 @@ use super::{Incoming, Outgoing, SwitchedPath};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RecoveryConfig {
-    /// Window_Size: fragments after which an acknowledgment is requested, 1 to 32. Default 32: only
-    /// after the last fragment.
+    /// Window_Size: number of fragments in a window, 1 to 32. The last fragment of each window
+    /// requests an acknowledgment. Default 32: the whole datagram is one window.
     pub window: u8,
-    /// MinFragmentSize in bytes: if frames carry less, fragments are plain. Default 40.
+    /// MinFragmentSize in bytes: if frames carry less, plain fragments are sent. Default 40.
     pub min_fragment: u16,
-    /// MaxFragmentSize and OptFragmentSize in bytes, at most 511; the frame length also limits it.
-    /// Default 511.
+    /// MaxFragmentSize and OptFragmentSize in bytes, at most 511, the default. A frame may carry
+    /// less.
     pub max_fragment: u16,
-    /// MinARQTimeOut: least wait for an acknowledgment. The RFC requires more than the longest
-    /// round trip and gives no value. `None`, the default, is an eighth more than the longest
-    /// recent round trip, so that it fits any number of hops, and at least 100 ms.
+    /// MinARQTimeOut: shortest wait for an acknowledgment. The RFC gives no value, but requires
+    /// more than the longest round trip. `None`, the default, means 9/8 of the longest recent round
+    /// trip, whatever the number of hops, and at least 100 ms.
     pub arq_timeout_min: Option<Duration>,
     /// OptARQTimeOut: wait before the first round trip is known. Default 500 ms.
     pub arq_timeout: Duration,
-    /// MaxARQTimeOut: longest wait. Default 2 s.
+    /// MaxARQTimeOut: longest wait for an acknowledgment. Default 2 s.
     pub arq_timeout_max: Duration,
-    /// MaxFragRetries: number of rounds of retransmissions for a datagram. Default 3.
+    /// MaxFragRetries: number of rounds that retransmit fragments of a datagram. Default 3.
     pub fragment_retries: u8,
     /// MaxDatagramRetries: number of restarts of a datagram. Default 1.
     pub datagram_retries: u8,
     /// UseECN: whether congestion reduces the window of a datagram to one fragment. Default true.
     pub use_ecn: bool,
-    /// Lifetime of the record of a complete datagram, for later acknowledgments to its sender. The
-    /// RFC suggests about a round trip; it has to exceed the sender's timeouts. Default 2 s.
+    /// Lifetime of the record of a complete datagram, whose repeated fragments are acknowledged
+    /// again. The RFC suggests a round trip; the lifetime must exceed the sender's timeouts.
+    /// Default 2 s.
     pub linger: Duration,
 }
 
@@ -75,7 +76,7 @@ pub struct RecoveryMemory<M: Memory> {
     pub paths: M::Table<SwitchedPath>,
 }
 
-/// Counters of recovery. They wrap.
+/// Counters of recovery. They wrap after 2³² events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct RecoveryCounters {
@@ -87,15 +88,15 @@ pub struct RecoveryCounters {
     pub restarted: u32,
     /// Acknowledgments sent or forwarded.
     pub acknowledgments: u32,
-    /// Fragments of datagrams without a record.
+    /// Refusals of datagrams, including those that were not sent.
     pub refused: u32,
-    /// Acknowledgments that did not arrive in time.
+    /// Expired waits for an acknowledgment.
     pub timeouts: u32,
     /// Acknowledgments that reported congestion.
     pub congested: u32,
     /// Mean recent round trip in microseconds, from the end of a fragment that requests an
-    /// acknowledgment until its arrival. Zero before the first.
+    /// acknowledgment until the acknowledgment arrives. Zero before the first sample.
     pub round_trip_us: u32,
-    /// Longest round trip in microseconds.
+    /// Longest round trip since the start, in microseconds.
     pub longest_round_trip_us: u32,
 }

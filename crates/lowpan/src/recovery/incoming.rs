@@ -29,7 +29,8 @@ impl Incoming {
         self.0.as_ref().is_none_or(over)
     }
 
-    /// Returns the order of reuse: a free entry, then that of the datagram that arrived first.
+    /// Returns the entry with its rank for reuse, lowest first: free entries, then the datagram
+    /// that was complete first. `None` if the entry is still needed.
     pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
         let available = self.is_available();
         let since = self.0.as_ref().map(|entry| entry.expires);
@@ -53,19 +54,19 @@ pub(crate) struct Arriving {
     head: Head,
     bitmap: Bitmap,
     seen: Ranges,
-    /// Whether a fragment met congestion that was not reported to the sender yet.
+    /// Whether a fragment had the ECN bit, and no acknowledgment has reported it to the sender yet.
     ecn: bool,
     pub(crate) ack_due: bool,
     progress: Instant,
-    /// Time at which the datagram is given up in any case.
+    /// Time at which the incomplete datagram is given up, even if fragments still arrive.
     limit: Instant,
-    /// Time at which the datagram is given up, or its record deleted after its arrival.
+    /// Time at which the incomplete datagram is given up, or the record of the complete one ends.
     pub(crate) expires: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// Offset of the fragment in the expanded datagram.
+    /// Offset in bytes of the fragment in the uncompressed datagram.
     Place(usize),
     /// The fragment has already arrived.
     Known,
@@ -106,7 +107,7 @@ impl Arriving {
     /// the acknowledgment request bit set".
     ///
     /// # Errors
-    /// The fragment cannot belong to the datagram, or there is no room for one more gap.
+    /// The fragment cannot belong to the datagram, or the datagram would have too many gaps.
     pub(crate) fn on_fragment(&mut self, header: &Fragment) -> Result<Outcome, DropReason> {
         self.ecn |= header.ecn;
         self.ack_due |= header.ack_request;
@@ -142,8 +143,8 @@ impl Arriving {
         Ok(Outcome::Place(place))
     }
 
-    /// Returns the slot if the datagram is complete. RFC 8931 §6: it is acknowledged as a whole
-    /// even without a request.
+    /// If the datagram is complete, schedules an acknowledgment, even without a request (RFC 8931
+    /// §6), and returns the slot.
     pub(crate) fn complete(&mut self, now: Instant, waits: Waits) -> Option<SlotId> {
         self.progress = now;
         if !self.seen.is_complete(self.size) {
@@ -162,8 +163,7 @@ impl Arriving {
         self.bitmap != Bitmap::of(0)
     }
 
-    /// Returns the order in which the datagram gives up its slot; `None` while its sender may be
-    /// about to continue.
+    /// Returns the rank for eviction, lowest first; `None` while the sender may continue.
     pub(crate) fn readiness(&self, now: Instant, patience: &Patience) -> Option<(bool, Instant)> {
         self.slot?;
         let grown = self.has_grown();
@@ -172,8 +172,7 @@ impl Arriving {
             .then_some((grown, self.progress))
     }
 
-    /// Removes and returns the due acknowledgment. RFC 8931 §6: congestion is echoed "at most
-    /// once".
+    /// Returns and clears the due acknowledgment. RFC 8931 §6: ECN is echoed "at most once".
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         if !core::mem::take(&mut self.ack_due) {
             return None;

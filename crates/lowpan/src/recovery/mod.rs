@@ -4,11 +4,11 @@
 //!
 //! A node has three roles, each with a bounded table in the caller's memory: [`Outgoing`] datagrams
 //! of this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
-//! [`SwitchedPath`]s of forwarded datagrams. Without a free entry a datagram leaves in plain
-//! fragments, is refused, or is reassembled instead of forwarded. A datagram that has begun to
-//! arrive keeps its slot until it is complete, aborted or times out, because its sender may be
-//! waiting. If slots are needed, a stalled datagram is discarded, and preferably one with only its
-//! first fragment, which can be forged from any address.
+//! [`SwitchedPath`]s of forwarded datagrams. Without a free entry, an own datagram leaves in plain
+//! fragments, an incoming one is refused, and one to forward is reassembled. An incoming datagram
+//! keeps its slot until it is complete, aborted or timed out, because its sender may be waiting.
+//! Only if slots are needed, a stalled datagram is discarded, preferably one with only a first
+//! fragment, which can be forged from any address.
 //!
 //! Not implemented: splitting a fragment after the MTU has shrunk (§6.2), other next hops for a
 //! first fragment (§6.3), diverse paths (§6.4).
@@ -38,7 +38,7 @@ pub use path::SwitchedPath;
 pub(crate) use path::{NewPath, Path};
 use timeout::RoundTrip;
 
-/// Recovery, if there is memory for it. Without the feature `recovery` it has no code.
+/// The state of fragment recovery, if there is memory for it. Empty without the feature `recovery`.
 pub(crate) struct Recovering<M: Memory>(RecoveryRoom<Recovery<M>>);
 
 impl<M: Memory> Recovering<M> {
@@ -46,7 +46,7 @@ impl<M: Memory> Recovering<M> {
         Recovering(room(None))
     }
 
-    #[allow(dead_code, reason = "only builds that recover fragments use it")]
+    #[allow(dead_code, reason = "called only with the feature `recovery`")]
     pub(crate) fn begin(
         &mut self,
         config: RecoveryConfig,
@@ -66,25 +66,25 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
-/// Slots that datagrams with only their first fragment should leave free. If they do not, one that
-/// has been silent for [`CROWDED`], some frame times, may be evicted.
+/// Number of slots that datagrams with only a first fragment should leave free. If they occupy
+/// more, one of them that has been silent for [`CROWDED`] may be evicted.
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 
 const REFUSALS: usize = 4;
 
-/// Times of the reassembly, which recovered datagrams share.
+/// Time limits of reassembly, which also apply to recoverable datagrams.
 #[derive(Clone, Copy)]
 pub(crate) struct ReassemblyTimes {
-    /// Longest pause.
+    /// Longest time without a new fragment.
     pub(crate) timeout: Duration,
     pub(crate) limit: Duration,
     /// Time without progress after which a reassembly may be replaced.
     pub(crate) stall: Duration,
 }
 
-/// Longest pause and longest duration of an incoming or forwarded datagram, and lifetime of its
-/// record afterwards.
+/// Longest time without a fragment and longest duration of an incoming or forwarded datagram, and
+/// lifetime of its record afterwards.
 #[derive(Clone, Copy)]
 pub(crate) struct Waits {
     pub(crate) timeout: Duration,
@@ -92,12 +92,12 @@ pub(crate) struct Waits {
     pub(crate) linger: Duration,
 }
 
-/// Time for which a stalled datagram keeps resources that others need.
+/// Time for which a stalled datagram keeps a slot or an entry that another datagram needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
-    /// Patience with a datagram of which only the first fragment has arrived.
+    /// Time for a datagram of which only the first fragment has arrived.
     pub(crate) first: Duration,
-    /// Patience with any other datagram, whose sender may be waiting for an acknowledgment.
+    /// Time for any other datagram, whose sender may be waiting for an acknowledgment.
     pub(crate) grown: Duration,
 }
 
@@ -179,7 +179,7 @@ impl<M: Memory> Recovery<M> {
         numbered.filter_map(|(i, entry)| Some((i, entry.0.as_ref()?)))
     }
 
-    /// Returns the entries in use: outgoing and incoming datagrams, and paths.
+    /// Returns how many entries are in use for outgoing datagrams, incoming datagrams and paths.
     pub(crate) fn in_use(&self) -> [usize; 3] {
         let incoming = self.incoming.as_ref().iter().filter_map(Incoming::peek);
         [
@@ -239,7 +239,7 @@ impl<M: Memory> Recovery<M> {
         entries.into_iter().any(|entry| entry.0.is_none())
     }
 
-    /// Starts the recovery of a datagram in service; there is [room](Self::has_outgoing_room).
+    /// Stores the record of a datagram to send and returns its index; `None` without a free entry.
     pub(crate) fn begin(&mut self, source: Source, next_hop: Address, shape: Shape) -> Option<u8> {
         let tag = self.new_tag();
         let window = self.config.window;
@@ -250,8 +250,8 @@ impl<M: Memory> Recovery<M> {
         Some(index)
     }
 
-    /// Returns an unused tag. RFC 8931 §5: a tag is "locally unique" to its sender for the lifetime
-    /// of the datagram, own or forwarded.
+    /// Returns a tag that no own or forwarded datagram uses. RFC 8931 §5: a tag is "locally unique"
+    /// to its node for the lifetime of the datagram.
     pub(crate) fn new_tag(&mut self) -> u8 {
         let mut tag = self.next_tag;
         for _ in 0..u8::MAX {
@@ -280,7 +280,7 @@ impl<M: Memory> Recovery<M> {
         Some((entry.0.as_mut()?, &self.config))
     }
 
-    /// Handles the end of a frame; returns whether another one of its train follows.
+    /// Handles the end of a frame; returns whether another frame of its train follows.
     pub(crate) fn on_frame_done(&mut self, now: Instant, index: u8) -> bool {
         let entry = self.outgoing.as_mut().get_mut(usize::from(index));
         let Some(sender) = entry.and_then(|entry| entry.0.as_mut()) else {
@@ -290,7 +290,7 @@ impl<M: Memory> Recovery<M> {
         sender.on_frame_done(now, wait)
     }
 
-    /// Handles an acknowledgment from `src`; returns the acknowledged own datagram, and the effect.
+    /// Handles an acknowledgment from `src` of an own datagram; returns the index and the effect.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -315,7 +315,7 @@ impl<M: Memory> Recovery<M> {
         Some((index, sender.on_ack(ack, &self.config)))
     }
 
-    /// Returns a datagram with an overdue acknowledgment, and the effect.
+    /// Handles one overdue acknowledgment. Returns the index of its datagram, and the effect on it.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<(u8, Standing)> {
         let due = |sender: &Sender| sender.deadline().is_some_and(|at| at <= now);
         let index = self.find(due)?;
@@ -328,7 +328,7 @@ impl<M: Memory> Recovery<M> {
 
     // --- the reassembling endpoint and the relay ---
 
-    /// Allocates an entry to an arriving datagram, if necessary that of a completely arrived one.
+    /// Stores the record of an arriving datagram in a free entry, or in that of a complete one.
     pub(crate) fn accept(&mut self, arriving: Arriving) -> bool {
         let entries = self.incoming.as_mut().iter_mut();
         let Some(entry) = least(entries.filter_map(Incoming::rank)) else {
@@ -349,8 +349,8 @@ impl<M: Memory> Recovery<M> {
         entry.0.take()?.slot
     }
 
-    /// Evicts a stalled datagram and returns its slot, preferably one with only a first fragment. A
-    /// datagram in the reserve of `slots` counts as stalled sooner.
+    /// Evicts a stalled datagram, preferably one with only a first fragment, and returns its slot.
+    /// If such datagrams occupy all but [`RESERVE`] of the `slots`, they count as stalled sooner.
     pub(crate) fn evict(&mut self, now: Instant, slots: usize, is_full: bool) -> Option<SlotId> {
         let arriving = || self.incoming.as_ref().iter().filter_map(Incoming::peek);
         let firsts = arriving().filter(|entry| entry.slot.is_some() && !entry.has_grown());
@@ -368,7 +368,7 @@ impl<M: Memory> Recovery<M> {
             Some((rank, (entry.src, entry.tag)))
         });
         let (src, tag) = least(ready)?;
-        // No refusal is sent: a forged sender does not exist, and a real one has a timer.
+        // No refusal is sent: a forged sender does not exist; the timer of a real one expires.
         self.forget(src, tag)
     }
 
@@ -395,7 +395,7 @@ impl<M: Memory> Recovery<M> {
 
     // --- time ---
 
-    /// Returns an arriving datagram that has waited too long.
+    /// Returns an incomplete datagram whose time limit has expired.
     pub(crate) fn stale(&self, now: Instant) -> Option<(Address, u8)> {
         let mut entries = self.incoming.as_ref().iter().filter_map(Incoming::peek);
         entries
@@ -403,7 +403,7 @@ impl<M: Memory> Recovery<M> {
             .map(|entry| (entry.src, entry.tag))
     }
 
-    /// Deletes finished records; returns the number of paths whose datagram was still in transit.
+    /// Deletes expired records and paths; returns the number of datagrams lost in transit.
     pub(crate) fn expire(&mut self, now: Instant) -> u32 {
         for entry in self.incoming.as_mut() {
             entry.0.take_if(|entry| entry.expires <= now);

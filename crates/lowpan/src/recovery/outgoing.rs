@@ -30,30 +30,29 @@ pub(crate) enum Source {
 pub(crate) struct DatagramLengths {
     pub(crate) size: u16,
     pub(crate) head: u16,
-    /// Length of the uncompressed form of these headers.
+    /// Length of the uncompressed headers in bytes; `head` is their compressed length.
     pub(crate) expanded: u16,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) size: u16,
-    /// Bytes of the compressed headers, and of their uncompressed form.
+    /// Length of the compressed headers in bytes; `expanded` is their uncompressed length.
     pub(crate) head: u16,
     pub(crate) expanded: u16,
-    /// Payload bytes of the first fragment, which has the headers, and of every other except the
-    /// last.
+    /// Bytes of the first fragment with headers; `step`: of all others except the last.
     pub(crate) first: u16,
     pub(crate) step: u16,
     pub(crate) count: u8,
 }
 
-/// RFC 8931 §4.1: a first fragment leaves room as if the MTU were 8 bytes less, for the source's
-/// interface identifier; one more byte is for the hop limit.
+/// Bytes that a first fragment leaves free. RFC 8931 §4.1: 8 bytes, in which a relay can expand the
+/// source's interface identifier. One more byte is for the hop limit.
 pub(crate) const SLACK: u16 = 8 + 1;
 
 impl Shape {
-    /// Returns the shape of a datagram in frames that carry `capacity` bytes. `None` if it needs no
-    /// fragments, or these cannot carry it.
+    /// Divides a datagram into fragments for frames of `capacity` bytes. `None` if it fits into one
+    /// frame, or not into recoverable fragments.
     pub(crate) fn new(
         lengths: DatagramLengths,
         capacity: u16,
@@ -111,13 +110,13 @@ impl Shape {
 pub(crate) enum Phase {
     Ready,
     Leaving,
-    /// The datagram waits for an acknowledgment until this time.
+    /// The datagram waits until `until` for an acknowledgment that was requested at `asked`.
     Waiting {
         asked: Instant,
         until: Instant,
     },
     Aborting,
-    /// The datagram has ended, and the transport has no event yet.
+    /// The datagram has ended, but the transport has not polled the event yet.
     Ended(Result<(), LossReason>),
 }
 
@@ -126,7 +125,7 @@ pub(crate) enum Phase {
 pub(crate) enum Standing {
     GoesOn,
     Arrived,
-    /// No node on the path has a record of the datagram.
+    /// A node on the path aborted the datagram with a NULL bitmap.
     Refused,
     Exhausted,
 }
@@ -138,7 +137,7 @@ pub(crate) struct Sender {
     pub(crate) tag: u8,
     pub(crate) shape: Shape,
     pub(crate) phase: Phase,
-    /// Reason of the end after the abort; `None` for a restart.
+    /// Reason with which the datagram ends after the abort; `None` if it restarts.
     ends: Option<LossReason>,
     window: u8,
     sent: Bitmap,
@@ -148,7 +147,7 @@ pub(crate) struct Sender {
     retries: u8,
     restarts: u8,
     pub(crate) backoff: u8,
-    /// The effect of an acknowledgment that arrived while the MAC had a frame.
+    /// The effect of an acknowledgment that arrived while the MAC had a frame of the datagram.
     pub(crate) pending: Option<Standing>,
 }
 
@@ -217,7 +216,7 @@ impl Sender {
         let header = Fragment {
             ecn: false,
             tag: self.tag,
-            // RFC 8931 §6: it "marks the end of a window".
+            // RFC 8931 §6: this bit "marks the end of a window".
             ack_request: last,
             sequence,
             size,
@@ -233,8 +232,8 @@ impl Sender {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
 
-    /// Handles the end of a frame; returns whether another one of the train follows. If not, the
-    /// wait for an acknowledgment begins.
+    /// Handles the end of a frame; returns whether another frame of the train follows. Otherwise
+    /// the wait for an acknowledgment begins.
     pub(crate) fn on_frame_done(&mut self, now: Instant, wait: Duration) -> bool {
         let this = Bitmap::of(self.current);
         self.todo = self.todo.without(this);
@@ -248,8 +247,8 @@ impl Sender {
         !self.todo.is_null()
     }
 
-    /// RFC 8930 §5: a node "should abort the datagram and release its state if
-    /// it fails to send the first fragment".
+    /// Returns whether the datagram fails with this frame. RFC 8930 §5: the sender "should abort
+    /// the datagram and release its state if it fails to send the first fragment".
     pub(crate) fn fails_without(&self, delivered: bool) -> bool {
         !delivered && self.current == 0 && self.acked.is_null() && self.retries == 0
     }
@@ -319,15 +318,15 @@ impl Sender {
         self.retries <= config.fragment_retries
     }
 
-    /// Fails for `reason`: sends an abort along its path, and may then restart.
+    /// Aborts the datagram for `reason`. After the frame with the abort, it ends or restarts.
     pub(crate) fn abort(&mut self, reason: LossReason, config: &RecoveryConfig) {
         let again = reason == LossReason::NotRecovered && self.restarts < config.datagram_retries;
         self.ends = (!again).then_some(reason);
         self.phase = Phase::Aborting;
     }
 
-    /// Handles the end of the abort. Returns the reason if the datagram has ended; otherwise it
-    /// restarts with another tag.
+    /// Handles the end of the frame with the abort. Returns the reason if the datagram ends;
+    /// otherwise restarts it with `tag`.
     pub(crate) fn after_abort(&mut self, tag: u8, window: u8) -> Option<LossReason> {
         if self.ends.is_none() {
             self.tag = tag;

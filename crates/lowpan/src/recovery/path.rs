@@ -16,8 +16,9 @@ impl SwitchedPath {
     /// A free entry.
     pub const EMPTY: SwitchedPath = SwitchedPath(None);
 
-    /// Returns the order of reuse, if the entry is available: a free one first, then one whose
-    /// datagram has arrived, then one with only a first fragment; the oldest precedes.
+    /// Returns the rank of the entry for reuse, lowest first: free entries, then complete
+    /// datagrams, then stalled ones with only a first fragment, then other stalled ones; the oldest
+    /// of each first. `None` if the datagram still needs the entry.
     pub(crate) fn rank(&self, now: Instant, patience: &Patience) -> Option<(u8, Instant)> {
         let Some(path) = &self.0 else {
             return Some((0, Instant::ZERO));
@@ -38,14 +39,14 @@ pub(crate) struct Path {
     pub(crate) next_hop: Address,
     pub(crate) tag_out: u8,
     pub(crate) onward: Onward,
-    /// Growth of the first fragment in bytes (RFC 8931 §4.4).
+    /// Bytes that the first fragment gained here; later offsets grow by them (RFC 8931 §4.4).
     shift: i16,
     pub(crate) is_full: bool,
     pub(crate) ack: Option<Ack>,
     progress: Instant,
     /// Whether more than the first fragment has passed. A first fragment alone is easy to forge.
     has_grown: bool,
-    /// Time at which the datagram is given up, or the record deleted after all has passed.
+    /// Time at which a datagram in transit is given up, or the path of a complete one is deleted.
     pub(crate) expires: Instant,
 }
 
@@ -54,7 +55,7 @@ pub(crate) struct NewPath {
     pub(crate) tag_in: u8,
     pub(crate) onward: Onward,
     pub(crate) tag_out: u8,
-    /// Time at which the datagram is given up.
+    /// Time at which the datagram is given up if no later fragment passes.
     pub(crate) expires: Instant,
 }
 
@@ -86,8 +87,8 @@ impl Path {
         self.src == src && self.tag_in == tag
     }
 
-    /// Returns the header of the datagram's first fragment for the next hop, where it has `size`
-    /// bytes; all later ones shift accordingly.
+    /// Returns the header of the datagram's first fragment for the next hop, where the fragment has
+    /// `size` bytes. The change of its size shifts the offsets of all later fragments.
     pub(crate) fn first(&mut self, header: &Fragment, size: u16) -> Option<Fragment> {
         let shift = i32::from(size).checked_sub(header.size.into())?;
         self.shift = i16::try_from(shift).ok()?;
@@ -110,7 +111,7 @@ impl Path {
         })
     }
 
-    /// Handles an acknowledgment. RFC 8931 §6.2: a full bitmap ends the path; its record remains
+    /// Handles an acknowledgment to forward. RFC 8931 §6.2: after a FULL bitmap, the path is kept
     /// for a while.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: Ack, waits: Waits) {
         self.is_full |= ack.bitmap == Bitmap::FULL;

@@ -1,8 +1,7 @@
 //! The bytes of a datagram that have arrived, in ranges of any size.
 
-/// Greatest number of ranges: half of a datagram's fragments, with every second one missing. A
-/// fragment for which there is no room is not acknowledged, and arrives again when a gap has
-/// closed.
+/// Greatest number of separate ranges: enough for 16 fragments of which every second one is
+/// missing. A fragment without a free range is not acknowledged, so it is retransmitted.
 const RANGES: usize = 8;
 
 /// Ranges of bytes that do not touch one another.
@@ -13,7 +12,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds the bytes `start..end`; returns `false`, unchanged, if there are too many ranges.
+    /// Adds the bytes `start..end`. Returns `false` and changes nothing if no range is free.
     pub(crate) fn insert(&mut self, mut start: u16, mut end: u16) -> bool {
         let mut merged = Ranges::default();
         for (from, to) in self.iter() {

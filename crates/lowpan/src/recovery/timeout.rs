@@ -1,14 +1,14 @@
-//! The timeout of acknowledgments: that of RFC 6298 for TCP, which RFC 8931 appendix C adopts
-//! "for the lack of a more adapted technique".
+//! The timeout of acknowledgments: that of RFC 6298 for TCP, which RFC 8931 appendix C suggests
+//! "For the lack of a more adapted technique".
 
 use redpoll_base::Duration;
 
 use super::RecoveryConfig;
 
-/// Minimum timeout. Round trips over one hop are short, but a fragment may wait for the channel.
+/// Minimum timeout: round trips over one hop are shorter, but a fragment may wait for the channel.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// Consecutive timeouts without a round-trip sample that indicate a too short timeout.
+/// Number of consecutive timeouts without a round-trip sample after which the timeout is doubled.
 const DOUBTFUL: u8 = 4;
 
 /// Estimate of round-trip times in microseconds. All paths of a node share it, because a node
@@ -18,14 +18,14 @@ pub(crate) struct RoundTrip {
     /// Zero before the first sample.
     smoothed: u32,
     variation: u32,
-    /// Longest recent round trip, which decreases by 1/16 of the difference to each shorter one.
+    /// Longest recent round trip. Each shorter round trip reduces it by 1/16 of the difference.
     longest: u32,
     /// Timeouts since the last sample.
     unclear: u8,
 }
 
 impl RoundTrip {
-    /// Adds a sample of a train with a single request (RFC 6298 §2.2, §2.3, §3).
+    /// Adds the round trip of an acknowledgment requested only once (RFC 6298 §2.2, §2.3, §3).
     pub(crate) fn sample(&mut self, took: Duration) {
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX).max(1);
         self.unclear = 0;
@@ -39,10 +39,10 @@ impl RoundTrip {
         self.smoothed = mean(self.smoothed, took, 3).max(1);
     }
 
-    /// Handles a late acknowledgment. A repeated request gives no round-trip sample, so a timeout
-    /// that is too short would persist: after every [`DOUBTFUL`] consecutive timeouts the initial
-    /// timeout doubles. RFC 6298 §5.7 doubles it after one, which over a link that loses fragments
-    /// costs a fifth of the goodput.
+    /// Counts a timeout. A repeated request gives no round-trip sample, so a timeout that is too
+    /// short would persist. Therefore the first timeout of a request doubles after every
+    /// [`DOUBTFUL`] consecutive timeouts. RFC 6298 §5.5 doubles it after each one, which costs a
+    /// fifth of the goodput over a link that loses fragments.
     pub(crate) fn on_timeout(&mut self) {
         self.unclear = self.unclear.saturating_add(1);
     }
@@ -53,7 +53,7 @@ impl RoundTrip {
 
     pub(crate) fn wait(&self, backoff: u8, config: &RecoveryConfig) -> Duration {
         let backoff = (self.unclear / DOUBTFUL).max(backoff);
-        // RFC 8931 §7.1: "MUST be more than the maximum expected round-trip time".
+        // RFC 8931 §7.1: the minimum "MUST be more than the maximum expected round-trip time".
         let longest = self.longest.saturating_add(self.longest >> 3);
         let longest = Duration::from_micros(longest.into()).max(LEAST);
         let least = config.arq_timeout_min.unwrap_or(longest);
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(trips.wait(1, &config), least.times(2));
     }
 
-    /// RFC 8931 §7.1: the number of hops need not be configured.
+    /// Checks that the default minimum (RFC 8931 §7.1) adapts to short and long round trips.
     #[test]
     fn by_default_it_exceeds_the_longest_round_trip_of_late() {
         let config = RecoveryConfig::default();
@@ -118,7 +118,7 @@ mod tests {
             for _ in 0..100 {
                 trips.sample(ms(usual));
             }
-            // Occasionally a round trip takes twice as long.
+            // One of nine round trips takes twice as long as the others.
             for _ in 0..50 {
                 trips.sample(ms(2 * usual));
                 for _ in 0..8 {
@@ -139,7 +139,7 @@ mod tests {
         assert_eq!(near.wait(0, &config), LEAST);
     }
 
-    /// Checks a path whose round trip is longer than the first timeout.
+    /// Checks that the first timeout grows if it is shorter than the round trip of the path.
     #[test]
     fn after_some_timeouts_in_a_row_it_begins_longer() {
         let config = RecoveryConfig::default();

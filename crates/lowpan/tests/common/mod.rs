@@ -13,7 +13,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::udp::UdpHeader;
 
-/// The 6LoWPAN bytes of a frame with two short addresses.
+/// 6LoWPAN bytes that fit into a frame with two short addresses.
 pub const CAPACITY: usize = 127 - 9 - 2;
 pub const A: Address = Address::Short(1);
 pub const B: Address = Address::Short(2);
@@ -158,7 +158,7 @@ pub fn next_frame(
     Some((frame.dst, out[..frame.len].to_vec()))
 }
 
-/// Returns all frames that a node sends, after the delivery of each.
+/// Returns all frames that a node sends; the link delivers each.
 pub fn drain(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some((_, frame)) = next_frame(node, now, &mut Source::default()) {

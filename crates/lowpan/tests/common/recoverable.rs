@@ -88,7 +88,7 @@ pub fn bits(sequences: &[u8]) -> Bitmap {
     all.fold(Bitmap::NULL, Bitmap::with)
 }
 
-/// Queues a packet with 500 bytes after its IPv6 header at `A`, and sends it.
+/// Queues a packet of 40 + 500 bytes at `A`. Returns the packet, and the frames that `A` sends.
 pub fn begin(a: &mut Node, now: Instant, next_header: u8) -> (Vec<u8>, Vec<Vec<u8>>) {
     let packet = packet(to_c(next_header), 3, 500);
     let slot = hold(a, &packet);

@@ -2,13 +2,13 @@
 
 use core::marker::PhantomData;
 
-/// A type without values, because no node has the feature.
+/// A type without values, because this build lacks the feature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Recovers {}
 
 pub(crate) const RECOVERS: Option<Recovers> = None;
 
-/// An empty type, because an `Option` would take as much room as the state.
+/// Contains no state. An `Option<T>` would always be `None` here, but takes as much memory as `T`.
 pub(crate) struct RecoveryRoom<T>(PhantomData<T>);
 
 pub(crate) fn room<T>(_state: Option<T>) -> RecoveryRoom<T> {

@@ -1,4 +1,4 @@
-//! Forwarding of fragments (RFC 8930), for a layer that contains 6LoWPAN.
+//! Lets the owner of a `Lowpan` start the forwarding of fragments (RFC 8930).
 
 use redpoll_base::Memory;
 
@@ -6,9 +6,8 @@ use super::Fragments;
 use crate::{ForwardingMemory, Lowpan};
 
 impl<M: Memory> Lowpan<M> {
-    /// Forwards fragments as they arrive (RFC 8930) from now on, within this memory. Without it
-    /// this node reassembles the datagrams that it forwards; its own can still pass relays that
-    /// forward fragments.
+    /// From now on, forwards fragments as they arrive (RFC 8930), within `memory`. Without this
+    /// call, the node reassembles the datagrams that it forwards.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         const {
             assert!(

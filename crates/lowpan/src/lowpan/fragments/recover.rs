@@ -1,4 +1,4 @@
-//! Recovery of fragments (RFC 8931), for a layer that contains 6LoWPAN.
+//! Lets the owner of a `Lowpan` start the recovery of fragments (RFC 8931).
 
 use redpoll_base::Memory;
 
@@ -7,11 +7,11 @@ use crate::recovery::ReassemblyTimes;
 use crate::{Lowpan, RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 impl<M: Memory> Lowpan<M> {
-    /// Sends datagrams in recoverable fragments (RFC 8931) from now on, and accepts them, within
-    /// this memory. As a relay the node forwards them if it [forwards
-    /// fragments](Self::forward_fragments); otherwise it reassembles them.
+    /// From now on, sends and accepts recoverable fragments (RFC 8931), within `memory`. A relay
+    /// forwards these fragments if it also [forwards plain ones](Self::forward_fragments);
+    /// otherwise it reassembles their datagrams.
     ///
-    /// All nodes of a mesh must use it: other nodes drop such fragments as
+    /// All nodes of a mesh must call this function: other nodes drop recoverable fragments as
     /// [`DropReason::Unsupported`](crate::DropReason::Unsupported).
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
