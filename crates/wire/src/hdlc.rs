@@ -1,7 +1,7 @@
-//! HDLC-like framing of a serial line (RFC 1662 §4), without its address and control fields.
+//! HDLC-like framing of a serial line (RFC 1662 §4), without address and control fields.
 //!
-//! Each frame is between two flags, and two frames may share one. A flag and an escape
-//! within a frame are escaped. A check sequence of 16 or 32 bits follows the message. Bytes
+//! Each frame is between two flags; one flag may end a frame and begin the next. A flag and an
+//! escape within a frame are escaped. A check sequence of 16 or 32 bits follows the message. Bytes
 //! between two frames damage only the frames that they touch.
 
 use redpoll_base::crc::{crc16, crc32};
@@ -10,16 +10,16 @@ use redpoll_base::crc::{crc16, crc32};
 const FLAG: u8 = 0x7e;
 /// Byte before an escaped byte.
 const ESCAPE: u8 = 0x7d;
-/// Bits in which an escaped byte differs.
+/// Bits that are inverted in an escaped byte.
 const FLIP: u8 = 0x20;
 
-/// Sum of a check sequence: [`Fcs16`] or [`Fcs32`].
+/// Running value of a frame check sequence: [`Fcs16`] or [`Fcs32`].
 pub trait Check: Copy + Eq {
-    /// Bytes of the check sequence.
+    /// Length of the check sequence in bytes.
     const LEN: usize;
-    /// Sum of no bytes.
+    /// Value before the first byte.
     const START: Self;
-    /// Sum of a message with its check sequence.
+    /// Value after an undamaged message and its check sequence.
     const GOOD: Self;
     /// The check sequence as an array of bytes.
     type Bytes: IntoIterator<Item = u8>;
@@ -31,7 +31,7 @@ pub trait Check: Copy + Eq {
     fn bytes(self) -> Self::Bytes;
 }
 
-/// Sum of the check sequence of 16 bits (RFC 1662 appendix C.2).
+/// Running value of the 16-bit check sequence (RFC 1662 appendix C.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fcs16(u16);
 
@@ -50,7 +50,7 @@ impl Check for Fcs16 {
     }
 }
 
-/// Sum of the check sequence of 32 bits (RFC 1662 appendix C.3).
+/// Running value of the 32-bit check sequence (RFC 1662 appendix C.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fcs32(u32);
 

@@ -53,7 +53,7 @@ pub mod unreachable {
     pub const PROHIBITED: u8 = 1;
     /// The destination is beyond the scope of the source address.
     pub const BEYOND_SCOPE: u8 = 2;
-    /// The address does not answer.
+    /// Address unreachable; for example, the link-layer address is not known.
     pub const ADDRESS: u8 = 3;
     /// The port is closed.
     pub const PORT: u8 = 4;
@@ -81,8 +81,8 @@ pub mod parameter_problem {
     pub const INCOMPLETE_HEADERS: u8 = 3;
 }
 
-/// Maximum number of bytes of the invoking packet that an error quotes: what fits into the minimum
-/// MTU with both headers (RFC 4443 §2.4 c).
+/// Maximum number of bytes of the invoking packet that an error quotes: the minimum MTU without the
+/// IPv6 header and the ICMPv6 header (RFC 4443 §2.4 c).
 pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
 
 /// Length of type, code, checksum, and the four bytes that follow in every message here.
@@ -147,7 +147,7 @@ pub enum Message<'a> {
     },
     /// A router announces itself (RFC 4861 §4.2).
     RouterAdvertisement(RouterAdvertisement<'a>),
-    /// A node requests a neighbour's address, or registers (RFC 4861 §4.3).
+    /// A node requests a neighbour's link-layer address, or registers an address (RFC 4861 §4.3).
     NeighborSolicitation(NeighborSolicitation<'a>),
     /// The answer to a solicitation (RFC 4861 §4.4).
     NeighborAdvertisement(NeighborAdvertisement<'a>),
@@ -171,10 +171,10 @@ impl<'a> Message<'a> {
     /// Parses `payload`, the payload of a packet with header `ip`.
     ///
     /// # Errors
-    /// [`Error::Truncated`] and [`Error::Checksum`]. A receiver also drops some messages of
-    /// neighbour discovery (RFC 4861 §6.1, §7.1): [`Error::Reserved`] for a hop limit that shows a
-    /// router on the path, a code other than 0 or a multicast target, and [`Error::Length`] or
-    /// [`Error::Truncated`] for broken options.
+    /// [`Error::Truncated`] if the message ends early, [`Error::Checksum`] for a false checksum.
+    /// For neighbour discovery (RFC 4861 §6.1, §7.1), also [`Error::Reserved`] for a hop limit that
+    /// shows a router on the path, a code other than 0 or a multicast target, and
+    /// [`Error::Length`] or [`Error::Truncated`] for broken options.
     pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
         Self::verified::<true>(ip, payload)
     }
@@ -285,8 +285,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Writes the message from `src` to `dst`, with its checksum. It truncates a quoted packet
-    /// to [`MAX_QUOTED`] bytes.
+    /// Writes the message from `src` to `dst`, with its checksum. A quoted packet is truncated to
+    /// [`MAX_QUOTED`] bytes.
     pub fn emit(&self, src: &Addr, dst: &Addr, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let start = out.position();
         self.begin(out)?;

@@ -5,7 +5,7 @@ use crate::{Cursor, Error, NoRoom};
 use core::fmt;
 
 /// A link-layer address: none, 16 bits, or a 64-bit EUI-64.
-// The comparison below compares the same parts as a derived one.
+// The manual `PartialEq` below compares the same parts as the derived `Hash`.
 #[allow(clippy::derived_hash_with_manual_eq)]
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Address {
@@ -18,7 +18,7 @@ pub enum Address {
     Extended([u8; 8]),
 }
 
-/// A derived comparison is inlined wherever addresses are compared, which would take 3 KB.
+/// The compiler would inline a derived comparison at each use, which would add 3 KB of code.
 impl PartialEq for Address {
     #[inline(never)]
     fn eq(&self, other: &Address) -> bool {

@@ -80,14 +80,14 @@ impl SecurityLevel {
 /// The key that protects a frame (§9.4.1.2, §9.4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum KeyIdentifier {
-    /// Mode 0: the frame does not identify the key; both ends know it otherwise.
+    /// Mode 0: the header does not identify the key; both ends find the key in another way.
     Implicit,
     /// Mode 1: the key with this index, 1 to 255, of the default source.
     Index(u8),
     /// Mode 2: the key with this index of a source whose identifier has four bytes.
     Source4([u8; 4], u8),
-    /// Mode 3: the key of this index among those of a source with eight bytes, first byte
-    /// as over the air.
+    /// Mode 3: the key with this index of a source whose identifier has eight bytes, in the order
+    /// of transmission.
     Source8([u8; 8], u8),
 }
 
@@ -138,7 +138,7 @@ impl AuxiliaryHeader {
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Unsupported`] for levels without authentication and for the
-    /// frames of TSCH, which have no counter; [`Error::Reserved`].
+    /// frames of TSCH, which have no counter; [`Error::Reserved`] if the reserved bit is set.
     pub fn parse(payload: &[u8]) -> Result<(AuxiliaryHeader, &[u8]), Error> {
         let mut input = Reader::new(payload);
         let bits = input.u8()?;

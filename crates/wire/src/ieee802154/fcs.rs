@@ -2,7 +2,7 @@
 
 use redpoll_base::crc::crc16;
 
-/// Returns the check sequence of a frame's header and payload, to follow them low byte first.
+/// Returns the check sequence of a frame's header and payload. Its low byte is sent first.
 pub fn fcs(frame: &[u8]) -> u16 {
     frame.iter().fold(0, |crc, byte| crc16(crc, *byte))
 }

@@ -122,8 +122,8 @@ impl FrameHeader {
     }
 
     /// Writes the header in the format of versions 0 and 1. If both addresses are present, the
-    /// sender's PAN ID is elided when it is `None` or the receiver's. A required PAN ID that is
-    /// `None` is written as [`BROADCAST_PAN`].
+    /// sender's PAN ID is elided when it is `None` or equals the receiver's. A required PAN ID that
+    /// is `None` is written as [`BROADCAST_PAN`].
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         // Writes all or nothing, like every `put`.
         if out.remaining() < self.len() {

@@ -84,7 +84,7 @@ fn simple_frames_of_the_2015_version_are_read() {
     let (header, payload) = FrameHeader::parse(&bytes).unwrap();
     assert_eq!((header.dst_pan, header.src_pan), (None, None));
     assert_eq!(payload, [0x99]);
-    // Suppressed sequence number, information elements.
+    // A suppressed sequence number and information elements are not supported.
     for bit in [1, 2] {
         let mut bytes = bytes.clone();
         bytes[1] |= bit;
@@ -94,7 +94,7 @@ fn simple_frames_of_the_2015_version_are_read() {
 
 #[test]
 fn reserved_values_are_refused() {
-    // Frame type 4, version 3, addressing mode 1, and a PAN ID compression without addresses.
+    // Frame type 4, version 3, addressing mode 1, and PAN ID compression with only one address.
     for fcf in [0x0004u16, 0x3001, 0x0401, 0x0841, 0x8041] {
         let [low, high] = fcf.to_le_bytes();
         let bytes = [low, high, 0, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -13,13 +13,13 @@ pub const UNIT_BACKOFF_US: u64 = 320;
 pub const CCA_US: u64 = 128;
 /// aTurnaroundTime from receiving to sending or back, 12 symbols.
 pub const TURNAROUND_US: u64 = 192;
-/// macAckWaitDuration from a frame's end to its acknowledgement's, 54 symbols.
+/// macAckWaitDuration from the end of a frame to the end of its acknowledgement, 54 symbols.
 pub const ACK_WAIT_US: u64 = 864;
-/// Preamble, start-of-frame delimiter and length: six octets.
+/// Airtime of preamble, start-of-frame delimiter and length: six octets.
 pub const SHR_PHR_US: u64 = 192;
 /// Short interframe space, 12 symbols, after frames of at most [`MAX_SIFS_PSDU`] bytes.
 pub const SIFS_US: u64 = 192;
-/// Long interframe space, 40 symbols.
+/// Long interframe space, 40 symbols, after longer frames.
 pub const LIFS_US: u64 = 640;
 /// aMaxPHYPacketSize: bytes of a frame with its check sequence.
 pub const MAX_PSDU: usize = 127;

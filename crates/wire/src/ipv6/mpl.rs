@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(place, 42..48);
     }
 
-    /// RFC 7731 §6.1: a seed identifier has one of four lengths; other options may precede it.
+    /// RFC 7731 §6.1: seed identifiers have four lengths; other options may precede an MPL option.
     #[test]
     fn seeds_of_each_length_are_read() {
         let source = packet(&[17, 0, 0x6d, 2, 0, 9, 1, 0]);

@@ -34,7 +34,7 @@ impl PacketInformation {
     /// Length of a hop-by-hop header with only this option.
     pub const LEN: usize = 8;
 
-    /// Returns the header, followed by a header of type `next`.
+    /// Returns a hop-by-hop header with only this option; the header after it has type `next`.
     pub const fn header(&self, next: u8) -> [u8; Self::LEN] {
         let [_, _, flags, instance, high, low] = self.option();
         let kind = if self.ignorable { OPTION } else { OPTION_OLD };

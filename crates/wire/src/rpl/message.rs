@@ -10,7 +10,7 @@ use crate::{Cursor, Error, NoRoom};
 pub enum Message<'a> {
     /// A DODAG Information Solicitation (§6.2).
     Dis {
-        /// Options, which may restrict the DODAGs that answer.
+        /// Options; a Solicited Information option selects the DODAGs that answer (§6.7.9).
         options: Options<'a>,
     },
     /// A DODAG Information Object (§6.3).

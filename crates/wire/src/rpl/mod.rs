@@ -23,8 +23,8 @@ use redpoll_base::Addr;
 
 use crate::{Cursor, NoRoom};
 
-/// Writes `bytes`. Control messages are rare, so this is not inlined: inlined calls would take most
-/// of the flash of the writers.
+/// Writes `bytes`. Control messages are rare, so this function is not inlined: inlined copies would
+/// be most of the code of the functions that call it.
 #[inline(never)]
 fn put(out: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), NoRoom> {
     out.put(bytes)

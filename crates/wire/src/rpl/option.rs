@@ -22,7 +22,7 @@ const OVERLOAD: u8 = 1;
 /// C, in the first byte of an object's flags (RFC 6551 §2.1): the object is a constraint.
 const CONSTRAINT: u8 = 2;
 
-/// The options of a message in order, which have been validated.
+/// The validated options of a message, in the message's order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options<'a>(&'a [u8]);
 
@@ -35,7 +35,7 @@ pub enum RplOption<'a> {
     Prefix(PrefixInformation),
     /// A reachable node or prefix (RFC 6550 §6.7.7).
     Target(TargetOption),
-    /// The path to the targets before it (RFC 6550 §6.7.8).
+    /// The path to the targets in the options before this one (RFC 6550 §6.7.8).
     Transit(Transit),
     /// A metric container with the node's state (RFC 6550 §6.7.4, RFC 6551 §3.1).
     NodeState {
@@ -85,7 +85,7 @@ pub struct Configuration {
 pub struct PrefixInformation {
     /// Bits of the prefix, 0 to 128.
     pub len: u8,
-    /// A: whether nodes may form addresses from it.
+    /// A: whether nodes may form addresses from the prefix.
     pub autonomous: bool,
     /// R: whether [`Self::prefix`] is the sender's whole address.
     pub router_address: bool,

@@ -84,7 +84,7 @@ impl<'a> SourceRoute<'a> {
         Some(address)
     }
 
-    /// Returns the offset of address `index`, and the number of its elided bytes.
+    /// Returns the offset of address `index` in `self.addresses`, and its number of elided bytes.
     fn place(&self, index: usize) -> Option<(usize, usize)> {
         let last = self.count.checked_sub(1)?;
         if index > last {
@@ -192,8 +192,8 @@ fn exchange(packet: &mut [u8], at: usize, elided: usize) -> Option<()> {
     Some(())
 }
 
-/// Returns the length of a source routing header for `stops` addresses after the first, whose first
-/// `elided` bytes are those of the destination.
+/// Returns the length of a source routing header with `stops` addresses, each without its first
+/// `elided` bytes. The first hop is not counted, because the IPv6 destination contains it.
 pub const fn srh_len(stops: usize, elided: usize) -> usize {
     let each = 16_usize.saturating_sub(elided);
     let units = stops.saturating_mul(each).div_ceil(8);

@@ -144,17 +144,17 @@ fn malformed_messages_are_refused() {
     assert_eq!(parse(&[0, 1, 2, 0, 0, 9, 0]), Ok(1));
     assert_eq!(parse(&[5]), Err(Error::Truncated));
     assert_eq!(parse(&[5, 3, 0, 8]), Err(Error::Truncated));
-    // Targets with a prefix of 129 bits, and with a prefix of 16 bits in one byte.
+    // A target must not have a prefix of 129 bits, or a prefix of 16 bits in one byte.
     assert_eq!(parse(&[5, 3, 0, 129, 1]), Err(Error::Reserved));
     assert_eq!(parse(&[5, 3, 0, 16, 1]), Err(Error::Length));
-    // Transit information with half a parent.
+    // Transit information must not contain a part of a parent's address.
     assert_eq!(parse(&[6, 5, 0, 0, 1, 1, 9]), Err(Error::Length));
-    // A configuration that ends early, and a configuration whose ranks cannot grow.
+    // A configuration must not end early, or have a MinHopRankIncrease of 0.
     assert_eq!(parse(&[4, 2, 0, 0]), Err(Error::Length));
     let mut bytes = options(&[RplOption::Configuration(CONFIGURATION)]);
     (bytes[8], bytes[9]) = (0, 0);
     assert_eq!(parse(&bytes), Err(Error::Reserved));
-    // A metric object longer than its container.
+    // A metric object must not be longer than its container.
     assert_eq!(parse(&[2, 4, 1, 0, 0, 2]), Err(Error::Length));
     for code in [code::DIS, code::DIO, code::DAO, code::DAO_ACK] {
         assert_eq!(Message::parse(code, &[0]), Err(Error::Truncated), "{code}");
@@ -174,7 +174,7 @@ fn of_a_nodes_state_the_first_metric_counts() {
     let (idle, busy): (&[u8], &[u8]) = (&[1, 0, 0, 2, 0, 0], &[1, 0, 0, 2, 0, 1]);
     assert!(overloaded(&[busy]) && !overloaded(&[idle]));
     assert!(overloaded(&[busy, idle]) && !overloaded(&[idle, busy]));
-    // C, the flag of a constraint; the other flags, and a TLV, are passed over.
+    // An object with the C flag is a constraint and ignored; other flags and TLVs are ignored.
     assert!(!overloaded(&[&[1, 2, 0, 2, 0, 1]]));
     assert!(overloaded(&[&[1, 2, 0, 2, 0, 0], busy]));
     assert!(overloaded(&[
@@ -219,7 +219,7 @@ fn packet_information_is_found_and_replaced() {
     assert!(newer.replace(&mut bytes));
     assert_eq!(bytes[42..48], [0x23, 4, 0xe0, 2, 3, 4]);
     assert_eq!(PacketInformation::find(&bytes), Some(newer));
-    // The option after other options, and a packet without the option.
+    // The option is found after other options; a missing or malformed option is not found.
     let padded = [6, 1, 1, 2, 0, 0, 0, 0x23, 4, 0, 0, 0, 1, 1, 1, 0];
     let bytes = packet(0, addr(2), &padded);
     assert_eq!(PacketInformation::find(&bytes).unwrap().sender_rank, 1);
@@ -260,7 +260,7 @@ fn a_packet_goes_from_stop_to_stop() {
     assert_eq!(visited, [addr(2), addr(3), addr(4)]);
 }
 
-/// RFC 6554 §4.2: routes with loops, in packets to groups, or with too many segments left.
+/// RFC 6554 §4.2: loops, packets to multicast groups and too many segments left are errors.
 #[test]
 fn source_routes_that_must_not_be_followed_are_not() {
     let me = |address: &Addr| *address == addr(2);

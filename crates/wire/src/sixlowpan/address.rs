@@ -198,7 +198,7 @@ fn known(cid: u8, contexts: &Contexts) -> Result<&Context, Error> {
     contexts.lookup(cid).ok_or(Error::UnknownContext(cid))
 }
 
-/// Returns `ffXX::00` with the last five bytes of the group identifier.
+/// Returns the multicast address `ffXX::` with its last five bytes; `scope` includes the flags.
 fn multicast(scope: u8, [a, b, c, d, e]: [u8; 5]) -> Addr {
     Addr([0xff, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e])
 }

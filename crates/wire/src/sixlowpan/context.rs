@@ -13,8 +13,8 @@ pub struct Context {
     pub prefix: Addr,
     /// Length of the prefix in bits, 0 to 128.
     pub len: u8,
-    /// Whether to use it for compression, too. A node only decompresses with a context that is
-    /// being introduced or withdrawn (RFC 6775 §7.2).
+    /// Whether a node compresses with the context, as well as decompressing. A context that is
+    /// being introduced or withdrawn is only for decompression (RFC 6775 §7.2).
     pub compress: bool,
 }
 

@@ -45,8 +45,8 @@ impl Header {
     /// Parses the header; returns it and the rest.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] if it is not a fragment; [`Error::Length`] for a
-    /// size of zero or an offset outside the datagram.
+    /// [`Error::Truncated`]; [`Error::Reserved`] if the dispatch is not that of a fragment;
+    /// [`Error::Length`] for a size of zero or an offset outside the datagram.
     pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let word = input.u16()?;

@@ -2,8 +2,8 @@
 //!
 //! [`compress`] is lossless: traffic class, flow label and hop limit arrive as they were sent. The
 //! payload length is always elided and computed from the datagram's size. UDP headers are
-//! compressed, and extension headers are sent in-line. The decompressor accepts both in compressed
-//! form.
+//! compressed, and extension headers are sent in-line. [`decompress`] accepts compressed UDP
+//! headers and compressed extension headers.
 //!
 //! [`ecn`] and [`mark_ce`] work on compressed packets in place, so that a router can mark a packet
 //! that it has already compressed.
@@ -147,9 +147,9 @@ pub fn compress(
 /// # Errors
 /// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`], [`Error::NoLinkAddress`]
 /// and [`Error::Unsupported`] (not IPHC, an unknown next-header compression, IPv6 in IPv6) for the
-/// content of `bytes`; [`Error::Length`] if it exceeds `datagram_len`; [`Error::NoRoom`] if `out`
-/// is too short. [`Error::Checksum`] if the UDP checksum is elided: RFC 6282 §4.3.2 allows this
-/// only with another integrity check, which this receiver does not have.
+/// content of `bytes`; [`Error::Length`] if the result exceeds `datagram_len`; [`Error::NoRoom`] if
+/// `out` is too short. [`Error::Checksum`] if the UDP checksum is elided: RFC 6282 §4.3.2 allows
+/// this only with another integrity check, which this receiver does not have.
 pub fn decompress(
     bytes: &[u8],
     link_src: Address,

@@ -140,8 +140,8 @@ fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
     Ok(target)
 }
 
-/// A registration that routers forward to each other, or its answer (RFC 6775 §4.4, RFC 8505 §4.2
-/// with an owner of 64 bits).
+/// A registration that a router forwards to the border router, or its answer (RFC 6775 §4.4, and
+/// RFC 8505 §4.2 with a ROVR of 64 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DuplicateAddress {
     /// Status as in [`AddressRegistration`]; 0 in a request.

@@ -43,7 +43,7 @@ pub enum NdOption<'a> {
     Unknown {
         /// The type.
         option_type: u8,
-        /// The bytes after type and length: 6, and a multiple of 8 more.
+        /// The bytes after type and length. Their number is 6, 14, 22 and so on.
         body: &'a [u8],
     },
 }
@@ -87,7 +87,7 @@ pub struct AddressRegistration {
 pub struct ContextInformation {
     /// The context's number, 0 to 15.
     pub cid: u8,
-    /// C: whether to use the context for compression, too.
+    /// C: whether the context is valid for compression as well as for decompression.
     pub compress: bool,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
@@ -248,7 +248,7 @@ impl AddressRegistration {
             return None;
         }
         let [status, _opaque, flags, tid] = input.array().ok()?;
-        // RFC 6775 §4.1: without the flag both fields are reserved and have no meaning.
+        // RFC 6775 §4.1: without the T flag, the R flag and the transaction ID are reserved bits.
         let tid = (flags & HAS_TID != 0).then_some(Tid(tid));
         Some(AddressRegistration {
             status,

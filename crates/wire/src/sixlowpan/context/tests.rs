@@ -23,7 +23,7 @@ fn the_prefix_wins_and_the_identifier_fills_up() {
         contexts.lookup(0).unwrap().join([0x11; 8]).0
     };
     assert_eq!(join(64), [[0xfd; 8], [0x11; 8]].concat()[..]);
-    // RFC 6282 §3.1.1: remaining bits are zero.
+    // RFC 6282 §3.1.1: bits between the prefix and the identifier are zero.
     assert_eq!(join(56)[..8], [0xfd, 0xfd, 0xfd, 0xfd, 0xfd, 0xfd, 0xfd, 0]);
     assert_eq!(join(68)[8..10], [0xf1, 0x11]);
     assert_eq!(join(128), PREFIX.0);
