@@ -108,7 +108,8 @@ impl<'p> Site for [Page<'p>] {
 /// Answers on `port`: paths of `site` with 200, other paths with 404, other methods than GET with
 /// 405. Returns only if the network fails. `pause` waits for a number of milliseconds.
 ///
-/// # Errors The errors of binding and accepting.
+/// # Errors
+/// The errors of binding and accepting.
 pub async fn serve<N: TcpBind, W: Site + ?Sized>(
     net: &N,
     port: u16,

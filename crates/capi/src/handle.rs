@@ -68,7 +68,8 @@ pub struct RpNode {
 impl RpNode {
     /// Returns the positions of a node's parts in its memory, for these sizes.
     ///
-    /// # Errors `EINVAL` if the node needs more memory than an object can have.
+    /// # Errors
+    /// `EINVAL` if the node needs more memory than an object can have.
     pub(crate) fn plan(room: &Room) -> Result<Plan, Errno> {
         Plan::of(room, Layout::new::<RpNode>())
     }

@@ -101,7 +101,8 @@ impl Line {
 impl Plan {
     /// Returns the positions of the parts for these sizes, after the node, which has this layout.
     ///
-    /// # Errors `EINVAL` if the parts need more memory than an object can have.
+    /// # Errors
+    /// `EINVAL` if the parts need more memory than an object can have.
     pub(crate) fn of(room: &Room, node: Layout) -> Result<Plan, Errno> {
         let mut line = Line(node);
         let connections = usize::from(room.connections);

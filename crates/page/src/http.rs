@@ -31,8 +31,8 @@ use tokio::time::Instant;
 const CONNECTIONS: usize = 96;
 /// Maximum number of connections of one network at the same time.
 const OF_ONE_NETWORK: usize = 48;
-/// Time after which a connection is closed on which no byte moves, in either direction. A
-/// request's header has to be complete within the same time. WebSockets are not affected.
+/// Time after which a connection without a byte in either direction is closed. A request's header
+/// has to be complete within the same time. WebSockets are not affected.
 const SILENCE: Duration = Duration::from_secs(5);
 /// Pause after the system has refused a connection, for lack of a descriptor for example.
 const NO_DESCRIPTOR: Duration = Duration::from_millis(100);

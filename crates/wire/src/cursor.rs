@@ -53,7 +53,8 @@ impl<'a> Cursor<'a> {
 
     /// Writes `bytes`.
     ///
-    /// # Errors [`NoRoom`] when not all bytes fit; then none is written. The same holds for the other `put` methods.
+    /// # Errors
+    /// [`NoRoom`] if not all bytes fit; then none is written. This applies to all `put` methods.
     #[inline(never)] // size
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), NoRoom> {
         let places = self.reserve(bytes.len())?;

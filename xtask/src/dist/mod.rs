@@ -207,7 +207,7 @@ impl Release<'_> {
         command
     }
 
-    /// Returns the paths of this computer, and the paths in their place. The last one that fits applies.
+    /// Returns paths of this computer with their replacements. The last pair that fits applies.
     fn renamed(&self) -> Vec<(String, String)> {
         let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
         let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));

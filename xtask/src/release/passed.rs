@@ -22,7 +22,7 @@ pub fn clean_commit(root: &Path) -> Option<String> {
     changes.is_empty().then(|| commit.trim().to_owned())
 }
 
-/// Notes that all checks passed for a commit, if it is still the commit of a clean working tree.
+/// Records that all checks passed for the commit `before`, if the tree is clean and still has it.
 pub fn note(root: &Path, before: Option<&str>, skipped: &[String]) {
     let Some(commit) = before.filter(|it| clean_commit(root).as_deref() == Some(it)) else {
         return;

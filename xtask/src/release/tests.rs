@@ -100,7 +100,7 @@ impl Clone {
         self.repository.git(args).unwrap()
     }
 
-    /// Notes that the checks passed for the present commit.
+    /// Records that the checks passed for the present commit.
     fn pass(&self) {
         let root = &self.repository.root;
         let commit = passed::clean_commit(root).unwrap();

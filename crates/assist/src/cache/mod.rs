@@ -344,8 +344,8 @@ impl<M: Kinds> Cache<M> {
         self.flows.as_mut().get_mut(place)?.0.as_mut()
     }
 
-    /// Returns a free entry for a connection, if necessary that of the connection idle for longest.
-    /// A connection with waiting packets keeps its entry.
+    /// Returns a free entry for a connection. If none is free, frees the entry of the connection
+    /// idle for longest; a connection with waiting packets keeps its entry.
     fn make_room(&mut self) -> Option<usize> {
         let flows = self.flows.as_ref().iter().enumerate();
         let flows = flows.filter(|(place, _)| !self.has_waiting(*place));

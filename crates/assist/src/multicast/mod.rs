@@ -309,7 +309,7 @@ impl<M: Kinds> Multicast<M> {
         Ok(())
     }
 
-    /// Notes a message, and keeps it to be sent; `packet` is `None` if it is not forwarded.
+    /// Records a message, and keeps `packet` to be sent; `None` if the message is not forwarded.
     fn accept(
         &mut self,
         now: Instant,

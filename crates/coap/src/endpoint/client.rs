@@ -73,7 +73,8 @@ impl Endpoint {
     /// [`Event::Response`] or [`Event::Failed`] ends the request; for a request that is neither
     /// confirmable nor wants a response there is no event.
     ///
-    /// # Errors [`Busy`], if there are too many requests already.
+    /// # Errors
+    /// [`Busy`], if there are too many requests already.
     pub fn request(&mut self, now: Instant, to: Peer, request: Request) -> Result<RequestId, Busy> {
         if self.outgoing.len() >= self.config.max_requests {
             return Err(Busy);

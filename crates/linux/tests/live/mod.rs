@@ -139,7 +139,7 @@ impl Wake for Flag {
 
 pub type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
-/// Runs the tasks, all of which go on for ever, until `done`.
+/// Runs the tasks, which never end by themselves, until `done`.
 pub fn run(
     time: &Time,
     sources: &[BorrowedFd<'_>],

@@ -247,7 +247,7 @@ impl Classifier {
         }
     }
 
-    /// Notes the payload of a data frame to `dst` that the node is about to load encrypted.
+    /// Records the payload of a data frame to `dst` that the node is about to load encrypted.
     pub fn on_sealed(&mut self, duty: Option<&DutyConfig>, dst: Address, payload: &[u8]) {
         self.sealed = Some(self.of_data(duty, dst, payload));
     }
@@ -284,7 +284,7 @@ impl Classifier {
         }
     }
 
-    /// Notes the datagram whose first fragment contains `packet`.
+    /// Records the datagram whose first fragment contains `packet`, and returns its type.
     fn remember(&mut self, number: Number, packet: &[u8]) -> MessageType {
         let message = MessageType::of_packet(packet).unwrap_or(MessageType::Other);
         let mut known = self.datagrams.iter().flatten();

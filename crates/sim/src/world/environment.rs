@@ -77,7 +77,7 @@ impl Seat<'_> {
             .start_work(env.now, self.index, work, frame, &mut env.queue);
     }
 
-    /// Notes the payload of a frame that this place has encrypted and is about to load.
+    /// Records the payload of a frame that this place has encrypted and is about to load.
     pub(super) fn on_sealed(&mut self, frame: &[u8], payload: &[u8]) {
         if let Ok((header, _)) = FrameHeader::parse(frame)
             && header.frame_type == FrameType::Data

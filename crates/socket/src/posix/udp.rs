@@ -63,8 +63,9 @@ impl<P: Profile> Sockets<'_, P> {
 
     /// Leaves a multicast group (`IPV6_LEAVE_GROUP`).
     ///
-    /// # Errors `EADDRNOTAVAIL` if the node is not a member, `EOPNOTSUPP` on another kind of
-    /// socket, `EBADF`.
+    /// # Errors
+    /// `EADDRNOTAVAIL` if the node is not a member, `EOPNOTSUPP` on another kind of socket,
+    /// `EBADF`.
     pub fn leave_group(&mut self, fd: Fd, group: &Addr) -> Answer<()> {
         self.udp(fd)?;
         self.node.leave_group(group).or(Err(Errno::EADDRNOTAVAIL))

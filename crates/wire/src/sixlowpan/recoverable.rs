@@ -121,7 +121,9 @@ impl Fragment {
 
     /// Parses the header; returns it and the bytes of the fragment.
     ///
-    /// # Errors [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] when fewer or more bytes follow than the header says, or none although the fragment does not abort.
+    /// # Errors
+    /// [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] if the
+    /// number of bytes is not that in the header, or is zero without an abort.
     pub fn parse(bytes: &[u8]) -> Result<(Fragment, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let dispatch = input.u8()?;

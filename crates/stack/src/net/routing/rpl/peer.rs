@@ -37,7 +37,7 @@ impl Peer {
         key::within(self.0, prefix)
     }
 
-    /// Returns the order of `other` among equal neighbours of this node. The order differs between
+    /// Returns the rank of `other` among equal neighbours of this node. The ranks differ between
     /// nodes, so that nodes with the same neighbours choose different ones.
     pub(crate) fn order_of(self, other: Peer) -> u16 {
         let (own, other) = (key::low_bits(self.0), key::low_bits(other.0));
