@@ -18,7 +18,7 @@ pub struct SlotId(u8);
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub(crate) state: State,
-    /// Bytes of the whole uncompressed packet, even if only a part of it has arrived.
+    /// Length of the whole uncompressed packet in bytes, even if only a part has arrived.
     pub(crate) len: u16,
     /// Link source of a packet from the radio.
     pub(crate) link_src: Option<Address>,

@@ -5,7 +5,7 @@ use redpoll_base::Memory;
 use crate::SlotId;
 use crate::pool::Pool;
 
-/// A linked list: each slot contains the link to the next one. It can contain all slots.
+/// A linked list of slots, which can contain all of them: each slot has the link to the next one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     head: Option<SlotId>,

@@ -76,7 +76,7 @@ pub(crate) fn parse<'a>(
                 fragment::Header::First { size, .. } => {
                     beginning(rest, src, dst, contexts, Some(usize::from(size)), scratch)?
                 }
-                // Only a FRAG1 can contain offset 0, because a dispatch follows its header.
+                // Only a FRAG1 can have offset 0: a FRAGN has no dispatch for the headers.
                 fragment::Header::Next { offset: 0, .. } => return Err(DropReason::Malformed),
                 fragment::Header::Next { offset, .. } => Piece {
                     offset: usize::from(offset),

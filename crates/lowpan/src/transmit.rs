@@ -209,7 +209,7 @@ pub(crate) struct Sending<'a, M: Memory> {
 }
 
 impl<M: Memory> Sending<'_, M> {
-    /// Writes the compressed headers. Returns the bytes of the headers before compression.
+    /// Writes the compressed headers. Returns their length in bytes before compression.
     pub(crate) fn compress(
         &self,
         datagram: &InService,

@@ -6,7 +6,8 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
 
-/// How far a datagram was sent: fields of [`InService`](crate::transmit::InService).
+/// How far a suspended datagram was sent: a copy of fields of
+/// [`InService`](crate::transmit::InService).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SendProgress {
     pub(crate) covered: u16,

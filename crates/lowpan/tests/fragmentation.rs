@@ -185,7 +185,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert!(drain(&mut node, Instant::ZERO).is_empty());
     assert_eq!(node.poll_event(), lost(LossReason::Unsendable));
 
-    // Three malformed packets: not IPv6, shorter than its payload length, and with a byte after it.
+    // Three malformed packets: one is not IPv6, one is too short, one has a byte after its payload.
     let mut wrong = packet(ip(6), 1, 200);
     wrong[0] = 0x45;
     let slot = hold(&mut node, &wrong);
@@ -226,7 +226,7 @@ fn oversized_datagrams_are_dropped_with_their_reason() {
     assert_eq!(node.free_slots(), 4);
 }
 
-/// The relay keeps the packet in one slot: it receives it, changes the hop limit, and sends it on.
+/// A relay receives a packet into a slot, changes the hop limit there, and sends the packet on.
 #[test]
 fn a_relay_forwards_from_the_slot_it_received_into() {
     let sent = packet(ip(6), 5, 494);

@@ -78,7 +78,7 @@ fn copies_within_a_datagram_are_ignored_in_any_order() {
         assert_eq!(arrived.len(), 1);
         assert_eq!(arrived[0], sent);
         assert_eq!(node_copies, 2);
-        // The next order goes to a new node, which does not remember the tag.
+        // The next order of fragments goes to a new node, which does not remember the tag.
         node = common::node(1);
     }
 }
@@ -109,7 +109,7 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     let mut changed = frames[1].clone();
     *changed.last_mut().unwrap() ^= 1;
-    // Correct bytes with an end 8 bytes earlier, and correct bytes at an offset 8 bytes later.
+    // `shorter` ends 8 bytes earlier; `shifted` has the same bytes at an offset 8 bytes higher.
     let shorter = frames[1][..frames[1].len() - 8].to_vec();
     let mut shifted = frames[1].clone();
     shifted[4] += 1;
@@ -139,7 +139,8 @@ fn fragments_outside_their_datagram_are_malformed() {
     let mut node = node(1);
     let mut beyond = frames[1].clone();
     beyond[4] = 55;
-    // A middle fragment whose length is not a multiple of eight, an empty one, a FRAGN at offset 0.
+    // Malformed: a middle fragment of a length not divisible by 8, an empty one, a FRAGN at offset
+    // 0.
     let ragged = frames[1][..frames[1].len() - 3].to_vec();
     let empty = frames[1][..5].to_vec();
     let mut zero = frames[1].clone();

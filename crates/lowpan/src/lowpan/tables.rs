@@ -11,7 +11,7 @@ pub struct LowpanTables {
     pub slots: usize,
     /// Slots in which a datagram waits for a sleepy neighbour.
     pub indirect: usize,
-    /// Datagrams that this node forwards by fragments (RFC 8930), and of which more are expected.
+    /// Datagrams that this node forwards by fragments (RFC 8930), and that are still arriving.
     pub forwarded: usize,
     /// Fragments to forward that wait for the radio.
     pub fragments: usize,

@@ -74,11 +74,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Returns the rank in which this connection may give its slot to another one, lowest first;
-    /// `None` if it may not. In TIME-WAIT the number is the remaining time in milliseconds, or
-    /// `None` while the connection owes the acknowledgment of the peer's FIN.
-    /// [Orphans](Self::orphan) follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan
-    /// qualifies after three consecutive timeouts or window probes without progress, or in
-    /// FIN-WAIT-2 seven seconds after our last segment. A reset answers a peer that still sends.
+    /// `None` if it may not. In TIME-WAIT the rank is the remaining time in milliseconds, or `None`
+    /// while the connection owes the acknowledgment of the peer's FIN. [Orphans](Self::orphan)
+    /// follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan qualifies after three
+    /// consecutive timeouts or window probes without progress, or in FIN-WAIT-2 seven seconds after
+    /// our last segment. A reset answers a peer that still sends.
     pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
