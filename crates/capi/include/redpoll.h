@@ -288,7 +288,7 @@ int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 #define RP_WORK_LOAD 1         /* move frame into the radio */
 #define RP_WORK_TRANSMIT 2     /* send the loaded frame; with cca 1: only if the channel is clear */
 #define RP_WORK_LISTEN 3       /* switch the receiver on, and leave it on */
-#define RP_WORK_DOZE 4         /* switch the receiver off, so that it can be on again at once */
+#define RP_WORK_DOZE 4         /* receiver off, oscillator on, for a quick start */
 #define RP_WORK_SLEEP 5        /* switch the radio off */
 #define RP_WORK_SOURCE_MATCH 6 /* from now on, set the frame-pending bit (pending 1) or clear it
                                   (pending 0) in acknowledgements to neighbour */

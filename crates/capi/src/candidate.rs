@@ -12,7 +12,7 @@ pub(crate) type Candidate = Option<RplNeighbour>;
 #[cfg(not(feature = "rpl"))]
 pub(crate) type Candidate = ();
 
-/// Memory without a neighbour.
+/// Memory that holds no neighbour yet.
 #[cfg(feature = "rpl")]
 pub(crate) const NO_CANDIDATE: Candidate = None;
 #[cfg(not(feature = "rpl"))]

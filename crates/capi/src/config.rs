@@ -97,16 +97,16 @@ impl RpConfig {
         })
     }
 
-    /// Refuses configurations that no node can have.
+    /// Returns `EINVAL` if a value is invalid, contradicts another or needs an absent feature.
     pub(crate) fn check(&self) -> Result<(), Errno> {
         let has_address = self.short_address < 0xfffe;
         let buffers = [self.send_buffer, self.receive_buffer, self.udp_buffer];
         let sleeps_without_parent = self.sleepy != 0 && self.parent >= 0xfffe;
         let sleeps_and_forwards = self.sleepy != 0 && self.role != LEAF;
-        // Routers distinguish registrations by the EUI-64 (RFC 8505).
+        // These nodes need an EUI-64, by which routers distinguish registrations (RFC 8505).
         let registers = self.sleepy != 0 || self.children > 0;
         let routes_by_rpl = self.rpl_neighbours > 0;
-        // RPL finds the parent. A sleepy leaf leaves routing to its parent.
+        // RPL itself chooses the parent, and a sleepy leaf leaves routing to its parent.
         let cannot_route = self.sleepy != 0 || self.parent != NO_SHORT || !AVAILABLE;
         let refused = !has_address
             || routes_by_rpl && cannot_route

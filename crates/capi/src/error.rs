@@ -68,7 +68,7 @@ pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize) -> Result<&'a [u8
         return Ok(&[]);
     }
     check(pointer, len)?;
-    // SAFETY: by this function's conditions, and no object is longer than `check` allows.
+    // SAFETY: by this function's conditions; `check` limits `len` to `isize::MAX` bytes.
     Ok(unsafe { core::slice::from_raw_parts(pointer, len) })
 }
 
@@ -82,7 +82,7 @@ pub(crate) unsafe fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Result<&'a m
         return Ok(&mut []);
     }
     check(pointer, len)?;
-    // SAFETY: by this function's conditions, and no object is longer than `check` allows.
+    // SAFETY: by this function's conditions; `check` limits `len` to `isize::MAX` bytes.
     Ok(unsafe { core::slice::from_raw_parts_mut(pointer, len) })
 }
 

@@ -17,10 +17,10 @@ use present as implementation;
 pub(crate) const AVAILABLE: bool = cfg!(feature = "groups");
 /// Longest packet to a group with its outer headers, in bytes.
 pub(crate) const PACKET: u16 = 320;
-/// Numbers of seeds and messages of a node with groups.
+/// Sizes of the Seed Set and the Buffered Message Set (RFC 7731) of a node with groups.
 const TABLES: (usize, usize) = (4, 4);
 
-/// The profile of a node for C.
+/// The [`Profile`] of every node of the C library.
 #[derive(Debug)]
 pub enum Kind {}
 
@@ -49,7 +49,7 @@ pub(crate) struct GroupTables {
     pub(crate) bytes: &'static mut [u8],
 }
 
-/// Returns the numbers of seeds and messages of a node with `groups` groups.
+/// Returns the sizes of the Seed Set and the Buffered Message Set for `groups` groups.
 pub(crate) fn tables(groups: u8) -> (usize, usize) {
     if groups > 0 { TABLES } else { (0, 0) }
 }
@@ -84,7 +84,7 @@ mod present {
     pub(crate) const NO_GROUP: GroupSlot = GroupSlot::EMPTY;
     pub(crate) const NO_SEED: SeedSlot = SeedSlot::EMPTY;
     pub(crate) const NO_MESSAGE: MessageSlot = MessageSlot::EMPTY;
-    /// Distinguishes the random numbers of groups from other random numbers of the same seed.
+    /// The random stream of groups: differs from the other streams of the same seed.
     const STREAM: u64 = 0x6d70_6c00;
 
     /// The groups of a node, if it has memory for them.

@@ -16,7 +16,7 @@ use crate::plan::{ALIGN, Plan, Room};
 /// First field of every existing node, which distinguishes a node from a pointer to something else.
 const ALIVE: u32 = 0x7270_6f4b;
 
-/// The layer below a node, which decides the available calls.
+/// The layer below a node. Some calls need a particular layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Below {
     /// A radio: frames, and packets of its host side.
@@ -51,10 +51,10 @@ pub(crate) struct Rpl {
 #[repr(C, align(8))]
 pub struct RpNode {
     alive: u32,
-    /// The kind of the radio's work that has not ended, 0 for none.
+    /// Kind of the radio operation in progress (`RP_WORK_*`), 0 for none.
     pub(crate) work: u8,
     below: Below,
-    /// The longest packet that the node's slots take, in bytes.
+    /// Length of the longest packet that the node's packet buffers can hold, in bytes.
     pub(crate) packet_bytes: u16,
     pub(crate) buffers: Buffers,
     pub(crate) rpl: Rpl,
@@ -74,8 +74,8 @@ impl RpNode {
         Plan::of(room, Layout::new::<RpNode>())
     }
 
-    /// Makes a node at the beginning of the memory, with the tables that `birth` makes after it,
-    /// and writes the pointer to the node to `made`.
+    /// Writes a node to the beginning of the memory, and the pointer to the node to `made`. The
+    /// node's tables follow in the memory; `birth` creates the node from these tables.
     ///
     /// # Errors
     /// `EFAULT`, `EINVAL` and, if the memory is too small, `ENOMEM`; nothing is written then.

@@ -64,7 +64,7 @@ impl RpIpConfig {
         ack_delay: 20,
     };
 
-    /// Rejects a configuration that no node can have.
+    /// Returns `EINVAL` if a value is invalid, contradicts another or needs an absent feature.
     fn check(&self) -> Result<(), Errno> {
         let own = Addr(self.address);
         let no_address = own.is_unspecified() || own.is_multicast() || addr::is_link_local(&own);

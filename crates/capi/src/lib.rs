@@ -16,9 +16,9 @@
 //! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
 //! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
 //! - `groups.rs`: the multicast groups of a node; `membership.rs`: calls to join and leave them;
-//! - `socket.rs`: sockets whose calls answer at once;
+//! - `socket.rs`: calls of sockets, which return at once;
 //! - `options.rs`: options of sockets, and the state of a connection;
-//! - `waiting.rs`: the same calls, which wait by a hook of the caller;
+//! - `waiting.rs`: calls of sockets that wait, by means of a hook of the caller;
 //! - `error.rs`: checks of pointers, and the numbers and texts of errors.
 //!
 //! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one

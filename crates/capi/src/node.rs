@@ -1,4 +1,4 @@
-//! A node on a radio: its birth, its radio and host side; and the timers of every node.
+//! A node on a radio: its creation, its radio and host side; and the timers of every node.
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_socket::Errno;
@@ -204,7 +204,7 @@ pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mu
     }))
 }
 
-/// Returns the outcome of a radio work from its number, one of `RP_RESULT_*`.
+/// Returns the result of a radio operation from its number, one of `RP_RESULT_*`.
 fn result(number: u8) -> Option<RadioResult> {
     Some(match number {
         1 => RadioResult::Loaded,

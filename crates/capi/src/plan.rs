@@ -1,7 +1,7 @@
 //! Places of a node's parts in the caller's memory.
 //!
-//! One list of parts determines both the length of the memory and the beginning of each part, so
-//! the two cannot differ.
+//! One list of parts determines the beginning of each part and the length of the memory, so the
+//! memory is always long enough for all parts.
 
 use core::alloc::Layout;
 
@@ -69,7 +69,7 @@ pub(crate) struct Plan {
     messages: Part,
     slots: Part,
     sockets: Part,
-    /// Buffers of connections, two each, of UDP sockets, and of packets.
+    // Bytes of buffers. Each connection has one part of `sending` and one of `receiving`.
     sending: Part,
     receiving: Part,
     datagrams: Part,
@@ -148,8 +148,8 @@ impl Plan {
     /// the node's life.
     pub(crate) unsafe fn carve(&self, memory: *mut u8, room: &Room) -> Tables {
         let place = |part: Part| Place { memory, part };
-        // SAFETY (of all calls): each part lies within the memory, is aligned, and no two
-        // overlap; by the caller's promise, no other code uses it.
+        // SAFETY, for each call in this block: the part lies within the memory, is aligned and
+        // overlaps no other part; by the caller's promise, no other code uses the memory.
         unsafe {
             let mut sending = place(self.sending).bytes();
             let mut receiving = place(self.receiving).bytes();

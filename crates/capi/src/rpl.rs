@@ -64,8 +64,8 @@ mod present {
     use crate::handle::RpNode;
     use crate::role::{LEAF, ROUTER};
 
-    /// The parameters that a root distributes: those of RFC 6550 §17, but with DIO intervals from 1
-    /// s on, and MRHOF (RFC 6719) with lifetimes of half an hour.
+    /// The parameters that a root distributes: MRHOF (RFC 6719), DIO intervals from 1 s to 262 s,
+    /// the redundancy constant of RFC 6550 §17, and routes with a lifetime of 30 minutes.
     #[cfg(feature = "rpl-root")]
     const CONFIGURATION: Configuration = Configuration {
         flags: config_flag::RPI_0X23,

@@ -1,4 +1,4 @@
-//! Sockets whose calls answer at once.
+//! Calls of sockets, which return at once.
 
 use redpoll_base::{Addr, Duration};
 use redpoll_socket::Errno;
@@ -35,7 +35,7 @@ pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))
 }
 
-/// Makes a call with the sockets of a node.
+/// Runs `call` with the sockets of a node.
 ///
 /// # Safety
 /// As [`RpNode::find`].
@@ -289,7 +289,7 @@ pub unsafe extern "C" fn rp_poll(
     unsafe { with(node, now_us, |sockets| sockets.poll(polled(all, count)?)) }
 }
 
-/// Returns the list of a `poll`.
+/// Returns the `count` entries at `all`. Rejects a null or misaligned pointer and a large count.
 ///
 /// # Safety
 /// If `count` is not 0, `all` is null or points to `count` structs.

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::c::{compiler, here, library, runs, skipped, text};
 
-/// The file that the glue of the peers' bench replaces with its own.
+/// lwIP's timer file, which is not compiled: `crates/peers/glue/lwip/glue.c` replaces it.
 const REPLACED: &str = "timeouts.c";
 
 fn in_folder(folder: &Path) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
-//! The header, the examples and the tests in C, against the library.
+//! Checks the header, the examples and the tests in C against the library.
 //!
-//! With a C compiler (`CC`, by default `cc`): with its address and undefined-behaviour sanitizers
-//! if it has them, and under Valgrind if it is installed.
+//! Needs a C compiler (`CC`, by default `cc`). The programs run with the compiler's address and
+//! undefined-behaviour sanitizers if it has them, and under Valgrind if it is installed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,7 +32,7 @@ pub(crate) fn sanitized() -> &'static [&'static str] {
     let mut sanitizers = compiler();
     sanitizers.args([SANITIZE, "-xc", "-", "-o", "/dev/null"]);
     sanitizers.stdin(std::process::Stdio::null());
-    // An empty program has no `main`, so this must be the only error.
+    // The program is empty, so the only error must be that `main` is missing.
     let can_sanitize = sanitizers
         .output()
         .is_ok_and(|output| !text(&output).contains("asan") && !text(&output).contains("unrecog"));
@@ -291,7 +291,7 @@ fn of_library() -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// Returns the functions of the header in the same form.
+/// Returns the types of the header's functions in the form of [`of_library`].
 fn of_header() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
     let mut all = BTreeMap::new();

@@ -87,7 +87,7 @@ impl Assemblies {
             Some(assembly) => assembly,
             None => return Progress::Incomplete,
         };
-        // RFC 7959 §2.3 and §2.9.2.
+        // Out of sequence (RFC 7959 §2.9.2), or with another Content-Format (RFC 7959 §2.3).
         if assembly.body.len() != block.offset() || assembly.content_format != content_format {
             return Progress::Incomplete;
         }
@@ -103,7 +103,7 @@ impl Assemblies {
         Progress::Continue
     }
 
-    /// Makes room for another transfer. It evicts the transfer that has waited longest for its next
+    /// Makes room for another transfer: evicts the transfer that has waited longest for its next
     /// block. Transfers that have only a first block of at most `first` bytes are evicted first.
     /// The client of the evicted transfer begins again (RFC 7959 §2.9.2). Returns `false` if no
     /// transfer can be evicted.

@@ -76,8 +76,8 @@ impl Cocoa {
 
     /// Ages the estimate: an old estimate approaches 1 to 3 s (the draft, §4.3 and appendix B.2).
     fn age(&mut self, now: Instant) {
-        // The estimate ages as often as it would have on time. Each step takes at least 16 times
-        // the estimate, so there are few steps.
+        // Ageing runs only here, so it makes up for all steps that were due since `updated`. Each
+        // step is due after at least 4 times the estimate, so there are few steps.
         loop {
             let idle = now.since(self.updated);
             let (after, aged) = if self.rto < SECOND {
@@ -140,7 +140,8 @@ impl Cocoa {
         longer.min(DRAFT_CAP)
     }
 
-    /// Contiki: times 2.5, 2 or 1.5, by the initial timeout, for all repetitions.
+    /// Returns the timeout after a backoff in Contiki. The factor depends on the initial timeout:
+    /// 2.5 below 1 s, 1.5 above 3 s, otherwise 2.
     pub(crate) fn backed_off_by_contiki(initial: Duration, current: Duration) -> Duration {
         let longer = if initial < SECOND {
             current.times(5).divided_by(2)
@@ -209,7 +210,7 @@ mod tests {
         small.is_blind = false;
         assert_eq!(small.rto(at(16 * 300), 0), ms(300));
         assert_eq!(small.rto(at(16 * 300 + 1), 0), ms(600));
-        // The estimate ages lazily: two steps and no more.
+        // 1.2 s is the last step, because estimates from 1 s to 3 s do not age.
         assert_eq!(small.rto(at(1_000_000), 0), ms(1_200));
 
         let mut contiki = cocoa(true);

@@ -62,7 +62,7 @@ struct Sink {
 impl Sink {
     fn on_event(&mut self, node: &mut Node, now: Instant, event: NodeEvent) {
         match event {
-            // The connection may already have data.
+            // Read at once, because data may have arrived before the accept.
             NodeEvent::Accepted(listener) => {
                 while let Some(conn) = node.tcp_accept(listener) {
                     self.empty(node, now, conn);
@@ -84,7 +84,7 @@ impl Sink {
             node.tcp_release(now, conn);
             self.done = true;
         } else if count > 0 {
-            // The end of the stream may follow.
+            // Check whether the end of the stream follows these data.
             self.empty(node, now, conn);
         }
     }

@@ -5,7 +5,7 @@
 //! An application can call a [`Node`](redpoll_stack::Node) directly and handle its
 //! [events](redpoll_stack::NodeEvent), as the example `event_driven` does. [`posix`] is a socket
 //! interface over a table in the caller's memory. Its calls return at once; those of
-//! [`posix::blocking`] wait by a method that the caller supplies, as in the example `threaded`.
+//! [`posix::blocking`] wait in a method that the caller supplies, as in the example `threaded`.
 //! `nal` has futures.
 #![no_std]
 #![forbid(unsafe_code)]

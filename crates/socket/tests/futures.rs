@@ -59,7 +59,7 @@ fn carry(from: &World<'_>, to: &World<'_>) -> bool {
     }
 }
 
-/// Runs `task` to its end; polls it only after its waker was used, and panics if it never is.
+/// Runs `task` to its end; polls it only after a wake-up, and panics if no wake-up can follow.
 fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>) -> R {
     let flag = Arc::new(Flag(AtomicBool::new(true), AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&flag));
@@ -149,7 +149,7 @@ fn a_stream_there_and_back_by_the_traits() {
     };
     let (talked, served) = run(&time, [&client, &server], both(talk, serve));
     assert_eq!((talked, served), (Ok(()), Ok(BYTES)));
-    // Both ends were dropped: they close, and the nodes finally release them.
+    // Both streams were dropped, so the connections close, and the nodes release them in time.
     let day = Duration::from_secs(24 * 60 * 60).as_micros();
     for _ in 0..1_000 {
         carry(&client, &server);

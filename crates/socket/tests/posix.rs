@@ -1,4 +1,4 @@
-//! The POSIX-like sockets of two nodes in virtual time, which the waiter of a simulator advances.
+//! The POSIX-like sockets of two nodes in virtual time. A [`Waiter`] advances the time.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -130,7 +130,7 @@ impl Waiter for Side<'_> {
             if !matches!(answer, Err(EAGAIN)) || self.0.now >= deadline {
                 return answer;
             }
-            // The other end may have answered already.
+            // Sleep only if the exchange of packets after the attempt brought no answer.
             if !self.0.on(self.1, |s| s.is_ready(wait)) {
                 self.0.step(deadline);
             }
@@ -159,8 +159,8 @@ fn connections_are_accepted_in_order_up_to_the_backlog() {
         let accepted = world.on(1, |s| s.accept(listener)).map(|(_, peer)| peer);
         assert_eq!(accepted, peer);
     }
-    // The third connection is established for its peer, and the listener completes it after a
-    // retransmission.
+    // Only node 0 has established the third connection, because node 1 had a full backlog. The
+    // handshake is complete after a retransmission of the SYN-ACK.
     assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
     let accepted = blocking::accept(&mut world.side(1), listener);
     let peer = world.on(0, |s| s.local(made[2]));

@@ -205,12 +205,12 @@ fn a_late_packet_does_not_reset_a_frozen_connection() {
         late.extend(packets(&mut server, now));
         server.tcp_close(now, there);
         late.extend(packets(&mut server, now));
-        // SYN-ACK, ACK with a DSACK of a probe, data, FIN.
+        // The late packets: SYN-ACK, ACK (with a DSACK of a probe), data and FIN.
         let has = |flags: u8| late.iter().any(|packet| packet[FLAGS] & 0x1f == flags);
         assert_eq!(has(0x12), sensor_opens);
         assert!(has(0x10) && has(0x18) && has(0x11), "{late:?}");
         for packet in &late {
-            // A SYN opens another connection.
+            // Except a SYN, which opens another connection.
             if packet[FLAGS] & 0x12 != 0x02 {
                 let _ = sensor.input_packet(now, packet);
                 assert_eq!(

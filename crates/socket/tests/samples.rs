@@ -85,8 +85,8 @@ async fn carry(
     }
 }
 
-/// `openthread::enet` has a driver of this type, constructed in the same way. Here a second one at
-/// the other end replaces the mesh.
+/// The driver of `openthread::enet` is an `embassy_net_driver_channel::Device`, as here. A second
+/// device at the other end replaces the mesh.
 #[test]
 fn over_the_driver_that_openthread_gives() {
     let world = World::default();
@@ -111,7 +111,7 @@ struct Wire {
     bytes: Rc<RefCell<VecDeque<u8>>>,
     reader: Rc<RefCell<Option<Waker>>>,
     sent: Rc<Cell<u32>>,
-    /// The line changes one byte out of this number.
+    /// The line changes one byte out of every `noise` bytes; 0 for no changes.
     noise: u32,
 }
 
@@ -237,7 +237,7 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
         let any = (0, std::net::Ipv6Addr::UNSPECIFIED);
         let joined = edge_nal::MulticastV6::join_v6(&mut udp, any.1, any.0).await;
         assert_eq!(joined, Err(Errno::EOPNOTSUPP));
-        // The other end binds after it has read the end of the stream.
+        // Wait until the other end has bound its UDP socket.
         pause(&world, 5_000).await;
         udp.send(at(2, 9), b"dgram").await.unwrap();
         let (len, _) = udp.receive(&mut bytes).await.unwrap();
@@ -271,7 +271,7 @@ enum Foe {
     Deaf,
 }
 
-/// Acts as `foe` until the server ends the connection; returns the duration in milliseconds.
+/// Acts as `foe` until the server ends the connection; returns its duration in milliseconds.
 async fn act(world: &World, net: &Nodes<'_>, foe: Foe) -> u64 {
     let Ok(mut stream) = edge_nal::TcpConnect::connect(net, at(2, 80)).await else {
         pause(world, 10).await;
@@ -321,7 +321,7 @@ const FOES: [Foe; 6] = [
 ];
 
 async fn fetch(world: &World, net: &Nodes<'_>) {
-    // Connections that the foes have closed may still occupy the slot.
+    // Retry while closed connections of the foes occupy all slots.
     let mut stream = loop {
         match edge_nal::TcpConnect::connect(net, at(2, 80)).await {
             Ok(stream) => break stream,
@@ -381,7 +381,7 @@ fn a_client_is_served_beside_others_that_hold_connections() {
     }
 }
 
-/// Runs one client alone against the server; returns its duration in milliseconds.
+/// Runs one client alone; returns the duration of its connection in milliseconds.
 fn alone(foe: Foe) -> u64 {
     let world = World::default();
     let (here, there) = (net(1, &world), net(2, &world));

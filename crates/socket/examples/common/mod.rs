@@ -31,8 +31,8 @@ pub fn endpoint(number: u8, port: u16) -> Endpoint {
     Endpoint::new(address(number), port)
 }
 
-/// Returns node `number` with four connections of two buffers, two listeners, two UDP sockets, and
-/// a default route over the direct link.
+/// Returns node `number` with memory for four connections, two listeners and two UDP sockets, and
+/// with a default route over the direct link.
 pub fn node(number: u8) -> Node {
     node_with(number, redpoll_tcp::Config::default().mss, 2048)
 }

@@ -96,7 +96,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
                 self.with(|node, now| node.input_packet(now, bytes).ok());
             });
             moved = true;
-            // An answer leaves before the next packet needs its room.
+            // Send the answer now, so that its slot is free for the next received packet.
             moved |= self.send_one(device, packet, cx);
         }
         for _ in 0..AT_ONCE {

@@ -100,13 +100,13 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C
     where
         Self: 'a;
 
-    /// Returns the next connection. Resets a connection for which there is no [`Watch`] and waits
-    /// for the next one, because a busy server should not end.
+    /// Returns the next connection. Resets a connection for which there is no [`Watch`], and waits
+    /// for the next one: an error would end a server whose only fault is that it is busy.
     async fn accept(&self) -> Result<(SocketAddr, Self::Socket<'_>), Errno> {
         loop {
             match TcpListener::accept(self).await {
                 Ok(stream) => {
-                    // Reading a connection that the node has released returns an error.
+                    // Unspecified if the node has released the connection; reads then fail.
                     let remote = stream.remote().unwrap_or_default();
                     return Ok((socket_addr(remote), stream));
                 }

@@ -25,10 +25,10 @@ where
         }
     }
 
-    /// Returns ready after any event.
+    /// Handles up to [`AT_ONCE`] events. Returns ready if there was at least one.
     fn poll_radio<R: Radio + ?Sized>(&self, radio: &mut R, cx: &mut Context<'_>) -> Poll<()> {
         let mut moved = false;
-        // The radio wakes the driver, and so do sockets with data to send.
+        // The result does not matter: `drive` handles all work that sockets gave until now.
         self.take_work(cx);
         for _ in 0..AT_ONCE {
             match self.with(|node, _| node.drive(radio, cx, None)) {

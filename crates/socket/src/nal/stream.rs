@@ -156,7 +156,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
                 let count = see(first, second);
                 return Ok(node.tcp_consume(now, id, count));
             }
-            // The end of the stream, or no data yet.
+            // `tcp_recv` returns 0 at the end of the stream, and an error if no data is there yet.
             let none = node.tcp_recv(now, id, &mut [0]).map_err(Errno::from)?;
             see(&[], &[]);
             Ok(none)

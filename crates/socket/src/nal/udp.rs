@@ -60,7 +60,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
             .net
             .call(|inner, now| inner.node.udp_send(now, self.id, remote, data));
         match sent {
-            // A full queue anywhere on the path also drops it.
+            // No error: a full queue anywhere on the path can drop a datagram as well.
             Err(redpoll_stack::Error::WouldBlock) => Ok(()),
             sent => Ok(sent?),
         }

@@ -1,4 +1,4 @@
-//! Blocking calls, which wait by a method of the caller.
+//! Blocking calls, which wait in a method of the caller.
 //!
 //! An RTOS, a host and a simulator wait in different ways, so the caller implements [`Waiter`]: the
 //! lock around node and table, the clock and the sleep. The calls here are those of POSIX, with
@@ -180,7 +180,7 @@ pub fn poll(
     all: &mut [Poll],
     timeout: Option<Duration>,
 ) -> Answer<usize> {
-    // The list has both the conditions and the results.
+    // Waiting only reads the conditions in `all`. The call after it writes the results.
     let mut ready = 0;
     let list: &[Poll] = all;
     let answer = waiter.wait(Wait::Poll(list), timeout, |sockets| {

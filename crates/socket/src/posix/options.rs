@@ -1,4 +1,4 @@
-//! `getsockopt` and `setsockopt` for options with one number.
+//! `getsockopt` and `setsockopt` for options whose value is one number.
 
 use redpoll_stack::Profile;
 

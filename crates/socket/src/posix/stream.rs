@@ -74,8 +74,8 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or the reason of
-    /// a failure. Sets the peer of a datagram socket.
+    /// Starts a connection and returns `EINPROGRESS`; later calls return `EALREADY`, `EISCONN` or
+    /// the reason of a failure. Sets the peer of a datagram socket.
     ///
     /// # Errors
     /// The errors above, and `ENETUNREACH`, `EADDRINUSE`, `EMFILE`, `EBADF`.

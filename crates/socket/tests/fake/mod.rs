@@ -25,7 +25,7 @@ pub struct Way {
     pub writer: RefCell<Option<Waker>>,
     pub lost: Cell<u32>,
     pub longest: Cell<usize>,
-    /// The link loses one packet out of this number.
+    /// The link loses every packet whose number is a multiple of this; 0 for no losses.
     pub loses: Cell<u32>,
 }
 
