@@ -2,8 +2,13 @@
 //!
 //! Clients cannot block it. While all its connections are in use, the server ends one to make room:
 //! the connection that has been without a request for longest. If every connection has a request,
-//! it ends the slowest one that receives less than 300 bytes a second. Other limits: a minute for a
-//! request, a minute for each 2,000 bytes of the answer, and 15 seconds between two requests.
+//! it ends the slowest one that receives less than 300 bytes a second, or less than 120 until it has
+//! received 1,500 bytes. Other limits: a minute for a request, a minute for each 2,000 bytes of the
+//! answer, and 15 seconds between two requests.
+//!
+//! After it has ended such a connection, the server is careful for at least a minute: of an answer
+//! it sends 176 bytes, and then only as many unacknowledged bytes as the client has acknowledged.
+//! Otherwise, slow clients would use much air time for answers that the server does not complete.
 
 use core::array::from_fn;
 use core::cell::Cell;
@@ -37,6 +42,20 @@ const IDLE: u32 = 15_000 / LOOK;
 const GRACE: u32 = 2_000 / LOOK;
 /// Bytes of an answer that a client must receive in a second to keep its connection.
 const LEAST_PACE: u64 = 300;
+/// The same until the client has received [`BEGINNING`]: round trips limit its pace, and a careful
+/// server makes it wait.
+const LEAST_FIRST_PACE: u64 = 120;
+/// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
+const BEGINNING: u64 = 1_500;
+/// Number of checks of all connections for which the server is careful after it has ended a slow
+/// connection: a minute if all connections are in use.
+const CAREFUL: u32 = AT_ONCE as u32 * 60_000 / LOOK;
+/// Bytes of an answer that a careful server sends before the client acknowledges any of them: a
+/// packet of two frames.
+const FIRST_BYTES: u64 = 176;
+/// Bytes at the end of an answer that are sent at once, because they would hardly save air time and
+/// need another round trip.
+const END_BYTES: u64 = 80;
 /// Bytes of an answer that may wait in the connection, not yet received by the client.
 const SEND_BUFFER: u64 = 2_440;
 
@@ -119,13 +138,19 @@ pub async fn serve<N: TcpBind, W: Site + ?Sized>(
     let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
     let listener = net.bind(local).await.map_err(Error::Io)?;
     let slots: [Slot; AT_ONCE] = from_fn(|_| Slot::default());
+    let careful = Cell::new(0);
     let work = async |at: usize| {
         let mut head = [0; HEAD];
         loop {
             let (_, mut stream) = listener.accept().await.map_err(Error::Io)?;
             slots[at].enter(Phase::Busy);
-            let talk = converse(&mut stream, &mut head, &slots[at], site);
-            let ended = select(talk, watch(&slots, at, &pause)).await;
+            let counted = Counted {
+                stream: &mut stream,
+                slot: &slots[at],
+                careful: &careful,
+            };
+            let talk = converse(counted, &mut head, site);
+            let ended = select(talk, watch(&slots, at, &careful, &pause)).await;
             slots[at].enter(Phase::Free);
             if let Either::Second(Ending::Reset) = ended {
                 // A connection that has ended by itself needs no reset.
@@ -156,6 +181,10 @@ struct Slot {
     given: Cell<u64>,
     /// The value of `given` at the start of the present minute.
     before: Cell<u64>,
+    /// Bytes of the answer that the client is known to have acknowledged.
+    taken: Cell<u64>,
+    /// Bytes of the body that were not written so far.
+    rest: Cell<u64>,
 }
 
 impl Slot {
@@ -164,6 +193,28 @@ impl Slot {
         self.age.set(0);
         self.given.set(0);
         self.before.set(0);
+        self.taken.set(0);
+        self.rest.set(0);
+    }
+
+    /// Returns how many bytes of the answer a careful server may write now: at most as many bytes
+    /// are unacknowledged as the client has acknowledged, or [`FIRST_BYTES`] if these are more. The
+    /// last [`END_BYTES`] always go.
+    fn allowance(&self) -> u64 {
+        let taken = self.taken.get();
+        let most = taken.max(FIRST_BYTES) + taken;
+        match most.saturating_sub(self.given.get()) {
+            left if self.rest.get() <= left + END_BYTES => u64::MAX,
+            left => left,
+        }
+    }
+
+    /// Records that the client has acknowledged all written bytes. The first acknowledgment starts
+    /// the measurement of its pace again, because a careful server made it wait.
+    fn acknowledge(&self) {
+        if self.taken.replace(self.given.get()) == 0 {
+            self.age.set(0);
+        }
     }
 
     /// Counts a check. Returns how the connection ends, if its time has passed.
@@ -189,8 +240,13 @@ impl Slot {
             Phase::Idle => Some((true, age.into())),
             Phase::Busy if age >= GRACE => {
                 let taken = self.given.get().saturating_sub(SEND_BUFFER);
+                let taken = taken.max(self.taken.get());
+                let least = match taken {
+                    ..BEGINNING => LEAST_FIRST_PACE,
+                    _ => LEAST_PACE,
+                };
                 let pace = taken * 1_000 / u64::from(age * LOOK);
-                LEAST_PACE.checked_sub(pace + 1).map(|rank| (false, rank))
+                (pace < least).then(|| (false, LEAST_PACE - pace))
             }
             _ => None,
         }
@@ -204,26 +260,40 @@ enum Ending {
     Reset,
 }
 
-/// Waits until connection `at` has to end.
-async fn watch(slots: &[Slot; AT_ONCE], at: usize, pause: impl AsyncFn(u32)) -> Ending {
+/// Waits until connection `at` has to end. `careful` is the number of checks for which the server
+/// is still careful.
+async fn watch(
+    slots: &[Slot; AT_ONCE],
+    at: usize,
+    careful: &Cell<u32>,
+    pause: impl AsyncFn(u32),
+) -> Ending {
     loop {
         pause(LOOK).await;
+        careful.update(|checks| checks.saturating_sub(1));
         if let Some(ending) = slots[at].look() {
             return ending;
         }
         let is_full = slots.iter().all(|it| it.phase.get() != Phase::Free);
         let rank = slots[at].rank();
         let is_first = slots.iter().all(|it| it.rank() <= rank);
-        if is_full && rank.is_some() && is_first {
+        if is_full
+            && is_first
+            && let Some((is_idle, _)) = rank
+        {
+            if !is_idle {
+                careful.set(CAREFUL);
+            }
             return Ending::Reset;
         }
     }
 }
 
-/// A stream that adds the written bytes to its slot.
+/// A stream that adds the written bytes to its slot, and limits them while the server is careful.
 struct Counted<'s, S> {
     stream: &'s mut S,
     slot: &'s Slot,
+    careful: &'s Cell<u32>,
 }
 
 impl<S: ErrorType> ErrorType for Counted<'_, S> {
@@ -242,7 +312,15 @@ impl<S: Read> Read for Counted<'_, S> {
 
 impl<S: Write> Write for Counted<'_, S> {
     async fn write(&mut self, bytes: &[u8]) -> Result<usize, S::Error> {
-        let len = self.stream.write(bytes).await?;
+        let mut len = bytes.len();
+        if self.careful.get() > 0 {
+            if self.slot.allowance() == 0 {
+                self.stream.flush().await?;
+                self.slot.acknowledge();
+            }
+            len = len.min(usize::try_from(self.slot.allowance()).unwrap_or(len));
+        }
+        let len = self.stream.write(&bytes[..len]).await?;
         self.slot.given.update(|given| given + len as u64);
         Ok(len)
     }
@@ -253,17 +331,16 @@ impl<S: Write> Write for Counted<'_, S> {
 }
 
 async fn converse<S: Read + Write + TcpShutdown>(
-    stream: &mut S,
+    mut stream: Counted<'_, S>,
     head: &mut [u8; HEAD],
-    slot: &Slot,
     site: &(impl Site + ?Sized),
 ) -> Result<(), Error<S::Error>> {
-    let mut stream = Counted { stream, slot };
+    let slot = stream.slot;
     let mut goes_on = true;
     while goes_on {
         goes_on = match Connection::new(head, &mut stream).await {
             Ok(mut connection) => {
-                answer(&mut connection, site).await?;
+                answer(&mut connection, slot, site).await?;
                 connection.complete().await?;
                 !connection.needs_close()
             }
@@ -308,6 +385,7 @@ fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
 
 async fn answer<S: Read + Write>(
     connection: &mut Connection<'_, S, FIELDS>,
+    slot: &Slot,
     site: &(impl Site + ?Sized),
 ) -> Result<(), Error<S::Error>> {
     let head = connection.headers()?;
@@ -320,6 +398,7 @@ async fn answer<S: Read + Write>(
     };
     let bytes = resource.map_or(0, |it| site.len(it));
     let media_type = resource.and_then(|it| site.media_type(it));
+    slot.rest.set(bytes as u64);
     let length = Decimal::of(i32::try_from(bytes).unwrap_or(i32::MAX));
     let fields = [
         ("Content-Length", length.as_str()),
@@ -335,6 +414,96 @@ async fn answer<S: Read + Write>(
         let len = chunk.len().min(bytes - begin);
         site.read(resource, begin, &mut chunk[..len]);
         connection.write_all(&chunk[..len]).await?;
+        slot.rest.set((bytes - begin - len) as u64);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// A stream with the numbers of bytes written before each flush, and since the last one.
+    #[derive(Default)]
+    struct Log {
+        flights: Vec<usize>,
+        open: usize,
+    }
+
+    impl ErrorType for Log {
+        type Error = Infallible;
+    }
+
+    impl Write for Log {
+        async fn write(&mut self, bytes: &[u8]) -> Result<usize, Infallible> {
+            self.open += bytes.len();
+            Ok(bytes.len())
+        }
+
+        async fn flush(&mut self) -> Result<(), Infallible> {
+            self.flights.push(core::mem::take(&mut self.open));
+            Ok(())
+        }
+    }
+
+    /// Writes an answer of `bytes` bytes in chunks, as [`answer`] does.
+    fn write(bytes: usize, careful: u32) -> Log {
+        let mut log = Log::default();
+        let (slot, careful) = (Slot::default(), Cell::new(careful));
+        slot.enter(Phase::Busy);
+        slot.rest.set(bytes as u64);
+        let mut stream = Counted {
+            stream: &mut log,
+            slot: &slot,
+            careful: &careful,
+        };
+        for begin in (0..bytes).step_by(256) {
+            let len = (bytes - begin).min(256);
+            let written = embassy_futures::block_on(stream.write_all(&[0; 256][..len]));
+            assert!(written.is_ok());
+            slot.rest.set((bytes - begin - len) as u64);
+        }
+        log
+    }
+
+    #[test]
+    fn a_careful_server_waits_for_acknowledgments() {
+        let log = write(5_000, 1);
+        assert_eq!(log.flights, [176, 176, 352, 704, 1_408]);
+        let log = write(5_000, 0);
+        assert!(log.flights.is_empty());
+    }
+
+    #[test]
+    fn a_careful_server_sends_a_short_answer_at_once() {
+        let log = write(256, 1);
+        assert!(log.flights.is_empty(), "{:?}", log.flights);
+        assert_eq!(log.open, 256);
+    }
+
+    #[test]
+    fn the_pace_of_a_client_counts_from_its_first_acknowledgment() {
+        let slot = Slot::default();
+        slot.enter(Phase::Busy);
+        slot.given.set(176);
+        for _ in 0..GRACE {
+            assert!(slot.rank().is_none());
+            assert!(slot.look().is_none());
+        }
+        assert!(slot.rank().is_some(), "no byte in two seconds");
+        slot.acknowledge();
+        assert!(slot.rank().is_none());
+        slot.given.set(352);
+        slot.acknowledge();
+        for _ in 0..GRACE {
+            slot.look();
+        }
+        assert!(slot.rank().is_none(), "176 bytes a second");
+        for _ in 0..GRACE {
+            slot.look();
+        }
+        assert!(slot.rank().is_some(), "88 bytes a second");
+    }
 }

@@ -15,11 +15,6 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
             "RFC 9293 §3.10.7.2 requires an answer as long as the SYN, so each SYN of the \
              attack occupies the channel twice: for itself and for the answer",
         ),
-        "trickle-readers" if is_leaf => Some(
-            "the attacker reads 600 bytes a second, which an honest client could also do: without \
-             an attack, a stream of 600 bytes a second to another honest client leaves the honest \
-             flow 81 % of its goodput",
-        ),
         _ => None,
     }
 }

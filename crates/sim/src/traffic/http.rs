@@ -5,7 +5,9 @@
 //! error and a close. Clients that neither send nor read for too long are reset. If a node has no
 //! room for another connection, the client that has been without a request for longest is reset. If
 //! all are being answered and a client waits, the slowest of the clients that read less than 300
-//! bytes a second is reset.
+//! bytes a second is reset. For a minute after such a reset, the server is careful: of an answer it
+//! sends 176 bytes, and then only as many unacknowledged bytes as the client has acknowledged.
+//! Otherwise, slow clients would use much air time for answers that the server does not complete.
 
 mod request;
 mod session;
@@ -28,10 +30,14 @@ pub(super) struct Server {
     sessions: Sessions<Exchange>,
     /// Time at which a full server checks for waiting clients.
     look_at: Option<Instant>,
+    /// Time until which the server is careful.
+    careful_until: Option<Instant>,
 }
 
 /// Interval between two checks for waiting clients.
 const LOOK: Duration = Duration::from_millis(500);
+/// Time for which the server is careful after it has reset a slow client to make room.
+const CAREFUL: Duration = Duration::from_secs(60);
 
 impl Server {
     /// Returns the server of the node called `name`, which has memory for `connections`.
@@ -42,6 +48,7 @@ impl Server {
             image: None,
             sessions: Sessions::new(port, connections),
             look_at: None,
+            careful_until: None,
         }
     }
 
@@ -55,6 +62,10 @@ impl Server {
 }
 
 impl Server {
+    fn is_careful(&self, now: Instant) -> bool {
+        self.careful_until.is_some_and(|until| now < until)
+    }
+
     /// Resets the client that has been without a request for longest, if the server is full.
     fn make_room(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
@@ -66,8 +77,12 @@ impl Server {
     fn look_around(&mut self, cx: &mut Context<'_>) {
         if self.look_at.is_none_or(|at| at <= cx.now) {
             self.make_room(cx);
-            self.sessions
-                .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
+            let relieved =
+                self.sessions
+                    .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
+            if relieved > 0 {
+                self.careful_until = Some(cx.now + CAREFUL);
+            }
             self.look_at = self.sessions.is_crowded(cx).then(|| cx.now + LOOK);
         }
     }
@@ -79,6 +94,7 @@ impl App for Server {
     }
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
+        let is_careful = self.is_careful(cx.now);
         let site = Site {
             name: &self.name,
             file_bytes: self.file_bytes,
@@ -99,7 +115,7 @@ impl App for Server {
                     .and_then(|(peers, ends)| peers.flow(&ends, irs));
                 Some(Exchange::new(cx, conn, flow))
             },
-            |cx, exchange| exchange.pump(cx, &site),
+            |cx, exchange| exchange.pump(cx, &site, is_careful),
         );
         self.make_room(cx);
         self.look_around(cx);
@@ -114,6 +130,22 @@ impl App for Server {
             .open()
             .retain_mut(|exchange| exchange.deadline() > cx.now || exchange.on_deadline(cx));
         self.look_around(cx);
+    }
+
+    fn wants_acks(&self) -> bool {
+        self.sessions.iter().any(Exchange::waits_for_ack)
+    }
+
+    fn on_acks(&mut self, cx: &mut Context<'_>) {
+        let is_careful = self.is_careful(cx.now);
+        let site = Site {
+            name: &self.name,
+            file_bytes: self.file_bytes,
+            etag: self.image.as_ref().map(|(etag, _)| etag.as_str()),
+        };
+        self.sessions
+            .open()
+            .retain_mut(|it| !it.waits_for_ack() || it.pump(cx, &site, is_careful));
     }
 
     fn next_timer(&self) -> Option<Instant> {

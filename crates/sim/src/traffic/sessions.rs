@@ -108,14 +108,15 @@ impl<S: Session> Sessions<S> {
     }
 
     /// Ends the slowest session for each client that has completed a handshake without a free slot
-    /// since the last check. `pace` returns the bytes per second of a session that may be ended;
-    /// `end` resets it. A forged SYN does not count, because its sender completes no handshake.
+    /// since the last check, and returns the number of ended sessions. `pace` returns the bytes per
+    /// second of a session that may be ended; `end` resets it. A forged SYN does not count, because
+    /// its sender completes no handshake.
     pub(super) fn relieve(
         &mut self,
         cx: &mut Context<'_>,
         pace: impl Fn(&Context<'_>, &S) -> Option<u64>,
         end: impl Fn(&mut Context<'_>, &mut S),
-    ) {
+    ) -> u32 {
         let counters = cx.node.counters();
         let turned_away = counters.dropped(DropReason::NoConnectionSlot);
         let before = std::mem::replace(&mut self.turned_away, turned_away);
@@ -126,14 +127,16 @@ impl<S: Session> Sessions<S> {
         // While clients without a slot are expected, one slot is kept free.
         let is_wanted = self.wanted_until.is_some_and(|until| cx.now < until);
         let spare = u32::from(is_wanted && self.is_crowded(cx));
-        for _ in 0..more.max(spare) {
+        let wanted = more.max(spare);
+        for ended in 0..wanted {
             let sessions = self.open.iter().enumerate();
             let slow = sessions.filter_map(|(at, session)| Some((pace(cx, session)?, at)));
             let Some((_, slowest)) = slow.min() else {
-                return;
+                return ended;
             };
             end(cx, &mut self.open.swap_remove(slowest));
         }
+        wanted
     }
 
     pub(super) fn is_crowded(&self, cx: &Context<'_>) -> bool {

@@ -127,7 +127,18 @@ fn begin_slow(
     pace: Option<Duration>,
     gulp: usize,
 ) -> Rc<RefCell<Got>> {
-    let addr = world.scenario().address(1).unwrap();
+    begin_at(world, 1, request, pace, gulp)
+}
+
+/// Works like [`begin_slow`], with the server on node `server`.
+fn begin_at(
+    world: &mut World,
+    server: usize,
+    request: &[u8],
+    pace: Option<Duration>,
+    gulp: usize,
+) -> Rc<RefCell<Got>> {
+    let addr = world.scenario().address(server).unwrap();
     let got = Rc::new(RefCell::new(Got::default()));
     let client = Client {
         server: Endpoint { addr, port: 80 },
@@ -343,6 +354,87 @@ fn slow_readers_give_way_to_clients_that_wait() {
         answered += usize::from(page.ended && page.head().starts_with("HTTP/1.1 200 OK"));
     }
     assert!(answered >= 9, "{answered} of 10");
+}
+
+/// Returns a chain of `hops` links, each of which delivers `share` of the frames, with a server of a
+/// file of 5,000 bytes at its end.
+fn chain(hops: usize, share: &str) -> Scenario {
+    let links = (0..hops).map(|n| format!("\"n{n} <-> n{}, {share}\"", n + 1));
+    let links: Vec<String> = links.collect();
+    let nodes = (1..hops).map(|n| format!("n{n} = {{ role = \"router\" }}\n"));
+    let nodes: String = nodes.collect();
+    let text = format!(
+        "duration = \"60 s\"\nrouting = \"fixed\"\n\
+         [topology]\nkind = \"links\"\nlinks = [{}]\n\
+         [radio]\nmodel = \"at86rf233\"\n[mac]\nlink_retry_delay = \"40 ms\"\n\
+         [tcp]\nmss = \"5 frames\"\nsend_buffer = \"1461 B\"\nreceive_buffer = \"1461 B\"\n\
+         [apps.web]\ntype = \"http-server\"\non = \"n{hops}\"\nfile = \"5000 B\"\n\
+         [nodes]\nn0 = {{ role = \"border\" }}\n{nodes}n{hops} = {{ role = \"leaf\" }}\n",
+        links.join(", ")
+    );
+    let mut scenario = Scenario::parse("chain", &text, &[]).unwrap();
+    scenario.nodes[0].connections = 12;
+    scenario
+}
+
+/// Lets four slow readers fill the server at the end of `scenario`'s chain, and another client ask
+/// for its file every 20 s. Returns how many of ten requests were answered in that time, and the
+/// mean time of an answer in tenths of a second.
+fn beside_slow_readers(scenario: &Scenario, seed: u64) -> (u32, u32) {
+    let mut world = World::new(scenario, seed).unwrap();
+    let server = scenario.nodes.len() - 1;
+    let get = b"GET /file HTTP/1.0\r\n\r\n";
+    let pace = Some(Duration::from_secs(5));
+    let slow = |world: &mut World| begin_at(world, server, get, pace, 600);
+    let mut readers: Vec<_> = (0..4).map(|_| slow(&mut world)).collect();
+    run(&mut world, 20);
+    let (mut answered, mut tenths) = (0, 0);
+    for _ in 0..10 {
+        let file = begin_at(&mut world, server, get, None, 1);
+        let mut waited = 0;
+        for step in 0..200 {
+            let until = world.now() + Duration::from_millis(100);
+            world.run_until(until);
+            if step % 10 == 9 {
+                for it in readers.iter_mut().filter(|it| it.borrow().failed) {
+                    *it = slow(&mut world);
+                }
+            }
+            waited += u32::from(!file.borrow().ended);
+        }
+        let file = file.take();
+        if file.ended && !file.failed {
+            answered += 1;
+            tenths += waited;
+        }
+    }
+    (answered, tenths / answered.max(1))
+}
+
+/// Checks that a client far from the server, over lossy links, gets its file although slow readers
+/// fill the server. With `REDPOLL_DRILL_LONG`, measures more chains and seeds.
+#[test]
+fn slow_readers_do_not_displace_a_client_over_lossy_links() {
+    let is_long = std::env::var_os("REDPOLL_DRILL_LONG").is_some();
+    let chains = [
+        (5, "85 %"),
+        (1, "100 %"),
+        (1, "70 %"),
+        (3, "100 %"),
+        (3, "85 %"),
+        (3, "70 %"),
+        (5, "100 %"),
+        (5, "70 %"),
+    ];
+    let (count, seeds) = if is_long { (chains.len(), 5) } else { (1, 1) };
+    for (hops, share) in &chains[..count] {
+        let scenario = chain(*hops, share);
+        let runs = (1..=seeds).map(|seed| beside_slow_readers(&scenario, seed));
+        let runs: Vec<_> = runs.collect();
+        println!("{hops} hops, {share}: {runs:?} (answered, mean in tenths of a second)");
+        let is_hard = *share == "70 %";
+        assert!(is_hard || runs.iter().all(|(answered, _)| *answered >= 9));
+    }
 }
 
 /// Checks that slow readers without competition are not reset while they read the required minimum.

@@ -26,8 +26,20 @@ const LEAST_BYTES: u64 = 2_000;
 const FRESH: Duration = Duration::from_secs(2);
 /// Bytes per second below which a client may be reset while another client waits for a slot.
 const LEAST_PACE: u64 = 300;
+/// The same until the client has received [`BEGINNING`]: round trips limit its pace, and a careful
+/// server makes it wait.
+const LEAST_FIRST_PACE: u64 = 120;
+/// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
+const BEGINNING: u64 = 1_500;
 /// Minimum duration of an answer before its client is reset as too slow.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Bytes of an answer that a careful server sends before the client acknowledges any of them: a
+/// packet of two frames, also with an address outside the mesh.
+const FIRST_BYTES: u64 = 176;
+/// Bytes at the end of an answer that are sent at once, because they would hardly save air time and
+/// need another round trip.
+const END_BYTES: u64 = 80;
 
 pub(super) struct Exchange {
     conn: ConnId,
@@ -38,6 +50,8 @@ pub(super) struct Exchange {
     phase: Phase,
     /// Beginning of the present answer, and its bytes that TCP has accepted.
     answer: Option<(Instant, u64)>,
+    /// Whether a careful server waits for an acknowledgment before it sends more of the answer.
+    waits_for_ack: bool,
     /// Flow of the image that the client fetches, and the bytes already reported to the oracle.
     image: Option<(FlowId, u32)>,
 }
@@ -80,6 +94,7 @@ impl Exchange {
             since: cx.now,
             phase: Phase::Reading,
             answer: None,
+            waits_for_ack: false,
             image: image.map(|flow| (flow, 0)),
         }
     }
@@ -95,6 +110,10 @@ impl Exchange {
 
     pub(super) fn deadline(&self) -> Instant {
         self.deadline
+    }
+
+    pub(super) fn waits_for_ack(&self) -> bool {
+        self.waits_for_ack
     }
 
     /// Returns since when the session has had no complete request, or has only waited for its end.
@@ -113,8 +132,13 @@ impl Exchange {
         if unacked == 0 && !matches!(self.phase, Phase::Writing(_)) {
             return None;
         }
-        let pace = given.saturating_sub(unacked) * 1_000 / age.as_millis().max(1);
-        (age >= GRACE && pace < LEAST_PACE).then_some(pace)
+        let taken = given.saturating_sub(unacked);
+        let pace = taken * 1_000 / age.as_millis().max(1);
+        let least = match taken {
+            ..BEGINNING => LEAST_FIRST_PACE,
+            _ => LEAST_PACE,
+        };
+        (age >= GRACE && pace < least).then_some(pace)
     }
 
     /// Handles the deadline: closes a connection between two requests, and resets any other.
@@ -136,12 +160,13 @@ impl Exchange {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Serves the connection as far as possible. Returns false once it is over.
-    pub(super) fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> bool {
+    /// Serves the connection as far as possible; `is_careful`: as a careful server. Returns false
+    /// once it is over.
+    pub(super) fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>, is_careful: bool) -> bool {
         loop {
             let step = match &mut self.phase {
                 Phase::Reading => self.read(cx, site),
-                Phase::Writing(_) => self.write(cx),
+                Phase::Writing(_) => self.write(cx, is_careful),
                 Phase::Closed => self.drain(cx),
             };
             match step {
@@ -217,7 +242,33 @@ impl Exchange {
         Step::Again
     }
 
-    fn write(&mut self, cx: &mut Context<'_>) -> Step {
+    /// Returns how many bytes a careful server may send now: at most as many bytes are
+    /// unacknowledged as the client has acknowledged, or [`FIRST_BYTES`] if these are more. Their
+    /// acknowledgment starts the measurement of the client's pace again, because the server made
+    /// the client wait. The last [`END_BYTES`] always go.
+    fn allowance(&mut self, cx: &Context<'_>) -> u64 {
+        let (Some((since, given)), Phase::Writing(writing)) = (&mut self.answer, &self.phase)
+        else {
+            return 0;
+        };
+        let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
+        let taken = given.saturating_sub(unacked);
+        if self.waits_for_ack && unacked == 0 && taken <= FIRST_BYTES {
+            *since = cx.now;
+        }
+        let most = taken.max(FIRST_BYTES).saturating_sub(unacked);
+        let left = writing.left();
+        match left <= most + END_BYTES {
+            true => left,
+            false => most,
+        }
+    }
+
+    fn write(&mut self, cx: &mut Context<'_>, is_careful: bool) -> Step {
+        let most = match is_careful {
+            true => self.allowance(cx),
+            false => u64::MAX,
+        };
         let Phase::Writing(writing) = &mut self.phase else {
             return Step::Wait;
         };
@@ -235,8 +286,12 @@ impl Exchange {
             }
             return Step::Again;
         }
+        self.waits_for_ack = most == 0;
+        if self.waits_for_ack {
+            return Step::Wait;
+        }
         let mut chunk = [0; CHUNK];
-        let len = writing.peek(&mut chunk);
+        let len = writing.peek(&mut chunk).min(most as usize);
         match cx.node.send(cx.now, self.conn, &chunk[..len]) {
             Ok(0) | Err(Error::WouldBlock) => Step::Wait,
             Ok(sent) => {
@@ -267,7 +322,11 @@ impl Exchange {
 
 impl Writing {
     fn is_over(&self) -> bool {
-        self.head.is_empty() && self.body.left() == 0
+        self.left() == 0
+    }
+
+    fn left(&self) -> u64 {
+        self.head.len() as u64 + self.body.left()
     }
 
     fn peek(&self, chunk: &mut [u8]) -> usize {
