@@ -609,7 +609,7 @@ fn only_exposed_services_are_reachable() {
         "ff02::1",
     ];
     let mut sources: Vec<Ipv6Addr> = special.map(|text| text.parse().unwrap()).into();
-    // An address of this computer, one of the border router, and one of another mesh.
+    // Addresses of this computer, of the border router and of another mesh are refused, too.
     sources.extend([host, leaf(73, 1), leaf(74, 5)]);
     for source in sources {
         let text = source.to_string();

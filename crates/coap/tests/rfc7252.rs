@@ -68,7 +68,7 @@ fn s4_2_a_reset_fails_the_request() {
 #[test]
 fn s4_2_meaningless_messages_are_reset_or_ignored() {
     let mut pair = pair();
-    // A CoAP ping.
+    // A CoAP ping is answered with a reset.
     pair.server.input(pair.now, CLIENT, &[0x40, 0, 1, 2]);
     assert_eq!(
         pair.server.poll_datagram(),

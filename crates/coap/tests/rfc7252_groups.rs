@@ -56,13 +56,13 @@ fn s8_2_servers_answer_at_different_times_within_the_leisure() {
     assert!(times.len() > 35, "{times:?}");
 }
 
-/// §8.2: "may always ignore" a request, which applies to errors.
+/// §8.2: a server "MAY always ignore the request", for example if the response is an error.
 #[test]
 fn s8_2_errors_are_not_sent() {
     let mut server = server(1);
     server.input_to_group(Instant::ZERO, CLIENT, &GET);
     assert_eq!(answers(&mut server, &Response::new(Status::NotFound)), []);
-    // An unknown critical option, an unknown method, a proxy.
+    // Requests with an unknown critical option, an unknown method or a proxy get no answer.
     for request in [
         &[0x50, 1, 0, 1, 0x91][..],
         &[0x50, 31, 0, 2],

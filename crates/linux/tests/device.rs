@@ -332,7 +332,7 @@ fn openssl_takes_a_reading_by_its_certificate() {
     with_certificate(5, ("ca", "localhost"), &flights).unwrap();
     let flights = flights.into_inner();
     assert_eq!(flights[0], (Way::Out, 183));
-    // Two signatures of up to 72 bytes, each often one or more bytes shorter.
+    // The flight has two signatures of up to 72 bytes, each often one or more bytes shorter.
     assert!((795..=815).contains(&flights[1].1), "{flights:?}");
 }
 

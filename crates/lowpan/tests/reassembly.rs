@@ -181,12 +181,12 @@ fn unknown_dispatches_have_their_drop_reason() {
             "{wrong:02x?}"
         );
     }
-    // HC1 inside a fragment.
+    // HC1 inside a fragment is unsupported.
     assert_eq!(
         node.input(T0, A, B, &[0xc0, 100, 0, 1, 0x42, 0]),
         Err(DropReason::Unsupported)
     );
-    // An unknown context.
+    // A header with an unknown context is malformed.
     assert_eq!(
         node.input(T0, A, B, &[0x7e, 0xf7, 0x30, 58, 0]),
         Err(DropReason::Malformed)

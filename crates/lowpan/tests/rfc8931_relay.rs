@@ -112,7 +112,7 @@ fn forwarded_fragments_and_retransmitted_own_ones_alternate() {
             let forwarded = leaves(&mut relay, START, None).unwrap().0.tag;
             let slot = hold(&mut relay, &common::packet(to_c(59), 1, len));
             relay.queue(START, slot, C);
-            // Counts the frames of the first train.
+            // Counts the frames of the datagram's first transmission.
             let own = leaves(&mut relay, START, None).unwrap().0.tag;
             assert_ne!(own, forwarded);
             let mut frames = 1_usize;

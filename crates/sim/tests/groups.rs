@@ -133,7 +133,7 @@ fn a_flood_is_limited_at_the_border() {
     let mut found = BTreeSet::new();
     for number in 0..500_u16 {
         let mut request = discovery(&scenario, GROUP, number as u8);
-        // Each request gets its own message ID, and a checksum for it.
+        // Each request gets its own message ID, so its UDP checksum is computed again.
         request[51] = request[51].wrapping_add((number >> 8) as u8);
         let coap = request[48..].to_vec();
         let src = scenario.border.host;

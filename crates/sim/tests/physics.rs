@@ -353,7 +353,7 @@ fn retries_wait_for_a_uniform_delay() {
     ];
     let waits = waits(&record("line-2", "at86rf233", &how, 300));
     let mean = waits.iter().map(|wait| wait.us).sum::<u64>() / waits.len() as u64;
-    // The delay of 20 ms, the mean of the first backoff, and some busy channels.
+    // The mean wait is the delay of 20 ms, the first backoff, and some busy channels.
     assert!((20_500..25_000).contains(&mean), "{mean}");
     for limit in [5_000, 10_000, 20_000, 30_000] {
         let expected = 100.0 * (limit as f64 - 1_120.0) / 40_000.0;

@@ -164,7 +164,7 @@ fn a_late_packet_does_not_reset_a_frozen_connection() {
         let listener = to.tcp_listen(port).unwrap();
         let opened = from.tcp_connect(now, endpoint(number, port)).unwrap();
         let mut late = Vec::new();
-        // A handshake, and a byte in either direction, with delayed acknowledgments.
+        // The ends exchange a handshake and a byte in each direction, with delayed acknowledgments.
         let mut accepted = None;
         for round in 0..8 {
             now += Duration::from_millis(250);

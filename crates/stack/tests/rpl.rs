@@ -669,7 +669,7 @@ fn tunnels_from_outside_are_not_opened() {
                 answers.iter().all(|it| it[40] == 4),
                 "a parameter problem: {answers:?}"
             );
-            // The same packet at a router of the mesh.
+            // A router of the mesh also drops the packet.
             let mut router = joined();
             router.link_sends(ROOT, &tunnel(outside, address(1)));
             assert_eq!(router.dropped(DropReason::UnknownProtocol), 1);

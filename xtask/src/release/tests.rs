@@ -208,7 +208,7 @@ fn is_made(clone: &Clone) {
         assert!(changed.lines().any(|it| it == file), "{file}: {changed}");
     }
 
-    // The same version again, and a release without new entries.
+    // A version that exists, and a changelog without new entries, are refused.
     clone.pass();
     let again = repository.release(version, false).unwrap_err().to_string();
     assert!(

@@ -20,7 +20,7 @@ pub(super) struct VirtualTime {
 
 impl VirtualTime {
     pub(super) const START: VirtualTime = VirtualTime {
-        // This initial value is so large that a flow's progress, which may be less than it by the
+        // The initial value is so large that a flow's progress, which may be behind `now` by the
         // slack, is positive.
         now: 1 << 48,
         flows: 1,

@@ -333,8 +333,8 @@ fn a_flow_in_the_lead_waits_for_the_others() {
             left[packet.handle] += 1;
         }
         if at < 100 {
-            // Each flow may begin four segments behind the mean, and be four segments ahead of it:
-            // 16 segments between the flows, and one more for the segment in progress of each.
+            // Each flow may begin four segments behind the mean and get four segments ahead of it,
+            // so the flows differ by at most 16 segments, and by one in progress for each flow.
             assert!(left[0] <= left[1] + 18, "{left:?}");
         }
     }

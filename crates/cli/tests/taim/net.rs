@@ -373,7 +373,7 @@ impl Pour {
         let mut arrived = 0;
         let server = self.server();
         for packet in 0..packets {
-            // Both ends send the first three packets of each flow; its node sends all others.
+            // Both ends send the first three packets of each flow; the node sends all others.
             let (flow, round) = if packet < 3 * flows {
                 (packet / 3, packet % 3)
             } else {

@@ -132,7 +132,7 @@ fn options_before_the_node_begins() {
     assert_eq!(sockets.option(0, socket, libc::SO_LINGER), Ok(vec![1, 5]));
     assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
     let syn = sockets.next_packet().unwrap().bytes;
-    // The window and the MSS option, after 40 bytes of IPv6.
+    // After 40 bytes of IPv6, the SYN contains the window and the MSS option.
     assert_eq!(syn[54..56], 3000u16.to_be_bytes());
     assert_eq!(syn[60..64], [2, 4, 1, 244]);
 }

@@ -39,11 +39,11 @@ pub struct Trial {
 /// The longest times of trials.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Longest {
-    /// Until all nodes with a way had a route in both directions.
+    /// Time until all nodes with a path to the root had a route in both directions.
     pub recovery: Duration,
-    /// The same after restarts of the root.
+    /// Time of this recovery after a restart of the root.
     pub root_restart: Duration,
-    /// For which parents formed a loop.
+    /// Time for which parents formed a loop.
     pub looping: Duration,
     /// Number of trials.
     pub trials: usize,

@@ -45,7 +45,7 @@ pub(crate) struct Timing {
     pub(super) assessments: u8,
     /// Longest time for which a sender repeats a frame.
     pub(super) strobe: Duration,
-    /// The same time, if the receiver is awake or its phase is known.
+    /// As `strobe`, for a receiver that is awake or whose phase is known.
     pub(super) locked_strobe: Duration,
     /// Time by which the sender starts before a neighbour's phase.
     pub(super) guard: Duration,

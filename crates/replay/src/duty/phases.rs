@@ -114,7 +114,7 @@ mod tests {
         // The neighbour wakes up at 1,125, 1,250 and so on.
         assert_eq!(start(&phases, 1_000), Some(at(1_109)));
         assert_eq!(start(&phases, 1_109), Some(at(1_109)));
-        // It is too late for the wake-up at 1,125.
+        // At 1,110, the start for the wake-up at 1,125 has passed.
         assert_eq!(start(&phases, 1_110), Some(at(1_234)));
         assert_eq!(start(&phases, 2_001), Some(at(2_109)));
         assert_eq!(

@@ -293,7 +293,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(&self.flow());
-                // This reduction is justified, so no later ACK undoes it or an earlier one.
+                // This reduction is justified: no later ACK undoes this or an earlier reduction.
                 self.undo = Undo::default();
             }
             self.ecn.on_reduced(self.snd.flight());

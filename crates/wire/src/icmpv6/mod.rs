@@ -151,7 +151,7 @@ pub enum Message<'a> {
     NeighborSolicitation(NeighborSolicitation<'a>),
     /// The answer to a solicitation (RFC 4861 §4.4).
     NeighborAdvertisement(NeighborAdvertisement<'a>),
-    /// A router reports a registration to the next router (RFC 6775 §4.4).
+    /// A router reports a registration towards the border router (RFC 6775 §4.4).
     DuplicateAddressRequest(DuplicateAddress),
     /// The answer to a duplicate address request.
     DuplicateAddressConfirmation(DuplicateAddress),

@@ -140,7 +140,7 @@ fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
     Ok(target)
 }
 
-/// A registration that a router forwards to the border router, or its answer (RFC 6775 §4.4, and
+/// A registration that routers forward towards the border router, or its answer (RFC 6775 §4.4, and
 /// RFC 8505 §4.2 with a ROVR of 64 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DuplicateAddress {

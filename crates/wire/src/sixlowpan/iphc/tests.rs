@@ -292,14 +292,14 @@ fn headers_that_cannot_be_expanded_return_their_error() {
     let refused = |bytes: &[u8], len| expand(bytes, &contexts, len).unwrap_err();
     assert_eq!(refused(&[0x41, 0x60], None), Error::Unsupported);
     assert_eq!(refused(&[0x7a], None), Error::Truncated);
-    // DAC 1, DAM 00 with M 0; DAC 1, DAM 01 with M 1.
+    // Reserved are DAC 1 with DAM 00 if M is 0, and DAC 1 with DAM 01 if M is 1.
     assert_eq!(refused(&[0x7a, 0x34, 6], None), Error::Reserved);
     assert_eq!(refused(&[0x7a, 0x3d, 6], None), Error::Reserved);
     assert_eq!(
         refused(&[0x7a, 0xf3, 0x40, 6], None),
         Error::UnknownContext(4)
     );
-    // More bytes than the datagram has; a datagram shorter than its headers.
+    // The bytes must not exceed the announced size, and the headers must fit into this size.
     assert_eq!(refused(&[0x7a, 0x33, 6, 0, 0], Some(41)), Error::Length);
     assert_eq!(refused(&[0x7a, 0x33, 6], Some(39)), Error::Length);
     let mut short = [0; 39];
