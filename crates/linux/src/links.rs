@@ -9,7 +9,7 @@ use nix::sys::socket::{
     self, AddressFamily, MsgFlags, NetlinkAddr, SockFlag, SockProtocol, SockType, bind, socket,
 };
 
-/// Length of `struct nlmsghdr` and of `struct ifinfomsg`.
+/// Length in bytes of `struct nlmsghdr`; `LINK` is that of `struct ifinfomsg`.
 const MESSAGE: usize = 16;
 const LINK: usize = 16;
 

@@ -42,7 +42,7 @@ struct World {
     due: Option<(u64, usize)>,
     /// Number of tail probes, and of RTT samples at the last of them.
     probes: (u64, u64),
-    /// The peer's valid timestamps, and the last ones that we sent and echoed.
+    /// The peer's valid timestamps; `stamped` has the last ones that we sent and echoed.
     stamps: Vec<u32>,
     stamped: (u32, u32),
     /// Counts of the peer's segments, of calls that read, and of empty acknowledgments.

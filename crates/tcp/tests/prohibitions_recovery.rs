@@ -81,7 +81,7 @@ struct World<A: Algorithms> {
     /// Data of the last round trip: time, bytes, and whether cwnd did not apply.
     round: Vec<(u64, u32, bool)>,
     windows: Vec<(u64, u32)>,
-    /// Numbers of judged retransmissions and of ended recoveries.
+    /// Number of judged retransmissions; `recovered` is the number of ended recoveries.
     judged: u32,
     recovered: u32,
 }

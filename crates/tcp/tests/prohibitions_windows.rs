@@ -35,7 +35,8 @@ struct World {
     held_since: Option<u64>,
     probes: u32,
     tail_probes: u32,
-    /// Numbers of segments that only the override allows, and of times when a window blocked data.
+    /// Number of segments that only the override allows; `holds` counts how often a window blocked
+    /// data.
     overrides: u32,
     holds: u32,
 }

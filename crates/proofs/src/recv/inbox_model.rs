@@ -5,7 +5,7 @@ use super::inbox::{Arrival, Inbox};
 use super::ranges::RANGES;
 use crate::{Model, SeqNum, hash_of};
 
-/// Length of the stream in bytes, and of the buffer.
+/// Length of the stream in bytes; `BUFFER` is that of the buffer.
 const STREAM: u32 = 9;
 const BUFFER: usize = 6;
 /// The numbers of the stream wrap in its middle.

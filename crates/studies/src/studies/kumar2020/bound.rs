@@ -15,7 +15,7 @@ const FULL: f64 = 127.0;
 const SEGMENT: [f64; 5] = [127.0, 124.0, 124.0, 124.0, 98.0];
 /// Bytes of the frame of its acknowledgment.
 const ACKNOWLEDGMENT: f64 = 50.0;
-/// Bytes of the segment's payload, and of its TCP header with options.
+/// Bytes of the segment's payload; `TCP_HEADER` is the length of its TCP header with options.
 const PAYLOAD: f64 = 462.0;
 const TCP_HEADER: f64 = 32.0;
 

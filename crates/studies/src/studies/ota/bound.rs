@@ -12,8 +12,8 @@ const SYNC: f64 = 6.0;
 /// Microseconds of a mean backoff of half a period, assessment and turnaround, then of turnaround
 /// and acknowledgment.
 const EXCHANGE: f64 = 160.0 + 128.0 + 192.0 + 192.0 + 352.0;
-/// Bytes of the frames of a TCP segment of 487 bytes and of one of 1,200 bytes, including check
-/// sequences and headers.
+/// Bytes of each frame of a TCP segment of 487 bytes; `TWELVE_FRAMES` is for one of 1,200 bytes.
+/// Headers and check sequences are included.
 const FIVE_FRAMES: [f64; 5] = [127.0, 124.0, 124.0, 124.0, 98.0];
 const TWELVE_FRAMES: [f64; 12] = [
     126.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0, 120.0,
