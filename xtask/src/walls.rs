@@ -20,10 +20,10 @@ const ROOMS: [(&str, [&str; 2]); 4] = [
 ];
 const ROOMS_LIMIT: usize = 2;
 
-/// The conductor, and the file that re-exports the names of its crate.
+/// Folder of the conductor; `NAMES` is the file that re-exports the names of its crate.
 const CONDUCTOR: &str = "crates/stack/src/node";
 const NAMES: &str = "crates/stack/src/lib.rs";
-/// Lines of a file of the conductor, and fields of its struct.
+/// Maximum lines of a file of the conductor; `FIELDS_LIMIT`: maximum fields of its struct.
 const LINES_LIMIT: usize = 300;
 const FIELDS_LIMIT: usize = 9;
 

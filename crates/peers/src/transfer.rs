@@ -44,7 +44,7 @@ struct Run<'a> {
     is_lossy: bool,
     written: usize,
     read: usize,
-    /// Number of answers given to TCP, and the time of the last.
+    /// Number of answers given to TCP; `answered_at` is the time of the last answer.
     answered: usize,
     answered_at: Instant,
     heard: usize,

@@ -13,7 +13,7 @@ use crate::{Model, hash_of};
 
 /// Connections. Each one is established before the exploration begins.
 const FLOWS: u8 = 3;
-/// Slots for waiting packets, and the largest number for a flow.
+/// Number of slots for waiting packets; `FLOW_QUEUE` is the largest number for one flow.
 const QUEUE: usize = 4;
 const FLOW_QUEUE: u32 = 2;
 /// Longest waiting time of a packet, as a parameter of TAiM.

@@ -45,7 +45,7 @@ struct World {
     /// The peer's valid timestamps; `stamped` has the last ones that we sent and echoed.
     stamps: Vec<u32>,
     stamped: (u32, u32),
-    /// Counts of the peer's segments, of calls that read, and of empty acknowledgments.
+    /// Numbers of the peer's segments, of calls that read, and of empty acknowledgments.
     segments: usize,
     reads: usize,
     acks: usize,

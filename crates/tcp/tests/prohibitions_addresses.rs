@@ -9,7 +9,7 @@ use redpoll_tcp::{
 use redpoll_testkit::{RST, SYN, SYN_ACK};
 use redpoll_wire::tcp::Flags;
 
-/// Addresses of the host and of the peers. Each pair gives a different checksum.
+/// Addresses of the host; `PEERS` are those of the peers. Each pair gives a different checksum.
 const OWN: [Addr; 3] = [Addr([0x0a; 16]), Addr([0x1a; 16]), Addr([0x2a; 16])];
 const PEERS: [Addr; 2] = [Addr([0x0b; 16]), Addr([0x4b; 16])];
 const PORTS: [u16; 2] = [80, 81];

@@ -59,15 +59,15 @@ struct World<A: Algorithms> {
     nxt: usize,
     una: usize,
     waits: bool,
-    /// Segments that the peer holds, and the order of its SACK blocks.
+    /// Which segments the peer holds; `blocks` is the order of its SACK blocks.
     held: Vec<bool>,
     blocks: Vec<usize>,
-    /// Newest delivered transmission since the last timeout, and the newest of segments without a
-    /// retransmission.
+    /// Newest delivered transmission since the last timeout; `surely`: of segments that were never
+    /// retransmitted.
     newest: Option<(u64, u32)>,
     surely: Option<(u64, u32)>,
     transmissions: u32,
-    /// Largest measured round trip, and whether reordering was observed.
+    /// Largest measured round trip; `reordered`: whether reordering was observed.
     max_rtt: u64,
     reordered: bool,
     /// Whether reordering was observed before the current recovery.

@@ -14,7 +14,7 @@ struct World {
     rng: Rng,
     now: Instant,
     held: Vec<Token>,
-    /// Highest sequence number sent, and the peer's acknowledgment.
+    /// Highest sequence number sent; `acked` is the latest acknowledgment of the peer.
     sent: SeqNum,
     acked: SeqNum,
     /// The peer's next byte, and our last timestamp that the peer received.

@@ -17,7 +17,7 @@ pub struct Kind {
     pub compiler: &'static [&'static str],
     /// The emulator and its options, except for the image.
     pub emulator: &'static [&'static str],
-    /// Beginning of the code, and of the data.
+    /// Address at which the code begins; `data` is that of the data.
     pub code: u32,
     pub data: u32,
 }

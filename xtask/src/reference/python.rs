@@ -87,7 +87,7 @@ struct Definition {
     name: String,
     signature: String,
     docstring: Vec<String>,
-    /// The line after the signature, and the indentation of the definition.
+    /// The line after the signature; `indent` is the indentation of the definition.
     body: usize,
     indent: usize,
 }

@@ -151,7 +151,7 @@ fn parse(printed: &str) -> Result<PerSegment, Failure> {
 /// The cost of a TCP for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rival {
-    /// Name of the rival, and the payload of its segments in bytes.
+    /// Name of the rival; `payload` is the payload of its segments in bytes.
     pub name: &'static str,
     pub payload: u32,
     /// Bytes of a connection, without its buffers and counters.

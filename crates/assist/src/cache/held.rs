@@ -30,11 +30,11 @@ impl Stage {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
-    /// Index of the connection, and whether the end with the greater address and port sent the
-    /// segment.
+    /// Index of the connection; `upper`: whether its end with the greater address and port is the
+    /// sender.
     pub(super) flow: usize,
     pub(super) upper: bool,
-    /// First sequence number, and the number after the last one.
+    /// First sequence number of the segment; `end` is the number after the last one.
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,

@@ -151,7 +151,7 @@ pub struct Multicast<M: Kinds> {
     seeds: Seeds<M::Table<SeedSlot>>,
     messages: Messages<M::Table<MessageSlot>, M::Buffer>,
     limit: Limit,
-    /// The identifier of this node as a seed, and its next sequence number.
+    /// The identifier of this node as a seed; `sequence` is its next sequence number.
     id: u16,
     sequence: u8,
     /// Earliest time of the next packet after one for which the node had no room.

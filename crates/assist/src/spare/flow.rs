@@ -25,14 +25,14 @@ pub struct FlowSlot {
     pub(super) ever: u32,
     /// The byte before the stored data, if known.
     pub(super) before: Option<u8>,
-    /// Whether a FIN follows the data, and whether it has been forwarded.
+    /// Whether a FIN follows the data; `fin_sent`: whether the FIN has been forwarded.
     fin: bool,
     fin_sent: bool,
     pushed: bool,
     /// Whether the peer has retransmitted; its data are then forwarded whatever the node's window.
     again: bool,
-    /// The node's window in bytes, the largest part of it that one segment can fill so far, and the
-    /// largest segment that the node accepts.
+    /// The node's window in bytes; `largest`: the part of the window that one segment can fill so
+    /// far; `size`: the largest segment that the node accepts.
     window: u32,
     largest: u32,
     size: u32,

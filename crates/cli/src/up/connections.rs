@@ -29,7 +29,7 @@ struct Watched {
     to: SocketAddrV6,
     since: Instant,
     is_open: bool,
-    /// Whether each side has ended its stream, and its payload so far.
+    /// Whether each side has ended its stream; `bytes`: the payload that it has sent so far.
     ended: [bool; 2],
     bytes: [u64; 2],
 }

@@ -20,7 +20,7 @@ const DURATION: &str = "300 s";
 /// the square of the neighbours' distance, which is 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
-/// The shortest segment and the smallest buffer that a scenario has, in bytes.
+/// The shortest segment of a scenario in bytes; `BUFFER_MIN` is the smallest buffer.
 const SEGMENT_MIN: u32 = 16;
 const BUFFER_MIN: u32 = 64;
 /// Payload of an efficient segment, of five frames, in bytes.

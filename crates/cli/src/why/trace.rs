@@ -11,7 +11,7 @@ const POINTS_MAX: usize = 8_192;
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at_us: u64,
-    /// First byte, counted from the first segment, and the number of bytes.
+    /// First byte, counted from the first segment; `len` is the number of bytes.
     pub from: u32,
     pub len: u32,
     pub is_again: bool,

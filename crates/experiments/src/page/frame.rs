@@ -46,8 +46,8 @@ const LEFT: f64 = 58.0;
 /// Top and bottom of the plot, in pixels.
 pub const TOP: f64 = 28.0;
 pub const BOTTOM: f64 = 232.0;
-/// Pixels of a letter, and of a legend's mark with the space after it. Both are slightly larger
-/// than usual fonts need, because the font is unknown.
+/// Width of a letter in pixels; `LEGEND_MARK` is that of a legend's mark with the space after it.
+/// Both are larger than usual fonts need, because the font is unknown.
 pub const LETTER: f64 = 6.6;
 const LEGEND_MARK: f64 = 36.0;
 

@@ -50,7 +50,7 @@ struct World {
     now: Instant,
     /// Segments that the link holds.
     held: Vec<(Token, u16)>,
-    /// The highest sequence number that was sent, and the peer's next.
+    /// The highest sequence number that was sent; `theirs` is the next one of the peer.
     ours: SeqNum,
     theirs: SeqNum,
     given: usize,

@@ -11,7 +11,7 @@ use super::message::{FAILED, MORE, write_order};
 
 /// Length of a part of an answer; a packet of the socket can be longer.
 const PART: usize = 32_768;
-/// Energy of a busy and of a free channel in dBm, as in the simulator's guest.
+/// Energy of a busy channel in dBm; `FREE_DBM`: of a free channel. As in the simulator's guest.
 const BUSY_DBM: i8 = -75;
 const FREE_DBM: i8 = -100;
 /// Longest reason of a failure in bytes.

@@ -17,7 +17,7 @@ const FAILING_MAX: Duration = Duration::from_secs(30);
 struct Phase {
     neighbour: Address,
     at: Instant,
-    /// Consecutive frames that the neighbour did not acknowledge, and the time of the first.
+    /// Consecutive frames without an acknowledgment; `failing_since` is the time of the first.
     failures: u8,
     failing_since: Instant,
 }

@@ -93,7 +93,8 @@ pub struct Control {
     rcv: Receiver,
     cc: Window,
     rtt: Rtt,
-    /// The retransmission timer, the probe timer, and the end of waiting.
+    /// Expiry of the retransmission timer; `probe_at`: of the probe; `wait_until`: of the last
+    /// wait.
     rto_at: Option<Instant>,
     probe_at: Option<Instant>,
     wait_until: Option<Instant>,

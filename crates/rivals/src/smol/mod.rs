@@ -55,7 +55,7 @@ pub struct Smol {
     wake: Option<Instant>,
     /// Whether a timer caused the segments that the stack makes now.
     by_timer: bool,
-    /// The payload of the segment that was pulled last, and the number of pulled segments.
+    /// The payload of the segment that was pulled last; `pulls` is the number of pulled segments.
     pulled: Vec<u8>,
     pulls: u32,
 }

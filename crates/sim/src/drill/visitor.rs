@@ -10,11 +10,11 @@ use redpoll_stack::{ConnId, NodeEvent};
 
 use crate::traffic::{App, Context};
 
-/// Interval between two visits, and the time after which a visit has failed.
+/// Interval between the beginnings of two visits; a visit that takes longer has failed.
 const EACH: Duration = Duration::from_secs(5);
 const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
-/// Numbers of visits begun, and of visits whose page arrived completely.
+/// Number of visits begun, and of visits that are done: the whole page arrived.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Visits {
     pub(super) begun: u64,
@@ -23,7 +23,7 @@ pub(super) struct Visits {
 
 pub(super) struct Visitor {
     server: Endpoint,
-    /// Time of the next visit, and the end of all visits.
+    /// Time of the next visit; no visit begins after `until`.
     next: Instant,
     until: Instant,
     conn: Option<ConnId>,

@@ -20,7 +20,7 @@ pub(super) struct Echo {
 struct Conversation {
     conn: ConnId,
     held: [u8; HELD],
-    /// Offsets in the buffer: the end of the sent bytes, and the end of all bytes.
+    /// Offset in the buffer at which the sent bytes end; `end` is the end of all bytes.
     sent: usize,
     end: usize,
     moved: Instant,

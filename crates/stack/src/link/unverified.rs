@@ -14,8 +14,8 @@ use redpoll_wire::ieee802154::Address;
 const KNOWN: usize = 8;
 /// How long a neighbour that did not answer is not tried again: ReachableTime (RFC 4861 §10).
 const SILENCE: Duration = Duration::from_secs(30);
-/// Packets to unverified neighbours in a burst, and the interval at which one more is allowed. With
-/// the burst, a node can send to several neighbours soon after it has started.
+/// Number of packets to unverified neighbours in a burst; one more is allowed after each
+/// `INTERVAL`. With the burst, a node can send to several neighbours soon after it has started.
 const BURST: u8 = 4;
 const INTERVAL: Duration = Duration::from_secs(2);
 

@@ -41,7 +41,7 @@ pub struct SinrEar {
     /// First energy over the threshold since [`SinrEar::watch`].
     busy_since: Option<Instant>,
     power_mw: f64,
-    /// Interferers on the air, and the sum of their power.
+    /// Number of interferers on the air; `foreign_mw` is the sum of their power in milliwatts.
     foreign: u16,
     foreign_mw: f64,
     noise: NodeNoise,

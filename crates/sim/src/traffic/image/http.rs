@@ -15,7 +15,7 @@ pub(super) struct Http {
     route: Route,
     spec: ImageLeafSpec,
     out: Outgoing,
-    /// The request, and the number of its sent bytes.
+    /// The request; `sent` is the number of its bytes that were sent.
     request: Vec<u8>,
     sent: usize,
     fetch: Fetch,

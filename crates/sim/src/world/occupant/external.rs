@@ -35,7 +35,7 @@ pub(in crate::world) struct External {
     parent: Option<usize>,
     waiting: VecDeque<Item>,
     presence: Presence,
-    /// Times of the first and the latest transmission of the outstanding request.
+    /// Time of the first transmission of the outstanding request; `sent` is that of the latest one.
     since: WallInstant,
     sent: WallInstant,
     /// Recipient of the result of the radio's work.

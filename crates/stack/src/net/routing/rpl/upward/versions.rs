@@ -11,8 +11,8 @@ use crate::net::routing::rpl::shared::Context;
 use crate::profile::Profile;
 use crate::rules::RplRules;
 
-/// Time after which a node may follow a neighbour other than its parent into a new version, and
-/// the pause until it may do so again. They bound the cost of a forged version.
+/// Time after which a node may follow a neighbour other than its parent into a new version;
+/// `VERSION_PAUSE` is the time until it may do so again. Both limit the cost of a forged version.
 const VERSION_DELAY: Duration = Duration::from_secs(10);
 const VERSION_PAUSE: Duration = Duration::from_secs(300);
 /// The pause between two versions that a root adopts from other nodes.
