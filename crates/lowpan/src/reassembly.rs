@@ -52,7 +52,7 @@ impl Reassembly {
         self.timeout
     }
 
-    /// Returns the longest time of a reassembly.
+    /// Returns the longest duration of a reassembly.
     #[allow(
         dead_code,
         reason = "used only by builds that forward or recover fragments"

@@ -224,7 +224,7 @@ impl<M: Memory> Recovery<M> {
             .filter_map(|path| path.0.as_ref())
     }
 
-    /// Returns the number of datagrams that this node is sending or forwarding.
+    /// Returns the number of datagrams that this node sends or forwards in recoverable fragments.
     pub(crate) fn datagrams(&self) -> usize {
         let runs = |(_, sender): &(u8, &Sender)| !matches!(sender.phase, Phase::Ended(_));
         let passing = self.paths().filter(|path| !path.is_full);

@@ -1,4 +1,4 @@
-//! Shared parts of the packet tests: nodes on a heap, packets, a payload source.
+//! Shared parts of the tests: nodes whose memory is on the heap, packets, a payload source.
 #![allow(dead_code)]
 
 #[cfg(feature = "recovery")]
