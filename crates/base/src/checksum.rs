@@ -7,7 +7,7 @@ use crate::Addr;
 /// A running one's-complement sum over bytes that may be added in pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
-    /// At most 17 bits.
+    /// Sum of the words so far, at most 17 bits long.
     sum: u32,
     /// Whether the number of bytes so far is odd: then the next byte is the second byte of a word.
     odd: bool,

@@ -233,8 +233,8 @@ impl Wake {
     }
 }
 
-/// Returns the wake-up that must be served first. Its slack is reduced so that its latest time
-/// still serves both.
+/// Returns the earlier of two wake-ups. Its slack is reduced so that its latest time is not after
+/// the latest time of the other wake-up.
 pub fn earliest(a: Option<Wake>, b: Option<Wake>) -> Option<Wake> {
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a, b),

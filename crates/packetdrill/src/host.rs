@@ -75,7 +75,7 @@ const LISTENERS: usize = 8;
 const HALF_OPEN: usize = 8;
 /// Number of servers whose cookies are stored (RFC 7413 §4.1.3).
 const SERVERS: usize = 8;
-/// Packet slots: those that the node queues for its host side, and some more.
+/// Packet slots: enough for all packets that the node queues for its host side, and spare ones.
 const SLOTS: usize = 40;
 /// More timeouts at one moment than any node has.
 const RUNAWAY: u32 = 10_000;

@@ -30,7 +30,7 @@ pub enum Action {
 pub enum Defect {
     /// The driver reports success before persistent memory contains the value.
     EarlyReport,
-    /// After a reboot the driver restores the value before the last.
+    /// After a reboot the driver restores the value that was stored before the latest one.
     OldValue,
 }
 

@@ -53,7 +53,7 @@ pub enum GuestOrder {
     Address {
         pan_id: u16,
         short: u16,
-        /// In printed order.
+        /// EUI-64 in the order in which it is printed.
         extended: [u8; 8],
     },
     /// Changes the channel. All nodes of a simulation share one channel.

@@ -244,7 +244,7 @@ fn the_bound_by_hand() {
     assert!((loading - 3_696.0 / 35.743).abs() < 0.05, "{loading}");
     let sequential = each(7_140, false, Ifs::Sequential);
     assert!((sequential - 94.1).abs() < 0.1, "{sequential}");
-    // Bursts: four backoffs of 1.12 ms less, and four spaces 280 µs longer.
+    // A burst omits four backoffs of 1.12 ms, but its four spaces are 280 µs longer.
     assert!((each(0, true, Ifs::Minimum) - 3_696.0 / 28.028).abs() < 1e-9);
     let burst = each(7_140, true, Ifs::Minimum);
     assert!((burst - 118.2).abs() < 0.1, "{burst}");

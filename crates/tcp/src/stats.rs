@@ -58,13 +58,13 @@ pub struct Stats {
 /// Retransmitted segments by cause.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Retransmissions {
-    /// After the retransmission timer ran out (RFC 6298), SYN included.
+    /// Retransmissions after the retransmission timer expired (RFC 6298), SYN included.
     pub rto: u32,
     /// Retransmissions in fast recovery (RFC 5681, RFC 6582, RFC 6675, RFC 8985).
     pub fast: u32,
-    /// After the link reported the segment lost.
+    /// Retransmissions after the link reported the segment lost.
     pub link_lost: u32,
-    /// After the path MTU decreased.
+    /// Retransmissions after the path MTU decreased.
     pub path_mtu: u32,
     /// Tail loss probes (RFC 8985 §7).
     pub tail: u32,

@@ -68,7 +68,7 @@ impl Source {
         if let Some(duration) = &args.duration {
             command.args(["--duration", duration]);
         }
-        // Without a progress bar: those of both programs would write over one another.
+        // The programs show no progress bars, which would overwrite one another.
         command
             .env("TERM", "dumb")
             .stdin(Stdio::null())

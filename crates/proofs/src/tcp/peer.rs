@@ -28,7 +28,7 @@ pub enum Situation {
     Opening,
     /// The connection is established, and its application has written 100 bytes.
     Open,
-    /// As before, and the application has closed.
+    /// As `Open`, and the application has closed the connection.
     Closed,
 }
 

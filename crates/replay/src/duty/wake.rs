@@ -24,9 +24,9 @@ enum WakeState {
     Assessing {
         done: u8,
     },
-    /// On, because the channel is busy.
+    /// The receiver is on, because the channel is busy.
     Awake(Awake),
-    /// On, because the sender has announced another frame.
+    /// The receiver is on, because the sender has announced another frame.
     Burst {
         until: Instant,
     },

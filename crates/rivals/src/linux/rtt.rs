@@ -30,7 +30,7 @@ impl Rtt {
         let rtt = rtt.as_micros();
         if self.has_sample {
             let error = rtt.abs_diff(self.srtt);
-            // A round trip that is shorter than ever does not make the timeout longer.
+            // A round trip far below the average increases the deviation only slightly.
             let is_short = rtt + self.mdev < self.srtt;
             let weight = if is_short { 32 } else { 4 };
             self.mdev = self.mdev - self.mdev / weight + error / weight;

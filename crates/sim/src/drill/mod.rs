@@ -66,9 +66,9 @@ impl Default for Plan {
 pub enum Outcome {
     /// The flow keeps the share [`Plan::keeps`] of its goodput and of new connections.
     Kept,
-    /// The flow keeps less, for a documented reason.
+    /// The flow keeps less than required, for a documented reason.
     Explained,
-    /// The flow keeps less, without a documented reason.
+    /// The flow keeps less than required, without a documented reason.
     Lost,
     /// A node's table differs from its state without the attack, or the oracle found a violation.
     LeftBehind,
@@ -108,7 +108,7 @@ pub struct Row {
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,
     pub outcome: Outcome,
-    /// Reason why the flow keeps less.
+    /// Documented reason why the flow keeps less than required.
     pub reason: Option<&'static str>,
 }
 

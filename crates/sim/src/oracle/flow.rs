@@ -102,12 +102,12 @@ pub struct FlowSample {
 pub struct Retransmissions {
     pub rto: u64,
     pub fast: u64,
-    /// After the link had reported the segment lost.
+    /// Retransmissions after the link reported the segment lost.
     pub link_lost: u64,
-    /// After the path MTU had shrunk.
+    /// Retransmissions after the path MTU decreased.
     pub path_mtu: u64,
     pub tail: u64,
-    /// To probe a closed window.
+    /// Retransmissions that probe a closed window.
     pub probe: u64,
 }
 

@@ -404,7 +404,7 @@ mod tests {
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(5));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(16));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(0));
-        // The part after a dropped one may start at the same offset and be longer.
+        // After a dropped part, a longer part may start at the same offset.
         assert_eq!(readings.message(at(4), &part(5..24), content), Ok(3));
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(0));
         let figures = readings.figures(at(4));

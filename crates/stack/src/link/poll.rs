@@ -14,14 +14,14 @@ use redpoll_base::{Duration, Instant, Rng, Wake};
 /// The time of polls while a sleepy node expects an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PollPolicy {
-    /// At the base interval, whether an answer is expected or not.
+    /// The node polls at the base interval, whether it expects an answer or not.
     Base,
-    /// The first poll after `interval`, then one every `interval`. Kumar et al. 2020 use 100 ms.
+    /// The node polls every `interval` while it expects an answer. Kumar et al. 2020 use 100 ms.
     Fixed {
-        /// At least 16 ms.
+        /// Time between two polls, at least 16 ms.
         interval: Duration,
     },
-    /// After the time that earlier answers took to arrive, which the node learns.
+    /// The node polls after the time that earlier answers took to arrive, which it learns.
     Learned,
 }
 

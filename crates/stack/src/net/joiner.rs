@@ -38,7 +38,7 @@ pub(crate) struct Key {
 pub(crate) struct Fragment {
     pub(crate) identification: u32,
     pub(crate) next_header: u8,
-    /// In octets.
+    /// Offset in octets.
     pub(crate) offset: usize,
     pub(crate) more: bool,
     pub(crate) len: usize,

@@ -82,7 +82,7 @@ pub enum Trouble {
     ParameterProblem,
     /// The packet is too large for a link on the path, whose MTU is `mtu` bytes.
     PacketTooBig {
-        /// At least 1,280.
+        /// MTU in bytes, at least 1,280.
         mtu: u16,
     },
 }

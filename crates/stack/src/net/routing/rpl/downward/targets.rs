@@ -46,7 +46,7 @@ pub(super) enum Taken {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AdvertisedTarget {
     pub(super) to: Addr,
-    /// In storing mode the next hop, in non-storing mode the parent.
+    /// In storing mode the next hop, in non-storing mode the target's parent.
     pub(super) link: Peer,
     pub(super) transit: Transit,
 }
