@@ -10,13 +10,13 @@
 //! acknowledgment that it missed. With [`Params::by_activity`] a copy is sent after two thirds of
 //! the time if [`Cache::on_heard`] reported no frames recently.
 //!
-//! DTC waits for half of that time. It keeps the newest segment, and others by chance, and
-//! replaces no copy before the next hop was heard forwarding it. A duplicate acknowledgment
-//! that requests the copied segment ends here, and the copy is sent.
+//! DTC waits for one and a half round-trip times. It keeps the newest segment, and others by
+//! chance, and replaces no copy before the next hop was heard forwarding it. A duplicate
+//! acknowledgment that requests the copied segment is dropped, and the copy is sent.
 //!
-//! TSS retransmits after the same time, and forwards the packets of a direction one at a time:
-//! until the next hop is heard forwarding the last one, or that one is acknowledged, the
-//! following ones wait here. An acknowledgment without effect is repeated.
+//! TSS retransmits after the same time as DTC, and forwards the packets of a direction one at a
+//! time: the following packets wait here until the next hop is heard forwarding the previous packet,
+//! or until that is acknowledged. An acknowledgment without effect is repeated.
 //!
 //! The papers leave these points open, in addition to [`Params`]:
 //!
@@ -35,18 +35,18 @@
 //! - The cache uses only segments with a good checksum, because an end ignores others. It uses an
 //!   acknowledgment that covers only data that passed here, if the receiver accepts its SEQ: SEQ is
 //!   in the window that the receiver announced, and not before data that already passed (RFC 9293
-//!   §3.10.7.4). The same holds for the window and the timestamps. A reset is valid in that window,
-//!   and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for a minute,
-//!   the sequence numbers are learned again.
+//!   §3.10.7.4). It uses the window and the timestamps of such segments only. A reset is valid in
+//!   that window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for
+//!   a minute, the sequence numbers are learned again.
 //! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable (RFC
 //!   3168 §6.1.5). The cache retransmits a packet at most one time, before its acknowledgment has
-//!   passed, and at most a minute later.
+//!   passed, and at most a minute after the packet arrived.
 //! - The cache only acknowledges data that the receiver has acknowledged. It does not change SACK
 //!   blocks.
 //! - A segment with acknowledged data passes if it contains new information: a later
 //!   acknowledgment, another window, an answer to a congestion mark, or a keepalive.
-//! - Packets of a direction stay in order. With [`Params::holds_back`] a packet waits if one before
-//!   it does, for at most two timeouts; without it no packet waits.
+//! - Packets of a direction stay in order. A packet waits only with [`Params::holds_back`], and at
+//!   most for [`Params::max_wait`]; then it is dropped.
 //!
 //! IP fragments, packets forwarded fragment by fragment (RFC 8930), and packets with extension
 //! headers are ignored.
@@ -94,7 +94,7 @@ use packet::{Segment, read};
 pub use params::{Choice, Params};
 use turns::Turn;
 
-/// Delay until the next attempt if there was no room for a packet.
+/// Delay until the next attempt if the caller had no room for a packet.
 const LATER: Duration = Duration::from_millis(20);
 
 /// The memory of a cache, which determines its capacity.
@@ -141,13 +141,13 @@ pub struct Counters {
     pub heard: u32,
     /// Copies that the next hop was heard forwarding.
     pub reached: u32,
-    /// Duplicate acknowledgments that ended here because of a retransmitted copy.
+    /// Duplicate acknowledgments dropped because the cache retransmits the requested copy.
     pub duplicates: u32,
     /// Packets that waited for earlier packets.
     pub waited: u32,
-    /// Packets dropped because the cache has a copy or no room, or because they waited too long.
+    /// Packets dropped: the cache has the same segment or no room, or they waited too long.
     pub refused: u32,
-    /// Repeated acknowledgments.
+    /// Acknowledgments that the cache repeated ([`Params::acknowledges_again`]).
     pub again: u32,
 }
 
@@ -249,7 +249,7 @@ impl<M: Kinds> Cache<M> {
                 known.is_some_and(|flow| flow.is_over(now, &segment))
             }
         };
-        // Another connection may begin between the same ends.
+        // Another connection begins between the same ends: the old copies are useless.
         if is_first {
             self.release(place);
         }

@@ -97,8 +97,8 @@ impl Params {
         Params {
             times_handshake: true,
             timeout_tenths: 15,
-            // The last of three packets waits for two copies, each for two timeouts of at most 15
-            // s: at most a minute.
+            // A packet waits at most this long, and its copy waits at most as long for the
+            // retransmission.
             max_wait: Duration::from_secs(15),
             segments: 3,
             holds_back: true,

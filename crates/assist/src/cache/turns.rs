@@ -18,7 +18,7 @@ pub(super) enum Turn {
     Now,
     /// An earlier packet is in transit to the next hop.
     Later,
-    /// The cache has a copy, or no room for the packet to wait.
+    /// The cache has the same segment, or no room for the packet.
     Never,
 }
 
@@ -50,7 +50,7 @@ impl<M: Kinds> Cache<M> {
             }
         }
         match same {
-            // The end retransmits data that has not left yet, or a copy that the cache retransmits.
+            // A retransmission: the segment still waits here, or the cache sends its copy instead.
             Some((_, Stage::Waiting { .. })) => return Turn::Never,
             Some((place, Stage::Passed)) => {
                 if let Some(copied) = self.held.get_mut(place) {
@@ -152,7 +152,7 @@ impl<M: Kinds> Cache<M> {
     }
 }
 
-/// Returns whether a frame is a fragment other than the first (RFC 4944 §5.3).
+/// Returns whether a frame is a subsequent fragment (RFC 4944 §5.3), the last if the end matches.
 fn is_last_fragment(passing: &[u8]) -> bool {
     matches!(passing, [dispatch, ..] if dispatch >> 3 == 0b11100)
 }
