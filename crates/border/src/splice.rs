@@ -91,7 +91,7 @@ impl Splice {
     /// discard the queued data, so the end waits for the handshake; [`to_host`](Self::to_host) then
     /// calls this function again.
     fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
-        // A failed connection may have no state.
+        // Without a stream the connection has failed, and `opening` stays as it is.
         if let Some(stream) = node.stream(self.conn) {
             self.opening &= matches!(stream.state, State::SynSent | State::Closed);
         }

@@ -45,7 +45,7 @@ pub fn shrink(
         };
         let mut is_smaller = false;
         for step in steps(&document) {
-            // An earlier step may have changed the document.
+            // Parse again, because an earlier step may have changed `best`.
             let Ok(mut document) = best.text.parse::<Table>() else {
                 return best;
             };

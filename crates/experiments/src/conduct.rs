@@ -40,7 +40,7 @@ pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job
     let mut jobs = Vec::new();
     for case in figures.iter().flat_map(Figure::cases) {
         let asked = case.seeds(seeds);
-        // Another figure may need more seeds of this case.
+        // If several figures use this case, the largest number of seeds counts.
         let more = match known.insert(case.key()?, asked) {
             Some(before) if before >= asked => {
                 known.insert(case.key()?, before);

@@ -337,7 +337,7 @@ impl<A: Access> Mac<A> {
             self.imm_ack = None;
             count(&mut self.counters.acks_late);
         }
-        // An Imm-ACK is due at once; the frame in service can wait.
+        // An Imm-ACK is sent before the frame in service, because it is due at once.
         if let Some(ImmAck { dsn, pending, .. }) = self.imm_ack {
             let content = Content::ImmAck { dsn, pending };
             let is_loaded = matches!(

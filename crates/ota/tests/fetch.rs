@@ -38,7 +38,7 @@ fn written_bytes_are_not_requested_again() {
     let rest = "GET /i HTTP/1.1\r\nHost: s\r\nRange: bytes=512-\r\nIf-Range: \"v1\"\r\n\
                 Connection: close\r\n\r\n";
     assert_eq!(request(half()), rest);
-    // Without a validator the two halves may belong to two images.
+    // Without a validator the whole image is requested: its halves could be of two images.
     let etag = None;
     assert_eq!(request(Have { etag, ..half() }), first);
     for room in 0..rest.len() {

@@ -273,7 +273,7 @@ impl Waiter for &Shim {
                 deadline,
                 released: false,
             });
-            // The call was released, and is not done yet.
+            // The hand-off to the released call ends here: the call waits again.
             state.hand_off = false;
             self.changed.notify_all();
             while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {

@@ -142,7 +142,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     ensure(bench.sent().is_empty(), || {
         "the radio sent the frame although the channel was busy".to_owned()
     })?;
-    // The frame is still loaded for the next attempt.
+    // The second attempt needs no new load of the frame.
     send(bench, true, &frame)?;
     passed()
 }

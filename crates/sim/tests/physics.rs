@@ -102,7 +102,7 @@ fn record(scenario: &str, radio: &str, how: &[(&str, &str)], seconds: u64) -> Ve
             }
         }
     }
-    // A frame at the end of the run may still be acknowledged.
+    // Leave out the last frames, because the run may end before their acknowledgments.
     let last = frames.last().map_or(0, |frame| frame.end);
     frames.retain(|frame| frame.end + 1_000 < last || frame.to.is_none());
     frames
@@ -133,7 +133,7 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
     let last = frames.last().map_or(0, |frame| frame.end);
     for frame in frames {
         let Some(to) = frame.to else { continue };
-        // The colliding frame may have been on the air at the end.
+        // Skip the last 10 ms, because a colliding frame may not have ended in the run.
         if frame.end + 10_000 > last {
             continue;
         }

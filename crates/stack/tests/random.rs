@@ -346,7 +346,7 @@ impl Scene {
             }
         }
         assert_eq!(self.lone.node.tcp_connections().count(), 0);
-        // A router solicitation in flight can occupy a slot for less than a second.
+        // Allow a second for a router solicitation in flight, which occupies a slot.
         if self.lone.node.lowpan().free_slots() < SLOTS {
             self.lone.run_for(Duration::from_secs(1));
         }

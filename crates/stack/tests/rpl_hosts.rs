@@ -369,7 +369,7 @@ fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
     lone.frames.clear();
     let packet = packets::echo_request(Addr([0x20; 16]), address(LEAF));
     lone.host_sends(&packet).unwrap();
-    // The packet is the last frame; acknowledgments may precede it.
+    // Take the last frame, because acknowledgments may precede the packet.
     lone.link_packets().pop().expect("the packet is sent")
 }
 

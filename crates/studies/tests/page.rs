@@ -61,7 +61,7 @@ fn commands_run_what_the_study_ran() {
             let mut commanded = run_by(&text, &scenes);
             let own = Scenario::parse(&case.scene().name, &case.scene().text, case.changes());
             let own = own.unwrap();
-            // Only the source files may differ.
+            // The source files may differ, so they are not compared.
             commanded.files.clone_from(&own.files);
             assert_eq!(format!("{commanded:?}"), format!("{own:?}"), "{text}");
         }

@@ -157,7 +157,7 @@ fn a_segment_sent_just_before_a_timeout_is_not_lost() {
     t.wait(30);
     assert_eq!(t.conn.stats().rtos, 1);
     assert_eq!(starts(&mut t), [1]);
-    // cwnd would allow a retransmission now.
+    // Nothing is sent, although cwnd would allow a retransmission.
     send!(t, seq 1, ack 101, win 60_000);
     assert_eq!(t.conn.info().cwnd, 200);
     recv_nothing!(t);

@@ -155,7 +155,7 @@ impl Between {
             &meta(1),
             &Segment::parse(&meta(1), &answer).expect("the segment is well formed"),
         );
-        // The server may have no data to send.
+        // One bit of the input decides whether the server has data to send.
         let total = [MOST, MOST * usize::from(input.byte() & 1)];
         let end = |conn, side: usize| End {
             conn,
@@ -256,7 +256,7 @@ impl Between {
         }
         let edge = segment.ack + u32::from(segment.window);
         if let Some(before) = end.edge.filter(|before| edge < *before) {
-            // An older segment may leave later, but not with an older edge.
+            // A retransmission must not announce an older edge either.
             panic!("the window shrank from {before:?} to {edge:?}");
         }
         end.edge = Some(edge);

@@ -508,7 +508,7 @@ impl Side {
                 Err(_) => return,
             }
         }
-        // In SYN-SENT, CLOSE would delete the connection (RFC 9293 §3.10.4).
+        // Do not close in SYN-SENT, where CLOSE deletes the connection (RFC 9293 §3.10.4).
         let opening = conn.state() == State::SynSent;
         if self.written == self.plan.send && !self.closed && !opening {
             self.closed = true;

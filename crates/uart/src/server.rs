@@ -62,7 +62,7 @@ impl<R: Radio> LineServer<R> {
                 }
             }
             Some(AskerEvent::Hello | AskerEvent::NotBegun) if self.has_begun => self.begin(put),
-            // The node may have been switched on only after the request.
+            // Repeat the request, because the node may have been switched on after the request.
             Some(AskerEvent::Hello | AskerEvent::NotBegun) => self.asker.repeat(put),
             Some(AskerEvent::Text(_)) | None => {}
         }

@@ -85,7 +85,7 @@ impl<'b> Decoder<'b> {
             self.broken = self.broken.saturating_add(1);
             return None;
         }
-        // The END of a packet may also begin the next packet.
+        // Ignore empty packets: one END may end a packet and another may begin the next.
         self.room.get(..len).filter(|packet| !packet.is_empty())
     }
 

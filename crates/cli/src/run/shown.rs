@@ -44,7 +44,7 @@ impl Show {
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
         // Called before the server's threads start, because threads inherit the blocked signals.
         let signals = Signals::watch().ok();
-        // Standard output may be used for the result.
+        // Use standard error, because the result may go to standard output.
         eprint!("{}", greeting(&server));
         let desk = server.start(world, Mode::Run);
         let mut desk = desk.map_err(|error| (FAILED, error.to_string()))?;
@@ -92,7 +92,7 @@ impl Show {
     /// Shows the ended run, and its repetitions on request, until a signal.
     pub(super) fn stay(&mut self, world: &mut World, duration: Duration) -> Result<(), Failure> {
         if self.signals.is_none() {
-            // If no signals are watched, nothing can ask the program to end.
+            // Return at once, because without signals the user could not end the program.
             return Ok(());
         }
         let said = print("The page stays available until Ctrl-C.\n");

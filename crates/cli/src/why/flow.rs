@@ -161,7 +161,7 @@ impl Flows {
     pub fn input(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
-        // The ports of a connection that has ended may be used again.
+        // A first SYN can open a new connection with the ports of an ended one.
         let is_begun = datagram.fate == Fate::Begun;
         let is_new = is_begun && segment.is_syn && segment.ack.is_none();
         let is_over = |flow: &Flow| {

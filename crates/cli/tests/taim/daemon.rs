@@ -86,7 +86,7 @@ impl Daemon {
 
     pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
         self.signal(signal);
-        // The output may be longer than a pipe's buffer.
+        // Read before the wait: the process would block if its output filled the pipe.
         let mut text = String::new();
         let out = self
             .child

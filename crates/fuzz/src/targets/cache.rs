@@ -162,7 +162,7 @@ impl Known {
         let [from, to] = ends(packet);
         let (seq, ack) = (number(packet, 44), number(packet, 48));
         let other = self.said.get(&[to.clone(), from.clone()]);
-        // A window may be scaled by 14.
+        // The largest window with the largest scale (RFC 7323 §2.2).
         let may_reach = WINDOW << 14;
         let is_taken = packet[53] & SYN != 0
             || other.is_some_and(|all| all.iter().any(|said| seq.wrapping_sub(*said) <= may_reach));

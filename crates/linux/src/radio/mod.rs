@@ -102,7 +102,7 @@ impl Radio {
                 zep.on_timeout(now);
                 let mut buffer = [0; 2_048];
                 for _ in 0..BURST {
-                    // There is no listener yet, or no datagram.
+                    // Stop if no datagram waits or the other end does not listen yet.
                     let Ok(len) = socket.recv(&mut buffer) else {
                         break;
                     };

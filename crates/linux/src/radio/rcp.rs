@@ -335,7 +335,7 @@ impl Rcp {
             property: 0,
             value: &[],
         };
-        // Requests that still wait for the line belong to the previous attempt.
+        // Discard unsent requests, which belong to the previous attempt.
         self.output.clear();
         self.notices = 0;
         self.put(&message);

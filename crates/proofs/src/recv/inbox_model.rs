@@ -129,7 +129,7 @@ impl World {
 
     /// Compares the blocks that are reported to the peer with the accepted ranges.
     fn compare(&mut self) -> Result<(), String> {
-        // The first block may report a duplicate.
+        // Clear a pending report of a duplicate, which would take the first block.
         self.inbox.on_reported();
         let nxt = FIRST + self.nxt;
         let blocks = self.inbox.sack_blocks(nxt);

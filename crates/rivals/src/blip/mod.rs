@@ -602,7 +602,7 @@ impl Blip {
         let due = c.due;
         if c.count >= self.config.give_up {
             c.give_up(body);
-            // The segment in transit is still sent.
+            // Keep the transmission that was due before the connection was given up.
             (c.burst, c.due) = (burst, due);
         }
     }

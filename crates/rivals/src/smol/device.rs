@@ -21,7 +21,7 @@ impl phy::Device for Device {
 
     fn receive(&mut self, _now: Instant) -> Option<(RxToken, TxToken<'_>)> {
         let packet = self.incoming.take()?;
-        // An answer may wait in addition to the sent packet.
+        // Room for two packets: an answer can wait in addition to the sent packet.
         let room = 2 * self.room;
         let outgoing = &mut self.outgoing;
         Some((RxToken(packet), TxToken { outgoing, room }))

@@ -464,7 +464,7 @@ impl Air {
         let station = &mut self.stations[node];
         station.step(radio::Work::Idle);
         if matches!(station.state(), State::Listen | State::Idle) {
-            // The radio may have to sleep now.
+            // Apply the resting state that was requested during the transmission.
             station.rest(now);
         }
         self.indications.push_back(Indication::Done {

@@ -172,7 +172,7 @@ impl KeyKind {
                 let is_key = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
                 match is_key || word.is_some_and(|word| word == text) {
                     true => Ok(Value::Text(text.clone())),
-                    // A mistyped key is still nearly a secret.
+                    // Report the length only: a mistyped key almost reveals the real one.
                     false => Err(format!("a text of {} characters", text.chars().count())),
                 }
             }

@@ -58,7 +58,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     let table = DeTable::parse(text).map_err(|error| {
         let span = error.span().unwrap_or_default();
         let line = lines.at(span.start);
-        // The parser's message may take several lines; ours is one.
+        // Join the lines of the parser's message, because an error takes one line.
         let message: Vec<&str> = error.message().lines().map(str::trim).collect();
         let mut message = message.join(", ");
         if message == "duplicate key" {

@@ -97,7 +97,7 @@ impl Measure {
             return Err(Unfit::NoUnit);
         }
         match self.units().iter().find(|(name, _)| *name == unit) {
-            // A division by a whole number is exact; the product may not be.
+            // Divide where possible: by a whole number this is exact, and a product may not be.
             Some((_, scale)) if *scale < 1.0 => Ok(value / (1.0 / scale).round()),
             Some((_, scale)) => Ok(value * scale),
             None => Err(Unfit::WrongUnit(unit.to_owned())),

@@ -65,7 +65,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     pub(super) fn seal(&mut self, now: Instant) {
         if let Some(security) = &mut self.guard.0 {
             self.mac.seal(now, security);
-            // The key may have changed, and with it the length of its identifier.
+            // Adapt the room for the header: a new key may have an identifier of another length.
             self.mac.make_room(security);
         }
     }

@@ -91,7 +91,7 @@ fn rule(value: &Value) -> Rule {
             shown.push(format!("queue num {}", queue.first));
             rule.effect = Effect::Queue(queue);
         } else if let Some(vmap) = step.get("vmap") {
-            // A map of verdicts, one of which may drop the packet.
+            // A map of verdicts counts as a drop if one of its verdicts is a drop.
             shown.push("vmap".to_owned());
             if vmap.to_string().contains("\"drop\"") {
                 rule.effect = Effect::Drop;

@@ -264,7 +264,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if !info.is_marked {
             self.cc.on_undone(pipe_prev, info.advance, &self.flow());
         }
-        // PRR may have left a cwnd smaller than a segment.
+        // At least one segment, because PRR may have left a smaller cwnd.
         self.cc.set_cwnd(self.cc.cwnd().max(mss));
         self.episode.cancel();
         self.board.take_back();

@@ -195,7 +195,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         target: Addr,
         asked: AddressRegistration,
     ) -> Result<(), DropReason> {
-        // Registering an address outside the mesh would attract its packets here.
+        // Refuse an address outside the mesh: its registration would attract its packets here.
         if !address.shares_prefix(&self.way.advertised.prefix, 64) {
             return Err(DropReason::BadSource);
         }
@@ -212,7 +212,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             _ if firm.is_some_and(elsewhere) => status::DUPLICATE,
             // RFC 6775 §6.5.1: another host has registered the address with another router.
             Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,
-            // The host may have registered elsewhere in the meantime.
+            // A stale TID: the host has registered elsewhere in the meantime.
             Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
             _ => self
                 .way
@@ -387,7 +387,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         let DuplicateAddress { address, tid, .. } = answer;
         let neighbours = &mut self.way.neighbours;
         if let Some(child) = neighbours.lookup(&address, self.now) {
-            // The host may have registered again since.
+            // Ignore the answer to an old registration if the host has registered again.
             if tid != neighbours.tid(&address, self.now) {
                 return Err(DropReason::IcmpIgnored);
             }
