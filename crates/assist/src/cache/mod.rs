@@ -15,8 +15,8 @@
 //! acknowledgment that requests the copied segment is dropped, and the copy is sent.
 //!
 //! TSS retransmits after the same time as DTC, and forwards the packets of a direction one at a
-//! time: the following packets wait here until the next hop is heard forwarding the previous packet,
-//! or until that is acknowledged. An acknowledgment without effect is repeated.
+//! time: the following packets wait here until the next hop is heard forwarding the previous one,
+//! or until the previous one is acknowledged. An acknowledgment without effect is repeated.
 //!
 //! The papers leave these points open, in addition to [`Params`]:
 //!
@@ -36,8 +36,8 @@
 //!   acknowledgment that covers only data that passed here, if the receiver accepts its SEQ: SEQ is
 //!   in the window that the receiver announced, and not before data that already passed (RFC 9293
 //!   §3.10.7.4). It uses the window and the timestamps of such segments only. A reset is valid in
-//!   that window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for
-//!   a minute, the sequence numbers are learned again.
+//!   that window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched
+//!   for a minute, the sequence numbers are learned again.
 //! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable (RFC
 //!   3168 §6.1.5). The cache retransmits a packet at most one time, before its acknowledgment has
 //!   passed, and at most a minute after the packet arrived.

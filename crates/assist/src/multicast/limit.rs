@@ -8,7 +8,7 @@ use super::Params;
 #[derive(Debug)]
 pub(super) struct Limit {
     permits: u8,
-    /// Time when the last permit was added, or when there was last no room for another.
+    /// Time when the latest permit was added, or when the bucket was last seen full.
     since: Instant,
 }
 

@@ -71,7 +71,7 @@ impl<T: AsRef<[MessageSlot]> + AsMut<[MessageSlot]>, B: Bytes> Messages<T, B> {
         is_here
     }
 
-    /// Copies the parts of a message into a free slot. Returns `false` if there is none, or the
+    /// Copies the parts of a message into a free slot. Returns `false` if no slot is free, or the
     /// message is too long.
     pub(super) fn keep(
         &mut self,

@@ -14,7 +14,7 @@
 //!
 //! - A seed has a random identifier of 16 bits (S = 1), which a restart changes. With its address
 //!   as the identifier, forwarders would mistake its messages for old ones until their entries
-//!   expire after [`Params::seed_lifetime`]. The header has eight bytes in both cases.
+//!   expire after [`Params::seed_lifetime`]. The option's header has eight bytes either way.
 //! - There are no control messages (§5.4: `CONTROL_MESSAGE_TIMER_EXPIRATIONS` is 0), so a node that
 //!   was off, or out of range, never gets the message.
 //! - A forwarder that has no room for a message drops the message without recording its number, so
@@ -68,7 +68,7 @@ pub use params::Params;
 pub use seeds::SeedSlot;
 use seeds::{Known, Seeds};
 
-/// Delay until the next attempt if there was no room for a packet.
+/// Delay until the next attempt if the node had no room for a packet.
 const LATER: Duration = Duration::from_millis(20);
 /// The hop limit of messages of this seed.
 const HOP_LIMIT: u8 = 64;
@@ -182,7 +182,7 @@ impl<M: Kinds> Multicast<M> {
         &self.counters
     }
 
-    /// Joins a group. Returns `false` if it is not a group, or if there is no room.
+    /// Joins a group. Returns `false` if `group` is not a multicast address, or if no slot is free.
     pub fn join(&mut self, group: &Addr) -> bool {
         self.groups.set(group, |role| role.is_member = true)
     }
@@ -192,8 +192,8 @@ impl<M: Kinds> Multicast<M> {
         self.is_member(group) && self.groups.set(group, |role| role.is_member = false)
     }
 
-    /// Lets packets from the host side to a group into the mesh. Returns `false` if it is not a
-    /// group beyond the link, or if there is no room.
+    /// Lets packets from the host side to a group into the mesh. Returns `false` if `group` is no
+    /// multicast address beyond the link or is `ALL_FORWARDERS`, or if no slot is free.
     pub fn let_in(&mut self, group: &Addr) -> bool {
         let passes = !addr::is_link_scoped_multicast(group) && *group != ALL_FORWARDERS;
         passes && self.groups.set(group, |role| role.is_let_in = true)
@@ -222,7 +222,7 @@ impl<M: Kinds> Multicast<M> {
             false => self.deliver(dst, 0),
         };
         let seed = match option.seed {
-            // The identifier is the source address: one of 128 bits (§6.1).
+            // S = 0: the source address identifies the seed (RFC 7731 §6.1).
             SeedId::Source => SeedId::Full(header.src.0),
             seed => seed,
         };
@@ -327,7 +327,7 @@ impl<M: Kinds> Multicast<M> {
         }
     }
 
-    /// Finds or creates the entry of a seed. A duplicate counts for Trickle.
+    /// Finds or creates the entry of a message's seed. Counts a duplicate message for Trickle.
     fn note(&mut self, now: Instant, seed: SeedId, sequence: u8) -> Result<usize, Fate> {
         let lifetime = self.params.seed_lifetime;
         match self.seeds.know(now, seed, sequence, lifetime) {
@@ -405,8 +405,8 @@ impl<M: Kinds> Multicast<M> {
         self.not_before = now + LATER;
     }
 
-    /// Frees the messages of a seed that are no longer sent, from the oldest on. A message that is
-    /// still sent keeps the later ones, because their numbers identify duplicates.
+    /// Frees the messages of a seed that are older than all messages still sent. Later messages
+    /// stay, because their numbers identify duplicates.
     fn retire(&mut self, entry: usize) {
         let Some(mut first) = self.seeds.first(entry) else {
             return;
@@ -418,8 +418,8 @@ impl<M: Kinds> Multicast<M> {
     }
 }
 
-/// Returns the group of the packet inside a message, and its beginning, if it is a complete packet
-/// to a group beyond the link.
+/// Returns the group and the offset of the packet inside a message, if that packet is complete and
+/// its group reaches beyond the link.
 fn enclosed(packet: &[u8]) -> Option<(Addr, usize)> {
     let hop_by_hop = redpoll_wire::ipv6::hop_by_hop_len(packet);
     let start = Ipv6Header::LEN.checked_add(hop_by_hop)?;

@@ -20,7 +20,7 @@ struct Seed {
     until: Instant,
 }
 
-/// The state of a message by the entry of its seed.
+/// The state of a message according to the entry of its seed.
 pub(super) enum Known {
     /// The message is new: its number is not below MinSequence. Place of the entry.
     New(usize),

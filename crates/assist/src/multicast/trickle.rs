@@ -38,7 +38,7 @@ impl Trickle {
         trickle
     }
 
-    /// Begins an interval at the end of the last one: t is random in its second half.
+    /// Begins an interval at the end of the previous one. Chooses t at random in its second half.
     fn begin(&mut self, rng: &mut Rng) {
         let half = self.interval.divided_by(2);
         let offset = rng.below_u64(half.as_micros().max(1));

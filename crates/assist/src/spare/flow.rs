@@ -1,4 +1,4 @@
-//! A connection to a node with a window of one segment, and the peer's data that waits for it.
+//! A connection to a node whose window is one segment, and the peer's data that waits here.
 
 use redpoll_base::Instant;
 use redpoll_wire::tcp::{Flags, SeqNum};
@@ -57,7 +57,7 @@ pub(super) struct Piece {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum DataPosition {
-    /// Stored, as far as there was room.
+    /// The data was stored, except for bytes beyond the free room.
     Stays,
     /// The node has acknowledged all bytes of the segment.
     Old,

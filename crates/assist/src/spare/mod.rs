@@ -17,9 +17,9 @@
 //!
 //! - The border router sends no acknowledgment of its own, and changes no acknowledgment number.
 //! - It forwards bytes in order, as often as the peer transmits them. It forwards the peer's
-//!   retransmissions whatever the window, because they may request it. If the node has already
-//!   acknowledged the data, it forwards one byte, which requests the acknowledgment. It drops data
-//!   beyond a gap, because the node has no room for them.
+//!   retransmissions whatever the window, because they may probe the window. If the node has
+//!   already acknowledged the data, it forwards one byte, which requests the acknowledgment again.
+//!   It drops data beyond a gap, because the node has no room for them.
 //! - The stored bytes are the unacknowledged ones, at most the announced window. If they are lost,
 //!   because other connections needed the room or because their end behaved unexpectedly, they are
 //!   lost as on a link: the peer retransmits them.
@@ -312,7 +312,7 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // A retransmission may end at the last cut: the node needs its acknowledgment.
+        // The segment may end at the previous split. The node then needs that acknowledgment.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
@@ -371,7 +371,7 @@ impl<M: Kind> Spare<M> {
                 return None;
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
-                // A probe starts before the node's acknowledged data, other segments after it.
+                // Limits SEQ to what the node expects: from `una - 1` (as in a probe) to `next`.
                 let before = una - 1;
                 if read.seq > next {
                     packet::set_seq(packet, next);
