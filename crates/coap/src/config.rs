@@ -10,20 +10,20 @@ pub enum RtoPolicy {
     /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled at each retransmission.
     #[default]
     Rfc7252,
-    /// CoCoA according to draft-ietf-core-cocoa-03. The rate of messages that are neither
-    /// confirmable nor want a response is at most 1/RTO or 1 B/s, and every eighth of them is
-    /// made confirmable (§5).
+    /// CoCoA according to draft-ietf-core-cocoa-03. Messages that are neither confirmable nor want
+    /// a response are limited to one per RTO or to 1 B/s, whichever is faster; every eighth of them
+    /// is made confirmable (§5).
     CocoaDraft,
-    /// CoCoA as in Contiki's `cocoa.c`: weak samples weigh 0.75 of the estimate instead of
-    /// 0.25, backoff of 2.5 instead of 3 for short timeouts, a cap of 60 s instead of 32, other
-    /// aging. It has no rules for non-confirmable messages.
+    /// CoCoA as in Contiki's `cocoa.c`: a weak sample has a weight of 0.75 instead of 0.25, an RTO
+    /// below 1 s is backed off by 2.5 instead of 3, the RTO is at most 60 s instead of 32 s, and
+    /// aging differs. No rules for non-confirmable messages.
     CocoaContiki,
 }
 
 /// Transmission parameters (RFC 7252 §4.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transmission {
-    /// ACK_TIMEOUT. Default 2 s. The policies of CoCoA begin with it.
+    /// ACK_TIMEOUT. Default 2 s. Both CoCoA policies use this RTO before the first sample.
     pub ack_timeout: Duration,
     /// ACK_RANDOM_FACTOR in percent, at least 100. Default 150.
     pub ack_random_percent: u32,
@@ -81,7 +81,7 @@ impl Transmission {
     }
 }
 
-/// The parameters of an endpoint and its limits of memory.
+/// Parameters and memory limits of an endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Transmission parameters.
@@ -119,8 +119,8 @@ pub struct Config {
     /// DEFAULT_LEISURE (RFC 7252 §8.2): the answer to a request to a group is sent at a random time
     /// within this time. Default 5 s.
     pub leisure: Duration,
-    /// Time for which a client waits for a response after its request was acknowledged or without
-    /// retransmissions of the request; MAX_TRANSMIT_WAIT by default.
+    /// Time for which a client waits for a response: since the acknowledgement of a confirmable
+    /// request, or since a non-confirmable request was sent. Default MAX_TRANSMIT_WAIT.
     pub patience: Duration,
 }
 

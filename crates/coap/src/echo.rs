@@ -65,7 +65,7 @@ impl Verified {
         }
     }
 
-    /// Returns whether the address of a peer is verified; if so, its time starts again.
+    /// Returns whether a peer's address is verified; if so, restarts the peer's [`TRUST`] period.
     pub(crate) fn contains(&mut self, now: Instant, peer: Peer) -> bool {
         let is_it = |known: &(Peer, Instant)| known.0 == peer && known.1 > now;
         let found = self.peers.iter().any(is_it);

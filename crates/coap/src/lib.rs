@@ -5,7 +5,7 @@
 //! Datagrams come in by [`input`](Endpoint::input) and go out by
 //! [`poll_datagram`](Endpoint::poll_datagram). [`poll_at`](Endpoint::poll_at) is the time of the
 //! next timeout; [`poll_event`](Endpoint::poll_event) reports requests, responses and failures.
-//! [`Config`] bounds its memory.
+//! [`Config`] limits the memory of the endpoint.
 //!
 //! | I want to change | open |
 //! | --- | --- |

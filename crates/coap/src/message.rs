@@ -57,9 +57,9 @@ pub(crate) fn decode(datagram: &[u8]) -> Result<(Packet, Class), Unfit> {
         return Err(unfit);
     }
     let packet = Packet::from_bytes(datagram).map_err(|_| unfit)?;
-    // RFC 7252 §3: "The presence of a marker followed by a zero-length payload MUST be
-    // processed as a message format error." The codec reads it as no payload. An option may end
-    // in the same byte.
+    // RFC 7252 §3: "The presence of a marker followed by a zero-length payload MUST be processed as
+    // a message format error." The codec ignores such a marker. A last byte of 0xff is part of an
+    // option if the rest does not parse alike.
     if packet.payload.is_empty() && datagram.last() == Some(&PAYLOAD_MARKER) {
         let shorter = datagram.split_last().map_or(datagram, |(_, rest)| rest);
         if Packet::from_bytes(shorter).is_ok_and(|other| is_same(&other, &packet)) {
@@ -129,15 +129,15 @@ mod tests {
         let mut long = [0; 13];
         long[..4].copy_from_slice(&[0x49, 1, 1, 2]);
         assert_eq!(unfit(&long), reset);
-        // A truncated token, a payload marker without payload, the reserved delta and length 15, a
-        // truncated option.
+        // Each of these is reset: a truncated token, a payload marker without payload, the reserved
+        // delta and length 15, a truncated option.
         assert_eq!(unfit(&[0x44, 1, 1, 2, 9]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xff]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xb1, b'a', 0xff]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xf0]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0x0f]), reset);
         assert_eq!(unfit(&[0x40, 1, 1, 2, 0xb4, b'a']), reset);
-        // An empty message with bytes after the header: a token, a payload.
+        // An Empty message with a token is reset.
         assert_eq!(unfit(&[0x41, 0, 1, 2, 9]), reset);
         // Reserved classes.
         for class in [1, 3, 6, 7] {
@@ -153,7 +153,7 @@ mod tests {
         assert_eq!(unfit(&[0x50, 0, 1, 2]), Unfit::Ignored);
         assert_eq!(decode(&[0x60, 0, 1, 2]).unwrap().1, Class::Empty);
         assert_eq!(decode(&[0x70, 0, 1, 2]).unwrap().1, Class::Empty);
-        // An acknowledgement with a request, a reset with a response.
+        // An acknowledgement with a request and a reset with a response are ignored.
         assert_eq!(unfit(&[0x60, 1, 1, 2]), Unfit::Ignored);
         assert_eq!(unfit(&[0x70, 0x45, 1, 2]), Unfit::Ignored);
     }

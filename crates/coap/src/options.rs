@@ -70,7 +70,7 @@ pub(crate) fn asks_for_proxy(packet: &Packet) -> bool {
         .any(|option| packet.get_option(option).is_some())
 }
 
-/// Returns the segments of an option of the format string, joined; `None` if they are not UTF-8
+/// Returns the values of a repeatable string option, joined by `with`; `None` if they are not UTF-8
 /// (RFC 7252 §3.2).
 pub(crate) fn joined(packet: &Packet, which: CoapOption, with: &str) -> Option<String> {
     let Some(values) = packet.get_option(which) else {
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(check(&mut packet(&[(11, b"a"), (11, b"b")])), Ok(()));
         assert_eq!(check(&mut packet(&[(9, b"")])), Err(9));
         assert_eq!(check(&mut packet(&[(65_001, b"x")])), Err(65_001));
-        // A value that is too long, and twice an option that may occur only once.
+        // Also refused: a value that is too long, and a second instance of a non-repeatable option.
         assert_eq!(check(&mut packet(&[(27, b"1234")])), Err(27));
         assert_eq!(check(&mut packet(&[(17, b""), (17, b"")])), Err(17));
     }

@@ -18,7 +18,7 @@ pub(super) struct Outgoing {
     to: Peer,
     transfer: Transfer,
     state: State,
-    /// Whether the request ends without an event, because only CoCoA made it confirmable.
+    /// Whether CoCoA made the request confirmable. Such a request ends without an event.
     silent: bool,
 }
 
@@ -30,8 +30,8 @@ enum State {
         id: MessageId,
         token: Token,
         at: Instant,
-        /// Time until which the client waits for a response; `None` while a confirmable message is
-        /// retransmitted, because the last retransmission ends the wait.
+        /// Time until which the client waits for a response; `None` before a confirmable message is
+        /// acknowledged, because its last timeout then ends the wait.
         until: Option<Instant>,
     },
 }
@@ -105,7 +105,7 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// Returns the number of retransmissions of the present message of a request; 0 if the request
+    /// Returns the number of retransmissions of the current message of a request; 0 if the request
     /// has ended or waits for its turn.
     pub fn repeats(&self, request: RequestId) -> u8 {
         let cargo = Cargo::Request(request.0);

@@ -45,7 +45,7 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// Returns whether a message is a duplicate; answers a duplicate as before (RFC 7252 §4.5).
+    /// Returns whether a message is a duplicate; if so, repeats the stored answer (RFC 7252 §4.5).
     pub(super) fn is_duplicate(
         &mut self,
         now: Instant,

@@ -66,11 +66,11 @@ pub enum Event {
 pub enum Failure {
     /// All transmissions were unacknowledged, or no response arrived.
     Timeout,
-    /// The peer has no use for the message (RFC 7252 §4.2: Reset).
+    /// The peer rejected the message by a Reset (RFC 7252 §4.2).
     Reset,
     /// The response is larger than [`Config::max_body`].
     TooLarge,
-    /// The blocks of the response do not belong together.
+    /// A block is out of sequence, or is not part of the same body as the blocks before.
     Inconsistent,
 }
 
@@ -86,7 +86,7 @@ impl core::fmt::Display for Busy {
 
 impl core::error::Error for Busy {}
 
-/// The kind of traffic that an endpoint waits for; it sets a sleepy node's poll rate.
+/// The kind of message that an endpoint waits for. The kind determines a sleepy node's poll rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Expect {
     /// The application expects no message.
@@ -100,7 +100,7 @@ pub enum Expect {
 /// Counters. They wrap at 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Datagrams given to [`Endpoint::poll_datagram`]'s queue.
+    /// Datagrams queued for [`Endpoint::poll_datagram`].
     pub sent: u64,
     /// Retransmissions of confirmable messages; `sent` includes them.
     pub retransmissions: u64,
@@ -112,12 +112,12 @@ pub struct Counters {
     pub duplicates: u64,
     /// Confirmable messages given up.
     pub timeouts: u64,
-    /// Sent datagrams for which the queue had no room.
+    /// Datagrams dropped because the queue of datagrams to send was full.
     pub queue_full: u64,
     /// Round-trip time of the last message that was acknowledged without a retransmission, in
     /// microseconds; 0 before the first one.
     pub last_rtt_us: u64,
-    /// Number of these round-trip times.
+    /// Number of messages acknowledged without a retransmission.
     pub rtt_samples: u64,
     /// Requests that were answered with an Echo option, to verify the address of their sender.
     pub challenges: u64,
@@ -194,8 +194,8 @@ impl Endpoint {
         all.chain(self.reliable.poll_at()).min()
     }
 
-    /// Handles timeouts: retransmits messages or gives them up, and acknowledges requests without a
-    /// response.
+    /// Handles timeouts: retransmits or gives up messages, sends due acknowledgements and answers
+    /// to groups, fails requests without a response, and starts waiting requests.
     pub fn on_timeout(&mut self, now: Instant) {
         let most = self.config.transmission.max_retransmit;
         while let Some(overdue) = self.reliable.overdue(now, most, &self.estimators) {
@@ -230,8 +230,8 @@ impl Endpoint {
         }
     }
 
-    /// Returns the time since which the endpoint waits for a message: the time at which the oldest
-    /// unanswered message was sent, or its request was acknowledged.
+    /// Returns the time at which the oldest message without an answer was first sent; `None` if the
+    /// endpoint waits for no answer.
     pub fn expects_since(&self) -> Option<Instant> {
         let requests = self.outgoing.iter().filter_map(Outgoing::sent_at);
         let messages = self.reliable.iter().map(|pending| pending.first_sent);

@@ -19,14 +19,14 @@ use crate::request::{Incoming, Response};
 
 /// Bytes of the options Block2 and ETag and of the payload's marker.
 const BESIDE: usize = 14;
-/// Bytes of an answer in addition to its block, including the option Echo.
+/// Bytes of a response in addition to its block, including the Echo option.
 const AROUND: usize = 40;
 
 #[derive(Debug)]
 pub(super) struct Served {
     id: IncomingId,
     asked: Asked,
-    /// Time at which the request is acknowledged without a response; `None` if it has been
+    /// Time at which the request is acknowledged by an Empty message; `None` if it has been
     /// acknowledged, or needs no acknowledgement.
     alone_at: Option<Instant>,
 }
@@ -68,7 +68,7 @@ impl Asked {
 }
 
 impl Endpoint {
-    /// Answers the request `id`: in its acknowledgement if that has not left yet, otherwise in a
+    /// Answers the request `id`: in its acknowledgement if that has not been sent, otherwise in a
     /// separate message (RFC 7252 §5.2). A long body is sent in blocks. An unknown `id` is ignored.
     pub fn respond(&mut self, now: Instant, id: IncomingId, response: Response) {
         let Some(index) = self.served.iter().position(|served| served.id == id) else {
@@ -103,7 +103,7 @@ impl Endpoint {
         let message = packet.header.message_id;
         let proxy = options::asks_for_proxy(&packet);
         let bad_option = options::check(&mut packet).err();
-        // RFC 7252 §5.4.1: a request with a bad option is refused if confirmable, or rejected.
+        // RFC 7252 §5.4.1: a confirmable request with a bad option gets 4.02, another is rejected.
         if bad_option.is_some() && !proxy && !confirmable {
             return self.reject(from, message, confirmable);
         }
@@ -161,8 +161,8 @@ impl Endpoint {
         }
     }
 
-    /// Handles a valid request: it joins a block of the body, sends a block of a stored response,
-    /// or passes the request to the application.
+    /// Handles a valid request: stores its block of a body, sends a block of a stored response, or
+    /// passes the request to the application.
     fn take_request(&mut self, now: Instant, asked: Asked, mut incoming: Incoming, packet: Packet) {
         let confirmable = asked.confirmable;
         let size1 = read_uint(&packet, CoapOption::Size1);
@@ -213,8 +213,8 @@ impl Endpoint {
                     let packet = self.in_blocks(now, &asked, response);
                     return self.send_response(now, &asked, packet, confirmable);
                 }
-                // A GET can be processed again. Other requests have been processed already, so they
-                // are not repeated.
+                // A GET can be processed again. Any other request is refused, because it may have
+                // been processed already.
                 None if is_safe => {}
                 None => {
                     let status = ResponseType::RequestEntityIncomplete;
