@@ -431,8 +431,8 @@ fn interface_set_down() {
     };
     let down = set("down");
     assert!(down.status.success(), "{down:?}");
-    // The lost settings of the interface do not return with it; or the program has ended, and
-    // the interface is gone.
+    // The interface does not get its lost settings back. If the program has ended already, the
+    // interface no longer exists.
     set("up");
     let (code, error) = mesh.fails();
     assert_eq!(code, 1);

@@ -106,7 +106,7 @@ fn a_repetition_is_a_duplicate_and_later_the_same_bytes_are_a_replay() {
     let mut b = Node::new(2, SecurityLevel::EncMic32, true);
     let frame = a.send(PEER, b"hello");
     assert_eq!(b.hear(&frame).as_deref(), Some(&b"hello"[..]));
-    // The Imm-ACK was lost, and the sender has repeated it.
+    // The Imm-ACK was lost, and the sender has repeated the frame.
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.mac.counters().rx_duplicates, 1);
     assert_eq!(b.refused(Refusal::Replayed), 0);

@@ -136,7 +136,7 @@ fn a_later_registration_replaces_the_route_and_the_former_router_is_informed() {
     let told = [(3, CONFIRMATION, MOVED, 255), (2, CONFIRMATION, SUCCESS, 0)];
     assert_eq!(answers(&mut lone), told);
     assert_eq!(way_to_leaf(&mut lone), 2);
-    // The leaf registers here itself, and leaves again.
+    // The leaf registers with this router itself, and later with another one.
     register(&mut lone, 1, true);
     assert_eq!(answers(&mut lone), [(LEAF, ADVERTISEMENT, SUCCESS, 1)]);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
@@ -251,7 +251,7 @@ fn a_registered_address_is_not_given_to_another() {
         assert_eq!(answers(&mut lone), [answer]);
         assert_eq!(way_to_leaf(&mut lone), 3);
     }
-    // The other node cannot end the registration either.
+    // The stranger cannot end the registration.
     report_as(&mut lone, 3, Some(250), STRANGER, 0);
     assert_eq!(answers(&mut lone)[0].2, DUPLICATE);
     assert_eq!(way_to_leaf(&mut lone), 3);

@@ -451,7 +451,7 @@ fn an_unproven_target_is_advertised_for_one_unit() {
     daos.extend(said(&mut lone, 2));
     assert_eq!(lifetimes(&daos, VICTIM), [1, 30]);
     assert_eq!(lifetimes(&daos, 0x0400), [1, 0], "it is gone");
-    // The router does not forward a DAO that says the same again.
+    // The router does not forward a DAO that repeats the known target.
     lone.frames.clear();
     dao(&mut lone, CHILD, 2, &[(VICTIM, 240, 30)]);
     lone.run_for(Duration::from_secs(5));

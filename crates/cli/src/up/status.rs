@@ -8,7 +8,7 @@ use crate::output::bar;
 pub(super) struct Facts {
     pub(super) now: Instant,
     pub(super) connections: usize,
-    /// Packets into the mesh and out of it.
+    /// Number of packets into the mesh, and number of packets out of it.
     pub(super) packets: [u64; 2],
     pub(super) lateness: Duration,
 }

@@ -150,8 +150,8 @@ mod filter {
         };
         let flags: Result<_, _> = NAMESPACES.into_iter().map(of_a_flag).collect();
         denied.insert(libc::SYS_clone, flags?);
-        // The flags of clone3(2) are in memory, where no filter sees them; without it the C
-        // library uses clone(2).
+        // The flags of clone3(2) are in memory, where no filter sees them. Without clone3(2), the
+        // C library uses clone(2).
         let absent = BTreeMap::from([(libc::SYS_clone3, Vec::new())]);
         let mut programs = Vec::new();
         #[cfg(target_arch = "x86_64")]

@@ -163,7 +163,7 @@ mod tests {
         counter.on_stored(5);
         assert_eq!(counter.take(), Err(NoCounter::NotStored));
         assert_eq!(counter.poll(), Some(110));
-        // Less than requested: the stored part is usable, and the rest is requested again.
+        // If less is stored than requested, this part is usable, and the rest is requested again.
         counter.on_stored(12);
         assert_eq!((counter.take(), counter.take()), (Ok(10), Ok(11)));
         assert_eq!(counter.take(), Err(NoCounter::NotStored));

@@ -75,7 +75,7 @@ impl Runner {
             ("socket", 3) => {
                 let name = new_name(call)?;
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
-                // The streams of a new socket begin again.
+                // A new socket begins with the first byte of both streams.
                 (self.written, self.read) = (1, 1);
                 let made = self.sockets.socket(name);
                 made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))

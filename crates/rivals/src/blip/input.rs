@@ -97,7 +97,7 @@ impl Blip {
             return false;
         }
         if seg.flags.fin() {
-            // Ignored in FIN-WAIT-2: the peer repeats it.
+            // In FIN-WAIT-2 the acknowledgment does not cover the FIN, so the peer repeats the FIN.
             c.due |= match c.state {
                 State::FinWait2 => LATE_ACK,
                 _ => self.ack_of(seg),

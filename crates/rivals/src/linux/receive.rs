@@ -234,7 +234,7 @@ impl Linux {
         }
         let rcv = &mut c.rcv;
         if seg.seq > rcv.nxt || end < rcv.nxt || seg.end() == rcv.nxt {
-            // A gap, or data that have arrived before: both are answered at once.
+            // A segment beyond a gap, or one that has arrived before, is acknowledged at once.
             rcv.ack_due = true;
         }
         let known = (rcv.nxt - seg.seq) as usize;

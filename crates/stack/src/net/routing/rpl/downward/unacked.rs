@@ -69,7 +69,7 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_UNPROVEN
     }
 
-    /// Returns whether the next hop has acknowledged a frame, and the last frame too.
+    /// Returns whether the next hop has acknowledged frames, including the last one sent to it.
     pub(super) fn answers(self) -> bool {
         self == Self::PROVEN
     }

@@ -65,8 +65,8 @@ impl Trickle {
         self.heard = self.heard.saturating_add(1);
     }
 
-    /// Resets the timer because of an inconsistency (RFC 6206 §4.2 step 6). Returns whether this
-    /// has begun a new interval: an interval of the length Imin continues instead.
+    /// Resets the timer because of an inconsistency (RFC 6206 §4.2 step 6). Returns whether a new
+    /// interval has begun; an interval that already has the length Imin is not restarted.
     pub(super) fn on_inconsistent(&mut self, now: Instant, rng: &mut Rng) -> bool {
         let resets = !self.interval.is_zero() && self.interval > self.shortest;
         if resets {
