@@ -31,8 +31,8 @@ pub struct FlowSlot {
     pushed: bool,
     /// Whether the peer has retransmitted; its data are then forwarded whatever the node's window.
     again: bool,
-    /// The node's window in bytes; `largest`: the part of the window that one segment can fill so
-    /// far; `size`: the largest segment that the node accepts.
+    /// In bytes: the node's current window; `largest`: its largest window so far, at most `size`;
+    /// `size`: the largest segment that the node accepts.
     window: u32,
     largest: u32,
     size: u32,

@@ -11,10 +11,10 @@ const TRIES: u32 = 15;
 /// A network counts as slow if it carries at most this many packets per `delaytime`: `delaytime`
 /// may not have adapted to the network yet.
 const FASTER: u64 = 2;
-/// Unit of [`Recent`] per packet.
+/// Amount that a packet adds to [`Recent`].
 const PARTS: u32 = 16;
 
-/// Packets of a flow in the last two intervals or so: the sum halves with each check.
+/// Packets of a flow, times [`PARTS`]. Halved at each check, so about two intervals count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Recent(u32);
 
@@ -25,8 +25,8 @@ impl Recent {
         self.0 = self.0.saturating_add(PARTS);
     }
 
-    /// Ends an interval. Returns whether the flow always had a packet under way: of a segment and
-    /// its answer, at least one passed in each round-trip time.
+    /// Ends an interval. Returns whether the flow always had a packet under way: whether the sum is
+    /// at least one packet for each round-trip time in an interval.
     pub(super) fn was_busy(&mut self, rtt: Duration) -> bool {
         let sum = u64::from(self.0);
         self.0 >>= 1;
@@ -120,7 +120,7 @@ mod tests {
         Instant::from_micros(checks * CHECKS.as_micros())
     }
 
-    /// Makes the check of number `n`, after `packets` packets.
+    /// Makes check `n` after `packets` packets. Returns whether packets wait.
     fn check(contest: &mut Contest, n: u64, packets: u64, flows: u64, rtt_ms: u64) -> bool {
         assert!(contest.is_due(at(n)));
         for _ in 0..packets {

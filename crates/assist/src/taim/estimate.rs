@@ -201,7 +201,7 @@ impl Side {
             self.timed = Some((end, now));
         }
         if let Some(at) = self.freed.take() {
-            // An end that waited longer than the timeout was idle, or missed the acknowledgment.
+            // No sample after a longer time: the end was idle, or missed the acknowledgment.
             let time = now.since(at);
             if time <= expected.unwrap_or(FIRST_MAX) {
                 self.round.sample(time);

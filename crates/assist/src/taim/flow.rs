@@ -48,8 +48,8 @@ pub struct FlowSlot {
     pub(super) bytes: u64,
     /// Smoothed throughput, in 256ths of a byte per second.
     pub(super) throughput: u64,
-    /// Key for the order of leaving, computed when its first waiting packet became the first: see
-    /// [`FlowSlot::rank`].
+    /// Key for the order of leaving (see [`FlowSlot::rank`]). It changes when a packet becomes the
+    /// first of the flow's queue, and at the end of a period.
     pub(super) share: u64,
     /// Progress of the flow for [`Lead`](super::Lead).
     pub(super) pace: Pace,

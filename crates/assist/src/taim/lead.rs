@@ -121,7 +121,7 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // The flow starts 100 bytes behind the mean; each 10 bytes bring it 5 bytes further ahead.
+        // From 100 bytes behind the mean to 100 bytes ahead, by 5 bytes per segment, and one more.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

@@ -16,14 +16,14 @@
 //!
 //! Decisions that the paper leaves open:
 //!
-//! - Numbers without a value there are parameters with an assumed default ([`Params`]).
+//! - Numbers to which the paper gives no value have an assumed default in [`Params`].
 //! - The order of leaving depends on the total of a flow: its smoothed throughput, and its bytes in
 //!   this period. A slow flow therefore overtakes a fast one only until it has caught up, instead
 //!   of for the rest of the period.
 //! - A flow is a connection: its two directions share one queue and one throughput, the new bytes
 //!   of both, by the highest sequence numbers seen.
 //! - Round-trip times are the sum of those to both ends, each from the arrival of a segment here
-//!   until the arrival of its answer. So they contain the waiting time here, as the ends' own do.
+//!   until the arrival of its answer. They include the waiting time here, as the ends' own do.
 //!   An answer is an acknowledgment, or a new byte after an acknowledgment of all earlier ones. The
 //!   expected retransmission timeout is RFC 6298's.
 //! - The number of waiting flows is its mean over the period.
@@ -31,7 +31,7 @@
 //!   while it is active. A flow without data to send counts as a slow one while it is active: TAiM
 //!   is for flows that send as fast as they can.
 //!
-//! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor the
+//! [`Policy::Lead`] is another rule for when packets leave. It needs neither `delaytime` nor the
 //! decision each minute: see [`Lead`].
 //!
 //! [`Contention`] is an optional condition: packets wait only while flows compete and the network
@@ -92,8 +92,8 @@ use segment::Foreign;
 pub use segment::{End, Ends};
 pub use view::{Counters, FlowView};
 
-/// Greatest delay of a caller that the time of the next packet compensates. After a longer delay,
-/// `delaytime` counts from the real time of leaving, minus this value.
+/// A packet that the caller takes at most this late does not delay the next one. After a longer
+/// delay, `delaytime` counts from the actual time of leaving, minus this value.
 const MAKES_UP: Duration = Duration::from_millis(2);
 
 /// The memory of TAiM, which determines its capacity.
@@ -101,9 +101,9 @@ const MAKES_UP: Duration = Duration::from_millis(2);
 pub struct Memory<M: Kind, H: 'static> {
     /// A slot for each flow; a quarter of them is for flows on probation.
     pub flows: M::Table<FlowSlot>,
-    /// A power of two, at least twice the number of flows.
+    /// Hash table of the flows. Its length is a power of two, at least twice that of `flows`.
     pub index: M::Table<u32>,
-    /// As many entries as flows.
+    /// Order of the flows with waiting packets: as many entries as `flows`.
     pub schedule: M::Table<u32>,
     /// A slot for each waiting packet.
     pub held: M::Table<HeldSlot<H>>,

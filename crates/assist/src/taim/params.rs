@@ -67,7 +67,7 @@ pub struct Lead {
     /// Share by which a flow may be faster than the mean. If the share is below one divided by the
     /// number of other flows, a flow that cannot be faster slows down all others. Assumption: 10 %.
     pub gain: Share,
-    /// Greatest age of the last new byte of an active flow. Assumption: 10 s.
+    /// A flow is active until this time after its last new byte. Assumption: 10 s.
     pub active: Duration,
     /// Longest waiting time of a packet. Assumption: 1 s, the minimum RTO (RFC 6298 §2.4).
     pub max_hold: Duration,
@@ -85,12 +85,12 @@ impl Default for Lead {
 }
 
 /// The condition under which packets wait, an addition to the paper: flows compete, and the network
-/// behind the border router is their bottleneck. Otherwise packets pass at once. It applies to
-/// [`Policy::Taim`]; [`Policy::Lead`] never delays a single flow.
+/// behind the border router is their bottleneck. Otherwise packets pass at once. Only
+/// [`Policy::Taim`] has this condition; [`Policy::Lead`] never delays a single flow.
 ///
 /// A flow competes while it always has a packet under way. The network counts as a bottleneck if
 /// the mean round-trip time of these flows is at least half of `delaytime`, and if they send at
-/// most twice as many packets as `delaytime` lets leave. Both are measured while no packet waits:
+/// most twice as many packets as `delaytime` permits. Both are measured while no packet waits:
 /// at the beginning, and then for 2 s in every 32 s.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Contention {
@@ -110,7 +110,7 @@ impl Default for Contention {
 pub struct Params {
     /// The rule for the order and the times of packets.
     pub policy: Policy,
-    /// Initial `delaytime`, D_init in the paper, which gives no value, but 50 ms in its example.
+    /// Initial `delaytime`, D_init in the paper. Assumption: 50 ms, the value of its example.
     pub initial_delay: Duration,
     /// Minimum `delaytime`: from zero it could not grow by shares of itself. Assumption: 1 ms.
     pub min_delay: Duration,
@@ -127,8 +127,8 @@ pub struct Params {
     pub throughput_weight: Share,
     /// Weight of the most recent period in the number of waiting flows. Assumption: 25 %.
     pub waiting_weight: Share,
-    /// Greatest age of the last new byte of an active flow: only active flows count as slowest and
-    /// fastest. Assumption: 3 minutes.
+    /// A flow is active until this time after its last new byte. Only active flows count as slowest
+    /// and fastest. Assumption: 3 minutes.
     pub active: Duration,
     /// Minimum expected retransmission timeout of an end. Assumption: 1 s (RFC 6298 §2.4).
     pub min_rto: Duration,

@@ -54,8 +54,8 @@ pub struct FlowView {
     /// Smoothed throughput at the end of the last period, in bytes per second.
     pub throughput: u64,
     /// Key for the order of leaving, smallest first: throughput plus the bytes of this period, in
-    /// 256ths of a byte per second, when its first waiting packet became the first. With
-    /// [`Policy::Lead`](super::Policy::Lead) it is a virtual time.
+    /// 256ths of a byte per second, computed when a packet becomes the first of the flow's queue.
+    /// With [`Policy::Lead`](super::Policy::Lead) it is a virtual time.
     pub share: u64,
     /// Round-trip time, if known.
     pub rtt: Option<Duration>,
