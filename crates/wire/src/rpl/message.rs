@@ -8,16 +8,16 @@ use crate::{Cursor, Error, NoRoom};
 /// A control message of RPL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
-    /// A DODAG Information Solicitation (§6.2).
+    /// A DODAG Information Solicitation (RFC 6550 §6.2).
     Dis {
-        /// Options; a Solicited Information option selects the DODAGs that answer (§6.7.9).
+        /// Options; a Solicited Information option selects the DODAGs that answer (RFC 6550 §6.7.9).
         options: Options<'a>,
     },
-    /// A DODAG Information Object (§6.3).
+    /// A DODAG Information Object (RFC 6550 §6.3).
     Dio(Dio<'a>),
-    /// A Destination Advertisement Object (§6.4).
+    /// A Destination Advertisement Object (RFC 6550 §6.4).
     Dao(Dao<'a>),
-    /// The acknowledgement of a DAO (§6.5).
+    /// The acknowledgement of a DAO (RFC 6550 §6.5).
     DaoAck(DaoAck),
 }
 
