@@ -10,7 +10,7 @@ use crate::{Cursor, Error, NoRoom};
 pub enum Message<'a> {
     /// A DODAG Information Solicitation (RFC 6550 §6.2).
     Dis {
-        /// Options; a Solicited Information option selects the DODAGs that answer (RFC 6550 §6.7.9).
+        /// Options; Solicited Information selects the DODAGs that answer (RFC 6550 §6.7.9).
         options: Options<'a>,
     },
     /// A DODAG Information Object (RFC 6550 §6.3).
