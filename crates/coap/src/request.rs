@@ -61,7 +61,7 @@ impl Request {
         }
     }
 
-    /// Makes the request non-confirmable, without a response.
+    /// Makes the request non-confirmable and asks the server not to respond.
     pub fn unreliable(self) -> Request {
         Request {
             confirmable: false,

@@ -14,7 +14,7 @@ const MAX_PEERS: usize = 16;
 pub(crate) struct Estimators {
     policy: RtoPolicy,
     ack_timeout: Duration,
-    /// `ACK_RANDOM_FACTOR` above 1, in percent.
+    /// ACK_RANDOM_FACTOR - 1, in percent.
     dither_percent: u32,
     /// Estimates, the least recently used first.
     peers: Vec<(Peer, Cocoa)>,
@@ -36,7 +36,7 @@ impl Estimators {
         }
     }
 
-    /// Returns the timeout of a new message to `peer`, to which `running` others are in progress.
+    /// Returns the timeout of a new message to `peer`, with `running` earlier messages in progress.
     pub(crate) fn first(
         &mut self,
         now: Instant,

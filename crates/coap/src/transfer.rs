@@ -23,7 +23,7 @@ pub(crate) struct Transfer {
 
 #[derive(Debug)]
 enum Phase {
-    /// The body is sent; the server has not accepted the bytes from this offset on.
+    /// The request body is being sent. The server has accepted the bytes before `offset`.
     Up { offset: usize, in_blocks: bool },
     Down {
         first: Response,
@@ -93,8 +93,8 @@ impl Transfer {
                 if let Some(part) = self.request.part {
                     Block::from(part).write(&mut packet, CoapOption::Block1);
                 }
-                // RFC 7959 §2.4: the preferred size may be given at once. The answer to a block
-                // that is not the last has no body (§2.3).
+                // RFC 7959 §2.4: the request may state the preferred size of the response blocks.
+                // Only the answer to the last block of a request has a body (§2.3).
                 if self.asks_early
                     && block.is_none_or(|block| !block.more)
                     && let Some(block) = Block::at(0, self.size, 0)
@@ -102,8 +102,8 @@ impl Transfer {
                     block.write(&mut packet, CoapOption::Block2);
                 }
             }
-            // RFC 7959 §2.4: "the same options as the initial request and a
-            // Block2 Option", and §2.7 without Block1 and body.
+            // RFC 7959 §2.4: "the same options as the initial request and a Block2 Option". §2.7:
+            // Block1 and the request body are left out.
             Phase::Down { body, .. } => {
                 if let Some(block) = Block::at(body.len(), self.size, 0) {
                     block.write(&mut packet, CoapOption::Block2);
@@ -121,9 +121,9 @@ impl Transfer {
             return Step::Broken(Breach::Inconsistent);
         };
         let response = Response::read(packet);
-        // RFC 9175 §2.3: the request is repeated once with the value. §2.2: the server also sends a
-        // value with a first block that is smaller than possible. The client then requests this
-        // block again.
+        // RFC 9175 §2.3: the client repeats the request once with the server's Echo value. §2.2: a
+        // first response block of reduced size may have such a value too. The client then requests
+        // the first block again.
         let value = packet.get_first_option(CoapOption::from(ECHO));
         let is_reduced = match &self.phase {
             Phase::Up { in_blocks, .. } => {

@@ -2,8 +2,8 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). A
-/// confirmable one after seven others fulfils this; even spacing measures the path best.
+/// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). One
+/// confirmable message after seven others fulfils this rule; even spacing measures the path best.
 const IN_A_ROW: u8 = 7;
 /// "a CoAP endpoint can always send non-confirmables if their rate does not
 /// exceed 1 B/s" (the draft, §5).
@@ -29,8 +29,8 @@ impl Unconfirmed {
         self.in_a_row = 0;
     }
 
-    /// Accounts for a message of `bytes` bytes sent while the estimate is `rto`: the rate is at
-    /// most 1/RTO (the draft, §5, rule 3), or a byte a second.
+    /// Accounts for a message of `bytes` bytes sent while the estimate is `rto`: the limit is one
+    /// message per RTO (the draft, §5, rule 3) or 1 B/s, whichever is faster.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: usize, rto: Duration) {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.not_before = Some(now + rto.min(A_BYTE.times(bytes as u64)));
@@ -47,7 +47,7 @@ mod tests {
         let mut sent = Unconfirmed::default();
         let mut all = Vec::new();
         for message in 0..1_000_u32 {
-            // Some are confirmable anyway, at irregular intervals.
+            // The application itself makes some messages confirmable, at irregular intervals.
             let confirmable = sent.is_used_up() || message % 37 == 5 || message % 41 == 7;
             match confirmable {
                 true => sent.on_confirmable(),

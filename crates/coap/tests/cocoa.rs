@@ -1,5 +1,5 @@
-//! Non-confirmable messages with both policies of CoCoA: the rules of draft-ietf-core-cocoa-03 §5,
-//! and Contiki, which has no rules for them.
+//! Non-confirmable messages with both CoCoA policies: `CocoaDraft` follows draft-ietf-core-cocoa-03
+//! §5; `CocoaContiki` does not limit them.
 
 use crate::common;
 
@@ -105,7 +105,7 @@ fn the_rate_is_one_in_a_timeout() {
     // a weight of one half.
     assert_eq!(gap(8), Duration::from_millis(1_150));
     assert!(gap(16) < gap(8) && gap(32) < Duration::from_millis(800));
-    // With the policies of Contiki and of the standard, messages leave at once.
+    // The other policies, `CocoaContiki` and `Rfc7252`, send all messages at once.
     for policy in [RtoPolicy::CocoaContiki, RtoPolicy::Rfc7252] {
         let mut pair = self::pair(policy);
         for _ in 0..40 {

@@ -207,7 +207,7 @@ fn s5_2_2_separate() {
     pair.client.input(pair.now, SERVER, &response);
     let ack = pair.sent();
     assert_eq!((kind(&ack), code(&ack).as_str()), ("ACK", "0.00"));
-    // The acknowledgement was lost: the duplicate gets it again.
+    // If the acknowledgement is lost, the retransmitted response gets the same acknowledgement.
     pair.client.input(pair.now, SERVER, &response);
     assert_eq!(pair.sent(), ack);
     pair.server.input(pair.now, CLIENT, &ack);
@@ -215,7 +215,7 @@ fn s5_2_2_separate() {
     assert_eq!(pair.response().status, Status::Content);
 }
 
-/// §5.2.2: a response that arrives before the acknowledgement takes its place.
+/// §5.2.2: a response that arrives before the acknowledgement also acknowledges the request.
 #[test]
 fn s5_2_2_a_response_serves_as_acknowledgement() {
     let mut pair = pair();

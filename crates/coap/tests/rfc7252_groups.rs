@@ -123,7 +123,7 @@ fn the_number_of_delayed_answers_is_bounded() {
     assert_eq!(answers(&mut server, &content).len(), 8);
 }
 
-/// §8.2: a client that is not served by the group's answer asks the server itself.
+/// §8.2: a unicast request is answered at once, even while the answer to a group is delayed.
 #[test]
 fn a_unicast_request_is_answered_at_once() {
     let mut pair = Pair::new(Config::default(), Config::default());

@@ -12,7 +12,7 @@ fn config(block: usize, max_body: usize) -> Config {
     Config {
         block: BlockSize::at_most(block),
         max_body,
-        // The address of the peer is irrelevant here.
+        // These tests do not limit responses to unverified addresses.
         initial_response: usize::MAX,
         ..Config::default()
     }
@@ -60,7 +60,7 @@ fn s2_4_early_negotiation() {
     assert_eq!(get(Pair::new(early, config(1_024, 4_096)), 256), 8);
     // Without early negotiation the server chooses the size, and the client uses it.
     assert_eq!(get(pair(64, 256), 512), 4);
-    // If the server has smaller blocks, their size applies.
+    // If the server's blocks are smaller than the client's, the server's size is used.
     let early = Config {
         negotiates_early: true,
         ..config(512, 4_096)
@@ -68,8 +68,8 @@ fn s2_4_early_negotiation() {
     assert_eq!(get(Pair::new(early, config(32, 4_096)), 256), 16);
 }
 
-/// §2.4: blocks of two versions are not put together: here the server has
-/// started again with another file between two blocks.
+/// §2.4: a client does not combine blocks of two versions. The server restarts between two blocks,
+/// with the same body or with another one.
 #[test]
 fn s2_4_etags_must_match() {
     for (changed, fails) in [(false, false), (true, true)] {
@@ -135,7 +135,7 @@ fn s2_3_the_size_goes_down() {
     assert_eq!(pair.log.len(), 2 * (1 + 5));
 }
 
-/// §2.7: blocks up, then blocks down; the request is made once.
+/// §2.7: a request body in blocks gets a response in blocks; the application gets one request.
 #[test]
 fn s2_7_blocks_in_both_directions() {
     let mut pair = pair(64, 64);
@@ -148,7 +148,7 @@ fn s2_7_blocks_in_both_directions() {
     assert_eq!(pair.log.len(), 2 * (3 + 4));
 }
 
-/// Returns a PUT of one block: NUM, M, the exponent of its size, its payload, its ID.
+/// Returns a PUT of one block with NUM, M, SZX, `payload` bytes, and a message ID.
 fn block1(num: u8, more: bool, szx: u8, payload: usize, id: u8) -> Vec<u8> {
     let value = num << 4 | u8::from(more) << 3 | szx;
     // Uri-Path (11) "f", Block1 (27).
@@ -160,7 +160,7 @@ fn block1(num: u8, more: bool, szx: u8, payload: usize, id: u8) -> Vec<u8> {
     datagram
 }
 
-/// Returns the code of the answer to a datagram; 2.04 from the application.
+/// Returns the code of the answer to a datagram. The application answers 2.04.
 fn answer(pair: &mut Pair, datagram: &[u8]) -> String {
     pair.server.input(pair.now, CLIENT, datagram);
     while let Some(Event::Request { id, request, .. }) = pair.server.poll_event() {
@@ -171,7 +171,7 @@ fn answer(pair: &mut Pair, datagram: &[u8]) -> String {
     code(&pair.server.poll_datagram().expect("an answer").1)
 }
 
-/// §2.9.2: blocks out of sequence, or without a beginning, are refused.
+/// §2.9.2: blocks out of sequence, or without the first block, are refused.
 #[test]
 fn s2_9_2_incomplete() {
     let mut pair = pair(64, 64);
@@ -194,7 +194,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &other), "4.08");
 }
 
-/// §2.5: after EXCHANGE_LIFETIME the beginning is forgotten.
+/// §2.5: a server drops an unfinished body EXCHANGE_LIFETIME after its latest block.
 #[test]
 fn s2_5_an_unfinished_upload_expires() {
     let mut pair = pair(64, 64);
@@ -273,7 +273,7 @@ fn unfinished_uploads_are_replaced() {
     assert_eq!(answer(&mut pair, &block1(2, true, 2, 64, 252)), "2.31");
 }
 
-/// §2.4: a client takes no more than it has room for.
+/// §2.4: a client fails a response that is longer than its `max_body`.
 #[test]
 fn a_response_that_is_too_large_fails() {
     let mut pair = Pair::new(config(64, 100), config(64, 4_096));
@@ -327,8 +327,8 @@ fn blocks_survive_losses() {
     assert_eq!(pair.requests[0].payload, body(500));
 }
 
-/// §2.3: a server that processes each block separately says so by M = 0, and neither side needs
-/// memory for the body.
+/// §2.3: M = 0 in the answer says that the server processed the block separately. Neither side
+/// needs memory for the whole body.
 #[test]
 fn s2_3_parts_of_a_body() {
     let taking = Config {
@@ -347,7 +347,7 @@ fn s2_3_parts_of_a_body() {
         let request = Request::new(Method::Put, "image").with_part(part, payload);
         pair.client.request(pair.now, SERVER, request).unwrap();
         let request = pair.sent();
-        // Block1 (27) is 16 above Uri-Path: NUM, M and SZX 2 in one byte, or in no byte.
+        // Block1 (27) has delta 16 after Uri-Path (11), and one byte with NUM, M and SZX 2.
         let value = (num << 4 | u32::from(more) << 3 | 2) as u8;
         assert!(
             request.windows(3).any(|at| at == [0xd1, 3, value]),

@@ -79,8 +79,8 @@ fn a_client_with_the_echo_option_gets_the_whole_answer() {
     assert_eq!(pair.server.counters().challenges, 2);
 }
 
-/// Removes the Echo option (252) from a datagram of the server, so that it reads as for a client
-/// that does not know the option.
+/// Removes the Echo option (252) from a response, to simulate a client that does not implement the
+/// option.
 fn without_echo(datagram: &[u8]) -> Vec<u8> {
     let mut packet = Packet::from_bytes(datagram).unwrap();
     packet.clear_option(CoapOption::Unknown(252));
@@ -131,7 +131,7 @@ fn short_answers_are_given_at_once() {
     assert_eq!(pair.response().payload.len(), 100);
 }
 
-/// A completed action must not be repeated: a POST is answered, in small blocks.
+/// A POST must not run twice, so the server answers it in small blocks instead of challenging it.
 #[test]
 fn a_post_is_not_asked_for_again() {
     let mut pair = Pair::new(Config::default(), Config::default());

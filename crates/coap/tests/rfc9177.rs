@@ -256,8 +256,8 @@ fn malformed_and_inconsistent_datagrams_are_refused() {
         let datagram = sender.message(num, &vec![1; len]);
         assert!(refused(&mut receiver, &datagram).is_some_and(|code| code.starts_with("4.0")));
     }
-    // Without Request-Tag (292): 232 above Size1 is changed to 230, an elective option with an
-    // unassigned number.
+    // A block without Request-Tag: option 292 becomes 290, which is elective and unassigned, by a
+    // change of its delta after Size1 (60) from 232 to 230.
     let mut other = good.clone();
     let at_tag = good
         .windows(2)

@@ -17,8 +17,8 @@ pub(super) const MISSING_BLOCKS: u16 = 272;
 /// Options of a Q-Block message in addition to those that every message may have.
 const OPTIONS: [options::Known; 2] = [(19, 0, 3, false), (292, 0, 8, false)];
 
-/// Removes elective options that are not understood; returns the first critical option that is not
-/// understood as an error.
+/// Removes unknown elective options from `packet`. Fails with the number of the first unknown
+/// critical option.
 pub(super) fn check(packet: &mut Packet) -> Result<(), u16> {
     options::check_with(packet, &OPTIONS)
 }

@@ -51,7 +51,7 @@ struct Body {
     missing: u32,
     /// All blocks below this number have arrived, and their sender was informed.
     told: u32,
-    /// The number after the last block of the latest set of which a block has arrived.
+    /// Number of the first block after the last set of which a block has arrived.
     latest: u32,
     token: Vec<u8>,
     heard: Instant,
@@ -92,8 +92,8 @@ impl QuickReceiver {
         }
     }
 
-    /// Returns whether a datagram belongs to Q-Block1, and so to [`input`](Self::input) instead of
-    /// an [`Endpoint`](crate::Endpoint).
+    /// Returns whether a datagram is a request with Q-Block1. Pass such a datagram to
+    /// [`input`](Self::input), any other to an [`Endpoint`](crate::Endpoint).
     pub fn is_for(datagram: &[u8]) -> bool {
         let request = decode(datagram).ok().filter(|it| it.1 == Class::Request);
         request.is_some_and(|(packet, _)| packet.get_option(Q_BLOCK1).is_some())
@@ -180,8 +180,8 @@ impl QuickReceiver {
         }
         let set_end = self.config.set_end(num);
         let begins_set = set_end > body.latest;
-        // §7.2: "On receipt of a payload from the next MAX_PAYLOADS_SET, the server SHOULD
-        // send a 4.08", once a set.
+        // §7.2: "On receipt of a payload from the next MAX_PAYLOADS_SET, the server SHOULD send a
+        // 4.08"; this server sends it once per set.
         if begins_set {
             let before = core::mem::replace(&mut body.latest, set_end);
             if body.missing_below(before).next().is_some() {
@@ -206,7 +206,7 @@ impl QuickReceiver {
         }
     }
 
-    /// Requests the missing blocks below `end`, at most a set of them.
+    /// Requests missing blocks below `end`, at most MAX_PAYLOADS blocks.
     fn ask(&mut self, body: &Body, end: u32) {
         let (from, token) = (body.from, body.token.clone());
         let most = self.config.max_payloads.max(1).into();
@@ -248,8 +248,8 @@ impl QuickReceiver {
             }
             body.asked += 1;
             body.heard = now;
-            // The request covers all blocks up to the last set that has begun. If these have all
-            // arrived, it covers the next set.
+            // The request covers all sets of which a block has arrived. If no block of these sets
+            // is missing, the request covers the next set.
             let has_all = body.missing_below(body.latest).next().is_none();
             let end = match has_all {
                 true => self.config.set_end(body.latest),

@@ -137,8 +137,8 @@ impl QuickSender {
         let format = read_uint(&packet, CoapOption::ContentFormat);
         match packet.header.code {
             MessageClass::Response(ResponseType::Continue) => {
-                // The server has all blocks up to this one. If it is the latest block, the next set
-                // follows at once.
+                // The server has all blocks up to the number in this answer. If it has all blocks
+                // sent so far, the next set follows at once.
                 let num = block(&packet).map(|block| block.num.saturating_add(1));
                 if num.is_some_and(|end| end >= self.next) && self.queue.is_empty() {
                     self.next_set();
