@@ -66,7 +66,7 @@ impl Cocoa {
 
     /// Returns the RTO for a new message while `running` others are in progress.
     pub(crate) fn rto(&mut self, now: Instant, running: usize) -> Duration {
-        // The draft, §4.1.
+        // The draft, §4.1: a blind RTO is multiplied by the number of parallel exchanges.
         if self.is_blind {
             return self.rto.times((running as u64).saturating_add(1));
         }

@@ -167,7 +167,7 @@ mod tests {
         assert!(most <= Duration::from_secs(3) && most > Duration::from_millis(2_990));
     }
 
-    /// The draft, §4.1.
+    /// The draft, §4.1: the initial 2 s times the number of parallel exchanges.
     #[test]
     fn blind_estimates_grow_with_the_running_exchanges() {
         let mut estimators = estimators(RtoPolicy::CocoaDraft);

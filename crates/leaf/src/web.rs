@@ -69,7 +69,7 @@ impl Web {
             match byte {
                 b'\r' => {}
                 b'\n' => {
-                    // A line without a colon.
+                    // A line that ends within the field name has no colon.
                     self.is_bad |= matches!(self.field, Field::Name(..));
                     self.field = Field::Start;
                     self.has_line = true;

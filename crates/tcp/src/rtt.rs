@@ -39,7 +39,7 @@ pub(crate) struct RttEstimator {
 impl RttEstimator {
     /// Returns SRTT + max(G, K·RTTVAR) in milliseconds, or `None` before the first measurement.
     pub(crate) fn rto(&self) -> Option<u32> {
-        // RFC 6298 §2.3.
+        // RFC 6298 §2.3: the variation counts as at least the clock granularity G.
         let variation = u32::from(self.variation.max(G));
         Some(u32::from(self.srtt()?).wrapping_add(variation))
     }

@@ -180,7 +180,7 @@ impl HalfOpen {
     #[inline(never)] // size
     fn timeout<A>(&self, config: &Config<A>) -> u32 {
         let first = config.initial_rto.millis_saturating();
-        // RFC 6298 §5.5.
+        // RFC 6298 §5.5: the timeout doubles after each retransmission.
         first.min(u32::MAX >> RETRIES) << self.tries.saturating_sub(1).min(RETRIES)
     }
 

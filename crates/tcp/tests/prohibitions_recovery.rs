@@ -222,7 +222,7 @@ impl<A: Algorithms> World<A> {
         let range = |from: usize, to: usize| (1 + from as u32 * MSS, 1 + to as u32 * MSS);
         let mut blocks = Vec::new();
         if is_again {
-            // RFC 2883 §4.
+            // RFC 2883 §4: the first block reports the duplicate.
             blocks.push(range(segment, segment + 1));
         }
         if segment >= ack {

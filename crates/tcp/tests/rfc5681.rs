@@ -164,7 +164,7 @@ fn fast_retransmit() {
     send!(t, seq 1, ack 101, win 60_000);
     recv!(t, seq 801, ack 1, len 100);
     recv_nothing!(t);
-    // RFC 9937 §6.4.
+    // RFC 9937 §6.4: at the end of recovery, cwnd becomes ssthresh.
     send!(t, seq 1, ack 901, win 60_000);
     assert_eq!(t.conn.info().cwnd, 250);
     assert_eq!(t.conn.stats().retransmissions.fast, 1);

@@ -136,13 +136,13 @@ impl Endpoint {
         let refused = |status| Response::new(status);
         let method_is_known = matches!(packet.header.code, MessageClass::Request(_));
         let refusal = if proxy {
-            // RFC 7252 §5.10.2.
+            // RFC 7252 §5.10.2: a server that does not act as a proxy answers 5.05.
             Some(refused(ResponseType::ProxyingNotSupported))
         } else if let Some(number) = bad_option {
             let text = format!("option {number}");
             Some(refused(ResponseType::BadOption).with_payload(text))
         } else if !method_is_known {
-            // RFC 7252 §5.8.
+            // RFC 7252 §5.8: an unknown method gets 4.05.
             Some(refused(ResponseType::MethodNotAllowed))
         } else if read.is_none() {
             Some(refused(ResponseType::BadOption).with_payload("not UTF-8"))

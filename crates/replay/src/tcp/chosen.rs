@@ -189,7 +189,7 @@ impl Congestion for Chosen {
 
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let before = self.window();
-        // RFC 9438 §4.9.
+        // RFC 9438 §4.9: after a spurious reduction, the previous curve is restored.
         if let Algorithm::Cubic(curve, previous) = &mut self.way {
             *curve = *previous;
         }

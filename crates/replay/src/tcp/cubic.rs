@@ -50,7 +50,7 @@ impl Cubic {
             Some(epoch) => epoch.without_pause(&acked),
             None => self.begin(&acked),
         };
-        // RFC 9438 §4.3.
+        // RFC 9438 §4.3: above cwnd_prior the estimate grows by one segment per round trip.
         let slope = match epoch.estimate() >= self.cwnd_prior {
             true => (1, 1),
             false => ALPHA,

@@ -150,7 +150,7 @@ impl Linux {
         let room = c.rcv.window(body);
         let in_window = seg.seq <= c.rcv.nxt + u32::from(room) && seg.end() >= c.rcv.acked;
         if seg.flags.rst() {
-            // RFC 5961 §3.2.
+            // RFC 5961 §3.2: only RCV.NXT resets; other numbers in the window get an ACK.
             if seg.seq == c.rcv.nxt {
                 let is_over = c.state == State::TimeWait;
                 c.end(body, (!is_over).then_some(Error::Reset));

@@ -188,7 +188,7 @@ mod tests {
         let mut labour = Labour::new(0.0);
         let at = Instant::from_micros;
         let each = COSTS[Step::Timer as usize].base;
-        // 100 µs for each timer.
+        // At this speed, each timer takes 100 µs.
         let speed = 100.0 / each;
         labour.timer();
         assert_eq!(labour.take_time(at(1_000), speed).as_micros(), 100);

@@ -45,7 +45,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
         let header = payload.get(upper.offset..).ok_or(MALFORMED)?;
         let at = Ipv6Header::LEN.saturating_add(upper.offset);
         let len = match (upper.protocol, header) {
-            // §4.1: "restricted to appear immediately after an IPv6 header only".
+            // RFC 8200 §4.1: "restricted to appear immediately after an IPv6 header only".
             (next_header::HOP_BY_HOP, _) if upper.offset > 0 => {
                 let code = parameter_problem::NEXT_HEADER;
                 return Err(parameter_problem_at(code, upper.pointer.into()));

@@ -63,7 +63,7 @@ impl<P: Profile> Net<P> {
         if src.is_multicast() || is_loopback(src) || self.identity.is_own(src) {
             return Err(DropReason::BadSource);
         }
-        // RFC 4291 §2.5.2, §2.5.3.
+        // RFC 4291 §2.5.2, §2.5.3: neither address is a destination on a link.
         if dst.is_unspecified() || is_loopback(dst) {
             return Err(DropReason::BadDestination);
         }
@@ -163,7 +163,7 @@ impl<P: Profile> Net<P> {
         if header.dst.is_multicast() || !self.identity.forwards {
             return Err(DropReason::NoRoute.into());
         }
-        // RFC 4291 §2.5.2.
+        // RFC 4291 §2.5.2: packets with an unspecified source are never forwarded.
         if header.src.is_unspecified() {
             return Err(DropReason::BadSource.into());
         }

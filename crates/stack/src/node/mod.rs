@@ -114,7 +114,7 @@ impl<P: Profile> Node<P> {
         let identity = Identity {
             link: config.mac.address(),
             eui64: config.mac.extended,
-            // RFC 4944 §7.
+            // RFC 4944 §7: the link-local address follows from the link address.
             link_local: addr::link_local(config.mac.address()).unwrap_or_default(),
             address: config.address,
             hop_limit: config.hop_limit,

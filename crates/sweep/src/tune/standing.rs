@@ -32,7 +32,7 @@ impl Aims {
             let values = values(samples, at + 1);
             let (mean, without) = summed(samples, at + 1);
             let value = match (trust, mean_of(&values)) {
-                // The end of the interval nearer to the limit.
+                // Judge by the end of the interval that is nearer to the limit.
                 (Trust::Interval, Some(interval)) if values.len() > 2 => {
                     if figure.more_is_better() {
                         interval.low

@@ -61,7 +61,7 @@ impl Frto {
             Frto::Second if !ack.is_advance && !ack.is_duplicate => Frto::Second,
             _ => Frto::Off,
         };
-        // Step 3.
+        // Step 3b: spurious if the second ACK covers data that were not retransmitted.
         was == Frto::Second && *self == Frto::Off && ack.is_news && !(ack.has_sack && ack.is_beyond)
     }
 }

@@ -31,10 +31,10 @@ impl Rto {
         let (base, least) = match estimated {
             // RFC 6298 §2.4: the timeout is at least the minimum.
             Some(rto) => (rto, params.min_rto),
-            // RFC 6298 §2.1.
+            // RFC 6298 §2.1: the initial timeout, before the first measurement.
             None => (0, params.initial_rto),
         };
-        // RFC 6298 §5.5 and §2.5.
+        // RFC 6298 §5.5: doubled at each timeout; §2.5: up to the maximum.
         doubled(base.max(least.get()), self.backoff, params.max_rto.get())
     }
 

@@ -215,7 +215,7 @@ fn request_line(line: &str) -> Parsed {
         head_only: method == "HEAD",
         part: None,
         if_range: None,
-        // RFC 9112 §9.3.
+        // RFC 9112 §9.3: connections of HTTP/1.1 persist by default.
         stays_open: version != "HTTP/1.0",
         is_old: version == "HTTP/1.0",
         hosts: 0,

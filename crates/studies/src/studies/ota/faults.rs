@@ -72,7 +72,7 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         "% of the image that TCP sends more than once, 30 s without a link",
     ];
     for (index, (id, name)) in ids.iter().zip(names).enumerate() {
-        // The row without the fault, and the row with the fault but without loss.
+        // The cause shows in the rows without the fault, and with the fault but without loss.
         let shown_by = [tcp.twice[0], calm.twice[index + 1]];
         figure
             .of(name, tcp.twice[index + 1])

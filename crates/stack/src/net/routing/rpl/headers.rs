@@ -124,7 +124,7 @@ fn next_of(packet: &PacketView<'_>, is_own: bool) -> u8 {
 fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<Ipv6Header> {
     let src = identity.source_for(&packet.header.dst)?;
     Some(Ipv6Header {
-        // RFC 6040 §4.1.
+        // RFC 6040 §4.1: the outer header gets the inner ECN field.
         ecn: packet.header.ecn,
         dscp: packet.header.dscp,
         ..identity.header(src, dst, next_header::NONE)

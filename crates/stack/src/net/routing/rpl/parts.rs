@@ -72,7 +72,7 @@ impl<P: Profile> RplParts<P> {
         signal: &Signal<'_>,
     ) -> Result<(), DropReason> {
         let (src, body) = (signal.src, signal.body);
-        // The neighbour, if it created the message.
+        // Only a neighbour that created the message: the sources must be the same.
         let near = signal.from.and_then(Peer::of);
         let near = near.filter(|peer| peer.link_local() == src);
         let sender = DaoSender { src, near };

@@ -71,7 +71,7 @@ impl<P: Profile> Downward<P> {
             match option {
                 RplOption::Target(_) if core::mem::take(&mut in_transit) => first = Some(at),
                 RplOption::Transit(transit) => {
-                    // §9.4 (3).
+                    // §9.4 (3): transit information belongs to the targets before it.
                     let first = first.ok_or(DropReason::Malformed)?;
                     // If a target has several parents, the first one is used.
                     if core::mem::replace(&mut in_transit, true) {
@@ -101,7 +101,7 @@ impl<P: Profile> Downward<P> {
                 _ => {}
             }
         }
-        // §9.4 (1), (3).
+        // §9.4 (1), (3): a DAO has targets, and transit information follows the last one.
         if first.is_some() && in_transit {
             Ok(taken)
         } else {
