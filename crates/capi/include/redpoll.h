@@ -114,7 +114,7 @@ typedef struct rp_node rp_node;
 #define RP_RADIO_AUTO_ACK 1     /* the radio sends acknowledgements, and waits for them after its frames */
 #define RP_RADIO_CSMA 2         /* the radio performs the whole CSMA-CA for one RP_WORK_TRANSMIT with cca 1 */
 #define RP_RADIO_RETRIES 4      /* the radio retries unacknowledged frames; requires RP_RADIO_AUTO_ACK */
-#define RP_RADIO_SOURCE_MATCH 8 /* the radio sets the frame-pending bit of acknowledgements by neighbour */
+#define RP_RADIO_SOURCE_MATCH 8 /* the radio sets the frame-pending bit of acknowledgements for each neighbour separately */
 
 /* No short address; as the parent of a node: no parent. */
 #define RP_NO_SHORT 0xffff

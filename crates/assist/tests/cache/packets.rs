@@ -1,4 +1,4 @@
-//! Segments over IPv6 by hand, and a cache on the heap.
+//! Builds TCP segments over IPv6, and a cache with memory on the heap.
 
 use redpoll_assist::cache::{Cache, Disposition, FlowSlot, HeldSlot, Memory, Params};
 use redpoll_base::checksum::Checksum;

@@ -162,7 +162,7 @@ fn dtc_forwards_acknowledgments_that_are_not_pure_duplicates() {
         );
         assert!(sent(&mut cache, T + 100).is_empty());
     }
-    // Only the copied segment is missing.
+    // The receiver lacks only the copied segment, so the duplicate acknowledgment ends here.
     let mut cache = cache(Params::dtc(), 4, 4, 128);
     open(&mut cache);
     pass(&mut cache, T, &asks.packet());

@@ -76,7 +76,7 @@ fn bare(packet: &[u8]) -> Vec<u8> {
 
 #[derive(Default)]
 struct Known {
-    /// Packets that came, and have not been sent on since.
+    /// How often each packet was kept by the cache, minus how often it has left since.
     owed: HashMap<Vec<u8>, usize>,
     /// Packets that were forwarded, and not retransmitted by the cache since.
     passed: HashSet<Vec<u8>>,
@@ -158,7 +158,7 @@ proptest! {
                 let number = u32::from_be_bytes([packet[48], packet[49], packet[50], packet[51]]);
                 let bare = bare(&packet);
                 if let Some(owed) = known.owed.get_mut(&bare).filter(|owed| **owed > 0) {
-                    // The cache owed this packet, and now it has passed.
+                    // A kept packet leaves now, so the cache may retransmit it later.
                     *owed -= 1;
                     known.passed.insert(bare);
                     continue;

@@ -124,7 +124,7 @@ fn an_acknowledgment_does_not_wait_with_data() {
     let both = down((DOWN.wrapping_add(80), UP + 1), ACK).payload(&bytes(80, 5));
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK);
     assert_eq!(crosses(&mut engine, NOW, &both), [passed]);
-    // A segment without data gets the sequence number at the end of the node's data.
+    // A host's segment without data gets the number after the data forwarded to the node.
     let pure = down((DOWN.wrapping_add(85), UP + 1), ACK).window(9);
     let passed = down((DOWN.wrapping_add(40), UP + 1), ACK).window(9);
     assert_eq!(crosses(&mut engine, NOW, &pure), [passed]);
@@ -181,7 +181,7 @@ fn nodes_with_larger_windows_or_options_are_not_assisted() {
         up((7, 0), SYN | 0xc0),
         up((7, 0), SYN).payload(b"fast open"),
         up((7, 0), SYN).window(0),
-        // The send buffer has no room for a whole window.
+        // The border router's buffer of 160 bytes has no room for a whole window.
         up((7, 0), SYN).window(200),
     ] {
         let mut engine = engine(1, 160);

@@ -1,4 +1,4 @@
-//! TCP over IPv6 by hand, with checksums, and an engine on the heap.
+//! Builds TCP segments over IPv6 with checksums, and an engine with memory on the heap.
 
 use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
 use redpoll_base::checksum::Checksum;
@@ -29,7 +29,7 @@ pub const PSH: u8 = 8;
 pub const ACK: u8 = 16;
 pub const URG: u8 = 32;
 
-/// A segment between node `node` and the host, 200.
+/// A segment between a node, whose last address byte is `node`, and the host, whose byte is 200.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tcp {
     pub node: u8,

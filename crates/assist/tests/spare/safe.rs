@@ -216,8 +216,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The second half of a segment is lost, and the node's retransmission, together with the segment
-/// before, ends at the middle: its acknowledgment is not that of a first half.
+/// The second half of a segment is lost, and the node's retransmission ends between the halves. The
+/// border router must forward its acknowledgment, although that also ends at the first half.
 #[test]
 fn a_retransmission_may_end_at_the_middle_of_a_split_segment() {
     let mut net = Net::open(1, 200, vec![2, 2, 2, 0, 2, 1, 0, 0, 0]);

@@ -4,7 +4,7 @@ use redpoll_assist::taim::Params;
 
 use crate::packets::{Conn, engine, ms};
 
-/// Returns `delaytime` in µs after `minutes` of two flows that send `lens` bytes a second.
+/// Returns `delaytime` in µs after two flows have sent `lens` bytes per second for `minutes`.
 fn after(minutes: u64, lens: [usize; 2]) -> u64 {
     let mut engine = engine(Params::default(), 16, 64);
     let mut conns = [Conn::of(1), Conn::of(2)];

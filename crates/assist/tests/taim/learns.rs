@@ -1,4 +1,4 @@
-//! Throughput, round-trip time and timeout, by the numbers that pass.
+//! Throughput, round-trip time and timeout, estimated from the sequence numbers of segments.
 
 use redpoll_assist::taim::{FlowView, Params};
 use redpoll_base::Duration;
@@ -45,13 +45,13 @@ fn single_upstream_segments_measure_the_round_trip_to_the_node() {
         at += 10 + 300;
     }
     let rtt = only(&engine).rtt;
-    // TAiM attributes this time to an idle node.
+    // TAiM assumes that the node was idle for the 300 ms, and ignores them.
     assert!(
         rtt.is_some_and(|rtt| rtt < Duration::from_millis(20)),
         "{rtt:?}"
     );
 
-    // This engine has not seen the handshake, so only these round trips show the distance.
+    // This engine has not seen the handshake, so it times only these round trips.
     let mut engine = self::engine(Params::default(), 16, 16);
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));
@@ -91,7 +91,7 @@ fn throughput_is_new_bytes_a_second_of_whole_periods_smoothed() {
         let len = if second < 120 { 100 } else { 20 };
         give(&mut engine, second * 1_000, &conn.data(len));
     }
-    // The estimate moves by a quarter of the difference to the last minute.
+    // The estimate moves by a quarter of the difference to the throughput of the latest minute.
     assert_eq!(seen, [0, 100, 100, 80, 65]);
 }
 

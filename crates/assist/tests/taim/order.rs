@@ -181,8 +181,8 @@ proptest! {
 
     /// With little memory, flows are replaced and packets are pushed out. Every packet leaves once,
     /// and a flow's packets leave in order. The next packet is that of the waiting flow with the
-    /// least throughput. If no packet may leave, a packet may leave at the announced time, at most
-    /// `delaytime` after the previous packet.
+    /// least throughput. If no packet may leave yet, the next one may leave at the announced time,
+    /// at most `delaytime` after the previous packet.
     #[test]
     fn nothing_is_lost_doubled_or_out_of_order(
         steps in prop::collection::vec(step(), 1..400),
@@ -298,9 +298,8 @@ proptest! {
     }
 }
 
-/// Both flows send as fast as they may, the first one ten times as often. Its packets leave
-/// together with those of the second flow, at most four segments ahead, unless they have waited for
-/// a second.
+/// The first flow sends nine times as many packets as the second. Its packets wait once it is four
+/// segments ahead of the mean, at most for a second each. All packets of the second flow leave.
 #[test]
 fn a_flow_in_the_lead_waits_for_the_others() {
     let lead = Lead {
@@ -357,7 +356,7 @@ fn a_slow_flow_overtakes_until_it_has_caught_up() {
         first.extend(engine.take(now));
     }
     let place = first.iter().position(|handle| *handle == 99);
-    // All 40 packets were counted on arrival. But the flow's key is older: it was computed when the
-    // flow's first packet became first.
+    // The slow flow's key counts one packet until that leaves, and then all 40: 8,000 bytes. So the
+    // fast flow's packet is the second to leave.
     assert_eq!(place, Some(1));
 }

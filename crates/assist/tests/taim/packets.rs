@@ -64,7 +64,7 @@ impl Tcp {
 pub struct Conn {
     pub node: (u8, u16),
     pub host: (u8, u16),
-    /// Bytes that each has sent.
+    /// Bytes that the node and the host have sent.
     pub up: u32,
     pub down: u32,
 }
@@ -138,7 +138,7 @@ impl Conn {
         ]
     }
 
-    /// Confirms the flow, without waiting packets.
+    /// Passes the handshake, which confirms the flow, and leaves no packet waiting.
     pub fn open(&mut self, engine: &mut Engine, now: Instant) {
         for packet in self.handshake() {
             if engine.input(now, &packet, usize::MAX) == Input::Wait {
