@@ -224,7 +224,7 @@ fn a_parent_without_room_is_left() {
 }
 
 /// RFC 6551 §3.1: with load awareness an overloaded neighbour counts as two transmissions farther
-/// away; without, it does not.
+/// away; without load awareness, its load does not count.
 #[test]
 fn an_overloaded_neighbour_is_avoided() {
     for (aware, chosen) in [(false, ROUTER), (true, 5)] {

@@ -11,7 +11,7 @@ const SETUP: Flags = Flags::ECE.with(Flags::CWR);
 
 #[derive(Clone, Debug)]
 pub(crate) struct EcnState {
-    /// Whether both ends use ECN; before the end of the handshake, whether this end would.
+    /// Whether both ends use ECN; during the handshake, whether this end wants to use ECN.
     enabled: bool,
     /// Flags that report to the peer. ECE: a mark arrived. CWR: the window was reduced.
     news: Flags,

@@ -423,8 +423,8 @@ fn an_implausible_ack_is_challenged_in_every_state() {
 
 // RFC 6298.
 
-/// RFC 6298 §5.4: no segment is retransmitted within one RTO of its last transmission, including
-/// its time with the link.
+/// RFC 6298 §5.3: an ACK for the first segment restarts the timer, so the second segment is not
+/// retransmitted (§5.4) when the first segment's timer would have expired.
 #[test]
 fn a_later_segment_does_not_run_on_the_first_ones_timer() {
     let mut t = established();

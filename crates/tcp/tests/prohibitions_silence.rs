@@ -148,7 +148,7 @@ impl World {
                 1
             }
             Error::TimedOut => {
-                // MUST-29: every probe had its time for an answer.
+                // MUST-29: all probes were sent, and the last one had its interval for an answer.
                 let keepalive = self.keepalive.expect("keep-alive is off");
                 let count = u32::from(keepalive.count.max(2));
                 assert_eq!(self.probes, count, "unanswered probes");

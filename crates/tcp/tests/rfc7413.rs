@@ -135,7 +135,7 @@ mod client {
             assert_eq!(stats.syn_bytes_refused, rest.len() as u32);
             assert_eq!(stats.bytes_sent, 10 + rest.len() as u32);
             assert_eq!(stats.retransmissions.total(), 0);
-            // The answer has measured the round trip; the next acknowledgment does not.
+            // The SYN-ACK has measured the round trip; the next acknowledgment adds no measurement.
             t.wait(50);
             send!(t, seq 1, ack 11);
             assert_eq!(t.conn.info().rto, Duration::from_millis(300));

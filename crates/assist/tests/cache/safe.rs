@@ -222,7 +222,7 @@ proptest! {
                 let direction = [packet[40], packet[41], packet[42], packet[43]];
                 let first = places.insert(bare(&packet), usize::MAX);
                 match (first, last.get(&direction)) {
-                    // This packet has left before, so this is a copy, to which the order does not apply.
+                    // A copy, because this packet has left before: the order does not apply.
                     (Some(usize::MAX), _) => {}
                     (Some(place), Some(before)) => {
                         prop_assert!(place > *before, "{place} came before {before}");

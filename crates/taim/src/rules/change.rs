@@ -6,7 +6,7 @@ use super::{Place, exists, ip6tables, may, missing, nft};
 use crate::called;
 use redpoll_program::{FAILED, Failure};
 
-/// Adds the rules, or with `is_print` returns the commands that would.
+/// Adds the rules, or with `is_print` only returns the commands for this.
 pub(super) fn install(place: &Place, is_print: bool) -> Result<String, Failure> {
     let Place {
         interface, queue, ..
@@ -108,7 +108,7 @@ fn of_mangle(set: &Ruleset, wanted: impl Fn(&Rule) -> bool) -> Vec<String> {
         .collect()
 }
 
-/// Removes the rules, or with `is_print` returns the commands that would.
+/// Removes the rules, or with `is_print` only returns the commands for this.
 pub(super) fn uninstall(place: &Place, is_print: bool) -> Result<String, Failure> {
     if !is_print {
         may("change")?;

@@ -61,7 +61,7 @@ impl Frto {
             Frto::Second if !ack.is_advance && !ack.is_duplicate => Frto::Second,
             _ => Frto::Off,
         };
-        // Step 3b: spurious if the second ACK covers data that were not retransmitted.
+        // Step 3b: spurious if the ACK covers data from before the timeout for the first time.
         was == Frto::Second && *self == Frto::Off && ack.is_news && !(ack.has_sack && ack.is_beyond)
     }
 }

@@ -17,9 +17,9 @@ pub type TxId = u32;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reception {
     Intact,
-    /// Other transmissions disturbed it.
+    /// Other transmissions disturbed the frame.
     Collision,
-    /// An interferer disturbed it, and no other transmission did.
+    /// An interferer disturbed the frame; no other transmission did.
     Interference,
     /// Noise or the link's success ratio destroyed it.
     RandomLoss,

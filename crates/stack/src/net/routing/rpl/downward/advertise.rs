@@ -191,7 +191,7 @@ impl<P: Profile> Downward<P> {
         self.advertise_all(cx, upward, joins);
     }
 
-    /// Schedules DAOs with all targets (§9.6). `with_others`: nodes around do so at the same time.
+    /// Schedules DAOs with all targets (§9.6). `with_others`: the neighbours also do so now.
     pub(in crate::net::routing::rpl) fn advertise_all(
         &mut self,
         cx: &mut Context<'_, P>,
