@@ -110,10 +110,10 @@ impl Timetable {
     }
 }
 
-/// Advertises a prefix on an interface. Its end is announced, so that hosts delete the route.
+/// Advertises a prefix on an interface. The destructor tells the hosts to delete the route.
 #[derive(Debug)]
 pub struct Advertiser {
-    /// A raw socket; the standard library's type has the calls that are needed.
+    /// A raw socket. `UdpSocket` is used only because it wraps the necessary calls.
     socket: UdpSocket,
     interface: u32,
     prefix: Ipv6Addr,
@@ -157,8 +157,8 @@ impl Advertiser {
         self.timetable.next
     }
 
-    /// Receives solicitations, and sends the due advertisements. Errors are the kernel's, except
-    /// for a link that is down at the moment.
+    /// Receives solicitations, and sends the due advertisements. Returns the errors of the kernel,
+    /// but ignores that the link is down.
     pub fn turn(&mut self, now: Instant) -> io::Result<()> {
         while self.is_asked()? {
             self.timetable.on_asked(now);
@@ -254,8 +254,8 @@ fn is_solicitation(message: &[u8], hop_limit: Option<i32>) -> bool {
         && message.starts_with(&[ROUTER_SOLICITATION, 0])
 }
 
-/// RFC 4861 §4.2: the sender is not a default router, and other values are unspecified. RFC 4191
-/// §2.3: the route has a medium preference. The kernel writes the checksum.
+/// RFC 4861 §4.2: the sender is not a default router, and leaves the other parameters unspecified.
+/// RFC 4191 §2.3: the route has a medium preference. The kernel writes the checksum.
 fn advertisement(prefix: Ipv6Addr, route_lifetime_s: u32) -> [u8; 32] {
     let mut message = [0; 32];
     message[0] = ROUTER_ADVERTISEMENT;

@@ -75,7 +75,7 @@ impl Companion {
         }
     }
 
-    /// Ends the program and all its descendants: politely, then by SIGKILL.
+    /// Ends all these processes by SIGTERM and SIGHUP, and by SIGKILL after [`Self::PATIENCE`].
     fn end(&mut self) {
         let deadline = Instant::now() + Self::PATIENCE;
         let mut asked = Vec::new();

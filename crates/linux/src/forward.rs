@@ -1,9 +1,9 @@
-//! Port forwards: TCP connections of this host's loopback, carried into the
-//! mesh by the border router's own TCP. No privilege is needed for that.
+//! Port forwards: TCP connections of this host's loopback, carried into the mesh by the border
+//! router's own TCP. A forward needs no privilege.
 //!
-//! Each direction has one small buffer, in addition to those of the two TCPs. While the buffer
-//! is full its source is not read, so each side's window slows down the other. The end of a
-//! stream and a reset are forwarded.
+//! Each direction has one small buffer, in addition to the buffers of both TCPs. While that buffer
+//! is full, the forwarder does not read the source, so the TCP window slows the source. The end of
+//! a stream and a reset are forwarded.
 
 mod pair;
 mod spec;
@@ -88,7 +88,7 @@ fn reason(source: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     pub accepted: u32,
-    /// Connections that waited: the border router had no room, or the node was answering others.
+    /// Connections that waited: the border router was full, or [`Forwarder::MAX_OPENING`] reached.
     pub waited: u32,
     /// Connections that failed in the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,
@@ -108,7 +108,7 @@ pub struct ForwardEvent {
     pub what: Passage,
 }
 
-/// A step in the life of a forwarded connection.
+/// What an event reports about a forwarded connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The host's program has connected, and the border router has room.
@@ -163,9 +163,9 @@ impl<C> Forwarder<C> {
     /// connections wait in the kernel's backlog. A browser opens six connections to each host.
     pub const MAX_PAIRS: usize = 16;
 
-    /// Maximum number of handshakes in progress with one node. Further ones wait until it answers.
-    /// A node that is off never answers, and simultaneous SYNs are retransmitted simultaneously,
-    /// which fills the router before the node and displaces other packets.
+    /// Maximum number of handshakes in progress with one node. Further connections wait until the
+    /// node answers. Many SYNs to a node that is off would be retransmitted at the same time, fill
+    /// the queue of the last router, and displace other packets.
     pub const MAX_OPENING: usize = 2;
 
     pub fn new() -> Self {
@@ -280,8 +280,8 @@ impl<C> Forwarder<C> {
         moved
     }
 
-    /// Opens connections into the mesh for waiting sockets, as far as their nodes and the border
-    /// router have room for them. Returns whether a connection was opened.
+    /// Opens connections into the mesh for waiting sockets, within the limits of the border router
+    /// and of [`Self::MAX_OPENING`]. Returns whether a connection was opened.
     fn join(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let before = self.pairs.len();
         for (stream, target) in std::mem::take(&mut self.waiting) {

@@ -1,8 +1,8 @@
-//! The loop that joins a mesh to this host in real time: packets through a TUN interface,
-//! connections through port forwards, and the end by signals.
+//! The loop that joins a mesh to this host in real time. Packets pass through a TUN interface,
+//! connections through port forwards; a signal wakes the loop.
 //!
-//! The mesh runs on this loop's clock and is advanced to the present before it gets any input. Its
-//! frames therefore have exact times. The loop delays only packets from and to the host.
+//! The mesh runs on this loop's clock. The loop advances the mesh to the current time before each
+//! input, so frames have exact times. Only packets from and to the host are delayed.
 
 use std::io;
 use std::net::SocketAddrV6;
@@ -23,7 +23,7 @@ use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
 pub trait Mesh {
-    /// The border router, for its sockets.
+    /// The border router, whose sockets the forwards use.
     type Border: Streams;
 
     /// Advances the mesh to `now`, which never decreases.
@@ -38,11 +38,11 @@ pub trait Mesh {
     /// Writes the next packet for the host to `out` and returns its length.
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
 
-    /// Calls `act` with the border router and the present time, and handles the consequences.
+    /// Calls `act` with the current time and the border router, then sends what the router queued.
     fn border<R>(&mut self, act: impl FnOnce(Instant, &mut Self::Border) -> R) -> R;
 }
 
-/// Forwards use the border router's sockets, through a [`Splice`] each.
+/// Each forwarded connection is a [`Splice`] on a socket of the border router.
 impl<T: Mesh> MeshTcp for T {
     type Conn = Splice;
 
@@ -136,12 +136,12 @@ impl Gateway {
     /// The longest wait; its value is not critical.
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
-    /// Makes a gateway between a mesh and these parts of the host; its clock starts at zero now.
+    /// Makes a gateway between a mesh and `tun` and `forwarder`. The clock starts at zero now.
     pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway::on_clock(Clock::start(), tun, forwarder)
     }
 
-    /// Makes a gateway between a mesh and these parts of the host, with a clock that runs already.
+    /// Makes a gateway between a mesh and `tun` and `forwarder`, with a clock that runs already.
     pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock,
@@ -198,8 +198,8 @@ impl Gateway {
         std::mem::take(&mut self.lateness)
     }
 
-    /// Advances the mesh to the present, and moves waiting packets and bytes between it and the
-    /// host. Errors are the interface's, for instance if it was set down.
+    /// Advances the mesh to the current time, and moves waiting packets and bytes between the mesh
+    /// and the host. Fails if the TUN interface fails, for instance because it was set down.
     pub fn turn(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         self.catch_up(mesh);
         self.take_from_host(mesh)?;

@@ -24,8 +24,8 @@ impl<T> Request<T> {
     }
 }
 
-/// A route, for `SIOCADDRT` on an IPv6 socket (`struct in6_rtmsg` of
-/// linux/ipv6_route.h). The fields of `libc::in6_rtmsg` are private.
+/// A route, for `SIOCADDRT` on an IPv6 socket (`struct in6_rtmsg` of linux/ipv6_route.h). Defined
+/// here because the fields of `libc::in6_rtmsg` are private.
 #[repr(C)]
 pub(crate) struct In6Rtmsg {
     dst: [u8; 16],

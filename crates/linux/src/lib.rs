@@ -4,7 +4,7 @@
 //! - [`namespace`]: an unprivileged user and network namespace for the interface;
 //! - [`forward`]: loopback connections that the border router's own TCP carries into the mesh,
 //!   which needs no privilege;
-//! - [`gateway`]: the poll loop that joins these to a mesh in real time;
+//! - [`gateway`]: the poll loop that joins a TUN interface and forwards to a mesh in real time;
 //! - [`advertiser`]: router advertisements for other computers;
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
 //! - [`links`]: interfaces that appear and vanish;

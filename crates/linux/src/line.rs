@@ -127,8 +127,8 @@ pub struct SocketLine {
 }
 
 impl SocketLine {
-    /// Returns a line that waits for its peer, or continues to look for it. Errors are the
-    /// kernel's, if the address cannot be reached.
+    /// Returns a line that waits for its peer, or tries again and again to connect to it. Returns
+    /// the kernel's error if it cannot listen at the address.
     pub fn open(address: LineAddress, watch: &LineWatch) -> io::Result<SocketLine> {
         let listener = match &address {
             LineAddress::UnixListen(path) => Some(listen_at(path)?),

@@ -30,7 +30,7 @@ pub struct Links {
 }
 
 impl Links {
-    /// Opens the socket at which notices arrive from now on. Errors are the kernel's, such as a
+    /// Opens the socket at which notices arrive from now on. Returns the kernel's error, such as a
     /// full table of descriptors.
     pub fn watch() -> io::Result<Links> {
         let socket = socket(

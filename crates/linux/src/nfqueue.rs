@@ -136,8 +136,8 @@ impl NfQueue {
         )
         .map_err(no_socket)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(at("bind a netlink socket"))?;
-        // Packets that do not fit pass, so a large buffer helps. A program without the right to
-        // enlarge it has no right to the queue either.
+        // A packet that does not fit into the buffer passes without a verdict. The call fails only
+        // for a program that may not open the queue either.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20));
         let mut queue = NfQueue {
             socket,
@@ -152,7 +152,8 @@ impl NfQueue {
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
-        // One message sets both parameters, so that no packet arrives before the mode is set.
+        // One message binds the queue and sets its mode, so no packet arrives before the mode is
+        // set.
         queue
             .configure(&[
                 (COMMAND, &[BIND, 0, high, low]),
@@ -193,7 +194,7 @@ impl NfQueue {
     }
 
     /// Returns how often packets passed because this program read too slowly and the socket had no
-    /// room for them. The kernel reports several packets once.
+    /// room for them. One report of the kernel may stand for several packets.
     pub fn overflows(&self) -> u64 {
         self.overflows
     }
@@ -229,8 +230,8 @@ impl NfQueue {
     /// kernel's errors.
     pub fn accept_all(mut self) -> io::Result<()> {
         self.flush()?;
-        // The verdict is for all packets with a number up to this one. Packets that are not read
-        // yet also have such numbers.
+        // The verdict is for all packets up to number `last` + 2^30, so for those that this program
+        // has not read as well.
         self.verdict(VERDICT_BATCH, self.last.wrapping_add(1 << 30));
         // The verdict and this request are sent together, so no packet arrives between them.
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();

@@ -68,7 +68,7 @@ impl Signals {
     }
 }
 
-/// Stops this process, as Ctrl-Z would, until it is continued. Errors are the kernel's; none is
+/// Stops this process, as Ctrl-Z would, until it is continued. Returns the kernel's error; none is
 /// expected.
 pub fn stop() -> io::Result<()> {
     nix::sys::signal::raise(Signal::SIGSTOP)?;

@@ -1,4 +1,4 @@
-//! A forwarded connection: a host's socket, a mesh's connection, and a buffer for each direction.
+//! A forwarded connection: a socket of the host, a connection into the mesh, and two buffers.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV6, TcpStream};
@@ -18,7 +18,7 @@ struct Buffer {
 }
 
 impl Buffer {
-    /// Enough to keep a mesh busy while the other side wakes up.
+    /// In bytes. Enough to keep the mesh busy until the host's program runs again.
     const SIZE: usize = 4096;
 
     fn new() -> Self {
@@ -84,7 +84,7 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
 pub(super) enum Progress {
     Stalled,
     Moved,
-    /// No bytes remain to be moved: the pair is to be finished.
+    /// No bytes remain to be moved, so the caller removes the pair.
     Over(Ending),
 }
 
@@ -142,8 +142,8 @@ impl<C> Pair<C> {
         if !self.outward.is_empty() {
             flags |= PollFlags::POLLOUT;
         }
-        // If both streams of the host have ended, only a hang-up could be reported, which the
-        // kernel would repeat forever.
+        // No events awaited: the socket is not polled, because the kernel would report a hang-up
+        // again and again.
         (!flags.is_empty()).then(|| PollFd::new(self.host.as_fd(), flags))
     }
 

@@ -1,4 +1,4 @@
-//! A forwarder over real loopback sockets and a mesh that is two queues.
+//! A forwarder between real loopback sockets and a fake mesh of two queues per connection.
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
@@ -23,7 +23,7 @@ struct FarEnd {
 
 struct FakeMesh {
     ends: Vec<FarEnd>,
-    /// Bytes that a connection takes before it pushes back.
+    /// Bytes that a connection holds before it accepts no more.
     window: usize,
     room: usize,
     answers: bool,

@@ -68,7 +68,7 @@ fn a_mesh_that_is_behind_catches_up_in_steps() {
     };
     sleep(StdDuration::from_millis(120));
     gateway.turn(&mut mesh).unwrap();
-    // The mesh first advances by one step from its event, and then to the present.
+    // The mesh first advances by one step from its event, and then to the current time.
     assert_eq!(mesh.advanced_to[0], Instant::ZERO + Gateway::STEP);
     assert!(mesh.advanced_to[1] > Instant::from_millis(120));
 }

@@ -46,7 +46,7 @@ impl Account {
             return Err(AccountError::NotRoot);
         }
         let account = Self::look_up(text)?;
-        // This trial has no effect, and fails if the namespace does not contain the user's number.
+        // An empty `act` shows whether the user namespace contains the user's number.
         match account.act(|| ()) {
             Ok(()) => Ok(account),
             Err(_) => Err(AccountError::Unmapped(text.to_owned())),
@@ -93,7 +93,7 @@ impl Account {
 
     /// Runs `act` with this user's rights to files (setfsuid(2)): it opens files that the user may
     /// open, and the files that it creates belong to the user. Only for a process of one thread.
-    /// Errors are the kernel's: this process is not root, or a user namespace has no such user.
+    /// Fails if this process is not root, or if its user namespace does not contain the user.
     pub fn act<R>(&self, act: impl FnOnce() -> R) -> io::Result<R> {
         let _as_user = AsUser::enter(self)?;
         Ok(act())
@@ -121,7 +121,7 @@ impl Account {
     }
 }
 
-/// This thread's rights to files, until it is dropped.
+/// The original file rights of this thread, restored on drop.
 struct AsUser {
     uid: Uid,
     gid: Gid,

@@ -91,8 +91,8 @@ impl Sandbox {
     }
 
     /// Restricts this process. Returns a line for each restriction that the kernel, or this
-    /// processor, does not have. Errors are the kernel's, for a restriction that it supports. A
-    /// path that does not exist is left out.
+    /// processor, does not have. Fails if the kernel refuses a restriction that it supports. A path
+    /// that does not exist is left out.
     pub fn enter(&self) -> io::Result<Vec<String>> {
         let mut missing = Vec::new();
         if !self.executes {

@@ -58,8 +58,8 @@ struct Stick {
 
 impl Radio {
     /// Opens a radio. [`Radio::turn`] then sets it up, and [`Event::Ready`] reports the end of the
-    /// set-up. Errors are the operating system's: the device, the program or the address does not
-    /// exist.
+    /// set-up. Fails with the operating system's error if the device, the program or the address
+    /// does not exist.
     pub fn open(spec: &RadioSpec, identity: Identity, now: Instant) -> io::Result<Radio> {
         let mut events = VecDeque::new();
         let kind = match spec {

@@ -106,8 +106,8 @@ impl CounterFile {
 
 impl<F: Storage> CounterFile<F> {
     /// Writes the counter and waits until it is on the disk. After an error the previous counter is
-    /// intact. Errors are the operating system's; [`ErrorKind::NotFound`] if the file was deleted
-    /// or replaced.
+    /// intact. Returns the operating system's error, or [`ErrorKind::NotFound`] if the file was
+    /// deleted or replaced.
     pub fn write(&mut self, counter: u32) -> io::Result<()> {
         if self.file.names()? == 0 {
             let text = "the file was deleted or replaced while it was in use";
