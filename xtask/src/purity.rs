@@ -80,9 +80,12 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     );
     workspace::run(&mut cargo)?;
     println!("purity: {} build for {TARGET}", crates.join(", "));
-    let mut cargo = toolchain.cargo(workspace, "rustc", Libraries::Core);
-    cargo.args(["--package=redpoll-capi", "--no-default-features", "--lib"]);
-    workspace::run(cargo.args(["--crate-type", "staticlib"]))?;
+    for features in ["", "radio,full"] {
+        let mut cargo = toolchain.cargo(workspace, "rustc", Libraries::Core);
+        cargo.args(["--package=redpoll-capi", "--no-default-features", "--lib"]);
+        cargo.args(["--features", features]);
+        workspace::run(cargo.args(["--crate-type", "staticlib"]))?;
+    }
     println!("purity: the library for C builds for {TARGET}");
     Ok(())
 }

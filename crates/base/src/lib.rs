@@ -33,7 +33,9 @@ pub use divide::{divide, divide_long};
 pub use ecn::Ecn;
 pub use hash::half_sip_hash;
 pub use least::least;
-pub use memory::{Bytes, Forwarding, LeafMemory, Memory, NeverForwards, StaticKind, StaticMemory};
+pub use memory::{
+    Bytes, Forwarding, HostMemory, LeafMemory, Memory, NeverForwards, StaticKind, StaticMemory,
+};
 pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Duration, Instant, Wake, earliest};

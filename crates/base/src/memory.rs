@@ -26,6 +26,14 @@ pub trait Memory {
     /// neighbours, and SYN cookies.
     const ROUTES: bool = Self::Forwards::IS_POSSIBLE;
 
+    /// Whether nodes with this kind of memory can have a radio. If not, all packets of a node pass
+    /// its host side, and the compiler omits the code of the link and of neighbour discovery.
+    const HAS_RADIO: bool = true;
+
+    /// Whether nodes with this kind of memory can have UDP sockets. If not, the compiler omits the
+    /// code.
+    const HAS_UDP: bool = true;
+
     /// Whether nodes with this kind of memory can reassemble IPv6 fragments (RFC 8200 §4.5). If
     /// not, the compiler omits the code.
     const JOINS_FRAGMENTS: bool = false;
@@ -88,6 +96,24 @@ impl Memory for LeafMemory {
 }
 
 impl StaticKind for LeafMemory {
+    fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T> {
+        table
+    }
+}
+
+/// Memory in `static` storage of a node without a radio, all of whose packets pass its host side.
+#[derive(Debug)]
+pub enum HostMemory {}
+
+impl Memory for HostMemory {
+    type Buffer = &'static mut [u8];
+    type Table<T: 'static> = &'static mut [T];
+    type Forwards = NeverForwards;
+
+    const HAS_RADIO: bool = false;
+}
+
+impl StaticKind for HostMemory {
     fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T> {
         table
     }

@@ -46,6 +46,12 @@
  *       rp_ip_input(node, now(), packet, len);
  *   }
  *
+ * A library without nodes on a radio (libredpoll_ip.a) lacks rp_config_init, rp_sizeof_node,
+ * rp_node_init, rp_add_route, rp_poll_radio, rp_radio_done, rp_input_frame, rp_input_packet,
+ * rp_poll_packet and rp_rpl_*. Its nodes have no SYN cookies: while struct rp_ip_config.half_open
+ * connections wait for their handshake, they drop further SYNs, which the peers retransmit. The
+ * library also lacks UDP sockets, TCP Fast Open, and the user timeout option.
+ *
  * examples/ has complete programs.
  */
 #ifndef REDPOLL_H
@@ -233,7 +239,8 @@ struct rp_ip_config {
     uint8_t connections;     /* number of TCP connections at the same time; default 1 */
     uint8_t listeners;       /* number of listening ports; default 1 */
     uint8_t half_open;       /* number of handshakes at the same time; default 2 */
-    uint8_t udp_sockets;     /* number of UDP sockets; default 0: your stack processes UDP */
+    uint8_t udp_sockets;     /* number of UDP sockets; default 0: your stack processes UDP;
+                                must be 0 in libredpoll_ip.a */
     uint8_t sockets;         /* number of descriptors in total; default 4 */
     uint8_t packets;         /* number of slots of packet_bytes each, for received packets and
                                 the node's answers to them; default 2 */
@@ -376,7 +383,8 @@ struct rp_endpoint {
     uint16_t port;
 };
 
-/* Returns a new descriptor, or RP_EMFILE if none is free. */
+/* Returns a new descriptor, or RP_EMFILE if none is free. RP_EPROTONOSUPPORT: the library has no UDP
+ * sockets. */
 int rp_socket(rp_node *node, uint64_t now_us, int kind);
 
 /* Sets the socket's port; with port 0 the node chooses a free port. RP_EADDRINUSE: the port is in

@@ -4,6 +4,7 @@
 use redpoll_stack::RplNeighbour;
 
 /// Whether the library has RPL.
+#[cfg(feature = "radio")]
 pub(crate) const AVAILABLE: bool = cfg!(feature = "rpl");
 
 /// Memory for one neighbour.

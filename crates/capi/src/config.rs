@@ -1,6 +1,6 @@
 //! The configuration of a node, in C's layout.
 
-use redpoll_base::{Addr, Duration};
+use redpoll_base::{Addr, Duration, Memory};
 use redpoll_socket::Errno;
 use redpoll_stack::lowpan::LowpanConfig;
 use redpoll_stack::mac::{MacConfig, RadioCaps};
@@ -8,10 +8,12 @@ use redpoll_stack::transport as tcp;
 use redpoll_stack::{NodeConfig, PollConfig, SleepyConfig};
 
 use crate::candidate::AVAILABLE;
+use crate::entropy::{secret, seed};
 use crate::error::{Code, code, reference};
 use crate::groups;
 use crate::plan::Room;
 use crate::role::{BORDER, LEAF};
+use crate::store::Store;
 
 /// `RP_RADIO_AUTO_ACK`: the radio sends acknowledgements, and waits for them.
 pub const AUTO_ACK: u8 = 1;
@@ -87,7 +89,7 @@ impl RpConfig {
             connections: 1,
             listeners: 1,
             half_open: 2,
-            udp_sockets: 1,
+            udp_sockets: Store::HAS_UDP.into(),
             sockets: 4,
             packets: if is_leaf { 2 } else { 4 },
             children: 0,
@@ -122,6 +124,7 @@ impl RpConfig {
             || registers && self.eui64 == [0; 8]
             || self.children > 0 && self.role == LEAF
             || sleeps_and_forwards
+            || self.udp_sockets > 0 && !Store::HAS_UDP
             || self.groups > 0 && !groups::AVAILABLE;
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
@@ -192,21 +195,6 @@ impl RpConfig {
             it.sleepy = (self.sleepy != 0).then_some(sleepy);
         })
     }
-}
-
-/// Returns the seed of the node's random numbers, from the entropy that C passes.
-pub(crate) fn seed(entropy: &[u8; 32]) -> u64 {
-    let [a, b, c, d, e, f, g, h, ..] = *entropy;
-    u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// Returns the secret of initial sequence numbers (RFC 6528 §3): other bytes of the same entropy.
-pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
-    let mut secret = [0; 16];
-    for (to, from) in secret.iter_mut().zip(entropy.iter().skip(8)) {
-        *to = *from;
-    }
-    secret
 }
 
 /// # Safety

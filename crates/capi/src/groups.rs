@@ -1,10 +1,12 @@
 //! The multicast groups of a node. A library without the feature `groups` has no code for them, and
 //! its nodes have no memory for them.
 
-use redpoll_base::{Rng, StaticMemory};
+use redpoll_base::{Memory, Rng};
 use redpoll_stack::mac::CsmaCa;
 use redpoll_stack::transport::Standard;
 use redpoll_stack::{NoStreams, Node, NodeConfig, NodeMemory, Parts, Profile, Pull, StandardRules};
+
+use crate::store::Store;
 
 #[cfg(not(feature = "groups"))]
 use absent as implementation;
@@ -25,7 +27,7 @@ const TABLES: (usize, usize) = (4, 4);
 pub enum Kind {}
 
 impl Profile for Kind {
-    type Memory = StaticMemory;
+    type Memory = Store;
     type Access = CsmaCa;
     type Algorithms = Standard;
     type Assist = Groups;
@@ -33,6 +35,10 @@ impl Profile for Kind {
     type Rules = StandardRules;
     type Handover = Pull;
 }
+
+/// The memory of a node for C, and its configuration.
+pub(crate) type KindMemory = NodeMemory<Store>;
+pub(crate) type KindConfig = NodeConfig<Standard, <Store as Memory>::Forwards>;
 
 /// The memory of a node's groups.
 #[cfg_attr(
@@ -56,8 +62,8 @@ pub(crate) fn tables(groups: u8) -> (usize, usize) {
 
 /// Creates a node.
 pub(crate) fn node(
-    config: NodeConfig,
-    memory: NodeMemory<StaticMemory>,
+    config: KindConfig,
+    memory: KindMemory,
     random: Rng,
     groups: Groups,
 ) -> Node<Kind> {

@@ -3,14 +3,14 @@
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
 
-use redpoll_base::{Instant, StaticMemory};
+use redpoll_base::Instant;
 use redpoll_socket::Errno;
 use redpoll_socket::posix::{Socket, Sockets};
-use redpoll_stack::{Node, NodeMemory};
+use redpoll_stack::Node;
 
 use crate::candidate::Candidate;
 use crate::error::reference;
-use crate::groups::{Groups, Kind};
+use crate::groups::{Groups, Kind, KindMemory};
 use crate::plan::{ALIGN, Plan, Room};
 
 /// First field of every existing node, which distinguishes a node from a pointer to something else.
@@ -20,6 +20,7 @@ const ALIVE: u32 = 0x7270_6f4b;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Below {
     /// A radio: frames, and packets of its host side.
+    #[cfg(feature = "radio")]
     Radio,
     /// The caller's IPv6, without a radio.
     Ip,
@@ -52,6 +53,7 @@ pub(crate) struct Rpl {
 pub struct RpNode {
     alive: u32,
     /// Kind of the radio operation in progress (`RP_WORK_*`), 0 for none.
+    #[cfg(feature = "radio")]
     pub(crate) work: u8,
     below: Below,
     /// Length of the longest packet that the node's packet buffers can hold, in bytes.
@@ -88,7 +90,7 @@ impl RpNode {
         room: &Room,
         below: Below,
         made: *mut *mut RpNode,
-        birth: impl FnOnce(NodeMemory<StaticMemory>, Groups) -> Node<Kind>,
+        birth: impl FnOnce(KindMemory, Groups) -> Node<Kind>,
     ) -> Result<(), Errno> {
         // SAFETY: by this function's conditions.
         let made = unsafe { reference(made)? };
@@ -106,6 +108,7 @@ impl RpNode {
         unsafe {
             place.write(RpNode {
                 alive: ALIVE,
+                #[cfg(feature = "radio")]
                 work: 0,
                 below,
                 packet_bytes: room.packet_bytes,
@@ -154,6 +157,7 @@ impl RpNode {
     ///
     /// # Safety
     /// As [`reference`].
+    #[cfg(feature = "radio")]
     pub(crate) unsafe fn on_radio<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
         // SAFETY: by this function's conditions.
         unsafe { RpNode::find(pointer) }?.if_over(Below::Radio)

@@ -1,17 +1,18 @@
 //! A node over the caller's IPv6: packets in and out, TCP between them and the sockets.
 
-use redpoll_base::{Addr, Duration, Instant, Rng};
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_socket::Errno;
 use redpoll_stack::transport as tcp;
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::{DropReason, NodeConfig, Route, Via};
 
-use crate::config::{secret, seed};
+use crate::entropy::{secret, seed};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
-use crate::groups;
+use crate::groups::{self, KindConfig};
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
 use crate::role::LEAF;
+use crate::store::Store;
 
 /// The minimum MTU of IPv6 (RFC 8200 §5) in bytes: the smallest buffer for packets to send.
 const MTU: u16 = 1_280;
@@ -79,6 +80,7 @@ impl RpIpConfig {
             || self.packet_bytes < self.mss.saturating_add(HEADERS)
             || self.packets == 0
             || self.hop_limit == 0
+            || (self.udp_sockets > 0 && !Store::HAS_UDP)
             || !(1..=ACK_DELAY_MAX).contains(&self.ack_delay);
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
@@ -105,7 +107,7 @@ impl RpIpConfig {
         }
     }
 
-    fn node_config(&self) -> NodeConfig {
+    fn node_config(&self) -> KindConfig {
         NodeConfig::over_ip(Addr(self.address), secret(&self.entropy)).with(|it| {
             it.hop_limit = self.hop_limit;
             it.tcp = tcp::Config {

@@ -9,11 +9,13 @@
 //!
 //! - `abi.rs`: the check that header and library match, and the version;
 //! - `plan.rs`: the places of all parts in the caller's memory;
-//! - `config.rs`: the configuration of a node;
-//! - `role.rs`: the roles of a node on a radio;
+//! - `store.rs`: the kind of that memory, which omits what the library lacks;
+//! - `config.rs`: the configuration of a node on a radio; `role.rs`: its roles;
+//! - `entropy.rs`: the random bytes that C passes;
 //! - `handle.rs`: the check that a pointer from C is a node;
-//! - `node.rs`: a node on a radio: its creation, its radio and host side; timers of every node;
+//! - `node.rs`: a node on a radio: its creation, its radio and host side;
 //! - `ip.rs`: a node above the caller's IPv6: its creation, packets in and out;
+//! - `every.rs`: address, timers, events and end of every node;
 //! - `rpl.rs`: routing by RPL; `candidate.rs`: its memory for a neighbour;
 //! - `groups.rs`: the multicast groups of a node; `membership.rs`: calls to join and leave them;
 //! - `socket.rs`: calls of sockets, which return at once;
@@ -23,23 +25,31 @@
 //!
 //! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one
 //! of `RP_E*`.
+//!
+//! A library without the feature `radio` lacks the functions of `config.rs`, `node.rs` and `rpl.rs`.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![warn(missing_docs)]
 
 pub mod abi;
 mod candidate;
+#[cfg(feature = "radio")]
 pub mod config;
+mod entropy;
 mod error;
+pub mod every;
 pub mod groups;
 mod handle;
 pub mod ip;
 pub mod membership;
+#[cfg(feature = "radio")]
 pub mod node;
 pub mod options;
 mod plan;
 pub mod role;
+#[cfg(feature = "radio")]
 pub mod rpl;
 pub mod socket;
+mod store;
 pub mod waiting;
 
 /// The library does not panic, but a `no_std` library must have a panic handler.

@@ -5,7 +5,6 @@
 
 use core::alloc::Layout;
 
-use redpoll_base::StaticMemory;
 use redpoll_socket::Errno;
 use redpoll_socket::posix::Socket;
 use redpoll_stack::lowpan::{LowpanMemory, Slot};
@@ -14,7 +13,8 @@ use redpoll_stack::{ConnectionSlot, ListenerSlot, Neighbour, NodeMemory, RouteSl
 
 use crate::candidate::{Candidate, NO_CANDIDATE};
 use crate::groups::{
-    self, GroupSlot, GroupTables, Groups, MessageSlot, NO_GROUP, NO_MESSAGE, NO_SEED, SeedSlot,
+    self, GroupSlot, GroupTables, Groups, KindMemory, MessageSlot, NO_GROUP, NO_MESSAGE, NO_SEED,
+    SeedSlot,
 };
 
 type Connection = ConnectionSlot<&'static mut [u8]>;
@@ -80,7 +80,7 @@ pub(crate) struct Plan {
 
 /// The tables of a node and those of its sockets and of RPL.
 pub(crate) struct Tables {
-    pub(crate) node: NodeMemory<StaticMemory>,
+    pub(crate) node: KindMemory,
     pub(crate) sockets: &'static mut [Socket],
     pub(crate) candidates: &'static mut [Candidate],
     pub(crate) groups: Groups,

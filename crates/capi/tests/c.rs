@@ -58,6 +58,20 @@ pub(crate) fn library() -> PathBuf {
     profile.join("libredpoll_capi.a")
 }
 
+/// Builds the static library without nodes on a radio.
+fn library_over_ip() -> PathBuf {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("over-ip");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
+    cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
+    cargo
+        .args(["--features", "std", "--target-dir"])
+        .arg(&target);
+    let output = cargo.current_dir(here(".")).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    target.join("debug/libredpoll_capi.a")
+}
+
 pub(crate) fn text(output: &Output) -> String {
     let (out, err) = (&output.stdout, &output.stderr);
     String::from_utf8_lossy(out).into_owned() + &String::from_utf8_lossy(err)
@@ -153,6 +167,18 @@ fn programs_in_c_run_and_misuse_is_answered() {
 }
 
 /// Every name that the library adds to a program begins with `rp_`.
+#[test]
+fn programs_over_ip_run_with_the_library_without_a_radio() {
+    let library = library_over_ip();
+    let options = &["-DOVER_IP"];
+    let packets = program(&library, "examples/ip_loop.c", options, &[]);
+    assert!(packets.contains("all right"), "{packets}");
+    program(&library, "tests/below.c", options, &[]);
+    let names = Command::new("nm").arg(&library).output().unwrap();
+    let names = text(&names);
+    assert!(names.contains(" T rp_ip_init") && !names.contains("rp_node_init"));
+}
+
 #[test]
 fn names_do_not_clash() {
     let output = Command::new("nm")
@@ -264,6 +290,7 @@ fn of_library() -> BTreeMap<String, Vec<String>> {
         "abi",
         "config",
         "error",
+        "every",
         "ip",
         "membership",
         "node",

@@ -1,5 +1,5 @@
 /* The image whose size is the footprint of the library: a client with one TCP connection, on a radio
- * (ON_RADIO) or over IPv6 (OVER_IP), without a C library. It prints, through the emulator, how much
+ * (ON_RADIO) or over IPv6 (OVER_IP), or a client and a server over IPv6 (SERVER_OVER_IP), without a C library. It prints, through the emulator, how much
  * memory the node takes, and "sent" once the node has made the frame or packet of its SYN. */
 #include "redpoll.h"
 
@@ -65,7 +65,31 @@ static void end(const char *text)
     }
 }
 
-/* The application: it connects, sends, receives and closes. */
+#ifdef SERVER_OVER_IP
+/* The server: it accepts, receives and closes. */
+static void serve(uint64_t now)
+{
+    static int listener = -1, fd = -1;
+    if (listener < 0) {
+        listener = rp_socket(node, now, RP_SOCK_STREAM);
+        if (rp_bind(node, now, listener, 80) < 0 || rp_listen(node, now, listener, 1) < 0) {
+            end("not listening\n");
+        }
+    } else if (fd < 0) {
+        fd = rp_accept(node, now, listener, NULL);
+    } else if (rp_recv(node, now, fd, data, sizeof data, 0) == 0) {
+        rp_close(node, now, fd);
+        fd = -1;
+    }
+}
+#else
+static void serve(uint64_t now)
+{
+    (void)now;
+}
+#endif
+
+/* The client: it connects, sends, receives and closes. */
 static void application(uint64_t now)
 {
     static int fd = -1;
@@ -154,6 +178,7 @@ void start(void)
         while (rp_poll_event(node) > 0) {
         }
         application(now);
+        serve(now);
         carry(now);
     }
     end("silent\n");

@@ -11,12 +11,13 @@ const TARGET: &str = "thumbv6m-none-eabi";
 const COMPILER: &str = "arm-none-eabi-gcc";
 const MACHINE: &str = "qemu-system-arm";
 
-/// Returns the library without the standard library, or why it is missing.
-fn library() -> Result<PathBuf, String> {
+/// Returns the library with these features and without the standard library, or why it is missing.
+fn library(features: &str) -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--release", "-p", "redpoll-capi"]);
     cargo.args(["--lib", "--crate-type", "staticlib"]);
-    cargo.args(["--no-default-features", "--target", TARGET]);
+    cargo.args(["--no-default-features", "--features", features]);
+    cargo.args(["--target", TARGET]);
     let output = cargo.current_dir(here(".")).output().unwrap();
     let tests = std::env::current_exe().unwrap();
     // target/PROFILE/deps/this
@@ -64,7 +65,7 @@ fn the_examples_run_on_a_cortex_m3() {
         );
         return;
     }
-    let library = match library() {
+    let whole = match library("radio,full") {
         Ok(library) => library,
         Err(why) if why.contains("target may not be installed") => {
             skipped("of the examples in C on a Cortex-M3: no Rust target for it");
@@ -72,13 +73,16 @@ fn the_examples_run_on_a_cortex_m3() {
         }
         Err(why) => panic!("{why}"),
     };
-    let loops = run(&library, "bare_loop");
+    let loops = run(&whole, "bare_loop");
     assert!(
         loops.contains("20000 bytes") && loops.contains("all right"),
         "{loops}"
     );
-    let waits = run(&library, "waiting");
+    let waits = run(&whole, "waiting");
     assert!(waits.contains("50 echoes"), "{waits}");
-    let packets = run(&library, "ip_loop");
+    let packets = run(&whole, "ip_loop");
+    assert!(packets.contains("all right"), "{packets}");
+    let over_ip = library("").unwrap();
+    let packets = run(&over_ip, "ip_loop");
     assert!(packets.contains("all right"), "{packets}");
 }

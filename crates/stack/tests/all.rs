@@ -13,6 +13,7 @@ mod extended;
 mod fast_open;
 mod groups;
 mod half_open;
+mod host;
 mod joining;
 mod ledger;
 mod limits;

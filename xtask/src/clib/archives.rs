@@ -98,20 +98,45 @@ pub const KINDS: [Kind; 7] = [
     },
 ];
 
+/// A library. Each kind of processor has an archive of it.
+pub struct Library {
+    /// Name of the archive.
+    file: &'static str,
+    /// Features of `redpoll-capi`.
+    features: &'static str,
+}
+
+/// Nodes on a radio and over IPv6, with UDP and all of TCP.
+pub const WHOLE: Library = Library {
+    file: "libredpoll.a",
+    features: "radio,full",
+};
+/// Nodes over IPv6 only, with the functions of TCP that most peers have.
+pub const OVER_IP: Library = Library {
+    file: "libredpoll_ip.a",
+    features: "",
+};
+
 impl Kind {
-    /// Builds the archive for flash, and returns its path.
-    pub fn build(&self, workspace: &Workspace) -> Result<PathBuf, Failure> {
+    /// Builds the archive of a library for flash, and returns its path.
+    pub fn build(&self, workspace: &Workspace, library: &Library) -> Result<PathBuf, Failure> {
         let mut cargo = workspace.cargo();
         // Two builds in different folders give the same bytes.
         let root = workspace.root.display();
         cargo.env("RUSTFLAGS", format!("--remap-path-prefix={root}=redpoll"));
-        self.build_with(cargo, &target_dir(workspace).join("c-libs"))
+        self.build_with(cargo, &target_dir(workspace).join("c-libs"), library)
     }
 
     /// Builds the archive with a prepared `cargo`, in the build folder `target`.
-    fn build_with(&self, mut cargo: Command, target: &Path) -> Result<PathBuf, Failure> {
+    fn build_with(
+        &self,
+        mut cargo: Command,
+        target: &Path,
+        library: &Library,
+    ) -> Result<PathBuf, Failure> {
         cargo.args(["rustc", "--quiet", "--package", "redpoll-capi", "--lib"]);
         cargo.args(["--crate-type", "staticlib", "--no-default-features"]);
+        cargo.args(["--features", library.features]);
         cargo.args(["--profile", "device", "--target", self.target]);
         cargo.arg("--target-dir").arg(target);
         workspace::run(&mut cargo).map_err(|failure| {
@@ -121,7 +146,11 @@ impl Kind {
             ))
         })?;
         let built = target.join(self.target).join("device");
-        Ok(built.join("libredpoll_capi.a"))
+        let archive = built.join(library.file);
+        // The next library has the same name.
+        std::fs::copy(built.join("libredpoll_capi.a"), &archive)
+            .map_err(|e| Failure::new(format!("cannot write {}: {e}", archive.display())))?;
+        Ok(archive)
     }
 }
 
@@ -129,7 +158,9 @@ impl Kind {
 pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     let mut built = Vec::new();
     for kind in &KINDS {
-        built.push((kind.target, kind.build(workspace)?));
+        for library in [&WHOLE, &OVER_IP] {
+            built.push((kind.target, kind.build(workspace, library)?));
+        }
     }
     for place in copy(workspace, folder, &built)? {
         println!("{}", place.display());
@@ -146,7 +177,9 @@ pub fn release(
 ) -> Outcome {
     let mut built = Vec::new();
     for kind in &KINDS {
-        built.push((kind.target, kind.build_with(cargo(), target)?));
+        for library in [&WHOLE, &OVER_IP] {
+            built.push((kind.target, kind.build_with(cargo(), target, library)?));
+        }
     }
     copy(workspace, folder, &built).map(drop)
 }
@@ -159,7 +192,10 @@ fn copy(
 ) -> Result<Vec<PathBuf>, Failure> {
     let mut files: Vec<(PathBuf, PathBuf)> = built
         .iter()
-        .map(|(target, archive)| (archive.clone(), Path::new(target).join("libredpoll.a")))
+        .map(|(target, archive)| {
+            let name = archive.file_name().unwrap_or_default();
+            (archive.clone(), Path::new(target).join(name))
+        })
         .collect();
     let header = workspace.root.join("crates/capi/include/redpoll.h");
     files.push((header, PathBuf::from("include/redpoll.h")));

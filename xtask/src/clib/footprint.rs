@@ -8,7 +8,7 @@ use std::process::Command;
 
 use object::{Object, ObjectSection, SectionFlags};
 
-use super::archives::{KINDS, Kind};
+use super::archives::{KINDS, Kind, Library, OVER_IP, WHOLE};
 use super::install::target_dir;
 use crate::report::{Failure, Outcome};
 use crate::source;
@@ -28,10 +28,16 @@ const DOCUMENT: &str = "docs/c.md";
 const BEGIN: &str = "<!-- footprint: cargo xtask c-libs --size --write -->\n";
 const END: &str = "<!-- /footprint -->\n";
 
-/// The nodes whose footprint is measured: a macro of `footprint.c`, and the column's title.
-const NODES: [(&str, &str); 2] = [
-    ("ON_RADIO", "leaf on a radio"),
-    ("OVER_IP", "TCP over your IPv6"),
+/// The nodes whose footprint is measured: a macro of `footprint.c`, the column's title, and the
+/// library.
+const NODES: [(&str, &str, Library); 3] = [
+    ("ON_RADIO", "leaf on a radio", WHOLE),
+    ("OVER_IP", "TCP client over your IPv6", OVER_IP),
+    (
+        "SERVER_OVER_IP",
+        "TCP client and server over your IPv6",
+        OVER_IP,
+    ),
 ];
 
 /// Bytes of an image.
@@ -47,15 +53,15 @@ pub fn run(workspace: &Workspace, action: Action) -> Outcome {
         format!(
             "| target | processors | {} |",
             NODES
-                .map(|(_, title)| format!("{title}: flash, bytes | {title}: RAM, bytes"))
+                .map(|(_, title, _)| format!("{title}: flash, bytes | {title}: RAM, bytes"))
                 .join(" | ")
         ),
-        "|---|---|---:|---:|---:|---:|".to_owned(),
+        "|---|---|---:|---:|---:|---:|---:|---:|".to_owned(),
     ];
     for kind in &KINDS {
-        let archive = kind.build(workspace)?;
         let mut cells = vec![format!("`{}`", kind.target), kind.processors.to_owned()];
-        for (node, _) in NODES {
+        for (node, _, library) in NODES {
+            let archive = kind.build(workspace, &library)?;
             let found = measure(workspace, kind, &archive, node)?;
             cells.extend([grouped(found.flash), grouped(found.memory)]);
         }

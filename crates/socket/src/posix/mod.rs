@@ -16,7 +16,7 @@ mod poll;
 mod stream;
 mod udp;
 
-use redpoll_base::{Addr, Duration, Instant};
+use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_stack::{ConnId, ListenerId, Node, NodeConnection, Profile, UdpId};
 use redpoll_tcp::{Endpoint, Keepalive, State};
 
@@ -196,10 +196,11 @@ impl<P: Profile> Sockets<'_, P> {
     /// Opens a socket.
     ///
     /// # Errors
-    /// `EMFILE`
+    /// `EMFILE`, `EPROTONOSUPPORT` for UDP if the node's kind of memory excludes it.
     pub fn socket(&mut self, protocol: Protocol) -> Answer<Fd> {
         let kind = match protocol {
             Protocol::Tcp => SocketState::Idle { port: 0 },
+            Protocol::Udp if !P::Memory::HAS_UDP => return Err(Errno::EPROTONOSUPPORT),
             Protocol::Udp => SocketState::Udp {
                 id: None,
                 port: 0,

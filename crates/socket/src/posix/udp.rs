@@ -1,6 +1,6 @@
 //! Datagrams: `sendto` and `recvfrom`.
 
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Memory};
 use redpoll_stack::{Error, Profile, UdpId};
 use redpoll_tcp::Endpoint;
 
@@ -13,6 +13,9 @@ const EPHEMERAL_FIRST: u16 = 49_152;
 impl<P: Profile> Sockets<'_, P> {
     /// Binds to a port, or to a free one if `port` is 0.
     pub(super) fn bind_udp(&mut self, fd: Fd, port: u16) -> Answer<()> {
+        if !P::Memory::HAS_UDP {
+            return Err(Errno::EOPNOTSUPP);
+        }
         let (id, port) = match port {
             0 => bind_anywhere(|port| self.node.udp_bind(port))?,
             port => (self.node.udp_bind(port)?, port),
@@ -38,6 +41,9 @@ impl<P: Profile> Sockets<'_, P> {
     /// `EMSGSIZE`, `EAGAIN` if there is no memory for a packet, `ENETUNREACH`, `EMFILE`,
     /// `EOPNOTSUPP` on another kind of socket, `EBADF`.
     pub fn send_to(&mut self, fd: Fd, data: &[u8], to: Endpoint) -> Answer<usize> {
+        if !P::Memory::HAS_UDP {
+            return Err(Errno::EOPNOTSUPP);
+        }
         if let (None, _) = self.udp(fd)? {
             self.bind_udp(fd, 0)?;
         }
@@ -88,7 +94,7 @@ impl<P: Profile> Sockets<'_, P> {
     /// `EAGAIN`, `EOPNOTSUPP` on another kind of socket or with flags other than [`MSG_DONTWAIT`],
     /// `EBADF`.
     pub fn recv_from(&mut self, fd: Fd, out: &mut [u8], flags: i32) -> Answer<(usize, Endpoint)> {
-        if flags & !MSG_DONTWAIT != 0 {
+        if !P::Memory::HAS_UDP || flags & !MSG_DONTWAIT != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
         let (id, peer) = self.udp(fd)?;

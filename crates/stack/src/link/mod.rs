@@ -333,6 +333,9 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     // --- time and events ---
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
+        if !M::HAS_RADIO {
+            return None;
+        }
         let sleep = self.sleep.as_ref();
         let sleep = sleep
             .and_then(|s| s.poll_at(&self.mac, self.lowpan.is_mid_datagram(), self.may_send()));

@@ -62,7 +62,7 @@ impl<P: Profile> Net<P> {
                 return Ok(self.on_echo_reply(now, &src, EchoId { ident, seq }));
             }
             Message::DestinationUnreachable { code, quoted } => {
-                if sender.link.is_some() {
+                if P::Memory::HAS_RADIO && sender.link.is_some() {
                     self.on_router_error(now, src, code, quoted);
                 }
                 return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
@@ -73,36 +73,36 @@ impl<P: Profile> Net<P> {
             Message::ParameterProblem { quoted, .. } => {
                 return Ok(Consequence::Trouble(Trouble::ParameterProblem, quoted));
             }
-            Message::RouterSolicitation { .. } => {
+            Message::RouterSolicitation { .. } if P::Memory::HAS_RADIO => {
                 let advertised = self.routing.advertised();
                 let outbox = &mut self.outbox;
                 self.nd
                     .on_router_solicitation(&identity, src, advertised, outbox)?;
             }
-            Message::RouterAdvertisement(message) => {
+            Message::RouterAdvertisement(message) if P::Memory::HAS_RADIO => {
                 let learned = Learned::from_options(&message.options);
                 let lifetime_s = message.router_lifetime_s;
                 return self.on_router_advertisement(now, src, lifetime_s, &learned);
             }
-            Message::NeighborSolicitation(message) => {
+            Message::NeighborSolicitation(message) if P::Memory::HAS_RADIO => {
                 self.on_neighbor_solicitation(now, header, &message, sender)?;
             }
-            Message::NeighborAdvertisement(message) => {
+            Message::NeighborAdvertisement(message) if P::Memory::HAS_RADIO => {
                 let answer = message.options.address_registration();
                 self.nd
                     .on_neighbor_advertisement(now, &identity, src, answer)?;
             }
-            Message::DuplicateAddressRequest(report) => {
+            Message::DuplicateAddressRequest(report) if P::Memory::HAS_RADIO => {
                 self.on_report(now, src, report, sender)?;
             }
-            Message::DuplicateAddressConfirmation(answer) => {
+            Message::DuplicateAddressConfirmation(answer) if P::Memory::HAS_RADIO => {
                 self.on_control(now, Control::Answer { src, answer })?;
             }
             Message::Unknown {
                 message_type,
                 code,
                 body,
-            } => {
+            } if P::Memory::HAS_RADIO => {
                 let signal = Signal {
                     message_type,
                     code,
@@ -119,9 +119,8 @@ impl<P: Profile> Net<P> {
             }
             // RFC 8201 §4: a node discards a report of less than the minimum MTU. Without path MTU
             // discovery, no packet of this node is larger than the minimum.
-            Message::PacketTooBig { .. } => {
-                return Err(DropReason::IcmpIgnored);
-            }
+            // A node without a radio also ignores neighbour discovery and unknown messages.
+            _ => return Err(DropReason::IcmpIgnored),
         }
         Ok(Consequence::Done)
     }
@@ -256,10 +255,11 @@ impl<P: Profile> Net<P> {
 
 /// Parses the ICMPv6 message behind `header`, and checks its checksum.
 fn parsed<'p, M: Memory>(header: &Ipv6Header, bytes: &'p [u8]) -> Result<Message<'p>, DropReason> {
-    let message = match M::ROUTES {
-        true => Message::parse(header, bytes),
+    let message = match (M::HAS_RADIO, M::ROUTES) {
+        (true, true) => Message::parse(header, bytes),
         // A leaf does not process messages for routers, because no host registers with it.
-        false => Message::parse_for_host(header, bytes),
+        (true, false) => Message::parse_for_host(header, bytes),
+        (false, _) => Message::parse_without_discovery(header, bytes),
     };
     message.map_err(|error| match error {
         redpoll_wire::Error::Checksum => DropReason::BadChecksum,

@@ -266,7 +266,7 @@ impl<P: Profile> Net<P> {
         if HAS_PROTOCOL && self.routing.poll_at().is_some_and(|wake| wake.at <= now) {
             self.routing.on_timeout(now, &self.identity);
         }
-        if self.nd.poll_at().is_none_or(|wake| wake.at > now) {
+        if !P::Memory::HAS_RADIO || self.nd.poll_at().is_none_or(|wake| wake.at > now) {
             return None;
         }
         let knows_routers = self.routing.knows_routers();
@@ -298,7 +298,11 @@ impl<P: Profile> Net<P> {
     }
 
     pub(crate) fn poll_at(&self) -> Option<Wake> {
-        let wake = earliest(self.nd.poll_at(), self.assist.poll_at());
+        let discovery = match P::Memory::HAS_RADIO {
+            true => self.nd.poll_at(),
+            false => None,
+        };
+        let wake = earliest(discovery, self.assist.poll_at());
         let wake = match HAS_PROTOCOL {
             true => earliest(wake, self.routing.poll_at()),
             false => wake,

@@ -132,7 +132,8 @@ impl<F: Forwarding> NodeConfig<Standard, F> {
 
     /// Returns a node without a radio, all of whose packets pass its host side: a TUN interface or
     /// an IP device. `isn_secret` is random and different for each node. The node needs a route:
-    /// [`Via::Host`](crate::Via::Host) for everything.
+    /// [`Via::Host`](crate::Via::Host) for everything. It needs none if its kind of memory has no
+    /// radio ([`Memory::HAS_RADIO`]), such as [`HostMemory`](redpoll_base::HostMemory).
     pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> Self {
         NodeConfig {
             mac: MacConfig::default(),

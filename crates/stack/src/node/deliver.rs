@@ -130,7 +130,9 @@ impl<P: Profile> Node<P> {
                     from,
                     broadcast: false,
                 },
-            ) if is_unicast(from) => self.send_by(now, &answer, NextHop::Link(from)),
+            ) if P::Memory::HAS_RADIO && is_unicast(from) => {
+                self.send_by(now, &answer, NextHop::Link(from))
+            }
             (sent, _) => sent,
         };
         sent.map_err(|Refusal(reason, _)| reason.into())
@@ -147,12 +149,12 @@ impl<P: Profile> Node<P> {
         let slot = packet.slot;
         let bytes = self.link.lowpan.packet(slot);
         let sender = match packet.origin {
-            Origin::Link { from, .. } => Sender {
+            Origin::Link { from, .. } if P::Memory::HAS_RADIO => Sender {
                 link: Some(from),
                 crowds: self.link.is_crowded_by(now, from),
                 is_proven: P::Memory::ROUTES && self.link.is_proven(from),
             },
-            Origin::Host | Origin::Own => Sender::default(),
+            _ => Sender::default(),
         };
         let header = &packet.header;
         match self.net.on_icmp(now, header, offset, bytes, sender)? {
@@ -177,11 +179,12 @@ impl<P: Profile> Node<P> {
             Consequence::Trouble(trouble, quoted) => {
                 self.transports.on_icmp(now, trouble, quoted);
             }
-            Consequence::Context(context) => {
+            Consequence::Context(context) if P::Memory::HAS_RADIO => {
                 let (prefix, len) = (context.prefix, context.prefix_len);
                 let contexts = self.link.lowpan.contexts_mut();
                 contexts.insert(context.cid, prefix, len, context.compress);
             }
+            Consequence::Context(_) => {}
         }
         // Before the registration is answered: the answer to a sleepy child must wait for a poll.
         while let Some(tenure) = self.net.routing.poll_tenure() {

@@ -33,6 +33,9 @@ impl<P: Profile> Node<P> {
     }
 
     pub(super) fn send_messages(&mut self, now: Instant) {
+        if !P::Memory::HAS_RADIO {
+            return;
+        }
         while let Some(outgoing) = self.net.poll_message() {
             let identity = &self.net.identity;
             let (src, dst) = (outgoing.src, outgoing.dst);

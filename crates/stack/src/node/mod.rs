@@ -216,12 +216,16 @@ impl<P: Profile> Node<P> {
 
     /// Runs every timer that is due at `now`.
     pub fn on_timeout(&mut self, now: Instant) {
-        if self.link.on_timeout(now) {
-            self.drain_link(now);
+        if P::Memory::HAS_RADIO {
+            if self.link.on_timeout(now) {
+                self.drain_link(now);
+            }
+            self.link.on_late_timeout(now);
         }
-        self.link.on_late_timeout(now);
         self.transports.on_timeout(now, &mut self.counters);
-        if let Some(parent) = self.net.on_timeout(now, &mut self.counters) {
+        if let Some(parent) = self.net.on_timeout(now, &mut self.counters)
+            && P::Memory::HAS_RADIO
+        {
             self.link.on_new_parent(now, parent);
         }
         self.give_up_fragments(now);
@@ -234,7 +238,7 @@ impl<P: Profile> Node<P> {
         if let Some((ident, seq)) = self.echo_reply.take() {
             return Some(NodeEvent::EchoReply { ident, seq });
         }
-        if self.net.nd.solicitor.take_duplicate() {
+        if P::Memory::HAS_RADIO && self.net.nd.solicitor.take_duplicate() {
             let count = &mut self.counters.duplicate_addresses;
             *count = count.wrapping_add(1);
             return Some(NodeEvent::AddressInUse);

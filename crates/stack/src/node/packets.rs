@@ -194,6 +194,9 @@ impl<P: Profile> Node<P> {
         packet: &Packet,
         next_hop: NextHop,
     ) -> Result<(), Refusal> {
+        if !P::Memory::HAS_RADIO {
+            return self.send_to_host(packet);
+        }
         self.encapsulate(now, packet, next_hop)?;
         match next_hop {
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
@@ -211,11 +214,14 @@ impl<P: Profile> Node<P> {
                 self.link.queue(now, packet.slot, neighbour);
                 Ok(())
             }
-            NextHop::Host => {
-                let pushed = self.host.push(packet.slot);
-                pushed.map_err(|_| DropReason::HostQueueFull.into())
-            }
+            NextHop::Host => self.send_to_host(packet),
         }
+    }
+
+    #[inline(always)] // size
+    fn send_to_host(&mut self, packet: &Packet) -> Result<(), Refusal> {
+        let pushed = self.host.push(packet.slot);
+        pushed.map_err(|_| DropReason::HostQueueFull.into())
     }
 
     /// Limits a router's packets to unverified neighbours, as any host can send to any address.

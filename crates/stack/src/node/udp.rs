@@ -1,6 +1,6 @@
 //! UDP and echo calls for applications.
 
-use redpoll_base::{Addr, Instant, copy};
+use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::udp::UdpHeader;
@@ -17,17 +17,22 @@ impl<P: Profile> Node<P> {
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NoSlot`].
     pub fn udp_bind(&mut self, port: u16) -> Result<UdpId, Error> {
+        if !P::Memory::HAS_UDP {
+            return Err(Error::NoSlot);
+        }
         self.transports.udp.bind(port)
     }
 
     /// Closes a UDP socket and drops its received datagrams.
     pub fn udp_close(&mut self, id: UdpId) {
-        self.transports.udp.close(id);
+        if P::Memory::HAS_UDP {
+            self.transports.udp.close(id);
+        }
     }
 
     /// Returns whether a UDP socket holds a datagram.
     pub fn udp_is_readable(&self, id: UdpId) -> bool {
-        self.transports.udp.is_readable(id)
+        P::Memory::HAS_UDP && self.transports.udp.is_readable(id)
     }
 
     /// Takes the next datagram, truncated to `out`. Returns the number of bytes and the sender.

@@ -266,7 +266,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
                 Some(self.streams.input(now, arrived, counters))
             }
             next_header::TCP => Some(self.tcp.input(now, arrived, counters)),
-            next_header::UDP => Some(self.udp.input(now, arrived, counters)),
+            next_header::UDP if M::HAS_UDP => Some(self.udp.input(now, arrived, counters)),
             _ => None,
         }
     }
@@ -342,7 +342,11 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
     }
 
     pub(crate) fn poll_event(&mut self) -> Option<NodeEvent> {
-        let event = self.tcp.poll_event().or_else(|| self.udp.poll_event());
+        let event = self.tcp.poll_event();
+        let event = match M::HAS_UDP {
+            true => event.or_else(|| self.udp.poll_event()),
+            false => event,
+        };
         event.or_else(|| self.streams.poll_event())
     }
 }

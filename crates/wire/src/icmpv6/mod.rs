@@ -176,7 +176,7 @@ impl<'a> Message<'a> {
     /// shows a router on the path, a code other than 0 or a multicast target, and
     /// [`Error::Length`] or [`Error::Truncated`] for broken options.
     pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
-        Self::verified::<true>(ip, payload)
+        Self::verified::<true, true>(ip, payload)
     }
 
     /// Like [`Message::parse`], for a host: messages for routers only (router solicitations,
@@ -185,17 +185,29 @@ impl<'a> Message<'a> {
     /// # Errors
     /// As [`Message::parse`].
     pub fn parse_for_host(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
-        Self::verified::<false>(ip, payload)
+        Self::verified::<true, false>(ip, payload)
     }
 
-    fn verified<const ROUTER: bool>(
+    /// Like [`Message::parse`], for a host without neighbour discovery: its messages become
+    /// [`Message::Unknown`].
+    ///
+    /// # Errors
+    /// [`Error::Truncated`] and [`Error::Checksum`].
+    pub fn parse_without_discovery(
+        ip: &Ipv6Header,
+        payload: &'a [u8],
+    ) -> Result<Message<'a>, Error> {
+        Self::verified::<false, false>(ip, payload)
+    }
+
+    fn verified<const DISCOVERY: bool, const ROUTER: bool>(
         ip: &Ipv6Header,
         payload: &'a [u8],
     ) -> Result<Message<'a>, Error> {
         if !checksum(&ip.src, &ip.dst, payload).is_valid() {
             return Err(Error::Checksum);
         }
-        let message = Self::read::<ROUTER>(payload)?;
+        let message = Self::read::<DISCOVERY, ROUTER>(payload)?;
         // RFC 4861 §6.1.1, §6.1.2, §7.1.1, §7.1.2
         if message.is_neighbor_discovery() && ip.hop_limit != nd::HOP_LIMIT {
             return Err(Error::Reserved);
@@ -209,10 +221,12 @@ impl<'a> Message<'a> {
     /// # Errors
     /// As [`Message::parse`].
     pub fn parse_unverified(payload: &'a [u8]) -> Result<Message<'a>, Error> {
-        Self::read::<true>(payload)
+        Self::read::<true, true>(payload)
     }
 
-    fn read<const ROUTER: bool>(payload: &'a [u8]) -> Result<Message<'a>, Error> {
+    fn read<const DISCOVERY: bool, const ROUTER: bool>(
+        payload: &'a [u8],
+    ) -> Result<Message<'a>, Error> {
         let mut input = Reader::new(payload);
         let message_type = input.u8()?;
         let code = input.u8()?;
@@ -254,20 +268,20 @@ impl<'a> Message<'a> {
                 data: rest,
             },
             message_type::ROUTER_SOLICITATION..=message_type::NEIGHBOR_ADVERTISEMENT
-                if code != 0 =>
+                if DISCOVERY && code != 0 =>
             {
                 return Err(Error::Reserved);
             }
             message_type::ROUTER_SOLICITATION if ROUTER => Message::RouterSolicitation {
                 options: Options::parse(rest)?,
             },
-            message_type::ROUTER_ADVERTISEMENT => {
+            message_type::ROUTER_ADVERTISEMENT if DISCOVERY => {
                 Message::RouterAdvertisement(RouterAdvertisement::read(word, &mut input)?)
             }
-            message_type::NEIGHBOR_SOLICITATION => {
+            message_type::NEIGHBOR_SOLICITATION if DISCOVERY => {
                 Message::NeighborSolicitation(NeighborSolicitation::read(&mut input)?)
             }
-            message_type::NEIGHBOR_ADVERTISEMENT => {
+            message_type::NEIGHBOR_ADVERTISEMENT if DISCOVERY => {
                 Message::NeighborAdvertisement(NeighborAdvertisement::read(word, &mut input)?)
             }
             message_type::DUPLICATE_ADDRESS_REQUEST if ROUTER => {

@@ -204,8 +204,15 @@ impl<P: Profile> Routing<P> {
     }
 
     /// Returns the next hop of packets to `dst`. Packets to link-local addresses and to
-    /// registered neighbours stay on the link.
+    /// registered neighbours stay on the link. A node without a radio needs no routes.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
+        if !P::Memory::HAS_RADIO {
+            let stays = addr::is_link_local(dst)
+                || dst.is_multicast()
+                || dst.is_unspecified()
+                || is_loopback(dst);
+            return (!stays).then_some(NextHop::Host);
+        }
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
                 resolve(dst, || registered.lookup(now, &self.table, dst))
@@ -262,6 +269,9 @@ impl<P: Profile> Routing<P> {
     }
 
     pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
+        if !P::Memory::HAS_RADIO {
+            return;
+        }
         ask!(&mut self.way, on_unreachable(now, &mut self.table, dst));
     }
 
@@ -380,6 +390,9 @@ impl<P: Profile> Routing<P> {
 
     /// Returns the end of a neighbour's registration, after it has changed.
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
+        if !P::Memory::HAS_RADIO {
+            return None;
+        }
         let tenure = self.registered_mut()?.poll_tenure();
         tenure.filter(|tenure| !self.table.leads_through(tenure.link))
     }
