@@ -21,7 +21,7 @@ pub const AUTO_ACK: u8 = 1;
 pub const CSMA: u8 = 2;
 /// `RP_RADIO_RETRIES`: the radio retries unacknowledged frames.
 pub const RETRIES: u8 = 4;
-/// `RP_RADIO_SOURCE_MATCH`: the radio sets the frame-pending bit by neighbour.
+/// `RP_RADIO_SOURCE_MATCH`: the radio sets the frame-pending bit for each neighbour.
 pub const SOURCE_MATCH: u8 = 8;
 const RADIO: u8 = AUTO_ACK | CSMA | RETRIES | SOURCE_MATCH;
 

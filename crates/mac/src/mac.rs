@@ -167,8 +167,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Returns whether a frame can be submitted: none is in service, and the event of the last one
-    /// has been polled.
+    /// Returns whether a frame can be submitted: none is in service, and the event of the
+    /// previous frame has been polled.
     #[inline(never)] // size
     pub fn is_idle(&self) -> bool {
         self.progress == Progress::Idle && self.event.is_none()
@@ -327,7 +327,7 @@ impl<A: Access> Mac<A> {
     }
 
     /// Returns the next job for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
-    /// `None` if there is no job, or until [`Self::on_radio_done`] reports the end of the last one;
+    /// `None` if there is no job, or before [`Self::on_radio_done`] reports the previous job;
     /// the radio then listens. The radio sleeps only after [`Self::set_rest`].
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.work.is_some() {

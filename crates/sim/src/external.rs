@@ -48,7 +48,7 @@ pub struct ExternalFigures {
     pub damaged: u64,
     pub begun: u64,
     pub gone: u64,
-    /// Number of reports to the node for which there was no room.
+    /// Number of reports to the node that were dropped because its queue was full.
     pub overrun: u64,
     /// Works that the radio could not start: another was in progress, or no frame was loaded.
     pub impossible: u64,

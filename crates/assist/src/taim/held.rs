@@ -81,7 +81,7 @@ impl<T> Held<T> {
         Some((slot.flow, slot.arrived))
     }
 
-    /// Appends a packet to the queue of flow `place`. Returns the handle if there is no room.
+    /// Appends a packet to the queue of flow `place`. Returns the handle if no slot is free.
     pub(super) fn push<H>(
         &mut self,
         now: Instant,

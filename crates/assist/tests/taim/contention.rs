@@ -32,7 +32,7 @@ struct Net {
     now: u64,
     /// Segments of each flow that the host received.
     arrived: Vec<u64>,
-    /// Events whose packets wait, by handle.
+    /// Events whose packets wait. The index is the packet's handle.
     held: Vec<Event>,
     is_over: Vec<bool>,
 }

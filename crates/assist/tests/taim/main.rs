@@ -1,4 +1,4 @@
-//! Tests of TAiM by packets: which pass at once, which wait, the order in which they leave, the
+//! Tests of TAiM with packets: which pass at once, which wait, the order in which they leave, the
 //! estimates of flows, and the effect of forged traffic.
 
 mod bounds;

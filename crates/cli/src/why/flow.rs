@@ -143,7 +143,7 @@ pub struct Flows {
     open: HashMap<(End, End), Flow>,
     known: HashMap<(Addr, End), usize>,
     flows: Vec<Flow>,
-    /// Number of connections between ends for which there was no room.
+    /// Number of connections left out, because the table has `FLOWS_MAX` pairs of ends.
     pub beyond: u64,
     /// Number of further connections whose segments are recorded.
     records: usize,

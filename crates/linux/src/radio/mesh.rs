@@ -70,7 +70,7 @@ impl<P: Profile> RadioMesh<P> {
         self.notices.pop_front()
     }
 
-    /// Returns the number of packets from the host for which there was no room.
+    /// Returns the number of packets from the host dropped because the queue was full.
     pub fn turned_away(&self) -> u64 {
         self.turned_away
     }

@@ -145,7 +145,7 @@ pub enum Refusal {
     Unauthenticated,
     /// The frame repeats the counter of its sender's last frame.
     Replayed,
-    /// The frame counter is lower than the last one, or is the reserved last value.
+    /// The frame counter is lower than the sender's latest one, or is the reserved 2^32 - 1.
     OldCounter,
     /// The frame is authentic, and there is no room to store its sender.
     NoRoom,

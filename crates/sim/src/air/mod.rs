@@ -335,7 +335,7 @@ impl Air {
         &mut self.ledger
     }
 
-    /// Returns the ledger entries that transmissions in progress will close, by kind.
+    /// Returns for each kind how many ledger entries transmissions in progress will close.
     pub fn entries_under_way(&self) -> [u64; FrameClass::ALL.len()] {
         let mut entries = [0; FrameClass::ALL.len()];
         for flight in self.flights.under_way() {

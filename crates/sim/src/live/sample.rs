@@ -30,7 +30,7 @@ pub struct NodeSample {
     pub parent: Option<u32>,
     /// Datagram slots in use.
     pub queued: u16,
-    /// Time of the node's radio in each state, by the numbers of [`State`].
+    /// Time of the node's radio in each [`State`], in the order of `State::ALL`.
     pub spent: [Duration; State::ALL.len()],
     /// Share of time in which its radio was not asleep or, with a duty-cycled MAC, was on.
     pub duty_cycle: f64,

@@ -141,7 +141,7 @@ impl Children {
     }
 
     /// Records until when a neighbour is registered. A neighbour that has polled becomes a child.
-    /// Returns `false` if there is no room.
+    /// Returns `false` if no slot for a child is free.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) -> bool {
         let Some(short) = name(tenure.link) else {
             return true;

@@ -60,7 +60,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Inserts an extension header after the packet's IPv6 header. If there is an outer header,
-    /// puts both headers before the packet instead. Returns `false` if there is no room.
+    /// puts both headers before the packet instead. Returns `false` if the result is too long.
     fn insert(&mut self, packet: &Packet, insertion: &Insertion) -> bool {
         let lowpan = &mut self.link.lowpan;
         let len = lowpan.packet(packet.slot).len();

@@ -103,7 +103,7 @@ pub trait Streams {
     /// Queues `data` for sending; returns the number of bytes queued.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] if there is no room, [`Error::NotConnected`], [`Error::Failed`],
+    /// [`Error::WouldBlock`] if the buffer is full, [`Error::NotConnected`], [`Error::Failed`],
     /// [`Error::UnknownHandle`].
     fn send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error>;
 

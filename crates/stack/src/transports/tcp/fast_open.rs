@@ -50,7 +50,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     }
 
     /// Creates a connection for a request whose SYN carried a cookie and data. Returns `false` if
-    /// there is no room for it.
+    /// the backlog is full or no connection slot is free.
     pub(super) fn open_fast(
         &mut self,
         listening: Listening,

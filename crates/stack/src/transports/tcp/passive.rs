@@ -133,8 +133,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(slot)
     }
 
-    /// Creates a connection for a handshake that this segment completes. Returns `false` if there
-    /// is no room for it.
+    /// Creates a connection for a handshake that this segment completes. Returns `false` if no
+    /// connection slot is free.
     fn complete(
         &mut self,
         at: ListenerId,

@@ -206,7 +206,7 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Forgets a host: its address is registered elsewhere, or there is no room for it.
+    /// Forgets a host: its address is registered elsewhere, or the table of routes is full.
     pub(super) fn forget_host(&mut self, now: Instant, address: &Addr) {
         if let Some(hosts) = &mut self.hosts {
             hosts.forget(now, address);
