@@ -361,7 +361,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
         stream.flush().await.map_err(Error::Io)?;
         slot.enter(Phase::Idle);
     }
-    // RFC 9112 §9.6: it reads on, because unread bytes cause a reset that could destroy the answer.
+    // RFC 9112 §9.6: read to the end: unread bytes would cause a reset, which may destroy the answer.
     stream.stream.close(Close::Write).await.map_err(Error::Io)?;
     while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
     Ok(())

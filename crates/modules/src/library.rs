@@ -26,7 +26,7 @@ impl Library {
         if descriptor < 0 {
             return Err(std::io::Error::last_os_error().to_string());
         }
-        // SAFETY: it has just been opened, and this is its only owner.
+        // SAFETY: `descriptor` has just been opened, and `file` is its only owner.
         let mut file = unsafe { File::from_raw_fd(descriptor) };
         file.write_all(bytes).map_err(|error| error.to_string())?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());

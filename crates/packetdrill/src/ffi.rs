@@ -164,7 +164,7 @@ fn number<T: TryInto<isize>>(answer: Answer<T>) -> ssize_t {
     match answer {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),
         Err(error) => {
-            // SAFETY: it always points to this thread's errno.
+            // SAFETY: the returned pointer always points to this thread's errno.
             unsafe { *libc::__errno_location() = error.into() }
             -1
         }

@@ -28,9 +28,9 @@ pub struct Passing<'p> {
 /// Whether the router forwards a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disposition {
-    /// The router forwards it.
+    /// The router forwards the packet.
     Forward,
-    /// The router drops it, because the assistant has processed it. Counted in
+    /// The router drops the packet, because the assistant has processed it. Counted in
     /// [`NodeCounters::kept`](crate::NodeCounters::kept).
     Keep,
 }

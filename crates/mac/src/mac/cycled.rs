@@ -393,7 +393,7 @@ impl<A: Access> Mac<A> {
         self.properties().is_some_and(|it| it.repeats_all)
     }
 
-    /// Returns the cycle's demands if it may use the radio between the jobs of a frame.
+    /// Returns the cycle's demands if the cycle may use the radio between the jobs of a frame.
     fn has_turn(&self) -> Option<CycleStatus> {
         let status = self.status()?;
         let is_free = self.work.is_none() && !self.is_probing() && !status.has_channel;

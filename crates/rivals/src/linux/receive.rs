@@ -77,7 +77,7 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// Handles a read: it acknowledges more than a segment, or pushed data when nothing is left.
+    /// Handles a read: an ACK is due for more than a segment, and for pushed data if all were read.
     pub(super) fn on_read<B: Bytes>(&mut self, body: &Body<B>) {
         let since = (self.nxt - self.acked) as usize;
         if since > self.mss || since > 0 && self.pushed && body.rx.is_empty() {

@@ -156,7 +156,7 @@ impl Attacker {
             AttackKind::SynFlood | AttackKind::SilentHandshakes | AttackKind::SlowReaders => {
                 self.syn(ends, port)
             }
-            // Every other time, it sends another byte on an existing connection.
+            // Every other time, the attacker sends another byte on an existing connection.
             AttackKind::Slowloris if self.count.is_multiple_of(2) => match self.drip() {
                 Some(packet) => packet,
                 None => self.syn(ends, port),

@@ -340,7 +340,7 @@ mod tests {
         let all = bursts(spec, 1, Instant::from_millis(10 * 86_400_000));
         let share = seconds(&all) / (10.0 * 22.0 * 3_600.0);
         assert!((share - 0.25 * 0.3).abs() < 0.004, "{share}");
-        // Between sessions it is silent for 90 s on average, much longer than a gap of 233 ms.
+        // Between sessions the interferer is silent for 90 s on average; a gap takes 233 ms.
         let gaps = all.windows(2).map(|pair| pair[1].0.since(pair[0].1));
         let pauses = gaps.filter(|gap| *gap > Duration::from_secs(5)).count();
         // In 792,000 s with periods of 120 s, most periods have a pause of more than 5 s.

@@ -19,7 +19,7 @@ pub(super) struct Queue {
     waiting: VecDeque<u32>,
     /// Whether there has been a batch since the queue was empty.
     is_due: bool,
-    /// Readings created so far: numbers them in flows whose readings the oracle does not number.
+    /// Number of readings created so far, which is the number of the next reading.
     made: u32,
     overflow: u64,
 }
