@@ -49,8 +49,8 @@ pub struct Params {
     /// copy is stored until the next hop was heard forwarding it, until it is acknowledged, or
     /// until another timeout after its retransmission.
     pub holds_back: bool,
-    /// Whether an acknowledgment is repeated if its receiver has sent nothing for the
-    /// retransmission timeout of a segment to that receiver.
+    /// Whether an acknowledgment is repeated once if its receiver sends nothing for the
+    /// retransmission timeout that results from the round-trip time to that receiver.
     pub acknowledges_again: bool,
 }
 
