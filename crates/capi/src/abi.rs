@@ -1,4 +1,4 @@
-//! The check that header and library belong together, and the library's version.
+//! The check that the header matches the library, and the version of the library.
 
 use core::ffi::{CStr, c_char};
 

@@ -58,8 +58,8 @@ pub(crate) fn decode(datagram: &[u8]) -> Result<(Packet, Class), Unfit> {
     }
     let packet = Packet::from_bytes(datagram).map_err(|_| unfit)?;
     // RFC 7252 §3: "The presence of a marker followed by a zero-length payload MUST be processed as
-    // a message format error." The codec ignores such a marker. A last byte of 0xff is part of an
-    // option if the rest does not parse alike.
+    // a message format error." The codec ignores such a marker. A last byte of 0xff belongs to an
+    // option if the datagram without it gives another packet.
     if packet.payload.is_empty() && datagram.last() == Some(&PAYLOAD_MARKER) {
         let shorter = datagram.split_last().map_or(datagram, |(_, rest)| rest);
         if Packet::from_bytes(shorter).is_ok_and(|other| is_same(&other, &packet)) {

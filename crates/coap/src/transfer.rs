@@ -37,11 +37,11 @@ enum Phase {
 pub(crate) enum Step {
     Next,
     Done(Response),
-    /// The transfer ended without a body: it is too large, or its blocks do not fit together.
+    /// The transfer ended without a body.
     Broken(Breach),
 }
 
-/// Why a body could not be put together.
+/// Why a response body could not be reassembled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Breach {
     TooLarge,

@@ -149,8 +149,8 @@ impl Tun {
     }
 
     /// Receives the next packet that the host sends into the mesh; `None` if there is none now. A
-    /// packet longer than `packet` is cut. Errors are the kernel's, for instance if another program
-    /// sets the interface down.
+    /// packet longer than `packet` is cut. Returns the kernel's error, for instance if another
+    /// program sets the interface down.
     pub fn recv(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.device).read(packet) {
@@ -163,7 +163,7 @@ impl Tun {
     }
 
     /// Gives a packet to the host's kernel. Returns `false` if the kernel refuses it, for instance
-    /// because it is not an IP packet. Errors are the kernel's, for instance if another program
+    /// because it is not an IP packet. Returns the kernel's error, for instance if another program
     /// sets the interface down.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         loop {

@@ -44,7 +44,7 @@ struct Assembly {
     order: u64,
 }
 
-/// All datagrams that are being put together.
+/// All datagrams in reassembly.
 #[derive(Debug, Default)]
 pub struct Reassembly {
     open: HashMap<Key, Assembly>,

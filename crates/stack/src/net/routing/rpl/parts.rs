@@ -212,7 +212,7 @@ impl<P: Profile> RplParts<P> {
         }
     }
 
-    /// Looks for another parent, because this one is of no use for downward routes.
+    /// In storing mode, looks for another parent, because the current one refused or missed a DAO.
     fn avoid_parent(&mut self, cx: &mut Context<'_, P>) {
         if self.upward.is_storing() {
             self.upward.on_parent_full();

@@ -265,7 +265,7 @@ impl<P: Profile> Downward<P> {
         self.daos.no_path = None;
     }
 
-    /// Runs the timers of DAOs. Returns whether the parent is of no use for downward routes.
+    /// Runs the timers of DAOs. Returns whether all transmissions of a DAO were unacknowledged.
     pub(in crate::net::routing::rpl) fn run_daos(
         &mut self,
         cx: &mut Context<'_, P>,
