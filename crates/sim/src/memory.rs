@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(large.as_ref(), vec![0; LAZY_MAX + 1]);
     }
 
-    /// Compares a growing table with a full one, while a user fills and empties both in order.
+    /// Compares a growing table with a full one, while entries are used in order and cleared.
     #[test]
     fn a_growing_table_differs_from_a_full_one_only_in_its_memory() {
         for limit in [0, 1, 4, 5, 100] {

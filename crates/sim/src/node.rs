@@ -40,7 +40,7 @@ pub(crate) use security::{store_counter, take_sealed};
 pub use sockets::Sockets;
 pub(crate) use sockets::datagram_ports;
 
-/// The parts of a simulated node. On a real radio `A` is [`CsmaCa`].
+/// Types that configure the stack of a simulated node. With a real radio, `A` is [`CsmaCa`].
 #[derive(Debug)]
 pub struct SimProfile<A = Replay>(PhantomData<A>);
 
@@ -55,7 +55,7 @@ impl<A: Access> Profile for SimProfile<A> {
 }
 
 pub type SimNode<A = Replay> = Node<SimProfile<A>>;
-/// Replacement of TCP in a node with another implementation.
+/// Transport of a node that runs another implementation instead of Redpoll's TCP.
 pub type SimStreams = Rival<HeapMemory>;
 
 const HALF_OPEN: usize = 4;
@@ -64,10 +64,10 @@ const SPARE_SOCKETS: usize = 1;
 const UDP_BYTES: usize = 1_024;
 /// Buffer of a UDP socket on a node with CoAP, in bytes: two of the longest packets.
 const COAP_BYTES: usize = 2 * 1_280;
-/// Routes in addition to those to single nodes: default, mesh prefix.
+/// Table entries besides the routes to single nodes: a default route and one to the mesh prefix.
 const SPARE_ROUTES: usize = 2;
 
-/// Returns a placeholder without memory, address or routes for a node that is moved out for a time.
+/// Returns a placeholder without memory, address or routes, to swap with a node in use.
 pub(crate) fn nobody() -> SimNode {
     let memory = NodeMemory {
         connections: Default::default(),
@@ -109,7 +109,7 @@ pub(crate) struct Birth {
 }
 
 impl Birth {
-    /// State of a node that starts for the first time.
+    /// First start of a node with a simulated radio, at time zero.
     pub(crate) const FIRST: Birth = Birth {
         at: Instant::ZERO,
         counter_stored: 0,
@@ -152,8 +152,8 @@ pub fn on_radio(
     Some(build_with(scenario, index, own, sockets, begins, secrets, CsmaCa).node)
 }
 
-/// Builds node `index` of a scenario, or its host, with its routes and room for `sockets`. The host
-/// is a node without a radio: all its packets use its link to the border router.
+/// Builds node `index` of a scenario, or its host, with room for `sockets`. The host is a node
+/// without a radio: all its packets use its link to the border router.
 pub(crate) fn build(
     scenario: &Scenario,
     index: usize,
@@ -214,15 +214,15 @@ fn build_with<A: Access>(
         })
     };
     for (route, dest) in routes_of(scenario, index, routes) {
-        // Adding a route cannot fail, because the node's table has an entry for each of these
-        // routes. The host route to a sleepy node lasts only until this node registers its address
-        // with its parent.
+        // Adding a route cannot fail, because the node's table has room for every route of
+        // `routes_of`. The host route to a sleepy node lasts only until this node registers its
+        // address with its parent.
         let _ = match dest.is_some_and(|dest| sleeps(dest, &route.prefix)) {
             true => node.add_route_until_registered(route.prefix, route.via),
             false => node.add_route(route),
         };
     }
-    // A microcontroller's node contains only the parts that it uses.
+    // Firmware without a duty cycle leaves out the MAC's duty-cycle state, so it is not counted.
     let cycled = match scenario.mac.duty {
         Some(_) => size_of::<Mac<Replay>>() - size_of::<Mac>(),
         None => 0,
@@ -242,8 +242,7 @@ fn build_with<A: Access>(
     }
 }
 
-/// Returns the initial state of external node `index`, which makes it equal to the node that
-/// [`build`] would build.
+/// Returns the configuration with which external node `index` starts, the same as [`build`] uses.
 pub(crate) fn begin(
     scenario: &Scenario,
     index: usize,
@@ -375,7 +374,7 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
 }
 
 /// Returns how a node's transport passes segments to its link. Transports other than Redpoll's TCP
-/// pass whole packets, and get no reports about them.
+/// queue whole packets, and the link does not report their loss to them.
 fn segments(scenario: &Scenario, spec: &NodeSpec) -> Segments {
     let (params, is_other) = (&scenario.tcp, spec.transport != TransportSpec::Redpoll);
     Segments {

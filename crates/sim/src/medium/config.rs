@@ -178,18 +178,18 @@ pub enum LinkSource {
 }
 
 impl LinkSource {
-    /// Returns whether positions are unused.
+    /// Returns whether links are listed or measured, so node positions are unused.
     pub(crate) fn is_given(&self) -> bool {
         !matches!(self, LinkSource::Positions)
     }
 }
 
-/// Deviations of one node's radio in the SINR medium.
+/// Parameters of one node's radio that replace those of the SINR medium.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct RadioSpec {
-    /// Power at its antenna, in dBm; `None`: the medium's.
+    /// Transmit power in dBm; `None`: the medium's value.
     pub tx_power_dbm: Option<f64>,
-    /// Noise in its channel, in dBm; `None`: the medium's.
+    /// Noise in the channel in dBm; `None`: the medium's value.
     pub noise_floor_dbm: Option<f64>,
 }
 
@@ -198,7 +198,7 @@ pub struct Site<'a> {
     pub config: &'a Config,
     pub positions_m: &'a [(f64, f64)],
     pub links: &'a LinkSource,
-    /// Deviations of the nodes' radios; empty if there are none.
+    /// Parameters by node; a node without an entry has the medium's values.
     pub radios: &'a [RadioSpec],
     pub interferers: &'a [Interferer],
     /// Trace for replayed or modelled noise.
@@ -206,7 +206,7 @@ pub struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// Returns a site of equal nodes without interferers.
+    /// Returns a site with positions, identical radios and no interferers.
     pub fn of(config: &'a Config, positions_m: &'a [(f64, f64)]) -> Site<'a> {
         Site {
             config,

@@ -11,7 +11,7 @@ use super::oqpsk::{from_db, to_db};
 use super::{Fading, Gain, Sinr};
 use crate::kernel::Seed;
 
-/// Returns by how much a gain may exceed its mean, in dB. Links that need more are omitted.
+/// Returns by how much a gain may exceed its mean, in dB. Links too weak even with it are omitted.
 pub fn margin_db(fading: &Fading) -> f64 {
     match fading.gain {
         Gain::None => 0.0,
@@ -89,8 +89,8 @@ impl Gain {
     }
 }
 
-/// Draws the power of a path of strength K/(K + 1) and of many others with a sum of 1/(K + 1), with
-/// random phases.
+/// Draws the sum of a direct path of mean power K/(K + 1) and of many scattered paths of total mean
+/// power 1/(K + 1), with random phases.
 fn rice(k: f64, rng: &mut Rng) -> f64 {
     let direct = libm::sqrt(k / (k + 1.0));
     let scatter = libm::sqrt(0.5 / (k + 1.0));

@@ -3,7 +3,7 @@
 //! are searched.
 
 /// Calls `found(a, b, distance)` for every ordered pair of different points at most `reach` apart:
-/// for each `a` in order, and for each of those, `b` in order of index.
+/// in ascending order of `a`, then of `b`.
 pub fn for_each_pair_within(
     points: &[(f64, f64)],
     reach: f64,
@@ -26,7 +26,7 @@ pub fn for_each_pair_within(
         near.clear();
         let (cx, cy) = cell(point);
         for x in cx.saturating_sub(1)..=cx.saturating_add(1) {
-            // The three cells of a column are adjacent in the order.
+            // The three cells of a column are adjacent in `sorted`.
             let first = sorted.partition_point(|(cell, _)| *cell < (x, cy.saturating_sub(1)));
             let column = &sorted[first..];
             near.extend(

@@ -18,7 +18,7 @@ pub struct Interferer {
     /// Range of the busy channel and of destroyed receptions, in metres; unit disk only.
     pub range_m: f64,
     pub burst: Duration,
-    /// Share of bursts in the time of its sessions, 0 to 0.99.
+    /// Share of a session's time that bursts fill, 0 to 0.99.
     pub busy: f64,
     /// Distribution of bursts and gaps.
     pub lengths: Lengths,
@@ -29,19 +29,19 @@ pub struct Interferer {
     pub session_share: f64,
 }
 
-/// Distribution of lengths of time with a separate mean.
+/// Distribution of durations. It does not include their mean, which [`Lengths::draw`] takes.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lengths {
     Constant,
     Exponential,
-    /// A heavy tail, limited to a thousand times the mean.
+    /// A heavy tail, limited to 1,000 times the shortest length.
     Pareto {
         /// Shape, over 1; the variance is large up to 2.
         shape: f64,
     },
 }
 
-/// Greatest length of a heavy tail, as a multiple of the mean.
+/// Greatest length of a heavy tail, as a multiple of the shortest one.
 const LONGEST: f64 = 1_000.0;
 const DAY: Duration = Duration::from_secs(86_400);
 /// An interferer is silent for the rest of the run after this number of sessions, or of days
@@ -49,7 +49,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 const SEARCHED: usize = 100_000;
 
 impl Lengths {
-    /// Draws a length in microseconds with this mean, at least one.
+    /// Draws a duration with mean `mean_us`, rounded to microseconds and at least 1 µs.
     fn draw(self, mean_us: f64, rng: &mut Rng) -> Duration {
         // A number in (0, 1].
         let rest = 1.0 - unit(rng);
@@ -77,7 +77,7 @@ pub struct BurstSequence {
 }
 
 impl BurstSequence {
-    /// Returns a sequence that has not begun.
+    /// Returns the bursts of interferer `spec` before the first one.
     pub fn new(spec: Interferer, rng: Rng) -> Self {
         BurstSequence {
             spec,
@@ -116,7 +116,7 @@ impl BurstSequence {
         self.is_on
     }
 
-    /// Begins or ends a burst. Returns which, and the time of the next change.
+    /// Begins or ends a burst. Returns whether a burst is on now, and the time of the next change.
     pub fn turn(&mut self, now: Instant) -> (bool, Instant) {
         if self.is_silenced {
             self.on_air += match self.is_on {
@@ -190,8 +190,8 @@ impl BurstSequence {
             };
             let mean_us = mean.as_micros() as f64;
             let share = self.spec.session_share;
-            // Sessions have no memory: one is in progress at the beginning of the hours with the
-            // probability of their share.
+            // Session lengths are exponential, so the probability that a session is in progress
+            // when the hours begin is `session_share`.
             let is_under_way = at <= opens && chance(&mut self.rng, share);
             let pause_us = mean_us * (1.0 - share) / share;
             let mut begins = opens.max(at);
@@ -323,7 +323,7 @@ mod tests {
         let all = bursts(spec, 1, Instant::from_millis(3 * 86_400_000));
         let hour = |at: Instant| at.as_micros() / 3_600_000_000 % 24;
         assert!(all.iter().all(|(from, _)| (9..18).contains(&hour(*from))));
-        // The interferer is on the air for 30 % of three days of nine hours.
+        // The interferer transmits for 30 % of its nine hours on each of three days.
         let share = seconds(&all) / (3.0 * 9.0 * 3_600.0);
         assert!((share - 0.3).abs() < 0.01, "{share}");
     }
@@ -364,8 +364,8 @@ mod tests {
         }
     }
 
-    /// Gaps that are longer than every session, sessions that hardly ever begin, and an interferer
-    /// that is added during a run and is never busy: the search for the next burst ends.
+    /// Checks that the search for the next burst ends if gaps are longer than sessions, if sessions
+    /// hardly ever begin, and if an interferer added during a run is never busy.
     #[test]
     fn an_interferer_whose_bursts_fit_into_no_session_is_silent() {
         let second = |s: u64| Duration::from_secs(s);

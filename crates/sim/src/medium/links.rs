@@ -21,17 +21,17 @@ pub struct Link {
     pub power_mw: f64,
     /// Power at the antenna in whole dBm, as the radio reports it.
     pub rssi_dbm: i8,
-    /// Cost in a path: 1, except in the SINR medium and for measured links.
+    /// Cost in a path: from the SNR or the ETX; 1 on a unit disk and for listed links.
     pub cost: u16,
     pub receives: bool,
-    /// Whether an assessment finds the channel busy.
+    /// Whether an assessment at `to` finds the channel busy because of the transmission.
     pub senses: bool,
-    /// Whether receptions of other frames are disturbed.
+    /// Whether the transmission can destroy a frame from another node at `to`.
     pub disturbs: bool,
 }
 
 impl Link {
-    /// Draws whether the link loses a frame without interference. Certain links draw no number.
+    /// Draws whether the link loses a frame without interference. A lossless link draws nothing.
     pub(super) fn loses(&self, rng: &mut Rng) -> bool {
         self.success != u32::MAX && rng.next_u32() >= self.success
     }
@@ -41,11 +41,11 @@ impl Link {
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<Link>,
-    /// Index of the first link of each node; one entry more than nodes.
+    /// Index of the first link of each node, and the number of links at the end.
     first: Vec<u32>,
 }
 
-/// Distance below the noise floor from which power is omitted, in dB.
+/// A signal weaker than the noise floor by more than this is ignored, in dB.
 const NEGLIGIBLE_DB: f64 = 10.0;
 /// Limit of shadowing, in standard deviations.
 const SHADOWING_LIMIT: f64 = 4.0;
@@ -112,7 +112,7 @@ fn of_disk(disk: &UnitDisk, positions: &[(f64, f64)]) -> Vec<(usize, Link)> {
         let relative = if range > 0.0 { distance / range } else { 2.0 };
         let receives = relative <= 1.0;
         let chance = 1.0 - relative * relative * (1.0 - disk.success_ratio_rx);
-        // Cooja: −10 dBm next to the sender, −95 dBm at the edge and beyond.
+        // As in Cooja: −10 dBm next to the sender, −95 dBm at the edge of the range and beyond.
         let rssi = (-10.0 - 85.0 * relative).max(-95.0);
         let link = Link {
             to: to as u32,
@@ -212,9 +212,9 @@ fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64
 }
 
 /// Returns the nodes that an interferer reaches, each with the power that arrives there, in
-/// milliwatts. With listed or measured links it reaches all nodes, because their positions are
-/// unknown. With measured links in the SINR medium, all nodes receive its power without loss.
-/// `number` is the interferer's index among the places with shadowing.
+/// milliwatts. With listed or measured links, the nodes have no positions, so the interferer
+/// reaches all of them, in the SINR medium with its full transmit power. `number` is the
+/// interferer's index among the places with shadowing.
 pub fn reached(
     site: &Site<'_>,
     interferer: &Interferer,
@@ -242,7 +242,7 @@ pub fn reached(
 }
 
 /// Returns the cost of Thread's link qualities 3, 2 and 1 by the margin over noise in dB
-/// (OpenThread: 20, 10 and 2 dB). Any reception is a link here.
+/// (OpenThread: 20, 10 and 2 dB). A link below 2 dB also has cost 4.
 fn cost(margin_db: f64) -> u16 {
     match margin_db {
         margin if margin > 20.0 => 1,

@@ -2,8 +2,8 @@
 //!
 //! The measured share of received frames is the probability of reception without interference. In
 //! the SINR medium, the mean RSSI is the power at the receiver, which determines interference,
-//! assessments and the reported RSSI. In the unit-disk medium, a linked node receives, senses and
-//! disturbs.
+//! assessments and the reported RSSI. In the unit-disk medium, the receiver senses every frame on a
+//! link, and the frame disturbs others.
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,11 +23,11 @@ pub struct Measured {
     from: Duration,
 }
 
-/// ETX in units of 1/128 (RFC 6551 §4.3.2).
+/// Cost of an ETX of 1: the metric counts in units of 1/128 (RFC 6551 §4.3.2).
 const ETX: f64 = 128.0;
 
 impl Measured {
-    /// Returns the links of a file, from the time `from` after its first row.
+    /// Returns the links of the file `k7`. A run begins at time `from` after the file's first row.
     pub fn new(k7: K7, from: Duration) -> Measured {
         Measured { k7, from }
     }
@@ -45,8 +45,8 @@ impl Measured {
     }
 
     /// Returns the node with the best links in both directions at the beginning of the run: the
-    /// greatest sum over its neighbours of the product of the shares in both directions; the first
-    /// among equals.
+    /// greatest sum of [`Measured::both_ways`] over its neighbours. Of nodes with equal sums, it is
+    /// the first.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {
@@ -121,7 +121,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns the updates for links from [`links`].
+    /// Returns the schedule that updates the links which [`links`] returned.
     pub fn new(measured: &Arc<Measured>, config: &Config, nodes: usize) -> Replay {
         Replay {
             measured: measured.clone(),

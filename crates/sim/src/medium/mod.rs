@@ -2,9 +2,9 @@
 //!
 //! There are three kinds of media: the unit disk of Cooja, log-distance path loss with SINR and
 //! capture, and given links, which are listed or measured. All links are computed once, with a
-//! grid, so the cost of a transmission grows with its neighbours and not with the network. Fading
-//! and measurements change with time; a transmission keeps their value at its beginning. Waves
-//! travel without delay.
+//! grid, so the work per transmission grows with the sender's neighbours, not with the network.
+//! Fading and measurements change with time; a transmission keeps the values at its beginning.
+//! Waves travel without delay.
 
 mod change;
 mod config;
@@ -121,13 +121,13 @@ impl Medium {
         self.ears.bytes_each() + size_of_val(self.links.of(node))
     }
 
-    /// Draws whether the transmission that begins now reaches any node; called once for each. If
-    /// the result is false, the frame is not transmitted at all.
+    /// Draws with the medium's `success_ratio_tx` whether the frame that begins now is transmitted.
+    /// If not, it reaches no node. Called once for each transmission.
     pub fn is_heard(&mut self) -> bool {
         chance(&mut self.rng, self.success_ratio_tx)
     }
 
-    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver could receive it.
+    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver can receive now.
     pub fn start(&mut self, now: Instant, tx: TxId, link: &Link, ready: bool) -> Start {
         self.ears.start(now, tx, link, ready, &mut self.rng)
     }

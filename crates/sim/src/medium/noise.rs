@@ -4,8 +4,8 @@
 //! The model is closest-pattern matching (Lee, Cerpa and Levis, "Improving Wireless Simulation
 //! Through Noise Modeling", IPSN 2007) with the parameters of TOSSIM. It draws the next sample from
 //! those samples of the trace that follow the same [`HISTORY`] samples, quantised in steps of
-//! [`STEP_DB`]. At the end of the trace it continues after the most frequent pattern. Unlike
-//! TOSSIM, it returns a sample of the trace, not the lower edge of its step.
+//! [`STEP_DB`]. After the trace's last sample, it draws from the samples after the most frequent
+//! pattern. Unlike TOSSIM, it returns a sample of the trace, not the lower edge of its step.
 
 use std::sync::Arc;
 
@@ -23,14 +23,14 @@ const SAMPLE_US: u64 = 1_000;
 pub const HISTORY: usize = 20;
 /// Quantisation of samples in dB (NOISE_QUANTIZE_INTERVAL).
 const STEP_DB: f32 = 5.0;
-/// Interval in samples after which the model restarts at a random place of the trace. Noise
-/// therefore depends only on the time, and unused intervals need not be generated.
+/// Interval in samples after which the model restarts at a random place of the trace. So the noise
+/// at a time does not depend on earlier calls, and unused intervals are skipped.
 const EPISODE: u64 = 10_000;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoiseSource {
     pub trace: Arc<NoiseTrace>,
-    /// Duration that a node needs; `None` if the trace is repeated.
+    /// Duration that each node reads from the trace; `None` if the trace is repeated.
     pub span: Option<Duration>,
 }
 
@@ -174,9 +174,9 @@ struct Patterns {
     trace: Arc<NoiseTrace>,
     /// Places in the trace, grouped by the pattern that precedes them.
     places: Vec<u32>,
-    /// For each place from [`HISTORY`] on, first index and number of the places after its pattern.
+    /// By place: where in `places` the places after the same pattern begin, and their number.
     alike: Vec<(u32, u32)>,
-    /// First index and number of the places after the most frequent pattern.
+    /// The same for the places after the most frequent pattern.
     usual: (u32, u32),
 }
 
@@ -219,7 +219,7 @@ impl Patterns {
 struct Cpm {
     patterns: Arc<Patterns>,
     seed: u64,
-    /// Episode of `sample`, and its progress.
+    /// Number of the [`EPISODE`] that contains `sample`.
     episode: u64,
     sample: u64,
     place: u32,

@@ -12,11 +12,11 @@
 /// Microseconds per bit at 250 kb/s.
 pub const US_PER_BIT: f64 = 4.0;
 
-/// First entry of the table, in dB; below it all frames are lost.
+/// First entry of the table, in dB; lower ratios use this entry, with which all frames are lost.
 const LOWEST_DB: f64 = -12.0;
 /// Ratio above which errors are rarer than one in 10^12 bits.
 const HIGHEST_DB: f64 = 8.0;
-/// Power ratio above that value despite rounding: 8.06 dB.
+/// Power ratio that is certainly over [`HIGHEST_DB`] despite rounding: 8.06 dB.
 const CERTAIN: f64 = 6.4;
 const STEPS_PER_DB: f64 = 32.0;
 const ENTRIES: usize = ((HIGHEST_DB - LOWEST_DB) * STEPS_PER_DB) as usize + 1;
@@ -55,7 +55,7 @@ impl BitSuccess {
     /// Returns the logarithm of the probability that one bit is correct at the power ratio `sinr`,
     /// interpolated between table entries.
     pub fn ln_of(&self, sinr: f64) -> f64 {
-        // Most frames are far above the table, and need no logarithm.
+        // Most frames have a ratio above the table: no bit errors, so no logarithm is needed.
         if sinr >= CERTAIN {
             return 0.0;
         }

@@ -1,6 +1,6 @@
 //! Differences between the radios of a network: power and noise floor of each node, given or drawn
 //! (Zuniga and Krishnamachari, "An Analysis of Unreliability and Asymmetry in Low-Power Wireless
-//! Links", ACM TOSN 3(2), 2007: both are normal in dB, and correlated).
+//! Links", ACM TOSN 3(2), 2007: power and noise are normal in dB, and correlated).
 
 use super::links::normal;
 use super::{RadioSpec, Sinr};

@@ -1,4 +1,4 @@
-//! Receiver on a unit disk, or with listed or measured links: without powers.
+//! Receiver in a medium without signal powers: a unit disk, or listed links.
 
 use redpoll_base::{Instant, Rng};
 
@@ -8,12 +8,12 @@ use crate::medium::Link;
 /// Signals at one receiver. Every transmission visits many receivers, so the struct is small.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskEar {
-    /// First energy since [`DiskEar::watch`]; in the far future if there was none.
+    /// Time of the first signal since [`DiskEar::watch`]; in the far future if there was none.
     busy_since: Instant,
     followed: Option<Followed>,
-    /// Number of transmissions that disturb.
+    /// Number of current transmissions that can destroy a frame here.
     audible: u16,
-    /// Transmissions that make the channel busy.
+    /// Number of current transmissions that make the channel busy for an assessment.
     sensed: u16,
     /// Interferers on the air.
     foreign: u16,

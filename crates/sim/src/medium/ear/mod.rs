@@ -13,15 +13,15 @@ use crate::kernel::Seed;
 
 pub type TxId = u32;
 
-/// Result of a reception, or the reason why there was none.
+/// Result of a frame at one receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reception {
     Intact,
-    /// Other transmissions disturbed the frame.
+    /// Other transmissions overlapped the frame and destroyed it.
     Collision,
-    /// An interferer disturbed the frame; no other transmission did.
+    /// An interferer destroyed the frame; no other transmission overlapped it.
     Interference,
-    /// Noise or the link's success ratio destroyed it.
+    /// Noise, or a random draw by the link's success ratio, destroyed the frame.
     RandomLoss,
     /// The sender is too far away or too weak.
     OutOfRange,
@@ -40,9 +40,9 @@ pub enum Start {
 
 #[derive(Clone, Debug)]
 pub enum Ears {
-    /// Ranges, or listed links: any disturbance destroys a frame.
+    /// Receivers without signal powers: any overlapping signal destroys a frame.
     Disk(Vec<DiskEar>),
-    /// Powers: the ratio of signal to interference and noise determines the bit error rate.
+    /// Receivers with powers: the SINR of a frame determines its bit error rate.
     Sinr {
         rules: Box<SinrRules>,
         ears: Vec<SinrEar>,
@@ -50,7 +50,7 @@ pub enum Ears {
 }
 
 impl Ears {
-    /// Returns receivers without signals except noise.
+    /// Returns a receiver for each node, at which no transmission arrives yet.
     pub fn new(site: &Site<'_>, seed: Seed) -> Ears {
         match (site.config, site.links) {
             (Config::UnitDisk(_), _) | (Config::Sinr(_), LinkSource::Listed(_)) => {
@@ -72,7 +72,7 @@ impl Ears {
         }
     }
 
-    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver could receive it.
+    /// Begins the arrival of `tx` over `link`; `ready`: whether the receiver can receive now.
     pub fn start(
         &mut self,
         now: Instant,
@@ -112,7 +112,7 @@ impl Ears {
         }
     }
 
-    /// Begins or ends a burst that arrives at `node` with this power, zero in media without powers.
+    /// Begins or ends a burst that arrives at `node` with `power_mw`, which [`Ears::Disk`] ignores.
     pub fn interfere(&mut self, now: Instant, node: usize, power_mw: f64, on: bool) {
         match self {
             Ears::Disk(ears) => ears[node].interfere(now, on),
@@ -136,7 +136,7 @@ impl Ears {
     }
 
     /// Returns whether `node` found the channel busy since [`watch`](Self::watch) and before `now`.
-    /// A signal that begins when the assessment ends is too late for it.
+    /// A signal that begins exactly at `now` does not count.
     pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
         match self {
             Ears::Disk(ears) => ears[node].was_busy(now),

@@ -1,4 +1,4 @@
-//! Receiver in the SINR medium, where powers add up.
+//! Receiver in the SINR medium, which adds the powers of all signals that overlap.
 
 use redpoll_base::{Instant, Rng};
 
@@ -16,7 +16,7 @@ struct Followed {
     foreign: bool,
     power_mw: f64,
     since: Instant,
-    /// End of the bits that `ln_success` includes.
+    /// Time up to which `ln_success` includes the received bits.
     settled: Instant,
     ln_success: f64,
 }
@@ -36,9 +36,9 @@ impl Followed {
 
 #[derive(Clone, Debug)]
 pub struct SinrEar {
-    /// Number of transmissions that disturb.
+    /// Number of current transmissions whose power arrives here.
     audible: u16,
-    /// First energy over the threshold since [`SinrEar::watch`].
+    /// First time since [`SinrEar::watch`] at which the power reached the threshold.
     busy_since: Option<Instant>,
     power_mw: f64,
     /// Number of interferers on the air; `foreign_mw` is the sum of their power in milliwatts.
@@ -66,7 +66,7 @@ impl SinrRules {
         }
     }
 
-    /// Returns the ratio that determines bit errors. Interferers count as noise.
+    /// Returns the ratio of signal to interference and noise. `noise_mw` includes interferers.
     fn sinr(&self, signal_mw: f64, others_mw: f64, noise_mw: f64) -> f64 {
         signal_mw / (noise_mw + self.co_channel * others_mw)
     }
@@ -77,7 +77,7 @@ const SYNCHRONISATION_US: u64 = 160;
 const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
 
 impl SinrEar {
-    /// Returns a receiver without signals except noise.
+    /// Returns a receiver at which no transmission arrives yet.
     pub fn new(noise: NodeNoise) -> SinrEar {
         SinrEar {
             audible: 0,
@@ -107,9 +107,9 @@ impl SinrEar {
         if self.busy_since.is_some_and(|since| since < now) {
             return true;
         }
-        // Noise may have risen meanwhile. An assessment takes less than a millisecond, so only the
-        // latest noise level can be new. A frame that begins now is part of the power already, but
-        // too late for the assessment.
+        // Noise may have risen since `watch`. An assessment takes less than a millisecond, so only
+        // the latest noise level can be new. A frame that begins at `now` sets `busy_since`, but
+        // does not count.
         let last = Instant::from_micros(now.as_micros().saturating_sub(1));
         self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, rules)
     }
@@ -165,7 +165,7 @@ impl SinrEar {
             self.followed = Some(follow);
             return Start::Captured(earlier.tx);
         }
-        // A preamble is detected if it is more likely correct than not.
+        // The header is detected if the probability that all its bits are correct is at least 1/2.
         let found = rules.sinr(link.power_mw, others_mw, noise_mw);
         let ln_found = rules.bits.ln_of(found) * SYNCHRONISATION_BITS;
         if ln_found < -std::f64::consts::LN_2 {

@@ -1,4 +1,4 @@
-//! Links that differ by direction and by node, and that change with time.
+//! Tests of links whose power differs by direction and by node, and changes with time.
 
 use super::*;
 
@@ -26,8 +26,8 @@ fn deviation(values: &[f64]) -> f64 {
     libm::sqrt(self::mean(&squares))
 }
 
-/// Checks that the two directions of a pair share the pair's shadowing, and that each has a
-/// separate part: their difference has the deviation of this part times √2.
+/// Checks that the two directions of a pair share the pair's shadowing, and that each direction
+/// adds its own asymmetry: the difference has √2 times its deviation.
 #[test]
 fn directions_differ_by_the_configured_deviation() {
     let sinr = Sinr {
@@ -38,7 +38,7 @@ fn directions_differ_by_the_configured_deviation() {
     let pairs = powers(sinr, &[], 2_000, 1);
     let there: Vec<f64> = pairs.iter().map(|pair| pair.0).collect();
     let differences: Vec<f64> = pairs.iter().map(|pair| pair.0 - pair.1).collect();
-    // √(16 + 4) and √8; the error of a deviation of 2,000 values is 1.6 %.
+    // Expected: √(4² + 2²) and 2√2. The standard error of a deviation of 2,000 values is 1.6 %.
     assert!(
         (deviation(&there) - 4.47).abs() < 0.25,
         "{}",
@@ -83,11 +83,11 @@ fn nodes_differ_in_power_and_noise() {
     let correlation = mean(&both) / (2.45 * 1.92);
     assert!((correlation + 0.7).abs() < 0.05, "{correlation}");
 
-    // A link has its sender's power.
+    // Both links from a node carry the deviation of the node's transmit power.
     let pairs = powers(sinr, &[], 50, 2);
     let sent: Vec<f64> = pairs.windows(2).map(|two| two[1].0 - two[0].1).collect();
     assert!(sent.iter().all(|difference| difference.abs() < 1e-9));
-    // Values in the scenario are not drawn.
+    // Values given in the scenario replace drawn ones.
     let given = RadioSpec {
         tx_power_dbm: Some(-8.0),
         noise_floor_dbm: Some(-90.0),
@@ -104,8 +104,8 @@ fn nodes_differ_in_power_and_noise() {
     assert!(link(&own, 0, 1).power_mw > link(&own, 1, 0).power_mw);
 }
 
-/// Checks that a node with 13 dB more noise receives nothing from nodes 9 dB over the others'
-/// noise, but that the others receive it.
+/// Checks a frame 9 dB over the usual noise floor: a node with 13 dB more noise loses it, and a
+/// node with the usual noise receives it.
 #[test]
 fn a_noisy_receiver_loses_frames_that_others_receive() {
     // The power at the receiver is -91.1 dBm.
@@ -130,7 +130,7 @@ fn a_noisy_receiver_loses_frames_that_others_receive() {
     assert_eq!(medium.end(at(9_256), 2, &back), Some(Reception::Intact));
 }
 
-/// Returns the gain of the link from node 0 to node 1 at each of some times.
+/// Returns the gain of the link from node 0 to node 1 at each of `times`, in microseconds.
 fn gains(gain: Gain, coherence_us: u64, seed: u64, times: impl Iterator<Item = u64>) -> Vec<f64> {
     let sinr = Sinr {
         fading: Fading { gain, coherence_us },
@@ -230,7 +230,7 @@ fn a_gain_belongs_to_seed_link_and_time_alone() {
 #[test]
 fn frames_are_lost_in_deep_fades() {
     let sinr = Sinr {
-        // -75 dBm; noise destroys all frames below about -98 dBm.
+        // -75 dBm at the receiver, 20 dB over `sensitivity_dbm`.
         tx_power_dbm: -13.8,
         sensitivity_dbm: -95.0,
         noise_floor_dbm: -110.0,
@@ -256,13 +256,13 @@ fn frames_are_lost_in_deep_fades() {
             &there,
         );
     }
-    // 5 m away with exponent 3: -13.8 - 40.2 - 21.0 = -75.0 dBm.
+    // At 5 m with exponent 3: -13.8 - 40.2 - 21.0 = -75.0 dBm. Expected losses: 398.
     assert!((330..470).contains(&lost), "{lost}");
 }
 
-/// Checks node 1, which receives node 0 at -80 dBm and half of node 2's frames at -60 dBm: of
-/// frames that begin within the synchronisation header of the weaker one, half capture the
-/// receiver.
+/// Checks that a link's measured loss also applies to capture. Node 2's link to node 1 loses half
+/// of the frames. They are 20 dB stronger than node 0's and begin in its synchronisation header:
+/// half of them capture node 1.
 #[test]
 fn a_measured_link_loses_its_share_beside_other_frames_as_well() {
     let row = |from: u8, dbm: i8, pdr: f64| {

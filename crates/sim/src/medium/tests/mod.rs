@@ -154,14 +154,14 @@ fn capture() {
     assert_eq!(medium.end(at(24_416), 6, &strong), None);
 }
 
-/// Checks that interference adds up: two of three equal interferers leave a ratio at which some
-/// frames survive and many do not.
+/// Checks that interference adds up: a frame survives one other frame that is 6.9 dB weaker, and is
+/// destroyed by eight of them.
 #[test]
 fn interference_is_cumulative() {
     let config = Config::Sinr(sinr_config());
     let interferers = 8;
     let mut positions = vec![(0.0, 0.0), (10.0, 0.0)];
-    // All interferers are 17 m from the receiver; each is 6.9 dB below the signal.
+    // All interfering nodes are 17 m from the receiver; each is 6.9 dB below the signal.
     positions.extend((0..interferers).map(|i| {
         let angle = f64::from(i) * 0.7;
         (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
@@ -182,8 +182,8 @@ fn interference_is_cumulative() {
     }
 }
 
-/// Checks two frames of the same power. As noise, the later one would mostly do no harm; as a frame
-/// of the same modulation it destroys the earlier one.
+/// Checks two frames of the same power. If the later frame counts as noise, the earlier one mostly
+/// survives; with a `co_channel_db` of 2.5, it is destroyed.
 #[test]
 fn another_frame_disturbs_more_than_noise_of_its_power() {
     let intact = |co_channel_db: f64| {
@@ -214,7 +214,7 @@ fn packet_reception_follows_the_bit_error_rate() {
         sensitivity_dbm: -120.0,
         ..sinr_config()
     };
-    // Power 0 dB over the noise: 10^(59.8/30) m away.
+    // At this distance, 10^(59.8/30) m, the received power equals the noise.
     let distance = libm::pow(10.0, (100.0 - 40.2) / 30.0);
     let mut medium = line(&Config::Sinr(sinr), &[0.0, distance]);
     let l = link(&medium, 0, 1);
@@ -309,7 +309,7 @@ fn wifi(x: f64) -> Interferer {
     }
 }
 
-/// Returns two nodes 10 m apart, and an interferer at `x`.
+/// Returns a medium with nodes at 0 m and 10 m and an interferer at `x` m on the same line.
 fn beside(config: &Config, x: f64) -> Medium {
     let positions = [(0.0, 0.0), (10.0, 0.0)];
     let site = Site {
@@ -321,7 +321,7 @@ fn beside(config: &Config, x: f64) -> Medium {
 
 #[test]
 fn an_interferer_is_sensed_and_destroys_within_its_range() {
-    // The first interferer is 31 m away, the second 21 m.
+    // The interferer is 31 m from node 0 and 21 m from node 1.
     let mut medium = beside(&Config::UnitDisk(DISK), 31.0);
     let (there, back) = (link(&medium, 0, 1), link(&medium, 1, 0));
     medium.watch(at(0), 0);
@@ -331,7 +331,7 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     medium.interfere(at(100), 0);
     assert!(medium.was_busy(at(128), 1));
     assert!(!medium.was_busy(at(128), 0), "out of range");
-    // During a burst, no reception begins within its range, but elsewhere it does.
+    // During the burst, node 1, in the interferer's range, receives nothing; node 0 does.
     assert_eq!(
         medium.start(at(200), 2, &there, true),
         Start::Lost(Reception::Interference)

@@ -47,14 +47,14 @@ fn noise_of(source: &NoiseSource, noise: NoiseModel, nodes: usize, seed: u64) ->
     of_nodes(&site, &sinr, Seed(seed)).collect()
 }
 
-/// Returns the noise in dBm, each millisecond.
+/// Returns `samples` values of the noise in dBm, one for each millisecond.
 fn course(noise: &mut NodeNoise, samples: u64) -> Vec<f32> {
     let sample = |i: u64| oqpsk::to_db(noise.at(at(i * 1_000 + 3))) as f32;
     (0..samples).map(sample).collect()
 }
 
-/// Mean, share over -80 dBm, mean length of bursts over -80 dBm, and correlation of samples a few
-/// milliseconds apart: fewer than the model's history.
+/// Statistics of noise: `loud` is the share over -80 dBm, `burst` the mean length of bursts over it
+/// in ms, `correlation` that of samples 1, 5 and 15 ms apart, less than the model's history.
 #[derive(Debug)]
 struct Statistics {
     mean: f64,
@@ -213,7 +213,7 @@ fn the_models_noise_depends_on_seed_node_and_time_alone() {
     assert_ne!(course(&mut other_seed[0], 30_000), all);
 }
 
-/// Returns two nodes 10 m apart, -70.2 dBm, with noise of -100 dBm outside the milliseconds `loud`.
+/// Returns two nodes 10 m apart. Noise: `loud_dbm` in the milliseconds `loud`, else -100 dBm.
 fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     let mut samples_dbm = vec![-100.0; 100];
     samples_dbm[loud].fill(loud_dbm);

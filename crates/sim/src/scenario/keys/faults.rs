@@ -21,7 +21,7 @@ pub(super) const KEYS: &[Key] = &[
     key("interferers.*.lengths", Choice(&["exponential", "constant", "pareto"]), Default("exponential"), None,
         "Distribution of the lengths of bursts and of the gaps between them: exponential, constant, or Pareto with a heavy tail."),
     key("interferers.*.shape", Number { min: 1.05, max: 100.0 }, Default("1.5"), Some(("lengths", &["pareto"])),
-        "Shape of the Pareto distribution; lengths are limited to a thousand times the mean."),
+        "Shape of the Pareto distribution; lengths are limited to 1,000 times the shortest one."),
     key("interferers.*.from", time(0.0, DAY_US), Default("0 h"), None,
         "Time of day from which the interferer may be active; a run begins at midnight."),
     key("interferers.*.until", time(0.0, DAY_US), Default("24 h"), None,
