@@ -67,7 +67,7 @@ fn ask_for(
         questions: 0,
     };
     let slept = Cell::new(0);
-    // Time passes at once when no datagram waits.
+    // A pause only adds its time to `slept` and ends immediately.
     let pause = async |ms| {
         slept.set(slept.get() + ms);
         ready(()).await

@@ -119,7 +119,7 @@ fn frames_are_logged_with_v() {
     refused(&[&["up", "office"][..], &rest].concat(), 2, &["--verbose"]);
 }
 
-/// A browser opens six connections at once, to a node with room for four.
+/// A browser opens six connections at the same time, to a node with room for four.
 #[test]
 fn six_connections_at_once_are_all_served() {
     let mut mesh = office(&FORWARD);

@@ -181,7 +181,7 @@ fn watch(ends: &AtomicBool, seen: &mut Seen) {
     }
 }
 
-/// Starts all transfers at once. Returns a line for each that failed.
+/// Starts all transfers at the same time. Returns a line for each that failed.
 fn transfer(servers: &[usize], bytes: usize, folder: &Folder) -> Vec<String> {
     let mut curls = Vec::new();
     for (number, part) in servers.chunks(PARALLEL).enumerate() {

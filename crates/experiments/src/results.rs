@@ -3,8 +3,8 @@
 //!
 //! The file stores a run under its case, its seed and the fingerprint of the sources that computed
 //! it. A rebuild therefore finds the stored runs, and a program with other sources repeats its runs
-//! and keeps the stored ones. Several programs may use the file at once. No program empties or
-//! overwrites it: to start again, remove the file or name another one.
+//! and keeps the stored ones. Several programs may use the file at the same time. No
+//! program empties or overwrites it: to start again, remove the file or name another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

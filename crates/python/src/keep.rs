@@ -156,7 +156,7 @@ impl Kept {
         kept.map_err(|problem| damaged(py, &problem))
     }
 
-    /// Runs the missing runs on this computer's cores, `jobs` runs at once, by default one per core.
+    /// Performs the missing runs on this computer, `at_once` in parallel, by default one per core.
     /// Calls `progress` with the number of finished runs and of all runs, whenever that changes.
     #[pyo3(signature = (at_once=None, progress=None))]
     fn conduct(

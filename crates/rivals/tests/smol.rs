@@ -204,9 +204,9 @@ fn bytes_arrive_both_ways_and_each_end_closes() {
     assert_eq!(carries(0, &[0, 1]), 0, "nothing was sent again");
 }
 
-/// Only one end sends at a time. If both ends time out at once, each returns to its first byte and
-/// acknowledges with this number. Each then regards the other's acknowledgments as old, and neither
-/// continues (smoltcp 0.14).
+/// Only one end sends at a time. If both ends time out at the same time, each returns to its first
+/// byte and acknowledges with this number. Each then regards the other's acknowledgments as old,
+/// and neither continues (smoltcp 0.14).
 #[test]
 fn lost_packets_are_sent_again() {
     assert!(carries(11, &[0]) > 0);

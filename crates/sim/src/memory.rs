@@ -2,7 +2,7 @@
 //!
 //! A large mesh has many buffers and table entries that no node ever uses. Therefore a buffer
 //! occupies memory from its first use on, and a growing table has as many entries as it needs. A
-//! node sees the same lengths and contents as with memory that is allocated at once.
+//! node sees the same lengths and contents as with memory that is allocated at the start.
 
 use std::ops::{Deref, DerefMut};
 
@@ -20,7 +20,7 @@ impl Memory for HeapMemory {
 
 /// The contents of all buffers that no node has used yet.
 static ZEROS: [u8; LAZY_MAX] = [0; LAZY_MAX];
-/// Maximum length of a buffer that is not allocated at once.
+/// Maximum length of a buffer whose allocation waits for its first use.
 const LAZY_MAX: usize = 16 * 1_024;
 
 /// A zeroed buffer that is allocated on the first mutable access.

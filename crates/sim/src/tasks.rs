@@ -104,9 +104,9 @@ pub struct Tasks {
 }
 
 impl Tasks {
-    /// Creates an application that uses at most `sockets` sockets at once. `make` builds its future
-    /// from the node's sockets and clock. It starts when it is added to a node
-    /// ([`World::add_app`](crate::world::World::add_app)).
+    /// Creates an application that uses at most `sockets` sockets at the same time. `make` builds
+    /// its future from the node's sockets and clock. The application starts when it is added to a
+    /// node ([`World::add_app`](crate::world::World::add_app)).
     pub fn start<F: Future<Output = ()> + 'static>(
         sockets: usize,
         make: impl FnOnce(Rc<SimNet>, Time) -> F,

@@ -166,7 +166,7 @@ fn pings_cross_a_sinr_medium() {
     assert_eq!(world.report().oracle.violations, [""; 0]);
 }
 
-/// Checks forty packets at once, more than a border router has slots for.
+/// Checks forty packets in one burst, more than a border router has slots for.
 #[test]
 fn packets_wait_at_the_host_until_the_border_router_has_room() {
     let burst = |queue: usize| {

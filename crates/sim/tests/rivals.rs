@@ -198,8 +198,8 @@ fn a_window_of_one_short_segment_makes_linux_send_scraps() {
     assert!(many as f64 > 1.9 * few as f64, "{many} segments, not {few}");
 }
 
-/// Checks smoltcp at both ends of one hop and of three, in both directions at once: each flow
-/// arrives completely, without waiting for a timer.
+/// Checks smoltcp at both ends of one hop and of three, in both directions at the same time: each
+/// flow arrives completely, without waiting for a timer.
 #[cfg(feature = "smoltcp")]
 #[test]
 fn smoltcp_carries_a_flow_each_way() {

@@ -112,7 +112,7 @@ fn the_grid_of_a_thousand_nodes_runs() {
         .iter()
         .map(|flow| flow.delivered_bytes / 50)
         .sum();
-    // Twenty seconds include the start, when all nodes begin at once.
+    // Twenty seconds include the start, when all nodes begin at the same time.
     assert!(delivered * 10 > sent * 7, "{delivered} of {sent}");
     let most = report.nodes.iter().map(|node| node.memory_bytes).max();
     assert!(most.unwrap() <= 64 * 1_024, "{most:?}");

@@ -21,7 +21,7 @@ pub enum State {
     FinWait2,
     /// The peer closed; we may still send.
     CloseWait,
-    /// Both closed at once; our FIN is not acknowledged yet.
+    /// Both closed at the same time; our FIN is not acknowledged yet.
     Closing,
     /// The peer closed, then we did; our FIN is not acknowledged yet.
     LastAck,

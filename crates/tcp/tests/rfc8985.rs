@@ -139,7 +139,7 @@ fn a_probe_is_new_data_if_there_is_any() {
     t.run_until(at.as_millis() - 1_000);
     assert_eq!(starts(&mut t), [402]);
     assert_eq!(t.conn.stats().tail_probes, 1);
-    // Only the probe arrived: four losses are detected at once.
+    // Only the probe arrived: its SACK shows that the four other segments are lost.
     t.wait(RTT);
     send!(t, seq 1, ack 2, sack [(402, 502)]);
     let sent = starts(&mut t);

@@ -20,7 +20,7 @@ pub struct Params {
     pub seed_lifetime: Duration,
     /// Interval at which a border router lets packets into the mesh, after [`Self::burst`].
     pub interval: Duration,
-    /// Number of packets that a border router lets into the mesh at once.
+    /// Number of packets that a border router lets into the mesh without a pause.
     pub burst: u8,
     /// Whether the host side is a link to another machine, so that a packet which enters the mesh
     /// uses up a hop (RFC 8200 §3). `false`: a TUN interface of the same machine, whose clients
@@ -29,7 +29,7 @@ pub struct Params {
 }
 
 impl Default for Params {
-    /// Returns the RFC's defaults, with a link latency of 10 ms; for the border, 4 packets at once
+    /// Returns the RFC's defaults, with a link latency of 10 ms; for the border, 4 packets in a row
     /// and one every 2 s.
     fn default() -> Self {
         let imin = Duration::from_millis(100);

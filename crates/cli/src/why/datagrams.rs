@@ -12,7 +12,7 @@ use redpoll_wire::sixlowpan::Contexts;
 use super::air::{Kind, Place, Transfer};
 use super::segment::{self, Segment};
 
-/// Maximum number of datagrams reassembled at once. One more replaces the oldest.
+/// Maximum number of datagrams reassembled at the same time. One more replaces the oldest.
 const ASSEMBLED_MAX: usize = 4_096;
 /// Maximum number of sleepy nodes whose last request is remembered.
 const ASKERS_MAX: usize = 4_096;

@@ -7,7 +7,7 @@ use super::Endpoint;
 use crate::message::{Class, Peer, decode};
 use crate::reliable::Cargo;
 
-/// An answer that waits for a random time, so that the servers of a group do not answer at once.
+/// An answer that waits for a random time, so that servers of a group do not answer simultaneously.
 #[derive(Debug)]
 pub(super) struct Delayed {
     at: Instant,

@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::Address;
 
 use super::{Body, Lowpan};
 
-/// Maximum number of datagrams reassembled at once. One more replaces the oldest.
+/// Maximum number of datagrams reassembled at the same time. One more replaces the oldest.
 const DATAGRAMS_MAX: usize = 256;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const TIMEOUT_US: u64 = 60_000_000;

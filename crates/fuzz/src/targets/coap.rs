@@ -1,4 +1,4 @@
-//! A CoAP endpoint, client and server at once, under unlikely datagrams.
+//! A CoAP endpoint, client and server at the same time, under unlikely datagrams.
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_coap::{Config, Endpoint, Event, Method, Peer, Request, Response, RtoPolicy, Status};

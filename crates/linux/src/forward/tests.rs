@@ -253,7 +253,7 @@ fn a_host_that_resets_gives_the_mesh_connection_back() {
     );
 }
 
-/// A browser opens six connections at once; the border router has room for four.
+/// A browser opens six connections at the same time; the border router has room for four.
 #[test]
 fn without_room_in_the_border_router_the_host_waits() {
     let (mut forwarder, mut first) = start();

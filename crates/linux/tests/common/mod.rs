@@ -94,7 +94,7 @@ impl Case {
     reason = "each test binary uses its own part of this module"
 )]
 pub fn main(cases: Vec<Case>) -> ExitCode {
-    // The tests mostly wait for a slow link, so more of them run at once than there are processors.
+    // The tests mostly wait for a slow link, so eight run in parallel on any computer.
     main_with(cases, 8)
 }
 

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             ));
         }
     }
-    // The tests wait most of the time, so all run at once.
+    // The tests wait most of the time, so all run at the same time.
     let threads = cases.len();
     common::main_with(cases, threads)
 }

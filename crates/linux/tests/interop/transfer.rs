@@ -30,7 +30,7 @@ const GOOD: Badness = Badness {
 pub enum Direction {
     /// The kernel connects, sends all and half-closes; then the node answers.
     InTurn,
-    /// The node connects, and both ends send at once.
+    /// The node connects, and both ends send at the same time.
     AtOnce,
 }
 

@@ -1,4 +1,4 @@
-//! RPL (RFC 6550) on small graphs: whole nodes, whose frames reach the neighbours of a graph at once.
+//! RPL (RFC 6550) on small graphs: whole nodes, whose frames arrive without delay.
 //!
 //! After every change of one link, or a restart of one node, with every choice of lost DIOs among
 //! the first ones: parents never form a loop for longer than a bound, every node with a way to the

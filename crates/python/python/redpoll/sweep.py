@@ -244,7 +244,7 @@ def _spread(
 
 
 def _workers(pool: Any) -> int:
-    """Number of runs that an executor performs at once; `WORKERS` if it states none."""
+    """Number of runs that an executor performs in parallel; `WORKERS` if it states none."""
     try:
         client = getattr(pool, "_client", None)
         count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)

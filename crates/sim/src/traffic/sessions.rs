@@ -39,7 +39,7 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Accepts data with the SYN, on `pending` connections at once.
+    /// Accepts data with the SYN, on `pending` connections at the same time.
     pub(super) fn open_fast(&mut self, pending: u8) {
         self.fast_open = pending;
     }

@@ -1,6 +1,6 @@
 //! Bulk flows that share a mesh, compared with `scripts/validate/shares.py`, a linear program over
-//! the sets of links that can be active at once; and that program compared with an exhaustive
-//! search, and with the frames of a run.
+//! the sets of links that can be active at the same time; and that program compared with an
+//! exhaustive search, and with the frames of a run.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -44,7 +44,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Returns whether the next received datagram was sent to a group. Such a datagram has other
-    /// receivers, which should not all answer at once (RFC 7252 §8.2).
+    /// receivers, which should not all answer at the same time (RFC 7252 §8.2).
     pub fn udp_is_for_group(&self, id: UdpId) -> bool {
         P::Assist::GROUPS && self.transports.udp.is_marked(id)
     }

@@ -1,4 +1,4 @@
-//! Installs and removes the rules. Each change happens at once or not at all.
+//! Installs and removes the rules. Each change happens completely or not at all.
 
 use super::model::{Effect, Firewall, Rule, Ruleset};
 use super::system::{Change, System};

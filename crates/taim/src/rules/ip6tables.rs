@@ -124,7 +124,7 @@ pub(super) fn rules(interface: &str, queue: u16) -> [String; 2] {
 }
 
 /// Returns the input of `ip6tables-restore --noflush` for changes of the table `mangle`, which
-/// happen all at once.
+/// the kernel makes in one transaction.
 pub(super) fn script(lines: &[String]) -> String {
     format!("*mangle\n{}\nCOMMIT\n", lines.join("\n"))
 }

@@ -146,7 +146,7 @@ pub(super) fn installed(ruleset: &Ruleset) -> Vec<(String, u16)> {
     found
 }
 
-/// Returns the input of `nft -f -` that replaces our table at once by one for these interfaces.
+/// Returns the input of `nft -f -` that replaces our table in one transaction.
 pub(super) fn script(interfaces: &[(String, u16)]) -> String {
     // `add` creates the table if it is missing, so `delete` always succeeds.
     let mut text = format!("add table ip6 {TABLE}\ndelete table ip6 {TABLE}\n");

@@ -169,7 +169,7 @@ fn first_error(output: &Output) -> String {
     line.trim_end_matches('.').to_owned()
 }
 
-/// A program with its input that changes rules, all at once or not at all.
+/// A program with its input that changes the rules completely or not at all.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) program: String,

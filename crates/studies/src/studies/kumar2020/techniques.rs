@@ -1,7 +1,7 @@
 //! Table 1 as an ablation: each technique off and on, everything else equal.
 //!
 //! In-place reassembly cannot be switched off, because the engine has no other storage for data. A
-//! copy would need as much additional memory as the most data that was out of order at once.
+//! copy would need as much additional memory as the largest amount of data out of order.
 
 use super::features::{SEGMENTS, lossy as lossy_line};
 use super::scenes::{delay, line, readings, uplink};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use redpoll_experiments::{Look, Probe};
 
-/// Measures the greatest number of datagram slots that a node uses at once.
+/// Measures the greatest number of datagram slots that a node uses at the same time.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
     pub node: usize,

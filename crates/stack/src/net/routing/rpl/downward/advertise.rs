@@ -21,8 +21,8 @@ const NO_PATH_DELAYS: u64 = 2;
 const TIMEOUT_DOUBLINGS: u8 = 6;
 /// The mean pause from an acknowledgement to the next DAO with targets that did not fit into the
 /// acknowledged one, as a multiple of the time that the acknowledgement took. Routers near the root
-/// of a large mesh advertise thousands of targets at once. Without a pause, all of them contend for
-/// the same air.
+/// of a large mesh advertise thousands of targets at the same time. Without a pause, all of these
+/// routers contend for the same air.
 const REST: u64 = 3;
 /// The largest DAGRank `n` for which a node in non-storing mode sends its first DAO within `n`
 /// DelayDAOs. For a larger `n`, the DAO leaves after `n * n / 16` to `n * n / 8` DelayDAOs. Builds

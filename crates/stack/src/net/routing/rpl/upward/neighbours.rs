@@ -96,9 +96,9 @@ impl RplNeighbour {
             self.failures.saturating_add(1)
         };
         // The first sample has a weight of a half: in a crowded channel, a node would otherwise
-        // leave its parent for any neighbour whose first frame succeeds at once. The next samples
-        // have a weight of a quarter, later ones of a sixteenth, because a loaded link is bad at
-        // times. A failure has a weight of an eighth.
+        // leave its parent for any neighbour whose first frame needs one attempt. The next
+        // samples have a weight of a quarter, later ones of a sixteenth, because a loaded link is
+        // bad at times. A failure has a weight of an eighth.
         self.etx = match self.samples {
             0 => average(self.etx, sample, 1),
             1..YOUNG => average(self.etx, sample, 2),
