@@ -1,9 +1,9 @@
 //! Congestion control that the caller of a simulation provides, by the names in the scenario
 //! ([`Scenario::parse_with`]).
 //!
-//! The engine calls it in the middle of a connection's work, through a `'static` reference that
-//! carries only numbers ([`GivenCongestion`]). The numbers index a table of the simulating thread.
-//! A world stays on that thread, and removes its entries when it ends.
+//! The engine calls a [`Controller`] through a `'static` reference ([`GivenCongestion`]), which can
+//! pass only numbers. The numbers are keys of a thread-local table. A world stays on its thread,
+//! and removes its entries from the table when it is dropped.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -18,14 +18,14 @@ use redpoll_replay::{
 use crate::scenario::{CongestionSpec, NodeSpec, Scenario};
 
 pub trait Controller {
-    /// Returns the window after `update`; `None` keeps the engine's.
+    /// Returns the window after `update`; `None` keeps the engine's window.
     fn on(&mut self, update: &Update) -> Option<Window>;
 }
 
-/// Makes controllers: [`WorldOptions::controllers`](crate::WorldOptions::controllers).
+/// Makes a controller, see [`WorldOptions::controllers`](crate::WorldOptions::controllers).
 pub(crate) type Controllers = dyn Fn(&str, &str) -> Option<Box<dyn Controller>>;
 
-/// Origin of the controllers for one node.
+/// What is necessary to make the controllers of one node's connections.
 #[derive(Clone)]
 struct Place {
     controllers: Rc<Controllers>,
@@ -36,7 +36,7 @@ struct Place {
 #[derive(Default)]
 struct Desk {
     places: BTreeMap<u32, Place>,
-    /// Controllers by connection. A controller leaves the map during a call of it.
+    /// Controllers by connection. A controller is not in the map while it is being called.
     connections: BTreeMap<u32, Box<dyn Controller>>,
     next_place: u32,
     next_connection: u32,
@@ -48,11 +48,11 @@ thread_local! {
 
 /// Calls `act` with the table of this thread. `act` must not call or drop a controller.
 fn desk<R>(act: impl FnOnce(&mut Desk) -> R) -> Option<R> {
-    // The table no longer exists while a thread ends.
+    // The access fails if the thread is ending and has already destroyed the table.
     DESK.try_with(|desk| act(&mut desk.borrow_mut())).ok()
 }
 
-/// Connects the engine to the table of its thread.
+/// Forwards calls of the engine to the controllers in the table of the current thread.
 struct ToDesk;
 
 impl GivenCongestion for ToDesk {
@@ -85,7 +85,7 @@ impl GivenCongestion for ToDesk {
     }
 }
 
-/// The places of a world's connections; they are removed when the world is dropped.
+/// Keys of a world's [`Place`]s in the table, which are removed when the world is dropped.
 #[derive(Default)]
 pub(crate) struct Places(Vec<u32>);
 

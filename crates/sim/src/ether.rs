@@ -1,4 +1,4 @@
-//! Simulated radios without nodes, behind the trait [`Radio`], for drivers of nodes and for tests.
+//! Simulated radios that implement the trait [`Radio`], for programs and tests with own nodes.
 //!
 //! All stations receive one another. The caller advances time in steps:
 //!
@@ -36,7 +36,7 @@ use crate::kernel::{Queue, Seed};
 use crate::medium::{Config as Medium, Site};
 use crate::radio::{Config, Identity};
 
-/// Radios that are all within range of one another, without nodes.
+/// Simulated radios, all within range of one another.
 #[derive(Clone)]
 pub struct Ether(Rc<RefCell<Inner>>);
 
@@ -101,14 +101,14 @@ pub struct Reply {
 pub enum Answer {
     Ack {
         pending: bool,
-        /// Difference between its sequence number and the frame's.
+        /// Difference between the sequence numbers of the reply and of the frame.
         off_by: u8,
     },
     Frame(Vec<u8>),
 }
 
 impl Ether {
-    /// Creates `stations` stations with this chip, at most 10 m apart.
+    /// Creates `stations` stations with the radio `chip`, at most 10 m apart.
     pub fn new(stations: usize, chip: &Config) -> Ether {
         let identity = |station: usize| Identity {
             pan_id: 0xffff,
@@ -144,8 +144,8 @@ impl Ether {
         }
     }
 
-    /// Returns the radio of a station as a raw one, which accepts every frame, sends at once and
-    /// does nothing automatically. The station stays raw.
+    /// Makes the radio of a station raw for the rest of the run, and returns it. A raw radio
+    /// accepts every frame, sends at once and does nothing automatically.
     #[doc(hidden)]
     pub fn raw(&self, station: usize) -> RawRadio {
         self.0.borrow_mut().air.make_raw(station);
@@ -159,7 +159,7 @@ impl Ether {
         self.0.borrow().now
     }
 
-    /// Advances time to the next event or requested call. Returns false if there is neither.
+    /// Advances time to the next event or `until` of a poll. Returns false if there is none.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
@@ -202,7 +202,7 @@ impl Inner {
                     (node, Item::Raw(RawEvent::Sent(self.now)))
                 }
                 Indication::Done { node, result } => {
-                    // A device's radio has only the narrow set of operations.
+                    // Skip the results of operations that the radio of a device does not have.
                     let Some(result) = air::narrow(result) else {
                         continue;
                     };
@@ -253,7 +253,7 @@ impl Station {
         self.waker.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Registers a call at `until`.
+    /// Stores the waker, which is called at `until` or at the next event.
     fn wait(&mut self, now: Instant, cx: &Context<'_>, until: Option<Instant>) -> Poll<()> {
         if until.is_some_and(|until| until <= now) {
             return Poll::Ready(());
@@ -326,7 +326,7 @@ impl Radio for SimRadio {
     }
 }
 
-/// A radio that does nothing by itself.
+/// A radio that neither acknowledges, filters nor retransmits automatically.
 pub struct RawRadio {
     ether: Ether,
     station: usize,
@@ -337,8 +337,8 @@ impl RawRadio {
         self.ether.now()
     }
 
-    /// Starts the preamble of `frame` at `at`, or now if `at` is past. Loses a reception in
-    /// progress.
+    /// Starts the preamble of `frame` at `at`, or now if `at` is past. A reception in progress is
+    /// lost.
     pub fn send_at(&mut self, at: Instant, frame: &[u8]) {
         let inner = &mut *self.ether.0.borrow_mut();
         let (station, frame) = (self.station, frame.to_vec());
@@ -355,7 +355,7 @@ impl RawRadio {
         self.ether.0.borrow_mut().stations[self.station].replies = reply;
     }
 
-    /// Returns the oldest event, or `None` at the time `until`.
+    /// Returns the oldest unread event, or `None` if there is no event at the time `until`.
     pub fn poll_event(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
 //! External nodes: firmware in an emulator or on a board, whose radio is simulated.
 //!
-//! The bytes between both sides travel over a [`Line`], which the caller of the simulation opens.
-//! Their protocol is that of [`redpoll_uart`].
+//! Simulator and firmware exchange bytes over a [`Line`], which the caller of the simulation opens.
+//! The protocol is that of [`redpoll_uart`].
 
 use std::time::Duration;
 

@@ -435,7 +435,7 @@ mod tests {
         assert_eq!(of(&first(2, &[58, 155, 2])), Dao);
         assert_eq!(of(&later(1)), Data);
         assert_eq!(of(&later(2)), Dao);
-        // A tag is used again after 65,536 datagrams.
+        // Tags repeat after 65,536 datagrams: a new first fragment replaces the type of its tag.
         assert_eq!(of(&first(1, &[58, 135])), Nd);
         assert_eq!(of(&later(1)), Nd);
         let recoverable = |sequence: u8, rest: &[u8]| {
@@ -463,7 +463,7 @@ mod tests {
         assert_eq!(classifier.classify(None, Some(&(command, &[4]))), Mac);
         assert_eq!(classifier.classify(None, Some(&(beacon, &[]))), Mac);
         assert_eq!(classifier.classify(None, None), Other);
-        // A frame that is encrypted outside the simulator, by the level ENC-MIC-32.
+        // The type of a frame encrypted at level ENC-MIC-32 is known only after `on_sealed`.
         let (mut header, payload) = data_frame(&[0x0d, 1, 0, 0, 0, 1, 9, 9, 9]);
         header.security = true;
         assert_eq!(classifier.classify(None, Some(&(header, payload))), Other);

@@ -1,10 +1,9 @@
-//! The radios of all nodes and the medium between them: everything from a MAC's order to its radio
-//! until another MAC gets the frame.
+//! The radios of all nodes and the medium between them: everything between a MAC's order to its
+//! radio and the delivery of the frame to another MAC.
 //!
-//! As in every other layer, works come in with [`Air::start_work`], scheduled events with
-//! [`Air::on_event`], and indications go out with [`Air::poll_indication`]. Each transmission costs
-//! one event at its beginning and one at its end, and visits each neighbour both times, without
-//! allocation.
+//! As in every other layer, work enters through [`Air::start_work`], scheduled events enter through
+//! [`Air::on_event`], and indications leave through [`Air::poll_indication`]. The beginning and the
+//! end of a transmission each visit all neighbours, without allocation.
 //!
 //! The air also applies faults: it drops or duplicates frames at their receiver, and switches
 //! radios off and on. A transmission is completed even if its radio is switched off meanwhile.
@@ -44,10 +43,10 @@ use message::Classifier;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A node's radio completes this step.
+    /// The current step of a node's radio ends.
     Step {
         node: u32,
-        /// Number of the step; an event with another number is cancelled.
+        /// Number of the step; the event is ignored if the radio's current step has another number.
         generation: u32,
     },
     FlightEnds {
@@ -82,8 +81,8 @@ pub enum Indication {
         /// Whether the frame is intact; [`Air::received`] then returns it until the next event.
         intact: bool,
     },
-    /// The node's radio received a frame to its end, whatever its destination and condition. Only
-    /// nodes with [`overhear`](Air::overhear) get this.
+    /// The node's radio received a frame to its end, for any destination, intact or damaged. Only
+    /// nodes with [`overhear`](Air::overhear) get this indication.
     Overheard {
         node: u32,
         /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.
@@ -148,13 +147,13 @@ pub struct Air {
     duty: Option<DutyConfig>,
     digest: Digest,
     traces: Traces,
-    /// Recording for a viewer, while there is one.
+    /// Recording for a viewer; `None` if no viewer is attached.
     tape: Option<Box<Tape>>,
     sent: u64,
     indications: VecDeque<Indication>,
 }
 
-/// Description of the network before it runs.
+/// Configuration of the network at the beginning of a run.
 #[derive(Debug)]
 pub struct Layout<'a> {
     /// Nodes and links of the medium.
@@ -165,8 +164,8 @@ pub struct Layout<'a> {
 }
 
 impl Air {
-    /// Returns listening radios on a silent medium, and schedules the switches of faults. Every
-    /// purpose has its own random numbers from `seed`.
+    /// Returns an air with listening radios and a silent medium. Schedules the faults that switch
+    /// radios, and the first bursts of interferers.
     pub fn new<E: From<Event>>(layout: &Layout<'_>, seed: Seed, queue: &mut Queue<E>) -> Self {
         let faults = Faults::new(layout.faults.to_vec(), seed.stream("fault"));
         for (at, node) in faults.switches() {
@@ -209,7 +208,7 @@ impl Air {
         self.stations[node].identity = identity;
     }
 
-    /// Sets the parameters of duty-cycled MACs, by which their frames are read.
+    /// Sets the parameters of duty-cycled MACs, which are necessary to parse their frames.
     pub fn set_duty(&mut self, duty: DutyConfig) {
         self.duty = Some(duty);
     }
@@ -436,7 +435,7 @@ impl Air {
             self.abandon(node, Outcome::ReceiverOff);
             self.stations[node].times.enter(now, State::Off);
         } else {
-            // A transmission that has begun continues.
+            // A transmission that began before the radio was switched off is still in progress.
             let mut under_way = self.flights.under_way();
             let sends = under_way.any(|flight| flight.from as usize == node && flight.on_air);
             self.stations[node].times.enter(now, State::Listen);

@@ -39,8 +39,8 @@ impl Air {
         link.map_or_else(RxInfo::default, |link| info(link.rssi_dbm))
     }
 
-    /// Sends `frame` from a raw radio, and loses a reception in progress. If a fault has switched
-    /// the radio off or it already sends, the transmission ends at once.
+    /// Sends `frame` from a raw radio, and abandons a reception in progress. If the radio is off or
+    /// already transmits, reports `Sent` at once without a transmission.
     pub fn send_raw<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -79,8 +79,8 @@ impl Air {
         if reception == Reception::Intact
             && self.treatment(now, node, flight, is_ack) != Treatment::Pass
         {
-            // A raw radio does not acknowledge, so `LoseFrames` acts like `DropFrames`. Duplicates
-            // arrive once.
+            // Every fault that selects this frame acts like `DropFrames`: a raw radio neither
+            // acknowledges nor duplicates it.
             outcome = Outcome::Fault;
         }
         let intact = outcome == Outcome::Delivered;

@@ -235,9 +235,9 @@ impl Air {
     }
 }
 
-/// Sets a bit in one byte after the frame control and sequence number, which the radio has used.
-/// Bits are only set: otherwise the changes of two fragments of a packet could cancel each other in
-/// the checksum, which does not have to detect such changes.
+/// Sets a bit in one byte after the frame control and sequence number, because the radio has
+/// already used these. Bits are never cleared: a bit set in one fragment and cleared in another
+/// could leave the packet's checksum unchanged.
 fn corrupt(frame: &mut FrameBuf, at: u32, flip: u8) {
     const FIRST: usize = 3;
     let mut bytes = frame.to_vec();
@@ -247,7 +247,7 @@ fn corrupt(frame: &mut FrameBuf, at: u32, flip: u8) {
         let clear = bits.find(|bit| rest[place] & bit == 0);
         rest[place] |= clear.unwrap_or_default();
     }
-    // The length is the same, so the bytes fit.
+    // The length of the frame has not changed, so the bytes fit.
     let _ = frame.copy_from(&bytes);
 }
 

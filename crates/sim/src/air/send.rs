@@ -51,7 +51,7 @@ impl Air {
         } else if station.loaded {
             self.begin_send(now, node, cca, queue);
         } else {
-            // A received frame has overwritten the loaded frame.
+            // Load the frame again: a received frame has overwritten it in the radio's only buffer.
             self.load(now, node, Some(cca), queue);
         }
     }
@@ -173,7 +173,7 @@ impl Air {
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
             Work::Cca { occupied } => {
                 let is_off = station.state() == State::Off;
-                // A frame that begins at this instant is too late for the assessment.
+                // The assessment does not detect a frame that begins at the instant of its end.
                 let begins = station.state() == State::Receive && station.times.since() == now;
                 let hears = occupied || (is_occupied(station) && !begins);
                 if hears || (!is_off && self.medium.was_busy(now, node)) {
@@ -247,7 +247,7 @@ impl Air {
         cargo
     }
 
-    /// Begins a transmission. `addressee` is known for an acknowledgment.
+    /// Begins a transmission. `addressee`: receiver of an acknowledgment (which has no address).
     pub(super) fn take_off<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -259,7 +259,7 @@ impl Air {
         let is_on = self.stations[from].state() != State::Off;
         let on_air = is_on && self.medium.is_heard();
         if is_on {
-            // A radio can receive a frame here only if it was just switched on.
+            // The radio can be receiving at this point only if a fault has just switched it on.
             self.abandon(from, Outcome::ReceiverTransmitting);
             self.stations[from].times.enter(now, State::Transmit);
         }
@@ -340,7 +340,8 @@ impl Air {
         });
     }
 
-    /// Begins the arrival of a transmission at a neighbour. Returns whether it is an addressee.
+    /// Begins the arrival of a frame at a neighbour. Returns whether the frame is for this
+    /// neighbour.
     fn arrive(
         &mut self,
         now: Instant,
@@ -464,8 +465,8 @@ impl Air {
     }
 }
 
-/// Returns whether a radio is receiving a frame, or acknowledging one. Its assessment then finds a
-/// busy channel, so it does not transmit right after that frame.
+/// Returns whether a radio is receiving a frame or must acknowledge one. In both cases, a clear
+/// channel assessment of this radio finds the channel busy.
 pub(super) fn is_occupied(station: &Station) -> bool {
     station.state() == State::Receive || station.acking.is_some()
 }

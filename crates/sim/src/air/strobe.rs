@@ -77,7 +77,7 @@ impl Air {
         self.start_transmit(now, node, false, queue);
     }
 
-    /// Handles the end of a copy.
+    /// Begins the gap after a copy of a repeated frame.
     pub(super) fn open_gap<E: From<Event>>(
         &mut self,
         now: Instant,

@@ -15,11 +15,11 @@ pub struct Tape {
 pub struct Changes {
     pub until: Instant,
     pub frames: Vec<Frame>,
-    /// Outcomes of frames, including frames of earlier calls.
+    /// Outcomes of frames, including frames that an earlier call returned.
     pub fates: Vec<Fate>,
     /// Packets between the border router and its host, in order.
     pub packets: Vec<HostPacket>,
-    /// Frames, fates and packets that found no room.
+    /// Number of frames, fates and packets that were discarded because their list was full.
     pub skipped: u64,
 }
 
@@ -58,16 +58,16 @@ pub struct Fate {
 pub struct HostPacket {
     pub at: Instant,
     pub into_mesh: bool,
-    /// Beginning of the packet, at most 160 bytes: headers with all options.
+    /// The first bytes of the packet, at most 160: enough for the headers with all options.
     pub bytes: Box<[u8]>,
     /// Length of the whole packet in bytes.
     pub len: usize,
 }
 
 impl Tape {
-    /// Maximum number of kept frames, and of kept packets; four times as many outcomes are kept.
+    /// Maximum number of recorded frames, and of packets. Four times as many outcomes are recorded.
     pub const FRAMES: usize = 4_096;
-    /// Bytes of a host's packet that are kept, enough for headers with all options.
+    /// Recorded bytes of each [`HostPacket`], enough for the headers with all options.
     pub const PACKET_BYTES: usize = 160;
 
     pub(crate) fn frame(&mut self, frame: Frame) {
@@ -86,7 +86,7 @@ impl Tape {
         }
     }
 
-    /// Records a packet between border router and host.
+    /// Records a packet between the border router and its host.
     pub(crate) fn packet(&mut self, at: Instant, into_mesh: bool, packet: &[u8]) {
         if self.changes.packets.len() >= Self::FRAMES {
             self.changes.skipped += 1;

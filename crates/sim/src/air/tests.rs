@@ -32,7 +32,7 @@ struct Bench {
     now: Instant,
     received: Vec<(Instant, usize, Vec<u8>)>,
     done: Vec<(Instant, usize, TxStatus, u8)>,
-    /// Receptions of raw radios: `None` at their beginning, an empty frame if it was damaged.
+    /// Receptions of raw radios: `None` when a frame begins, empty when a damaged frame ends.
     heard: Vec<(Instant, usize, Option<Vec<u8>>)>,
     is_raw: bool,
     overheard: Vec<u32>,
@@ -322,7 +322,6 @@ fn hidden_terminals_collide() {
     assert_eq!(bench.count(FrameClass::Unicast, Outcome::Collision), 2);
     assert!(bench.received.is_empty());
     assert!(bench.done.iter().all(|done| done.2 == TxStatus::NoAck));
-    // NoAck is reported after macAckWaitDuration.
     bench.check_ledger();
 }
 
@@ -454,7 +453,7 @@ fn a_single_buffer_reloads() {
         bench.send(1, Address::Short(short(2)), 127);
         bench.run_until(Instant::from_millis(2));
         if disturb {
-            // The frame is sent directly, so that only node 1 has a backoff.
+            // The frame is sent by the radio without a MAC, so that only node 1 has a backoff.
             let mut frame = FrameBuf::new();
             frame
                 .copy_from(&[0x41, 0x98, 0, 0x70, 0x72, 0xff, 0xff, 1, 0])
@@ -479,7 +478,7 @@ fn a_single_buffer_reloads() {
     assert_eq!(late(Model::Ideal), 0);
 }
 
-/// Checks that the MAC drops the copy after a lost acknowledgment.
+/// Checks that the receiver's MAC drops the copy that follows a lost acknowledgment.
 #[test]
 fn a_lost_ack_leads_to_a_suppressed_duplicate() {
     let faults = [Spec {

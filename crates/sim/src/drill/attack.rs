@@ -61,7 +61,7 @@ pub(super) enum AttackKind {
 pub struct Attack {
     pub name: &'static str,
     pub side: Side,
-    /// Packets or frames per second, without replies to replies.
+    /// Packets or frames per second, without the attacker's answers to replies.
     pub per_s: u32,
     pub what: &'static str,
     pub targets: &'static [Target],

@@ -21,7 +21,7 @@ use crate::world::World;
 #[derive(Clone, Debug)]
 pub(super) enum Transmission {
     Frame(Vec<u8>),
-    /// A packet from beyond the border router.
+    /// A packet of a host beyond the border router.
     Packet(Vec<u8>),
 }
 
@@ -62,14 +62,14 @@ pub(super) struct Attacker {
     count: u32,
     held: VecDeque<AttackerConnection>,
     ear: AirListener,
-    /// Ends of the honest flow, the attacked one first.
+    /// Endpoints of the honest flow, that of the attacked node first.
     honest: Option<(Endpoint, Endpoint)>,
     /// Bytes sent to the mesh, and bytes received from it.
     pub(super) traffic: (u64, u64),
 }
 
 impl Attacker {
-    /// Returns an attacker that receives all frames on the air of `world`.
+    /// Returns an attacker. It receives all frames on the air if `attack` replays frames.
     pub(super) fn new(scene: Rc<Scene>, attack: &Attack, seed: u64, world: &mut World) -> Attacker {
         let ear = AirListener::default();
         if matches!(attack.kind, AttackKind::Replays | AttackKind::SealedReplays) {
@@ -185,7 +185,7 @@ impl Attacker {
                 ends.raw(next_header::IPV6, 64, &inner.echo_request(1, &[b'x'; 16]))
             }
             AttackKind::CoapAmplification => {
-                // GET /file, confirmable; the path is option 11.
+                // Confirmable GET /file: the path is option 11.
                 let [high, low] = (self.count as u16).to_be_bytes();
                 ends.udp(
                     (port, COAP),
@@ -193,7 +193,7 @@ impl Attacker {
                 )
             }
             AttackKind::UnfinishedUploads => {
-                // PUT /store with Block1 (27): block 0, with more blocks to come, of 64 bytes.
+                // PUT /store with Block1 (option 27): block 0 of 64 bytes, more blocks follow.
                 let [high, low] = (self.count as u16).to_be_bytes();
                 let head = [
                     0x40, 3, high, low, 0xb5, b's', b't', b'o', b'r', b'e', 0xd1, 3, 0x0a, 0xff,
@@ -209,7 +209,7 @@ impl Attacker {
     fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
         let dst_port = match self.kind {
             AttackKind::Slowloris | AttackKind::SlowReaders | AttackKind::TrickleReaders => WEB,
-            // Only one end of the flow has the sink, but every node has a web server.
+            // Attack both ports in turn: every node has a web server, but only some have the sink.
             _ if self.count.is_multiple_of(2) => SINK,
             _ => WEB,
         };
@@ -237,7 +237,7 @@ impl Attacker {
         self.scene.address(found.unwrap_or(self.scene.attacked))
     }
 
-    /// Acknowledges the data on one of the connections, and opens its window for another 600 bytes.
+    /// Returns an acknowledgment of all data on the next open connection, with a small window.
     fn take_some(&mut self) -> Option<Vec<u8>> {
         let held = self.held.pop_front()?;
         self.held.push_back(held);
@@ -252,7 +252,7 @@ impl Attacker {
         }))
     }
 
-    /// Records the data or the reset of a reader's connection.
+    /// Updates a reader's connection after received data, and removes it after a reset.
     fn note(&mut self, packet: &[u8]) {
         let Some((_, tcp)) = segment(packet) else {
             return;
@@ -271,7 +271,7 @@ impl Attacker {
         }
     }
 
-    /// Returns another byte of a request.
+    /// Returns a segment with another byte of the request on the next open connection.
     fn drip(&mut self) -> Option<Vec<u8>> {
         let mut held = self.held.pop_front()?;
         let tcp = Tcp {
@@ -307,7 +307,7 @@ impl Attacker {
         }
     }
 
-    /// Returns a segment of the honest flow, or an ICMPv6 error about it, with guessed numbers.
+    /// Returns a segment of the honest flow, or an ICMPv6 error about one, with random numbers.
     fn about_the_flow(&mut self, mine: Endpoint, theirs: Endpoint) -> Vec<u8> {
         let ends = Ends {
             src: theirs.addr,
@@ -371,7 +371,7 @@ impl Attacker {
         }
     }
 
-    /// Returns the destination of a frame. Registrations go to routers.
+    /// Returns the index of the node that a frame is sent to.
     fn addressee(&self) -> usize {
         let is_for_routers = matches!(
             self.kind,
@@ -477,7 +477,7 @@ impl Attacker {
         }))
     }
 
-    /// Returns the first 80 bytes of a datagram for the attacked node or for one behind it.
+    /// Returns the first 80 bytes of a datagram, for the leaf and for `ends.dst` in turn.
     fn beginning(&mut self, ends: Ends) -> Vec<u8> {
         let leaf = self.scene.scenario.node("leaf");
         let dst = match leaf {
@@ -489,7 +489,7 @@ impl Attacker {
         packet
     }
 
-    /// Returns a received frame other than an acknowledgment.
+    /// Returns a random received frame other than an acknowledgment.
     fn replay(&mut self) -> Option<Vec<u8>> {
         let heard = self.ear.0.borrow();
         let frames: Vec<&Vec<u8>> = heard.iter().filter(|frame| frame.len() > 5).collect();
@@ -497,7 +497,8 @@ impl Attacker {
         frames.get(at).map(|frame| (*frame).clone())
     }
 
-    /// Returns the address to claim: the leaf's, the border router's, or an unused one.
+    /// Returns the address to claim: in turn the leaf's, border router's, router's, or an unused
+    /// one.
     fn coveted(&mut self, nobody: u16) -> Addr {
         let scenario = &self.scene.scenario;
         let of = |name| scenario.node(name).map(|node| self.scene.address(node));
@@ -583,7 +584,7 @@ impl Attacker {
     }
 }
 
-/// Returns the segment of a packet without extension headers; `None` if a length is impossible.
+/// Returns the IPv6 header and the TCP segment of a packet; `None` without a valid TCP header.
 fn segment(packet: &[u8]) -> Option<(Ipv6Header, HeaderView<'_>)> {
     let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
     let tcp = HeaderView::parse(bytes).ok()?;

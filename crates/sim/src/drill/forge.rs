@@ -47,7 +47,7 @@ impl Ends {
         self.raw(protocol, hop_limit, &upper)
     }
 
-    /// Returns a packet with a source route (RFC 6554) through these stops.
+    /// Returns a packet with a source route (RFC 6554) through `stops`.
     pub(super) fn source_route(self, hop_limit: u8, stops: &[Addr]) -> Vec<u8> {
         let mut buffer = [0; 64];
         let mut out = Cursor::new(&mut buffer);
@@ -56,7 +56,7 @@ impl Ends {
         self.raw(next_header::ROUTING, hop_limit, out.written())
     }
 
-    /// Returns a packet with these bytes after the IPv6 header.
+    /// Returns a packet with the bytes `upper` after the IPv6 header.
     pub(super) fn raw(self, protocol: u8, hop_limit: u8, upper: &[u8]) -> Vec<u8> {
         let Ends { src, dst } = self;
         let header = Ipv6Header {

@@ -1,10 +1,11 @@
 //! The attacks on RPL in a large grid whose honest nodes send readings to the border router.
 //!
-//! `make drill-grid` sets `REDPOLL_GRID` to 40x25, columns and rows. `REDPOLL_SEEDS` is the number
-//! of seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. Each row
-//! has the counters that the attack increased most, over all nodes, and the nodes without a path
-//! to the border router at the end. With `REDPOLL_SEALED`, the nodes have link security, whose key
-//! the attacker lacks. Without `REDPOLL_GRID`, the test runs two attacks in a small grid.
+//! `make drill-grid` sets `REDPOLL_GRID` to 40x25 (columns, rows). `REDPOLL_SEEDS` is the number of
+//! seeds, and `REDPOLL_ATTACKS` selects attacks by their names, separated by commas. A printed row
+//! lists the counters that the attack increased most, summed over all nodes, and the number of
+//! nodes without a path to the border router at the end. With `REDPOLL_SEALED`, the nodes have link
+//! security, whose key the attacker lacks. Without `REDPOLL_GRID`, the test runs two attacks in a
+//! small grid.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +21,11 @@ use crate::world::World;
 /// Beginning of the attack, when the nodes have joined and the root knows most targets.
 const BEGINS: Instant = Instant::from_millis(180_000);
 const ATTACK: Duration = Duration::from_secs(180);
-/// Time for which readings may arrive after the attack.
+/// Time after the attack in which late readings may arrive.
 const AFTERWARDS: Duration = Duration::from_secs(20);
-/// Number of counters in a row.
+/// Maximum number of counters in a printed row.
 const CAUSES: usize = 14;
-/// Readings of an honest node per attack.
+/// Number of readings that an honest node sends during an attack.
 const READINGS: u64 = 6;
 
 #[derive(Clone, Copy, Debug)]
@@ -36,9 +37,9 @@ struct Size {
 /// Place of the attacker.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Place {
-    /// Next to the border router, which it attacks.
+    /// The attacker is next to the border router and attacks the border router.
     Border,
-    /// In the middle of the grid, where it attacks a router.
+    /// The attacker is in the middle of the grid and attacks a router next to the attacker.
     Middle,
 }
 
@@ -53,7 +54,7 @@ impl Place {
     }
 }
 
-/// Returns a grid whose nodes reach 20 neighbours. The names are those that the attacks use.
+/// Returns a grid whose nodes reach 20 neighbours, with the node names that attacks look up.
 fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
     let Size { columns, rows } = size;
     let mode = match mesh {
@@ -112,13 +113,13 @@ fn scene(size: Size, place: Place, mesh: Mesh, security: &str) -> Scene {
     }
 }
 
-/// Readings of the honest nodes during the attack.
+/// Results of a run, from the beginning of the attack on.
 struct Delivered {
     per_node: Vec<u64>,
     sent_per_s: f64,
-    /// Counters of all nodes from the beginning of the attack on.
+    /// Counters, summed over all nodes.
     counters: BTreeMap<String, u64>,
-    /// Nodes whose parents do not lead to the border router at the end.
+    /// Number of nodes whose parents do not lead to the border router at the end.
     astray: usize,
 }
 
@@ -127,7 +128,7 @@ impl Delivered {
         self.per_node.iter().sum()
     }
 
-    /// Describes the counters that exceed those of the run `alone` most.
+    /// Lists the counters that exceed those of `alone` (the run without an attack) by the most.
     fn causes(&self, alone: &Delivered) -> String {
         let of_alone = |name: &str| alone.counters.get(name).copied().unwrap_or(0);
         let more = self.counters.iter();
@@ -148,7 +149,7 @@ impl Delivered {
     }
 }
 
-/// Adds up the losses of all nodes and their counters of RPL.
+/// Returns sums of counters over all nodes, and the number of nodes without a path to the root.
 fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
     let mut sums = BTreeMap::new();
     let mut astray = 0;
@@ -175,7 +176,7 @@ fn counters(world: &mut World) -> (BTreeMap<String, u64>, usize) {
     (sums, astray)
 }
 
-/// Returns the readings that arrived from the beginning of the attack on.
+/// Runs `scene` with or without an attack, and returns the results.
 fn play(scene: &Scene, attack: Option<&Attack>, seed: u64) -> Delivered {
     let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
     world.put_attacker(scene.attacker);
@@ -217,7 +218,7 @@ fn is_of_rpl(attack: &&Attack) -> bool {
     matches!(attack.mesh(), Mesh::Rpl | Mesh::NonStoring)
 }
 
-/// Runs the attacks at all places. Prints a row for each and returns the failures.
+/// Runs the attacks from both places. Prints a row for each run and returns the failed rows.
 fn drill(size: Size, seeds: u64, attacks: &[&Attack], security: &str) -> Vec<String> {
     let mut failures = Vec::new();
     for mesh in [Mesh::Rpl, Mesh::NonStoring] {
@@ -266,7 +267,7 @@ fn size(text: &str) -> Option<Size> {
     (columns >= 6 && rows >= 6).then_some(Size { columns, rows })
 }
 
-/// Runs every attack with `REDPOLL_GRID`, and otherwise one attack of each mode.
+/// Runs one attack on each RPL mode in a small grid, or all attacks with `REDPOLL_GRID`.
 #[test]
 fn a_grid_keeps_its_readings_during_attacks_on_rpl() {
     let grid = std::env::var("REDPOLL_GRID").ok();

@@ -9,9 +9,9 @@
 //! - `grid.rs`: the attacks on RPL in a large grid, as a test;
 //! - `visitor.rs`: new honest connections in addition to the open one.
 //!
-//! The attacker's own frames occupy the air. The remaining share of air time is the *floor*, which
-//! no protocol can exceed. After the attack, every table of every node must return to its state
-//! without an attack.
+//! The attacker's own frames occupy the air. The share of air time that remains is the *floor*: no
+//! protocol can keep a greater share of its goodput. After the attack, every table of every node
+//! must return to its state without an attack.
 
 mod attack;
 mod attacker;
@@ -36,14 +36,14 @@ pub(crate) use siege::Siege;
 use play::RunResult;
 use scene::{Mesh, Scene};
 
-/// Share of its goodput that an honest flow must keep.
+/// Default of [`Plan::keeps`].
 const KEEPS: f64 = 0.8;
 
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Names of the attacks to run; empty for all.
     pub only: Vec<String>,
-    /// Runs of each row, with seeds from 1.
+    /// Number of runs of each row, with the seeds from 1.
     pub seeds: u64,
     pub duration: Duration,
     /// Share of goodput, and of new connections, that an honest flow must keep.
@@ -96,14 +96,14 @@ pub struct Row {
     pub new_beside: f64,
     /// `new_beside` as a share of `new_alone`.
     pub new_share: f64,
-    /// Share of air time that the attack leaves free: without the attacker's frames, or without the
-    /// frames that carry its packets to their destination.
+    /// Share of air time not occupied by the attacker's frames, or, in an attack from the host
+    /// side, by the frames that forward the attacker's packets.
     pub floor: f64,
-    /// Bytes from the mesh for each byte sent to it, which is the amplification for a forged source
-    /// address. `None` without packets from the host side.
+    /// Bytes that the mesh sends to the attacker for each byte of the attacker: the amplification
+    /// with a forged source address. `None` for an attack over the air.
     pub answered: Option<f64>,
-    /// Seconds from the end of the attack and the flow until all tables were as without an attack,
-    /// in the worst seed; `None` if they never were.
+    /// Seconds from the end of the honest flow until all tables were as without an attack, in the
+    /// worst seed; `None` if they differ in a seed.
     pub rest_s: Option<u64>,
     /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,
@@ -123,7 +123,7 @@ impl Plan {
             .collect()
     }
 
-    /// Measures every row. Before each row, calls `progress` with the number of all rows, the
+    /// Measures every row. Before each row, calls `progress` with the total number of rows, the
     /// name of the attack and the name of the target.
     pub fn run(&self, mut progress: impl FnMut(usize, &str, &str)) -> Vec<Row> {
         let mut alone = Alone::default();
@@ -221,7 +221,7 @@ impl Plan {
     }
 }
 
-/// Runs without an attacker, which several rows share.
+/// Results of runs without an attacker; several rows use the same run.
 #[derive(Default)]
 struct Alone(Vec<((Target, Mesh, u64), RunResult)>);
 

@@ -18,9 +18,9 @@ use crate::world::World;
 const BEGINS: Instant = Instant::from_millis(10_000);
 /// Time for which the flow continues after the attack.
 const AFTERWARDS: Duration = Duration::from_secs(20);
-/// Time after the flow's end after which a mesh without an attack is at rest.
+/// Time from the end of the flow until a mesh without an attack is at rest.
 const QUIET: Duration = Duration::from_secs(600);
-/// Time until an attacked mesh must be at rest: the longest lifetime of a registration, plus 1 h.
+/// Time in which an attacked mesh must come to rest: longest lifetime of a registration plus 1 h.
 const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -42,13 +42,13 @@ pub(super) struct RunResult {
     /// Bytes of packets to the mesh, and bytes of packets from it.
     pub(super) traffic: (u64, u64),
     pub(super) remains: Vec<NodeTables>,
-    /// Seconds until the tables were as without an attack.
+    /// Seconds from the end of the flow until all tables were as without an attack.
     pub(super) rest_s: Option<u64>,
     /// Differences at the end, and violations that the oracle found.
     pub(super) left: Vec<String>,
 }
 
-/// Runs the scene for `duration`. An attack needs the result of a run without one.
+/// Runs the scene for `duration`. `attack` includes the result of a run without an attack.
 pub(super) fn play(
     scene: &Scene,
     attack: Option<(&Attack, &RunResult)>,
@@ -123,7 +123,7 @@ fn remains(world: &World) -> Vec<NodeTables> {
     tables.collect()
 }
 
-/// Runs until all tables are as `expected`, and records the time.
+/// Runs until all tables are as `expected`, for at most [`AT_LAST`]. Records the time.
 fn come_to_rest(world: &mut World, expected: &[NodeTables], course: &mut RunResult) {
     let began = world.now();
     loop {

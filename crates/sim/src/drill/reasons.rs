@@ -6,7 +6,7 @@ use super::Target;
 pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     let is_leaf = matches!(target, Target::Leaf | Target::SleepyLeaf);
     match attack {
-        // RFC 4443 §4.2: "every node MUST implement an ICMPv6 Echo responder".
+        // RFC 4443 §4.2: "Every node MUST implement an ICMPv6 Echo responder".
         "air-echo-flood" if is_leaf => Some(
             "RFC 4443 §4.2 requires an echo reply as long as its request, so each \
              packet of the attack occupies the channel twice: for itself and for the reply",

@@ -17,7 +17,7 @@ const BROADCAST: u16 = 0xffff;
 pub(super) struct Forger<'s> {
     pub(super) scene: &'s Scene,
     pub(super) count: u32,
-    /// Link-layer addresses of the frame; the attacker's own address is unused.
+    /// Link-layer addresses of the frame, whose source may be forged.
     pub(super) claim: Claim,
 }
 
@@ -63,7 +63,8 @@ impl Forger<'_> {
         params.expect("the scenario uses RPL").configuration
     }
 
-    /// Returns a DIO with an ever better rank; every second one has a version unknown to the root.
+    /// Returns a DIO with a rank that improves slowly. Every other one has a version unknown to the
+    /// root.
     pub(super) fn dio(&self) -> Vec<u8> {
         let configuration = self.configuration();
         let step = configuration.min_hop_rank_increase;
@@ -94,7 +95,7 @@ impl Forger<'_> {
         self.say(BROADCAST, &Message::Dis { options })
     }
 
-    /// Returns a DAO about unused targets; every other one contains a No-Path about the leaf.
+    /// Returns a DAO with unused targets; every other DAO has a No-Path for the leaf as well.
     pub(super) fn dao(&self, rng: &mut Rng) -> Vec<u8> {
         let prefix = self.scene.scenario.border.prefix;
         let leaf = self.scene.address(self.node("leaf"));
@@ -128,8 +129,8 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
-    /// Returns a DAO that places `target` behind the attacker's neighbour, with an infinite
-    /// lifetime and a path sequence that no node reaches.
+    /// Returns a DAO that makes the attacker the next hop to `target`, with infinite lifetime and a
+    /// path sequence that counts as newer than all values from 0 to 127.
     pub(super) fn forged_dao(&self, target: Addr) -> Vec<u8> {
         let options = Self::options(&[
             RplOption::Target(TargetOption {
@@ -193,7 +194,7 @@ impl Forger<'_> {
         self.scene.address(self.node(name))
     }
 
-    /// Returns the strongest false transit: infinite lifetime, path sequence that no node reaches.
+    /// Returns a transit with infinite lifetime and a path sequence newer than all from 0 to 127.
     fn endless(parent: Addr, external: bool) -> Transit {
         Transit {
             external,
@@ -204,8 +205,8 @@ impl Forger<'_> {
         }
     }
 
-    /// Returns in turn: a No-Path from the leaf's address; a nonexistent node below the router; a
-    /// nonexistent node below another nonexistent node; the leaf, reported by another node.
+    /// Returns a DAO to the root, in turn: a No-Path from the leaf's address; a nonexistent node
+    /// below the router or below another one; the leaf, from a nonexistent source address.
     pub(super) fn root_dao(&self, rng: &mut Rng) -> Vec<u8> {
         let (leaf, router) = (self.global("leaf"), self.global("router"));
         let (nobody, other) = (self.nowhere(rng), self.nowhere(rng));
@@ -240,7 +241,7 @@ impl Forger<'_> {
         self.say_to_root(router, &hosts, Self::endless(router, true))
     }
 
-    /// Returns a DAO with a nonexistent node as the router's child.
+    /// Returns a DAO that makes a nonexistent node the router's child, with infinite lifetime.
     pub(super) fn endless_child(&self, rng: &mut Rng) -> Vec<u8> {
         let (nobody, router) = (self.nowhere(rng), self.global("router"));
         self.say_to_root(nobody, &[nobody], Self::endless(router, false))

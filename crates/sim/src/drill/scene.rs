@@ -76,7 +76,7 @@ pub(super) const WEB: u16 = 80;
 pub(super) const COAP: u16 = 5_683;
 pub(super) const ATTACKER: &str = "foe";
 
-/// Key of the mesh, which the attacker does not have.
+/// Link security of the mesh, with a key that the attacker does not have.
 pub(super) const SECURITY: &str = r#"
 [security]
 level = "enc-mic-32"
@@ -163,8 +163,8 @@ impl Scene {
         })
     }
 
-    /// Returns the node that opens new connections to the attacked one: the host, or the router
-    /// next to the border router.
+    /// Returns the honest node that opens new connections to the attacked node: the host, or the
+    /// router next to the border router.
     pub(super) fn visitor(&self) -> usize {
         let name = match self.target {
             Target::Border => "router",

@@ -1,4 +1,4 @@
-//! An attack on a running world: its packets and frames at their rate, and its replies.
+//! An attack on a running world: sends packets or frames at the configured rate, and replies.
 
 use std::rc::Rc;
 
@@ -10,14 +10,14 @@ use super::scene::{Scene, Target};
 use crate::scenario::Role;
 use crate::world::{Driver, World};
 
-/// Interval at which an attacker beyond the border router gets replies.
+/// Interval at which an attacker beyond the border router handles replies of the mesh.
 const STEP: Duration = Duration::from_millis(20);
 
 pub(crate) struct Siege {
     scene: Rc<Scene>,
     attack: Attack,
     attacker: Attacker,
-    /// Time of the next packet or frame; `None` before the beginning.
+    /// Time of the next packet or frame; `None` until the attack begins.
     next: Option<Instant>,
     pub(super) air: Air,
 }
@@ -34,8 +34,8 @@ impl Siege {
         }
     }
 
-    /// Returns an attack from beyond the border router on a node of any mesh. `None` if there is no
-    /// attack of this name that needs no mesh of its own.
+    /// Returns an attack from beyond the border router on `node`. `None` if no attack has this
+    /// name, or if that attack runs only on a mesh of the drill.
     pub(crate) fn on(world: &mut World, name: &str, node: usize) -> Option<Siege> {
         let attack = ATTACKS.iter().find(|it| it.name == name && it.anywhere)?;
         let scenario = world.scenario().clone();
@@ -62,7 +62,7 @@ impl Siege {
         self.attacker.traffic
     }
 
-    /// Runs the world until `end`, and attacks it.
+    /// Runs the world until `end`, and attacks the world meanwhile.
     pub(super) fn attack_until(&mut self, world: &mut World, end: Instant) {
         let each = Duration::from_micros(1_000_000 / u64::from(self.attack.per_s.max(1)));
         let mut next = self.next.unwrap_or(world.now() + each);
@@ -116,21 +116,21 @@ pub(super) struct Air {
     pub(super) us: u64,
 }
 
-/// Turnaround and Imm-ACK (IEEE 802.15.4-2015, O-QPSK at 2.4 GHz).
+/// Duration of turnaround and Imm-ACK in µs (IEEE 802.15.4-2015, O-QPSK at 2.4 GHz).
 pub(super) const ACK_US: u64 = 192 + 352;
 /// Air time of a byte, in µs.
 const BYTE_US: u64 = 32;
-/// Bytes before a frame's header: preamble, start of frame, length.
+/// Bytes before the MAC header: preamble, start of frame delimiter, and length.
 const PHY: u64 = 6;
-/// Header and check sequence of a frame between short addresses.
+/// Bytes of the MAC header and FCS of a frame between short addresses.
 const MAC: u64 = 11;
 const FRAGMENT: u64 = 96;
-/// Bytes of the compressed IPv6 header of a packet from outside the mesh: the 16 bytes of the
-/// source and about ten of the other 24 remain.
+/// Bytes of a compressed IPv6 header with a source outside the mesh: the 16 bytes of the source
+/// address, and about ten bytes for the other 24.
 const HEADER: u64 = 26;
 
 impl Air {
-    /// Adds a packet of `len` bytes that is forwarded over `hops` hops without retransmissions.
+    /// Adds the air time of a packet of `len` bytes over `hops` hops without retransmissions.
     fn carry(&mut self, len: usize, hops: u64) {
         self.packets += 1;
         let bytes = (len as u64).saturating_sub(40) + HEADER;

@@ -1,4 +1,4 @@
-//! Work of a node's processor: its steps, and their instructions.
+//! Instructions that a node's processor executes, by [`Step`].
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::step::{Before, Loads, Step};
 
 const STEPS: usize = Step::ALL.len();
 
-/// Measured on the engine: `docs/size.md`.
+/// Instructions of each step, measured on the engine (`docs/size.md`).
 const TABLE: &str = include_str!("instructions.txt");
 
 static COSTS: LazyLock<[Cost; STEPS]> =
@@ -23,7 +23,7 @@ struct Cost {
 }
 
 impl Cost {
-    /// Returns the costs of `step` in the table; a test ensures that every step has a line.
+    /// Returns the cost of `step` from its line in `table`; zero if `step` has no line.
     fn of(step: Step, table: &str) -> Cost {
         let line = table.lines().find_map(|line| {
             let mut words = line.split_whitespace();
@@ -47,14 +47,14 @@ pub(crate) struct Labour {
     counts: [u64; STEPS],
     bytes: [u64; STEPS],
     loads: Loads,
-    /// Instructions that have not yet taken virtual time.
+    /// Instructions recorded since the last call of [`Labour::take_time`].
     pending: f64,
     /// Time at which the processor finishes the instructions that are not pending.
     free_at: Instant,
 }
 
 impl Labour {
-    /// Returns a processor with `packet_instructions` per packet in addition to the engine's.
+    /// Adds `packet_instructions` per packet to the instructions of the engine.
     pub(crate) fn new(packet_instructions: f64) -> Labour {
         let mut costs = *COSTS;
         for step in Step::PACKETS {
@@ -119,8 +119,8 @@ impl Labour {
         self.pending += cost.base + cost.per_byte * f64::from(bytes);
     }
 
-    /// Lets the steps since the last call take time after the previous ones. Returns the time until
-    /// the processor is idle.
+    /// Schedules the steps recorded since the last call after all previous steps. Returns the time
+    /// until the processor has completed them.
     pub(crate) fn take_time(&mut self, now: Instant, us_per_instruction: f64) -> Duration {
         let time_us = libm::round(std::mem::take(&mut self.pending) * us_per_instruction);
         self.free_at = self.free_at.max(now) + Duration::from_micros(time_us as u64);
@@ -139,7 +139,7 @@ impl Labour {
     }
 }
 
-/// Returns the length of the packet that carries a UDP datagram.
+/// Returns the length in bytes of the IPv6 packet that carries a UDP datagram.
 fn packet(datagram: usize) -> u16 {
     u16::try_from(datagram + 48).unwrap_or(u16::MAX)
 }
@@ -155,7 +155,7 @@ mod tests {
                 cost.base >= 50.0 && cost.per_byte >= 0.0,
                 "{step:?}: {cost:?}"
             );
-            // The cost of an outgoing packet is a line with a negative slope
+            // `PacketOut` is excluded: longer packets were measured as slightly cheaper
             // (`xtask/src/size/steps.rs`).
             let copies = [
                 Step::PacketIn,
@@ -204,7 +204,7 @@ mod tests {
     fn each_packet_costs_the_instructions_of_an_operating_system() {
         let mut labour = Labour::new(1_000.0);
         let engine = Labour::new(0.0).costs;
-        // The node receives its own packet, and relays another one.
+        // The node receives a packet that is addressed to it, and relays another packet.
         let steps = [
             Step::PacketIn,
             Step::RelayedIn,

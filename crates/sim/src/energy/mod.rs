@@ -1,4 +1,4 @@
-//! Energy of a node: charge by the times of its radio and processor, and the life of a battery.
+//! Energy of a node: charge, computed from the times of radio and processor, and battery life.
 //! `docs/model/energy.md` lists the sources of the figures.
 
 mod labour;
@@ -39,7 +39,7 @@ impl Params {
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
     pub sleep_s: f64,
-    /// Receiver off, oscillator on: on a sleepy node, between attempts or in transfers of frames.
+    /// Receiver off, oscillator on: a sleepy node between attempts and during transfers of frames.
     pub idle_s: f64,
     /// Receiver on without a signal.
     pub listen_s: f64,
@@ -52,12 +52,12 @@ pub struct Figures {
     pub spi_s: f64,
     pub cpu_s: f64,
     pub wake_ups: u64,
-    /// Executed instructions, without those during the transfers of frames (`spi_s`).
+    /// Executed instructions, without the instructions during transfers of frames (`spi_s`).
     pub instructions: f64,
     /// Share of the time in which the processor ran.
     pub cpu_duty_cycle: f64,
     pub radio_charge_mc: f64,
-    /// Charge that the processor took.
+    /// Charge that the processor consumed, in mC.
     pub cpu_charge_mc: f64,
     pub charge_mc: f64,
     pub battery_days: f64,
@@ -80,7 +80,7 @@ impl Figures {
         let spi_s = seconds(station.spi);
         let wake_ups = labour.wake_ups();
         let instructions = labour.instructions() + wake_ups as f64 * params.wake_up_instructions;
-        // The processor waits during the transfer of a frame.
+        // The processor stays active during the transfer of a frame.
         let cpu_s = (instructions * params.us_per_instruction() / 1e6 + spi_s).min(total_s);
         let cpu_charge_mc = cpu_s * params.cpu_active_ma + (total_s - cpu_s) * params.cpu_sleep_ma;
         let charge_mc = radio_charge_mc + cpu_charge_mc;
@@ -147,7 +147,7 @@ mod tests {
         assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
         assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");
         assert_eq!(awake.wake_ups, 100);
-        // An instruction takes 31.25 ns.
+        // An instruction takes 31.25 ns (one cycle at 32 MHz).
         let cpu_s = awake.instructions * 31.25e-9;
         assert!((awake.cpu_s - cpu_s).abs() < 1e-9, "{awake:?}");
         assert!(awake.instructions > 100_000.0, "{awake:?}");

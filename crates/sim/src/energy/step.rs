@@ -1,4 +1,4 @@
-//! Steps of a node's processor: one for each kind of call of `redpoll_stack::Node`.
+//! Steps of a node's processor, which classify the calls of `redpoll_stack::Node`.
 //!
 //! The image `firmware/src/bin/mesh.rs`, which measures the instructions of each step, is compiled
 //! with this file, so both count the same steps. Therefore this file uses neither the standard
@@ -12,18 +12,18 @@ use redpoll_stack::{Node, Profile};
 /// Kind of a call into a node, by its effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// Builds an own packet and its first frame; includes the call that sent the data.
+    /// Builds a packet of this node and its first frame; includes the application's sending call.
     PacketOut,
     /// Completes a packet for this node; includes its processing by the upper layer and the
     /// application's call that reads the data.
     PacketIn,
-    /// Builds a UDP datagram and its first frame; includes the call that sent it.
+    /// Builds a UDP datagram and its first frame; includes the application's sending call.
     DatagramOut,
-    /// Completes a UDP datagram; includes the call that reads it.
+    /// Completes a UDP datagram; includes the application's call that reads the datagram.
     DatagramIn,
-    /// Builds a message of CoAP for a datagram, by a call of the application or as an answer.
+    /// Builds a CoAP message, as a response or for a call of the application.
     MessageOut,
-    /// Processes a message of CoAP from a datagram for the application.
+    /// Processes a received CoAP message for the application.
     MessageIn,
     /// Builds the first frame of a relayed packet.
     RelayedOut,
@@ -34,9 +34,9 @@ pub enum Step {
     RequestOut,
     /// Accepts a data request of a sleepy node.
     RequestIn,
-    /// Drops a frame, such as a repetition.
+    /// Drops a frame, for example a duplicate.
     RefusedIn,
-    /// Orders a radio operation other than the loading of a frame.
+    /// Starts a radio operation other than the first loading of a frame.
     Order,
     Loaded,
     /// Handles a successful transmission, with the acknowledgment if one was requested.
@@ -110,8 +110,8 @@ impl Step {
         match result {
             RadioResult::Loaded => Step::Loaded,
             RadioResult::Sent | RadioResult::Acked { .. } => Step::Sent,
-            // Includes the results of a duty-cycled MAC's works, for which there are no
-            // measurements.
+            // Other results count as `Failed`. The costs of duty-cycled MACs have not been
+            // measured.
             _ => Step::Failed,
         }
     }
@@ -140,7 +140,7 @@ impl Before {
         }
     }
 
-    /// Returns the step of this frame, and the bytes of the packet that it completed.
+    /// Returns the step of `frame`, and the bytes of the packet that `frame` completed.
     pub fn step<P: Profile>(self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let after = Before::of(node);
         if after.datagrams != self.datagrams {
@@ -159,7 +159,7 @@ impl Before {
     }
 }
 
-/// Counters of the frames that a node has loaded into its radio.
+/// Counters of the packets and frames that a node had loaded into its radio so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loads {
     originated: u32,
@@ -167,12 +167,12 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// Returns the step of a `Node::poll_radio` that loads this frame, and the bytes of the packet
-    /// that begins with the frame.
+    /// Returns the step of a `Node::poll_radio` that loads `frame`, and the length of the packet if
+    /// `frame` is its first frame.
     pub fn step<P: Profile>(&mut self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let submitted = node.mac().counters().submitted;
         if submitted == self.submitted {
-            // The same frame is retransmitted.
+            // The radio loads the previous frame again for a retransmission.
             return (Step::Order, 0);
         }
         self.submitted = submitted;
@@ -211,8 +211,8 @@ enum Kind {
     Sealed,
 }
 
-/// LOWPAN_IPHC (RFC 6282 §3.1.1): its dispatch, and the NH bit for a compressed next header, which
-/// this stack uses only for UDP.
+/// LOWPAN_IPHC (RFC 6282 §3.1.1): dispatch bits, and the NH bit of a compressed next header. This
+/// stack compresses only UDP headers.
 const IPHC: u8 = 0b0110_0000;
 const IPHC_MASK: u8 = 0b1110_0000;
 const NEXT_HEADER: u8 = 0b0000_0100;

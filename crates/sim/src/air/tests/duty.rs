@@ -107,8 +107,8 @@ fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
     assert!((30..=33).contains(&copies.len()), "{}", copies.len());
 }
 
-/// Checks two frames, the first of which announces the second. The receiver stays awake, and the
-/// second needs one copy. In Contiki 2.5, the second is sent at the receiver's next wake-up.
+/// Checks that a receiver stays awake after a frame that announces a second frame, which then needs
+/// one copy. In Contiki 2.5, the second frame waits for the receiver's next wake-up.
 #[test]
 fn a_promised_frame_follows_at_once_from_2_6_on() {
     for (release, is_burst) in [(Release::Contiki25, false), (Release::Contiki30, true)] {
@@ -146,8 +146,8 @@ fn a_promised_frame_follows_at_once_from_2_6_on() {
     }
 }
 
-/// Checks a neighbour that has disappeared: after STROBE_TIME of copies and the layer's
-/// transmissions, the frame is dropped.
+/// Checks that the MAC drops a frame for an absent neighbour after five transmissions. Each
+/// transmission repeats the frame for one cycle.
 #[test]
 fn a_missing_neighbour_fails_after_five_transmissions() {
     for (method, release) in METHODS {
@@ -158,14 +158,14 @@ fn a_missing_neighbour_fails_after_five_transmissions() {
         let [(at, 1, TxStatus::NoAck, 5)] = bench.done[..] else {
             panic!("{method:?}: {:?}", bench.done);
         };
-        // There are five trains of a cycle each, and four delays of one to nine cycles.
+        // Five transmissions take one cycle each; the four delays between them, one to nine cycles.
         assert!((1_000..6_000).contains(&(at.as_millis() - 500)), "{at:?}");
     }
 }
 
-/// Checks two senders, within or out of range of each other, and one receiver: every frame arrives.
-/// With LPP one may be lost: cycles have equal lengths, so a sender that misses the receiver's
-/// probe once misses it in all of its attempts (docs/model/sleep.md, "Repeated collisions").
+/// Checks that the frames of two senders reach one receiver. With LPP, one frame in all seeds may
+/// be lost: cycles have equal lengths, so a sender that misses the receiver's probe once misses it
+/// in all of its attempts (docs/model/sleep.md, "Repeated collisions").
 #[test]
 fn two_senders_get_their_frames_through() {
     for (method, release) in METHODS {

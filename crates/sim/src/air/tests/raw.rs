@@ -1,4 +1,4 @@
-//! Raw radios: their firmware gets every frame, and only its own frames are sent.
+//! Raw radios: the firmware gets every frame, and the radio sends only the frames of the firmware.
 
 use super::*;
 
@@ -37,7 +37,7 @@ fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
     let copies = usize::from(attempts);
     assert_eq!(bench.heard.len(), 2 * copies, "each with its beginning");
     let (began, ended) = (bench.heard[0].0, bench.heard[1].0);
-    // 40 bytes with their FCS, and 6 of the PHY's header, at 32 µs.
+    // 40 bytes including the FCS, and 6 bytes of preamble and PHY header, at 32 µs per byte.
     assert_eq!(ended.since(began).as_micros(), 46 * 32);
     assert!(
         bench.heard[1]
@@ -45,7 +45,7 @@ fn a_raw_radio_receives_every_frame_and_acknowledges_none() {
             .as_ref()
             .is_some_and(|frame| frame.len() == 38)
     );
-    // A frame for another node, out of range of its sender.
+    // The raw radio also receives a frame for a node that is out of the sender's range.
     let before = bench.heard.len();
     bench.send(0, Address::Short(short(2)), 30);
     bench.run_until(Instant::from_millis(1_800));
@@ -76,8 +76,8 @@ fn a_raw_radio_acknowledges_by_sending() {
     );
 }
 
-/// Checks that frames of a raw radio arrive and are acknowledged by an ordinary radio. A frame that
-/// it sends during a reception is transmitted, and the reception is lost.
+/// Checks that frames of a raw radio arrive and are acknowledged by an ordinary radio. A frame sent
+/// during a reception is transmitted, and the received frame is lost.
 #[test]
 fn frames_of_a_raw_radio_are_received() {
     let mut bench = bench();
