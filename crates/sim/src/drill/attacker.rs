@@ -497,8 +497,7 @@ impl Attacker {
         frames.get(at).map(|frame| (*frame).clone())
     }
 
-    /// Returns the address to claim: in turn the leaf's, border router's, router's, or an unused
-    /// one.
+    /// Returns the address to claim: of the leaf, border router, router and no node, in turn.
     fn coveted(&mut self, nobody: u16) -> Addr {
         let scenario = &self.scene.scenario;
         let of = |name| scenario.node(name).map(|node| self.scene.address(node));
