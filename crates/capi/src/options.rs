@@ -30,7 +30,7 @@ enum Fixed {
 }
 
 impl Fixed {
-    /// Returns the option with Linux's numbers for `level` and `optname`.
+    /// Returns the option whose numbers in Linux are `level` and `name`.
     fn of(level: i32, name: i32) -> Option<Fixed> {
         Some(match (level, name) {
             (SOCKET, 2) => Fixed::ReuseAddr,

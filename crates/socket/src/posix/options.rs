@@ -38,7 +38,7 @@ pub enum Opt {
 }
 
 impl Opt {
-    /// Returns the option with Linux's numbers for `level` and `optname`.
+    /// Returns the option whose numbers in Linux are `level` and `name`.
     pub fn of(level: i32, name: i32) -> Option<Opt> {
         const SOCKET: i32 = 1;
         const TCP: i32 = 6;
