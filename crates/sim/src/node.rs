@@ -487,7 +487,7 @@ fn memory(
 }
 
 /// Adds the memory that a node needs to forward fragments individually and to recover them. Returns
-/// its bytes. Leaves need it to leave room in first fragments and gaps between fragments.
+/// its bytes. It makes leaves, too, leave room in first fragments and pause between fragments.
 fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Access>) -> usize {
     let lowpan = &scenario.lowpan;
     if lowpan.join_fragments {
@@ -524,8 +524,8 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Acce
     bytes + more
 }
 
-/// Returns the size in bytes of a table on a node built for the scenario's addresses; `short` is
-/// the size of an entry if no address is extended.
+/// Returns the bytes of a table in firmware for the scenario's kind of addresses; `short` is the
+/// size of an entry with short addresses only.
 fn table_bytes<T>(scenario: &Scenario, table: &HeapTable<T>, short: usize) -> usize {
     let entry = match scenario.mac.extended {
         true => size_of::<T>(),

@@ -1,4 +1,4 @@
-//! Assistants of a simulated node for the packets that it forwards, and for groups.
+//! Assistants of a simulated node, which process the packets that it forwards, and multicast.
 
 use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory};
 use redpoll_assist::multicast::{self, GroupSlot, MessageSlot, Multicast, SeedSlot};
@@ -20,8 +20,8 @@ pub(crate) const fn all_coap_nodes(scope: u8) -> Addr {
     Addr([0xff, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xfd])
 }
 
-/// Assistants of a node in the order of use: the duplicate check of uIP's routers, then a cache of
-/// segments, each if the node has it.
+/// Assistants of a node, `None` if the node has no such assistant. Forwarded packets pass the
+/// duplicate check of uIP's routers, then the segment cache.
 #[derive(Debug, Default)]
 pub struct Helper {
     forwarded: Option<Box<Forwarded>>,

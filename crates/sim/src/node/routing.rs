@@ -15,7 +15,7 @@ use crate::scenario::{Role, Scenario};
 pub(super) const SHORT_ROUTE_BYTES: usize = 28;
 /// Bytes of a candidate neighbour in a node of the same build.
 const SHORT_NEIGHBOUR_BYTES: usize = 14;
-// The simulator is built with this feature, which adds bytes to each entry.
+// The simulator is built with `rpl-eui64`, which makes each entry 4 or 6 bytes larger.
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);
 const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES + 6);
 
@@ -40,8 +40,8 @@ pub(super) fn room(scenario: &Scenario, (index, root): (usize, usize)) -> Option
     })
 }
 
-/// Returns the hop limit, which RFC 8200 leaves to the sender. RPL's paths are sometimes longer
-/// than those of least cost.
+/// Returns the initial hop limit, which RFC 8200 leaves to the sender. It is greater with RPL,
+/// whose paths can be longer than the paths of least cost.
 pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
     match scenario.routing.rpl() {
         Some(_) => 255,
@@ -49,7 +49,7 @@ pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
     }
 }
 
-/// Starts RPL on node `index`, if it uses RPL. Returns its bytes without the table of routes.
+/// Starts RPL on node `index`, if it uses RPL. Returns the bytes of its neighbour table.
 pub(super) fn begin(
     scenario: &Scenario,
     (index, root): (usize, usize),

@@ -12,8 +12,8 @@ use super::{SimNode, bytes_of};
 use crate::memory::HeapMemory;
 use crate::scenario::{EUI64_PREFIX, NodeKey, Scenario};
 
-/// Configures the security of node `index`, and returns its bytes. `counter_stored` is the last
-/// stored value of its frame counter.
+/// Configures the security of node `index`, and returns the bytes of its replay table.
+/// `counter_stored` is the last stored value of its frame counter.
 pub(super) fn secure(
     scenario: &Scenario,
     index: usize,
@@ -78,7 +78,7 @@ impl CcmStar for ObservedAes {
     }
 }
 
-/// Takes the payload of the frame that `node` has encrypted in its latest call, if it has.
+/// Takes the plain payload of the frame that `node` encrypted in its latest call, if any.
 pub(crate) fn take_sealed(node: &SimNode) -> Option<FrameBuf> {
     node.security()?;
     SEALED.take()

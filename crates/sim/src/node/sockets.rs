@@ -1,4 +1,4 @@
-//! Sockets of a node, by the needs of the scenario's apps.
+//! Numbers of sockets that a node needs for the scenario's apps.
 
 use crate::scenario::{
     AppKind, ClientProtocol, ImageProtocol, Scenario, SensorSpec, SensorTransport,
@@ -43,7 +43,7 @@ impl Sockets {
 }
 
 /// Returns the ports of each node, and of the host, to which sensors send datagrams. The node
-/// counts their arrivals without an app of the scenario.
+/// receives and counts these datagrams itself, without an app in the scenario.
 pub(crate) fn datagram_ports(scenario: &Scenario) -> Vec<Vec<u16>> {
     let mut places = vec![Vec::new(); scenario.places().count()];
     for app in scenario.places().flat_map(|place| &place.apps) {

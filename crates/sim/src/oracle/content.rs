@@ -1,4 +1,4 @@
-//! Text that a user can create in a shell to compare it.
+//! Numbered lines as test data, which a user can also generate in a shell to check a transfer.
 
 const LINE: u64 = 8;
 /// Number of lines after which the numbers start again from 0.
@@ -12,7 +12,7 @@ pub fn counting_lines(offset: u64, out: &mut [u8]) {
         *byte = match at % LINE {
             7 => b'\n',
             digit => {
-                // Digits come from the left, the most significant first.
+                // The most significant digit comes first.
                 let power = 10u64.pow((6 - digit) as u32);
                 b'0' + (line / power % 10) as u8
             }

@@ -1,4 +1,4 @@
-//! Sent and received datagrams of a flow.
+//! Record of a flow's sent and received datagrams.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,15 @@ use redpoll_base::{Duration, Instant};
 /// lost, and their later arrival is ignored.
 const REMEMBERED: usize = 1 << 16;
 
-/// Datagrams of a flow, numbered in the order of sending. A sender that drops some of its datagrams
-/// skips their numbers.
+/// Datagrams of a flow, numbered in the order of sending. A gap in the numbers stands for datagrams
+/// that the sender dropped.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
     sent: VecDeque<Datagram>,
-    /// Number of older datagrams, and number of older datagrams that never arrived.
+    /// Number of datagrams no longer in `sent`, of which `old_lost` never arrived.
     old: u64,
     old_lost: u64,
-    /// Longest time until an arrival.
+    /// Longest time from sending to arrival.
     longest: Duration,
     /// Whether the path may duplicate datagrams.
     may_repeat: bool,
@@ -80,8 +80,8 @@ impl Datagrams {
     }
 
     /// Returns the number of datagrams settled by `now`, and how many of those have not arrived. A
-    /// datagram counts as settled, arrived or not, when it is older than any other datagram of the
-    /// flow was on arrival.
+    /// datagram is settled when more time has passed since its sending than any datagram of the
+    /// flow took to arrive.
     pub(super) fn settled(&self, now: Instant) -> (u64, u64) {
         let settled = self
             .sent

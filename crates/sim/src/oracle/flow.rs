@@ -37,7 +37,7 @@ pub(super) struct Flow {
     given: u64,
     /// Connections that failed after they had been established.
     pub(super) lost_connections: u64,
-    /// Whether the sending application reports its bytes.
+    /// Whether the sending application reports the bytes that it writes.
     is_given: bool,
     /// Whether a connection exists; otherwise bytes in transit are lost.
     is_open: bool,
@@ -75,8 +75,8 @@ pub struct FlowFigures {
     pub segments_sent: u64,
     /// Payload bytes of TCP, including retransmissions; `None` for other transports.
     pub sent_bytes: Option<u64>,
-    /// Share of the sent segments that did not arrive after all link retries, without those in
-    /// transit.
+    /// Share of sent segments that did not arrive, after all link retries. Segments in transit are
+    /// not counted.
     pub segment_loss: f64,
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
@@ -225,7 +225,7 @@ impl Flow {
             return Err("readings were received on a flow without a sensor".to_owned());
         };
         let new = readings.message(now, payload, |at| Oracle::pattern(id, at))?;
-        // A sensor over UDP gives its datagrams the numbers of its readings.
+        // A sensor over UDP numbers its datagrams as it numbers its readings.
         if let (Some(number), true) = (payload.first_chunk(), self.datagrams.sent_count() > 0) {
             let seq = u32::from_be_bytes(*number);
             self.datagrams.received(now, seq)?;
@@ -298,8 +298,8 @@ impl Flow {
     }
 
     /// Returns the progress of the flow, which changes with every arrival, answer and failure;
-    /// `None` if no byte is in transit and no request is open. A stream whose receiver reports
-    /// nothing progresses by its requests only.
+    /// `None` if no byte is in transit and no request is open. If the receiver reports no segments,
+    /// only open requests count.
     pub(super) fn progress(&self) -> Option<(u64, u64)> {
         let is_reported = self.receiver.total().segments() > 0;
         let is_waiting = if self.has_lost_receiver {
@@ -385,7 +385,7 @@ impl Flow {
     }
 
     /// Checks that every acknowledged byte was received, every received byte was sent, and every
-    /// sent byte was given to the connection. Ends outside of the simulation report nothing.
+    /// sent byte was given to the connection. An end outside the simulation is not checked.
     fn check_sequence(&self) -> Result<(), String> {
         let acked = self.sender.present().bytes_acked;
         let received = self.receiver.present().bytes_received;
@@ -456,7 +456,7 @@ impl Flow {
 }
 
 impl Flow {
-    /// Returns the share of the sent segments that did not arrive, without those in transit.
+    /// Returns the share of sent segments that did not arrive, not counting those in transit.
     fn loss(&self, now: Instant) -> f64 {
         let (mut settled, mut lost) = self.datagrams.settled(now);
         // A receiver outside of the simulation does not report losses.

@@ -1,4 +1,4 @@
-//! An image in transit to a leaf's flash: its correctness, its duration, and its repeated bytes.
+//! Checks that an image reaches a leaf's flash unchanged, and measures its transfer.
 
 use redpoll_base::Instant;
 use serde::Serialize;
@@ -21,7 +21,7 @@ pub struct ImageFigures {
     /// Time from that request until the whole image was in flash, in seconds; `null` if it is
     /// incomplete.
     pub took_s: Option<f64>,
-    /// Excess of `sent_bytes` over the image's size, in percent of it; `null` if it is incomplete.
+    /// Excess of `sent_bytes` over the image's size, in percent; `null` for an incomplete image.
     pub sent_twice_percent: Option<f64>,
 }
 

@@ -1,7 +1,7 @@
 //! The oracle, which observes every run and detects violations.
 //!
 //! - Streams: every byte arrives at most once, in order, as it was sent. When a stream ends
-//!   regularly, all bytes have arrived.
+//!   without a failure, all bytes have arrived.
 //! - Datagrams: each arrives at most once, and only if it was sent. If a fault of the scenario
 //!   duplicates packets, a datagram may arrive again; its bytes count once.
 //! - Readings: they arrive unchanged.
@@ -79,7 +79,7 @@ pub struct Oracle {
 }
 
 impl Oracle {
-    /// Returns an oracle; `duplicates` says whether the scenario duplicates packets.
+    /// Returns an oracle; `duplicates` says whether faults of the scenario duplicate packets.
     pub(crate) fn new(duplicates: bool) -> Oracle {
         Oracle {
             duplicates,
@@ -87,8 +87,8 @@ impl Oracle {
         }
     }
 
-    /// With TCP Fast Open, data of a SYN may arrive twice: a server that has lost the connection
-    /// accepts a late repetition of the SYN (RFC 7413 §2.1).
+    /// Sets whether TCP Fast Open is in use. If so, data of a SYN may arrive twice: a server that
+    /// has lost the connection accepts a late repetition of the SYN (RFC 7413 §2.1).
     pub(crate) fn with_fast_open(self, has_fast_open: bool) -> Oracle {
         Oracle {
             has_fast_open,
@@ -148,7 +148,7 @@ impl Oracle {
         }
     }
 
-    /// Records that a connection failed or began: bytes in transit are lost without a violation.
+    /// Records that a connection of the flow failed or began. Bytes in transit are then discarded.
     pub fn restart(&mut self, id: FlowId) {
         self.flow_mut(id).restart();
     }
@@ -166,7 +166,7 @@ impl Oracle {
         }
     }
 
-    /// Returns for each flow the progress of its stream, or `None` if no byte is in transit.
+    /// Returns each flow's progress, `None` for a flow that waits for neither bytes nor answers.
     pub(crate) fn progress(&self) -> impl Iterator<Item = Option<(u64, u64)>> {
         self.flows.iter().map(Flow::progress)
     }
@@ -281,8 +281,8 @@ impl Oracle {
         self.flow_mut(id).messages_sent(sent, repeated, rtt_us);
     }
 
-    /// Assigns the connection `conn` of the running application's node to an end of a flow, whose
-    /// figures include its statistics from now on.
+    /// Assigns the connection `conn` of the running application's node to an end of a flow. From
+    /// now on the flow's figures include the connection's statistics.
     pub fn watch(&mut self, id: FlowId, end: End, conn: ConnId) {
         let watch = Watch {
             source: self.source(id, end),
@@ -319,8 +319,8 @@ impl Oracle {
         self.is_at_rest = true;
     }
 
-    /// Returns whether all apps have ended, and every pool of every node was empty at least once in
-    /// a minute since then. The rest of the run demands nothing else.
+    /// Returns whether the run may end: all apps have ended, and in one of the minutes since then,
+    /// every pool of buffers or connections of every node was empty at least once.
     pub fn is_at_rest(&self) -> bool {
         self.is_at_rest
     }
@@ -337,7 +337,7 @@ impl Oracle {
         self.flows.iter().map(Flow::sample)
     }
 
-    /// Returns the name, sending and receiving node of each flow, in the same order.
+    /// Returns the name, the sending node and the receiving node of each flow, by [`FlowId`].
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.flows.iter().map(Flow::names)
     }
@@ -347,12 +347,12 @@ impl Oracle {
     /// from content, and sometimes mistakes arbitrary bytes for a binary protocol.
     pub fn pattern(id: FlowId, offset: u64) -> u8 {
         // The multiplication carries the offset's low bits into the top six bits, which are the
-        // result. The bytes repeat only after more bytes than any transfer has.
+        // result. The sequence of bytes is longer than any transfer before it repeats.
         let place = offset ^ (u64::from(id.0) << 40);
         0x40 | (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u8
     }
 
-    /// Returns the connections to watch since the last call.
+    /// Takes the connections that [`Oracle::watch`] has added since the last call.
     pub(crate) fn take_watches(&mut self) -> std::vec::Drain<'_, Watch> {
         self.new_watches.drain(..)
     }

@@ -11,18 +11,18 @@ pub struct Percentiles {
 impl Percentiles {
     pub fn add(&mut self, value: u64) {
         if self.classes.is_none() {
-            // Two decimal digits give 128 classes for each power of two. The histogram grows with
-            // its values.
+            // The precision of two decimal digits gives 128 classes per power of two. The range of
+            // the histogram grows as necessary.
             self.classes = Histogram::new(2).ok();
         }
         if let Some(classes) = &mut self.classes {
-            // A growing histogram fails only without address space.
+            // A histogram that grows accepts every value, unless memory is exhausted.
             let _ = classes.record(value);
         }
     }
 
-    /// Returns the smallest value that at least this share (0 to 1) of all values do not exceed, to
-    /// one percent; `None` without values.
+    /// Returns the smallest value that at least `share` (0 to 1) of all values do not exceed,
+    /// accurate to one percent; `None` without values.
     pub fn at(&self, share: f64) -> Option<u64> {
         let classes = self.classes.as_ref()?;
         Some(classes.median_equivalent(classes.value_at_quantile(share)))

@@ -1,8 +1,8 @@
-//! Readings of a flow: created, arrived and lost ones, and their latency from the sensor to the far
-//! application.
+//! Record of a flow's readings, whether each arrived or was lost, and the latency from the sensor
+//! to the receiving application.
 //!
-//! The sensor determines the bytes of a reading. The first four bytes are its number, and the
-//! others are the flow's test data at that offset.
+//! The first four bytes of a reading are its number. The others are the flow's test data
+//! ([`Oracle::pattern`](super::Oracle::pattern)) from an offset that follows from the number.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -24,8 +24,8 @@ pub struct ReadingFormat {
     /// Bytes of a reading, at least four.
     pub bytes: usize,
     pub layout: Layout,
-    /// Whether the sender reports the readings that it drops. Otherwise a reading is lost when it
-    /// is older than any other one was on arrival.
+    /// Whether the sender reports the readings that it drops. Otherwise a reading counts as lost
+    /// when it is older than the longest latency of the flow so far.
     pub tells_losses: bool,
 }
 
@@ -51,7 +51,7 @@ pub struct ReadingFigures {
     pub under_way: u64,
     /// Arrivals of readings that had arrived before.
     pub repeated: u64,
-    /// Delivered readings as a share of delivered and lost ones; 1 without any.
+    /// Share of delivered readings among those delivered or lost; 1 if there are none.
     pub reliability: f64,
     /// Time from the creation of a reading to its arrival.
     pub latency_ms: LatencyMs,
@@ -146,7 +146,7 @@ impl Readings {
         self.made.get_mut(number.checked_sub(self.old)? as usize)
     }
 
-    /// Records that these readings will not arrive, except those that have arrived.
+    /// Records that the readings `numbers` are lost, except those that have arrived.
     pub(super) fn lost(&mut self, numbers: Range<u32>) {
         for number in numbers {
             match self.remembered(number) {

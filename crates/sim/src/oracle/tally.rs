@@ -10,10 +10,10 @@ pub(super) struct Tally {
     now: Sums,
     rtt_samples: u32,
     /// Payload of the present connection that was handed to the link at least once, in bytes. This
-    /// is a lower bound: new data in a retransmitted segment is noticed on its arrival.
+    /// is a lower bound: new data in a retransmitted segment is counted only when acknowledged.
     fresh: u64,
-    /// Segments of the present connection that wait beyond a gap. This is an upper bound, because
-    /// duplicates count twice.
+    /// Segments of the present connection that were received out of order and wait until a gap is
+    /// filled. This is an upper bound, because duplicates count twice.
     held: u64,
 }
 
