@@ -74,7 +74,7 @@ unsafe fn init(
     unsafe { RpNode::make((memory, len), &config.room(), Below::Radio, made, birth) }
 }
 
-/// Destinations of a route.
+/// Values of `via` in [`rp_add_route`].
 const VIA_NEIGHBOUR: u8 = 0;
 const VIA_ON_LINK: u8 = 1;
 const VIA_HOST: u8 = 2;

@@ -60,7 +60,7 @@ fn confirmable(sent: &[(Instant, &str)]) -> usize {
     sent.iter().filter(|(_, kind)| *kind == "CON").count()
 }
 
-/// Rule 1.
+/// Rule 1: at least 2 of 16 consecutive messages are confirmable.
 #[test]
 fn of_sixteen_messages_two_are_confirmable_in_the_drafts_reading_alone() {
     for (policy, expected) in [

@@ -375,7 +375,7 @@ fn a_dio_in_the_name_of_a_neighbour_is_not_believed() {
         for round in 0..100 {
             say(&mut lone, claimed, ALL_NODES, &forged);
             if round % 10 == 0 {
-                // The neighbour itself answers.
+                // After each tenth forged DIO, the neighbour itself sends a genuine one.
                 let rank = if claimed == CHILD { 4_000 } else { 4_200 };
                 let answer = dio_of(&options, ROOT, VERSION, rank);
                 say(&mut lone, claimed, link_local(1), &answer);

@@ -184,7 +184,7 @@ impl World {
         let now = self.t.ms();
         let keepalive = self.keepalive.expect("keep-alive is off");
         assert_eq!(record.seq_number() as usize, self.sent, "{record:?}");
-        // MUST-26.
+        // MUST-26: probes are sent only while no data are outstanding.
         assert_eq!(self.sent, self.acked, "{record:?} with data outstanding");
         assert!(now >= self.silent_since + keepalive.idle.as_millis());
         if self.probes > 0 {

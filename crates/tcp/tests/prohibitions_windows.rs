@@ -137,7 +137,7 @@ impl World {
                 // RFC 8985 §7.3: a loss probe is new data that fit in the peer's window.
                 tails -= 1;
             } else if !self.is_allowed(&record, end) {
-                // (4): the override.
+                // RFC 9293 §3.8.6.2.1, rule 4: the override timeout.
                 assert!(overrides == 1, "{record:?}, given {}: silly", self.given);
                 overrides = 0;
                 self.overrides += 1;
@@ -156,7 +156,7 @@ impl World {
     fn is_allowed(&self, record: &Record, end: usize) -> bool {
         let len = record.payload().len();
         let unsent = self.given - (end - len);
-        // Rule 1.
+        // Rule 1: a full-sized segment.
         if len >= self.full() {
             return true;
         }

@@ -11,7 +11,7 @@ const PARTS: u64 = 256;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VirtualTime {
-    /// 256ths of a byte.
+    /// The virtual time, in 256ths of a byte.
     now: u64,
     /// Active flows, at least one.
     flows: u64,

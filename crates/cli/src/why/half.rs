@@ -69,7 +69,7 @@ const PATHS_MAX: usize = 64;
 /// The paths of segments, hop by hop.
 #[derive(Clone, Debug, Default)]
 struct Paths {
-    /// The newest last.
+    /// The last paths, from the oldest to the newest.
     followed: VecDeque<Path>,
     /// Largest number of hops after the first.
     most: u8,

@@ -205,7 +205,7 @@ pub enum CycleEvent<'f> {
 /// A [`Cycle`] with the state that the [`Mac`](crate::Mac) keeps for it.
 #[derive(Clone, Debug)]
 pub struct Cycled<C> {
-    /// The decisions.
+    /// The cycle, which makes the decisions.
     pub cycle: C,
     /// The properties of its method.
     pub properties: CycleProperties,

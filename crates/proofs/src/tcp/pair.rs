@@ -34,9 +34,9 @@ pub struct Ends {
 /// The number of times that the link may do something, and its planted defects.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Link {
-    /// Losses.
+    /// Segments that the link may lose.
     pub lose: u8,
-    /// Duplicates.
+    /// Segments that the link may deliver twice.
     pub repeat: u8,
     /// Timers that run out while segments are in transit, that is, delays of them.
     pub delay: u8,
@@ -48,7 +48,7 @@ pub struct Link {
     pub eats_fin: bool,
 }
 
-/// The model.
+/// The model of two connections and the link between them.
 pub struct PairModel {
     /// The applications.
     pub ends: Ends,

@@ -32,11 +32,11 @@ impl Method {
 /// The release of Contiki that defines constants and defects.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Release {
-    /// September 2011.
+    /// Contiki 2.5 of September 2011.
     Contiki25,
-    /// November 2013.
+    /// Contiki 2.7 of November 2013.
     Contiki27,
-    /// August 2015, without X-MAC and LPP.
+    /// Contiki 3.0 of August 2015, without X-MAC and LPP.
     Contiki30,
 }
 

@@ -222,7 +222,7 @@ pub struct Control {
     due: u8,
     /// Ticks until the timer acts; 0: it is stopped.
     retx: u8,
-    /// Timer-driven sends.
+    /// Number of timer-driven sends. With the correction `counter`, an ACK of new data clears it.
     count: u8,
     /// Segments that acknowledged nothing.
     duplicates: u8,
