@@ -16,8 +16,8 @@ pub enum Arrival {
     Gone,
 }
 
-/// A byte stream to an external node. It has one peer at a time. After a peer has disconnected, it
-/// waits for another, or connects again.
+/// A byte stream to an external node, with one peer at a time. After a disconnection, the line
+/// waits for another peer, or connects again.
 pub trait Line: Send {
     /// Sends bytes. The simulator repeats a request whose bytes are lost.
     fn send(&mut self, bytes: &[u8]);
@@ -26,7 +26,7 @@ pub trait Line: Send {
     fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrival;
 }
 
-/// Opens lines: [`WorldOptions::lines`](crate::WorldOptions::lines).
+/// Opens a line, see [`WorldOptions::lines`](crate::WorldOptions::lines).
 pub(crate) type Lines<'a> = dyn Fn(&NodeSpec, &str) -> Result<Box<dyn Line>, String> + 'a;
 
 /// Relation of virtual time to external nodes.
@@ -34,8 +34,8 @@ pub(crate) type Lines<'a> = dyn Fn(&NodeSpec, &str) -> Result<Box<dyn Line>, Str
 pub enum Pace {
     /// Virtual time stops until the nodes have answered, so every run is the same on any computer.
     Waits,
-    /// Virtual time continues. The caller runs the world by a clock; [`World::run_until`] handles
-    /// the bytes that have arrived.
+    /// Virtual time continues. The caller runs the world at the pace of a real clock, and
+    /// [`World::run_until`] handles the bytes that have arrived.
     ///
     /// [`World::run_until`]: crate::world::World::run_until
     Goes,
@@ -50,6 +50,6 @@ pub struct ExternalFigures {
     pub gone: u64,
     /// Number of reports to the node that were dropped because its queue was full.
     pub overrun: u64,
-    /// Works that the radio could not start: another was in progress, or no frame was loaded.
+    /// Radio operations that could not start: another was in progress, or no frame was loaded.
     pub impossible: u64,
 }

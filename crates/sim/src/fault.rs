@@ -40,7 +40,7 @@ pub enum Rule {
         to: Option<usize>,
         probability: f64,
     },
-    /// One bit of data frames is set, and the check sequence does not reveal it.
+    /// One bit of data frames is set, without an error in the frame check sequence.
     CorruptFrames {
         from: Option<usize>,
         to: Option<usize>,
@@ -51,14 +51,14 @@ pub enum Rule {
     /// A node is off, and restarts afterwards with only the state in flash. Its applications begin
     /// again.
     NodeRestart { node: usize },
-    /// At the beginning, the clock of a node is set forward.
+    /// The clock of a node is set forward by `by` at the beginning of the period.
     ClockStep { node: usize, by: Duration },
     /// Packets between the host and the border router are lost, in both directions.
     DropPackets { probability: f64 },
     /// Packets between the host and the border router arrive twice.
     DuplicatePackets { probability: f64 },
-    /// Packets between the host and the border router arrive later by `delay`, after packets that
-    /// were sent later.
+    /// Packets between the host and the border router arrive `delay` late, so packets that were
+    /// sent later can arrive first.
     ReorderPackets { probability: f64, delay: Duration },
 }
 

@@ -1,4 +1,4 @@
-//! Nodes with the firmware of another stack: calls of the simulator, and their results.
+//! Nodes with the firmware of another stack: the calls of the firmware by the simulator.
 //!
 //! The firmware never blocks and reads no clock: a call runs it and returns its requests and the
 //! time of the next call. A program that can load such nodes passes
@@ -12,7 +12,7 @@ use redpoll_mac::RxInfo;
 
 #[derive(Clone, Copy, Debug)]
 pub enum Occasion<'a> {
-    /// The requested time was reached.
+    /// The node's clock reached [`Wish::wakes_at`].
     Due,
     /// The node's radio begins to receive a frame.
     FrameBegins { info: RxInfo },
@@ -26,10 +26,11 @@ pub enum Occasion<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// Latest time of the next run by the node's clock; `None` if it waits only for its radio.
+    /// Latest time of the next run by the node's clock; `None` if the node waits for its radio
+    /// only.
     pub wakes_at: Option<Instant>,
     pub listens: bool,
-    /// Whether the node sends [`ForeignNode::frame`] from now on.
+    /// Whether the node begins to send [`ForeignNode::frame`] now.
     pub sends: bool,
 }
 
@@ -59,7 +60,7 @@ pub struct ForeignSpec<'a> {
     pub patience: std::time::Duration,
 }
 
-/// Loads nodes: [`WorldOptions::loader`](crate::WorldOptions::loader).
+/// Loads a node, see [`WorldOptions::loader`](crate::WorldOptions::loader).
 pub(crate) type Loader<'a> = dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> + 'a;
 
 /// Returns the extended address that the firmware derives from its node number.

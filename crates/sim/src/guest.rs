@@ -1,4 +1,4 @@
-//! Nodes with firmware that requests radio operations: the events of the firmware, and its orders.
+//! Nodes with firmware that requests radio operations: events for the firmware, and its orders.
 //!
 //! Unlike the nodes of [`foreign`](crate::foreign), a guest leaves CSMA-CA, acknowledgements and
 //! the address filter to its simulated radio. It gets one event at a time and answers with orders.
@@ -13,10 +13,10 @@ use crate::foreign::ForeignSpec;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum GuestEvent<'a> {
     Start {
-        /// Extended address of the device, in printed order.
+        /// Extended address of the device, in the order in which it is printed.
         eui64: [u8; 8],
     },
-    /// The requested time was reached.
+    /// The node's clock reached the time of [`GuestOrder::WakeAt`].
     Alarm,
     /// The radio received a frame, given without its check sequence.
     Frame { info: RxInfo, frame: &'a [u8] },
@@ -24,11 +24,11 @@ pub enum GuestEvent<'a> {
     Sent(GuestSent),
     /// The requested measurement of the channel's energy has ended.
     Energy { dbm: i8 },
-    /// A line of the node's console, without its end.
+    /// A line that was typed at the node's console, without the line end.
     Line(&'a str),
 }
 
-/// Outcome of a transmission with all its channel assessments.
+/// Outcome of a transmission, including its clear channel assessments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum GuestSent {
     Sent,
@@ -67,8 +67,8 @@ pub enum GuestOrder {
     MeasureEnergy(u32),
     /// Prints text; lines end with a line feed.
     Print(Vec<u8>),
-    /// Reports an event of an app's stream, which is known by the address of the peer and the port
-    /// of the receiver.
+    /// Reports an event of an application's stream. The address of the peer and the port of the
+    /// receiver identify the stream.
     Stream {
         event: StreamEvent,
         peer: [u8; 16],
@@ -80,7 +80,7 @@ pub enum GuestOrder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum StreamEvent {
-    /// The sender begins, or begins again from the first byte.
+    /// The sender starts the stream, or restarts it from the first byte.
     Opened,
     /// The sender gave bytes to its TCP.
     Sent,
@@ -95,7 +95,7 @@ pub enum StreamEvent {
 impl TryFrom<u8> for StreamEvent {
     type Error = ();
 
-    /// Returns the event with a value of `enum redpoll_stream`.
+    /// Returns the event whose value in the C type `enum redpoll_stream` is `number`.
     fn try_from(number: u8) -> Result<StreamEvent, ()> {
         use StreamEvent::{Ended, Failed, Opened, Received, Sent};
         let all = [Opened, Sent, Received, Ended, Failed];
@@ -118,6 +118,6 @@ pub trait GuestNode: Send {
     ) -> Result<Vec<GuestOrder>, String>;
 }
 
-/// Loads guests: [`WorldOptions::guests`](crate::WorldOptions::guests).
+/// Loads a guest, see [`WorldOptions::guests`](crate::WorldOptions::guests).
 pub(crate) type GuestLoader<'a> =
     dyn Fn(&ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> + 'a;

@@ -14,10 +14,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Scenario`] describes a simulation, a [`World`] runs it, an [`App`] runs on a node,
-//! and a [`Report`] is the result. The public modules are interfaces for additions:
-//! [`congestion`] control, [`foreign`] and [`external`] nodes, applications of futures
-//! ([`tasks`]), viewers ([`live`]), captures ([`trace`]), and attacks ([`drill`]).
+//! A [`Scenario`] describes a simulation, a [`World`] runs it, an [`App`] runs on a node, and a
+//! [`Report`] is the result. The public modules are interfaces for additions: [`congestion`]
+//! control, [`foreign`] and [`external`] nodes, applications with futures ([`tasks`]), viewers
+//! ([`live`]), captures ([`trace`]), and attacks ([`drill`]).
 //!
 //! | I want to change | open |
 //! | --- | --- |

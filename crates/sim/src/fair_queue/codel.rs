@@ -12,7 +12,7 @@ pub struct CoDel {
 
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct State {
-    /// Time at which packets will have waited too long for an interval.
+    /// Time at which `target` will have been exceeded for an `interval`.
     first_above: Option<Instant>,
     is_dropping: bool,
     drop_next: Instant,
@@ -21,8 +21,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Handles a packet that leaves after waiting (RFC 8289 §5.5); `is_last` if it is the last of
-    /// its queue. Returns whether to drop or mark it.
+    /// Handles a packet that leaves its queue (RFC 8289 §5.5); `is_last` if the queue is then
+    /// empty. Returns whether to drop or mark the packet.
     pub(super) fn on_leaving(
         &mut self,
         now: Instant,
@@ -43,7 +43,7 @@ impl State {
             return false;
         }
         self.is_dropping = true;
-        // §5.4: if the queue was dropping recently, it continues at the previous rate.
+        // §5.4: a queue that dropped packets recently continues at the previous rate of drops.
         let delta = self.count - self.last_count;
         let was_late = now.since(self.drop_next) < codel.interval.times(16);
         self.count = if delta > 1 && was_late { delta } else { 1 };
@@ -67,7 +67,7 @@ impl State {
 
     /// Returns the time of the next drop by the control law: `from` plus interval / sqrt(`count`).
     fn next(&self, from: Instant, codel: &CoDel) -> Instant {
-        // The root is in units of 1/256: the root of 2^16 times the count.
+        // `root` is 256 · sqrt(count), because it is the square root of 2^16 · count.
         let root = (u64::from(self.count) << 16).isqrt();
         from + codel.interval.times(256).divided_by(root)
     }
@@ -82,14 +82,14 @@ mod tests {
         interval: Duration::from_millis(100),
     };
 
-    /// Checks the drops when a packet arrives each millisecond and waits for 20 ms.
+    /// Checks that drops become more frequent while a packet each millisecond has waited for 20 ms.
     #[test]
     fn drops_come_closer_while_packets_wait_too_long() {
         let mut state = State::default();
         let long = (Duration::from_millis(20), false);
         let mut drops = |ms: &u64| state.on_leaving(Instant::from_millis(*ms), long, &CODEL);
         let dropped: Vec<u64> = (0..400).filter(|ms| drops(ms)).collect();
-        // 100 ms, then 100, 70.7, 57.7 and 50 ms after the previous one.
+        // The first drop is at 100 ms; the next ones follow after 100, 70.7, 57.7 and 50 ms.
         assert_eq!(dropped, [100, 200, 271, 329, 379]);
         let short = (Duration::ZERO, false);
         assert!(!state.on_leaving(Instant::from_millis(401), short, &CODEL));

@@ -1,10 +1,10 @@
 //! FQ-CoDel (RFC 8290) behind a shaper, between mesh and host: the equivalent of Linux on a border
 //! router without TAiM.
 //!
-//! A packet leaves at each `spacing`, from the queues of all flows in turn: deficit round robin by
-//! bytes, with priority for new queues. CoDel drops or marks packets that have waited too long.
-//! Without CoDel, this is plain deficit round robin. Without a shaper, no packets would wait,
-//! because the bottleneck is the mesh behind it.
+//! One packet leaves per `spacing`, from the queues of all flows in turn: deficit round robin by
+//! bytes, with priority for new queues. CoDel drops or marks packets that have waited too long;
+//! without CoDel, the queues are served by plain deficit round robin. Without a shaper, no packets
+//! would wait, because the bottleneck is the mesh.
 //!
 //! Each flow has its own queue, whereas RFC 8290 §4.1 uses a hash.
 
@@ -22,26 +22,26 @@ use spacing::Spacing;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FairQueueParams {
-    /// Time between two departures; the shortest time if `longest_spacing` is set.
+    /// Time between two departures, or its minimum if `longest_spacing` is set.
     pub spacing: Duration,
-    /// Longest time between departures; the shaper then finds its rate. `None`: a constant time.
+    /// Maximum time between departures, for a shaper that adapts; `None` for a constant time.
     pub longest_spacing: Option<Duration>,
-    /// Bytes of a turn (RFC 8290 §5.2.4).
+    /// Bytes that a queue may send per turn (RFC 8290 §5.2.4).
     pub quantum: u32,
     /// CoDel's parameters; `None` disables CoDel.
     pub codel: Option<CoDel>,
-    /// Maximum number of waiting packets. An additional packet replaces the first of the longest
-    /// queue (RFC 8290 §4.1.3).
+    /// Maximum number of waiting packets. A further packet displaces the first packet of the
+    /// longest queue (RFC 8290 §4.1.3).
     pub packets: u16,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct FairQueueCounters {
     pub released: u64,
-    /// Sum of the waiting times of those packets, in microseconds.
+    /// Sum of the waiting times of the released packets, in microseconds.
     pub waited_us: u64,
     pub longest_wait_us: u64,
-    /// Packets dropped by CoDel, or for lack of room.
+    /// Packets dropped by CoDel, or because [`FairQueueParams::packets`] were waiting.
     pub dropped: u64,
     /// Packets marked by CoDel (RFC 3168).
     pub marked: u64,
@@ -214,7 +214,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
     }
 }
 
-/// Sets CE on an ECN-capable packet (RFC 3168 §5). Returns whether it was capable.
+/// Sets CE on an ECN-capable packet (RFC 3168 §5). Returns false for other packets.
 fn mark(packet: &mut [u8]) -> bool {
     match ipv6::ecn(packet) {
         None | Some(Ecn::NotEct) => false,

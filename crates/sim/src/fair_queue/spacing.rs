@@ -1,8 +1,8 @@
-//! The rate of the shaper: constant, or found from the flows whose packets wait.
+//! The spacing of the shaper: constant, or adapted to the number of flows with queued packets.
 //!
-//! Queues make flows equal only while they hold packets: while the shaper is slower than the mesh.
-//! The rate of a mesh depends on its routes and load. So the shaper becomes slower while a tenth of
-//! the active flows have no packet that waits, and faster otherwise.
+//! Queues divide the rate equally only while they hold packets, so the shaper must be slower than
+//! the mesh, whose rate depends on its routes and load. Therefore the shaper becomes slower while
+//! more than a tenth of the active flows have no queued packet, and faster otherwise.
 
 use std::collections::HashMap;
 
@@ -10,19 +10,19 @@ use redpoll_base::{Duration, Instant};
 
 use super::Flow;
 
-/// Packets of fewer bytes do not make a flow active: acknowledgments, and readings of sensors,
-/// whose rate does not depend on the shaper.
+/// Minimum bytes of a packet that makes its flow active. Acknowledgments and readings of sensors
+/// are smaller; their rate does not depend on the shaper.
 const DATA: usize = 128;
 
-/// A flow is active until this time after its last packet with data. It exceeds the initial
+/// A flow is active until this time after its last packet with data. This time exceeds the initial
 /// retransmission timeout of a flow in a busy mesh.
 const ACTIVE: Duration = Duration::from_secs(10);
 
-/// Time between two changes, several departures.
+/// Time between two changes of the spacing; several packets leave in this time.
 const PERIOD: Duration = Duration::from_secs(1);
 
-/// Percentage of the active flows that have a packet in the queue. Calibrated in `grid-30` (ADR
-/// 57): with 50 % or 70 %, far nodes get little; with 95 %, all flows together carry 25 % less.
+/// Percentage of active flows with queued packets below which the shaper becomes slower. Calibrated
+/// in `grid-30` (ADR 57): 50 % or 70 % starve distant nodes; 95 % costs 25 % of total goodput.
 const WAITING: usize = 90;
 
 #[derive(Debug)]

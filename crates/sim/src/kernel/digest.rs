@@ -1,7 +1,7 @@
 //! A rolling digest of all events.
 //!
-//! Two runs with the same digest had, in practice, the same events in the same order. It is not a
-//! cryptographic hash.
+//! Two runs with the same digest had, in practice, the same events in the same order. The digest is
+//! not a cryptographic hash.
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest(u64);

@@ -8,12 +8,12 @@ use redpoll_base::{Duration, Instant};
 
 use super::Seed;
 
-/// Clock of a node relative to the world's.
+/// Clock of a node relative to the time of the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Oscillator {
     /// Drift in parts per billion, positive if fast.
     drift_ppb: i64,
-    /// Sum of the steps so far, each forward.
+    /// Sum of all calls of [`Oscillator::step`] so far.
     ahead: Duration,
 }
 
@@ -29,7 +29,7 @@ impl Oscillator {
         }
     }
 
-    /// Draws the clock of node `node` evenly between minus and plus `range_ppm` parts per million.
+    /// Draws the drift of a node's clock uniformly from -`range_ppm` to `range_ppm`.
     pub fn draw(range_ppm: f64, seed: Seed, node: usize) -> Oscillator {
         if range_ppm <= 0.0 {
             return Oscillator::default();
@@ -53,8 +53,8 @@ impl Oscillator {
         self.convert(at, |at, ticks| at * ticks / BILLION as u128) + self.ahead
     }
 
-    /// Returns the world's first microsecond at which this clock shows `local` or more, with the
-    /// steps so far.
+    /// Returns the world's first microsecond at which this clock shows `local` or more, including
+    /// the steps so far.
     pub fn global(&self, local: Instant) -> Instant {
         if local == Instant::FAR_FUTURE {
             return local;
@@ -65,7 +65,7 @@ impl Oscillator {
         })
     }
 
-    /// Converts a time; `ticks` is the number of nanoseconds that this clock counts in a second.
+    /// Converts a time in µs with `by(time, ticks)`; this clock counts `ticks` ns per second.
     fn convert(&self, time: Instant, by: impl FnOnce(u128, u128) -> u128) -> Instant {
         if self.drift_ppb == 0 || time == Instant::FAR_FUTURE {
             return time;
@@ -92,7 +92,8 @@ mod tests {
         assert_eq!(shows(5_000.0), shows(1_000.0), "cut off");
     }
 
-    /// Checks that a timer at a node's time expires when the node's clock has just reached it.
+    /// Checks that a timer expires in the first microsecond in which its node's clock shows its
+    /// time.
     #[test]
     fn both_ways_belong_together() {
         let mut rng = Rng::new(5);

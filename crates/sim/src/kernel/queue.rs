@@ -4,7 +4,7 @@
 //! the number is outdated. A cancelled event costs only its entry, without a search.
 //!
 //! Most events of a radio are the next in the queue when they are scheduled: the end of an action
-//! that has just begun. These wait in front of the heap and never enter it.
+//! that has just begun. Such an event waits in the field `next` instead of the heap.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -50,7 +50,7 @@ impl<E> Ord for Scheduled<E> {
 /// Future events, earliest first.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
-    /// Event that precedes all in the heap, if there is one.
+    /// Event that precedes all events in the heap; `None` if the heap has the next event.
     next: Option<Scheduled<E>>,
     heap: BinaryHeap<Scheduled<E>>,
     next_sequence: u64,
@@ -76,7 +76,7 @@ impl<E> Queue<E> {
             sequence,
             event,
         };
-        // First scheduled, first handled: an event of the same instant goes into the heap.
+        // An event at the instant of `first` was scheduled later, so it goes into the heap.
         let first = self.next.as_ref().or_else(|| self.heap.peek());
         if first.is_some_and(|first| first.at <= at) {
             self.heap.push(scheduled);

@@ -2,9 +2,9 @@
 //! streams that choose ports, tags, tokens and message numbers (RFC 6528 §3, RFC 6056 §3.3, RFC
 //! 7252 §5.3.1).
 //!
-//! In virtual time they follow from the run's seed, so the same seed gives the same bytes. A mesh
-//! that other hosts can reach needs secrets that do not follow from a published seed. Its secrets
-//! come from outside, and the seed determines only the simulated air.
+//! In virtual time the secrets follow from the run's seed, so the same seed gives the same bytes. A
+//! mesh that other hosts can reach needs secrets that do not follow from a published seed. Its
+//! secrets come from [`Secrets::from_source`], and the seed determines only the simulated air.
 
 use redpoll_base::Rng;
 

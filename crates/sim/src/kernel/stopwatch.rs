@@ -1,4 +1,4 @@
-//! Real time that a part of a run takes.
+//! Measurement of the real time that a part of a run takes.
 
 use std::time::Duration;
 

@@ -6,9 +6,9 @@
 //! - [`World::command`] kills or moves a node, drops frames, adds an interferer, or starts a
 //!   transfer or an attack.
 //!
-//! Recording starts with [`World::set_live`] and does not change the run: its digest stays the
-//! same until the first command. Up to 4,096 frames are recorded between two calls; others are only
-//! counted.
+//! Recording starts with [`World::set_live`] and does not change the run: its digest stays the same
+//! until the first command. Up to 4,096 frames are recorded between two calls; further frames are
+//! only counted.
 
 mod sample;
 #[cfg(test)]
@@ -54,7 +54,7 @@ impl World {
         Ok(format!("{said} is under attack: {name}"))
     }
 
-    /// Returns the changes since the last call.
+    /// Returns the changes since the last call; empty while recording is stopped.
     pub fn live_changes(&mut self) -> Changes {
         let now = self.now();
         let tape = self.air_mut().tape_mut().as_mut();

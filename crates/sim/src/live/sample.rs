@@ -32,7 +32,7 @@ pub struct NodeSample {
     pub queued: u16,
     /// Time of the node's radio in each [`State`], in the order of `State::ALL`.
     pub spent: [Duration; State::ALL.len()],
-    /// Share of time in which its radio was not asleep or, with a duty-cycled MAC, was on.
+    /// Share of time in which the radio was not asleep or, with a duty-cycled MAC, was on.
     pub duty_cycle: f64,
     /// Charge of radio and processor, in millicoulombs.
     pub charge_mc: f64,
@@ -53,7 +53,7 @@ pub struct ConnectionSample {
     pub local: Endpoint,
     /// Address and port of the other end.
     pub remote: Endpoint,
-    /// State by the names of RFC 9293 §3.3.2.
+    /// Name of the connection's state (RFC 9293 §3.3.2).
     pub state: String,
     /// Congestion window in bytes.
     pub cwnd: u32,
@@ -78,7 +78,7 @@ pub struct ConnectionSample {
 }
 
 impl World {
-    /// Returns the present state. Visits every node.
+    /// Returns the present state. The cost of a call grows with the number of nodes.
     pub fn live_sample(&self) -> Sample {
         let nodes = 0..self.scenario().nodes.len();
         Sample {

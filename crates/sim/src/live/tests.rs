@@ -125,7 +125,7 @@ mod commands {
         for (scenario, sender) in [("line-3", 3), ("testbed-3", 7)] {
             let mut world = world(scenario);
             until(&mut world, 5);
-            // The router that the flow uses.
+            // The first router on the path of the flow.
             let node = world.parent_of(sender).unwrap();
             let (x, y) = world.scenario().nodes[node].position_m;
             let moved = |x_m| Command::Move {
@@ -133,7 +133,7 @@ mod commands {
                 x_m,
                 y_m: y,
             };
-            // Changes during frames, at many instants.
+            // Move the router out of range and back, at many instants and also during frames.
             for step in 0..40 {
                 world
                     .command(&moved(x + f64::from(step % 2) * 5_000.0))

@@ -35,7 +35,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Returns the content of `reader`, decompressed if it begins like gzip.
+/// Returns the content of `reader`, decompressed if it begins with `GZIP`.
 pub fn open<'a>(reader: impl io::Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut reader = BufReader::new(reader);
     let is_gzip = reader.fill_buf()?.starts_with(&GZIP);

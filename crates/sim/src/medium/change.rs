@@ -1,7 +1,7 @@
 //! Changes that a viewer makes to the medium during a run: positions of nodes, and interferers.
 //!
-//! A transmission ends over the links over which it began. When a node is moved, the old links are
-//! kept for the transmissions in progress, under the number of their *layout*.
+//! A transmission ends on the same links on which it began. When a node is moved, the transmissions
+//! in progress keep the old links, which are found by the number of their *layout*.
 
 use redpoll_base::Instant;
 
@@ -9,7 +9,7 @@ use super::links::{self, Links};
 use super::{BurstSequence, Interferer, LinkChanges, Medium, Site};
 use crate::kernel::Seed;
 
-/// Maximum number of layouts with transmissions in progress.
+/// Maximum number of old layouts that are kept for transmissions in progress.
 const LAYOUTS: usize = 16;
 
 #[derive(Clone, Debug, Default)]
@@ -49,7 +49,7 @@ impl Medium {
                 let found = all.iter().find(|(node, _)| *node as usize == moved);
                 found.map(|(_, power_mw)| *power_mw)
             };
-            // A burst in progress continues at the new position and ends at the old one.
+            // A burst in progress reaches the moved node with its new power.
             if self.interferers[index].is_on() {
                 if let Some(power_mw) = power(&self.reached[index]) {
                     self.ears.interfere(now, moved, power_mw, false);
@@ -62,7 +62,7 @@ impl Medium {
         }
     }
 
-    /// Adds an interferer of `site`. Returns its number and the time of its first burst.
+    /// Adds an interferer. Returns its number, and the time of its first burst after `now`.
     pub fn add_interferer(
         &mut self,
         now: Instant,

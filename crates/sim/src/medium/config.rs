@@ -24,8 +24,8 @@ impl Default for Config {
 }
 
 /// The unit-disk medium of Cooja ("UDGM: distance loss"). A frame is received only if no other
-/// transmission reaches its receiver at any time; there is no capture. Distances that equal a range
-/// are within it.
+/// transmission reaches the receiver during the frame; there is no capture. A distance that equals
+/// a range is within this range.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct UnitDisk {
     /// Range of reception in metres, over 0. Cooja: 50.
@@ -33,14 +33,14 @@ pub struct UnitDisk {
     /// Range in which a transmission destroys other receptions, in metres; at least the
     /// transmission range. Cooja: 100.
     pub interference_range_m: f64,
-    /// Range in which a clear channel assessment finds the channel busy, in metres. In Cooja it
-    /// follows from the receiver's CCA threshold and is at most the interference range.
+    /// Range in which a clear channel assessment finds the channel busy, in metres. In Cooja this
+    /// range follows from the receiver's CCA threshold, up to the interference range.
     pub carrier_sense_range_m: f64,
     /// Probability that a transmission reaches any node, even as interference; drawn once for each
     /// transmission. Cooja: 1.
     pub success_ratio_tx: f64,
-    /// Probability of reception at the edge of the transmission range; at a distance d it is 1 −
-    /// (d/R)²·(1 − ratio). Cooja: 1.
+    /// Probability p of reception at the edge R of the transmission range; at a distance d, the
+    /// probability is 1 − (d/R)²·(1 − p). Cooja: 1.
     pub success_ratio_rx: f64,
 }
 
@@ -62,7 +62,7 @@ impl Default for UnitDisk {
 /// parameters, not measurements.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Sinr {
-    /// Power at every antenna, in dBm.
+    /// Transmit power at the antenna of every node, in dBm.
     pub tx_power_dbm: f64,
     /// Path loss at the reference distance of 1 m, in dB. In free space at 2.45 GHz it is 40.2 dB.
     pub reference_loss_db: f64,
@@ -75,8 +75,8 @@ pub struct Sinr {
     pub noise_floor_dbm: f64,
     /// Lowest power at which a preamble is detected, in dBm.
     pub sensitivity_dbm: f64,
-    /// Excess over all other power with which a later frame captures the receiver, in dB. Capture
-    /// is possible only during the earlier frame's synchronisation header.
+    /// Ratio to all other power from which a later frame captures the receiver, in dB. Capture is
+    /// possible only during the earlier frame's synchronisation header.
     pub capture_db: f64,
     /// Additional weight of interfering frames compared with noise, in dB. Frames consist of the
     /// same chip sequences as the signal.
@@ -84,8 +84,8 @@ pub struct Sinr {
     /// Power from which a clear channel assessment finds the channel busy, in dBm (energy above
     /// threshold, CCA mode 1).
     pub cca_threshold_dbm: f64,
-    /// Standard deviation of a direction's deviation from the shadowing of its pair, in dB: one
-    /// normal value for each directed link.
+    /// Standard deviation of the power that is added to each directed link in addition to the
+    /// shadowing of its pair, in dB: one normal value for each directed link.
     pub asymmetry_sigma_db: f64,
     pub tx_power_sigma_db: f64,
     /// Standard deviation of the nodes' noise floors, in dB.
@@ -111,7 +111,7 @@ pub enum Gain {
     None,
     /// Many paths of similar strength: the power is exponential with mean 1.
     Rayleigh,
-    /// A path that exceeds the others by `k_db`; the mean power is 1.
+    /// One path has `k_db` more power than all others together; the mean power is 1.
     Rician {
         /// Rice's factor, in dB.
         k_db: f64,
@@ -127,9 +127,9 @@ pub enum Gain {
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseModel {
     Constant,
-    /// Noise of a trace, from a random start for each node.
+    /// The noise of a trace is replayed, from a random start for each node.
     Replay,
-    /// Noise of a model learned from a trace (Lee, Cerpa, Levis 2007).
+    /// A model learned from a trace generates the noise (Lee, Cerpa, Levis 2007).
     Cpm,
 }
 

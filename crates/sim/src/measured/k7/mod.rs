@@ -21,7 +21,7 @@ pub const MOST_NODES: usize = 1_000;
 /// frames take 10 s, and the sender's next measurement is hours later.
 const MEASUREMENT_GAP: Duration = Duration::from_secs(60);
 
-/// Power in a record without received frames, whose actual power is unknown.
+/// Assumed power of a record without received frames, because the actual power is unknown.
 const SILENCE_DBM: f64 = -130.0;
 
 const COLUMNS: [&str; 7] = [
@@ -110,7 +110,7 @@ impl K7 {
         Ok(k7)
     }
 
-    /// Returns whether every link has two known nodes, and records in order with possible shares.
+    /// Returns whether links have two known nodes, and ordered records with shares from 0 to 1.
     fn is_consistent(&self) -> bool {
         let is_good = |link: &K7Link| {
             let records = &link.records;
