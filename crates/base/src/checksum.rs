@@ -54,7 +54,7 @@ impl Checksum {
     /// halfwords in memory order. A byte before the halfwords is the second byte of its halfword,
     /// and a byte after them the first.
     pub fn add(&mut self, bytes: &[u8]) {
-        // A ring's second piece is usually empty.
+        // A shortcut, because the second piece of a ring buffer is usually empty.
         if bytes.is_empty() {
             return;
         }

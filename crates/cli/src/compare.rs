@@ -130,7 +130,7 @@ fn short(value: f64) -> String {
     } else {
         format!("{value:.3e}")
     };
-    // Zero has no sign.
+    // Remove the sign of a negative zero.
     match text.strip_prefix('-') {
         Some(rest) if !rest.contains(|digit: char| matches!(digit, '1'..='9')) => rest.to_owned(),
         _ => text,

@@ -300,7 +300,7 @@ fn end(
 /// Loads the scenario with the user's changes, without the apps that only run in virtual time.
 fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     let mut scenario = Scenario::load(&args.scenario.file, &args.overrides()).map_err(unusable)?;
-    // The host of the scenario is this computer.
+    // No simulated host, because this computer is the host.
     scenario.host = None;
     let is_demo = args.demo || args.demo_steps;
     scenario.retain_apps_of(if is_demo { When::Demo } else { When::Up });

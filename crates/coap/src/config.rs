@@ -69,7 +69,7 @@ impl Transmission {
 
     /// Returns EXCHANGE_LIFETIME (RFC 7252 §4.8.2): 247 s by default.
     pub fn exchange_lifetime(&self) -> Duration {
-        // PROCESSING_DELAY is ACK_TIMEOUT.
+        // The last term is PROCESSING_DELAY, which equals ACK_TIMEOUT.
         self.max_transmit_span()
             .plus(MAX_LATENCY.times(2))
             .plus(self.ack_timeout)

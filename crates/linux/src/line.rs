@@ -100,7 +100,7 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix(_, path) = self {
-            // The file may have been removed already.
+            // Ignore an error, because the file may have been removed already.
             let _ = fs::remove_file(path);
         }
     }
@@ -253,7 +253,7 @@ fn prompt(stream: TcpStream) -> Option<Box<dyn Stream>> {
 
 fn await_readable(fd: BorrowedFd<'_>, wait: Duration) {
     let mut fds = [PollFd::new(fd, PollFlags::POLLIN)];
-    // An error is found by the next read.
+    // Ignore an error, because the next read finds it.
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(wait)), None);
 }
 

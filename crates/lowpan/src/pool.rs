@@ -106,7 +106,7 @@ impl<M: Memory> Pool<M> {
         slots.as_mut().fill(Slot::EMPTY);
         let count = slots.as_ref().len().min(MAX_SLOTS);
         let len = u32::try_from(bytes.as_ref().len()).unwrap_or(u32::MAX);
-        // Lengths have 16 bits.
+        // At most 65,535 bytes, because lengths have 16 bits.
         let slot_size = u16::try_from(divide(len, count as u32)).unwrap_or(u16::MAX);
         Pool {
             slots,

@@ -96,7 +96,7 @@ impl ForeignNode for Module {
         let listens = self.interface.radio_is_on();
         let begins = !self.sends && self.interface.frame(&mut self.frame);
         if begins && !listens {
-            // A radio that is off sends nothing.
+            // The radio is off: discard the frame and report it as sent.
             self.interface.sent();
         }
         let sends = begins && listens;

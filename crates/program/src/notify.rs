@@ -51,7 +51,7 @@ impl Supervisor {
 
     fn tell(&mut self, what: &str) {
         if let Some(socket) = &self.socket {
-            // The service continues if the supervisor does not listen.
+            // Ignore an error: the service continues if the supervisor does not listen.
             let _ = socket.send(what.as_bytes());
         }
         self.told = Instant::now();

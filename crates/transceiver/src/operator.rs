@@ -111,7 +111,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         ];
         let pans = [Some(identity.pan_id), Some(BROADCAST)];
         let is_ours = pans.contains(&header.dst_pan) && to.contains(&header.dst);
-        // An acknowledgement has no addresses.
+        // Acknowledgements have no addresses, so all of them are reported.
         if !is_ours && header.frame_type != FrameType::Ack {
             return;
         }

@@ -334,7 +334,7 @@ async fn put(socket: &mut WebSocket, message: ws::Message) -> Result<(), Over> {
 impl Shared {
     /// Wakes the simulation, so that it handles waiting requests.
     fn ring(&self) {
-        // If there is no room, a byte waits already.
+        // Ignore an error: if there is no room, a byte already waits.
         let _ = (&*self.bell).write(&[1]);
     }
 

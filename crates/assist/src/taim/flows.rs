@@ -224,7 +224,7 @@ where
     }
 
     fn mask(&self) -> usize {
-        // The length is a power of two.
+        // The length is a power of two, so the length minus one is the mask.
         self.index.as_ref().len().wrapping_sub(1)
     }
 

@@ -24,7 +24,7 @@ struct Program(Child);
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // The program may have ended by itself.
+        // Ignore an error, because the program may have ended by itself.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }

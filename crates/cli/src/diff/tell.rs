@@ -100,7 +100,7 @@ fn sought(
     [own, others]: [&str; 2],
     same: u64,
 ) -> Option<String> {
-    // An acknowledgment contains too little to be recognised.
+    // No result for an acknowledgment, which contains too little to be recognised.
     let (header, _) = FrameHeader::parse(mpdu(record)).ok()?;
     if header.frame_type == FrameType::Ack {
         return None;

@@ -186,7 +186,7 @@ fn tell(text: &str) -> Result<(), Halt> {
 
 /// Refuses a file that another program has written.
 fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
-    // Reading a device or a pipe may never end.
+    // Do not read a device or a pipe, because the read may never end.
     if !path.is_file() {
         return Ok(());
     }

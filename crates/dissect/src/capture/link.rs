@@ -207,7 +207,7 @@ fn split(data: &[u8], len: usize, missing: usize, has_ti: bool) -> Result<Captur
         missing,
         ..Captured::default()
     };
-    // A truncated check sequence is indistinguishable from payload.
+    // Do not split off a truncated check sequence: it cannot be distinguished from payload.
     if len == 0 || missing > 0 {
         return Ok(frame);
     }

@@ -31,7 +31,7 @@ impl Look {
     /// Returns the style of a variant of the series with index `series` in a chart. Repeated
     /// colours get other dashes.
     pub fn nth(series: usize, variant: usize) -> Look {
-        // Grey is reserved for the background.
+        // Leave out the last colour, grey, which is reserved for the background.
         let hues = HUES.len() - 1;
         Look {
             hue: HUES[series % hues],

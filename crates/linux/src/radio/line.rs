@@ -119,7 +119,7 @@ impl AsFd for Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
-            // The program may have ended by itself.
+            // Ignore an error, because the program may have ended by itself.
             let _ = child.kill();
             let _ = child.wait();
         }

@@ -396,7 +396,7 @@ impl Rcp {
     }
 
     fn say(&mut self, command: Command, property: u32, value: &[u8]) -> u8 {
-        // 0 is for unsolicited messages.
+        // 1 to 15, because 0 is for unsolicited messages.
         self.tid = self.tid % 15 + 1;
         let message = Message {
             tid: self.tid,

@@ -342,7 +342,7 @@ impl Model for PairModel {
     }
 
     fn finish(&self, mut world: World) -> Result<(), String> {
-        // More than all retransmissions of a connection can take.
+        // More steps than all retransmissions of a connection can take.
         for _ in 0..400 {
             world.settle(self, true)?;
             if world.is_over(self) {

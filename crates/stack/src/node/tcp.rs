@@ -153,7 +153,7 @@ impl<P: Profile> Node<P> {
             .connection_mut(id)
             .ok_or(Error::UnknownHandle)?;
         if out.is_empty() {
-            // 0 would mean that the peer has closed.
+            // An error instead of 0, which would mean that the peer has closed.
             return Err(Error::WouldBlock);
         }
         connection.recv(now, out).map_err(|error| match error {

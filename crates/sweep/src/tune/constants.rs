@@ -74,7 +74,7 @@ impl Constant {
                 };
                 format!("pub const {name}: {kind} = {};", grouped(*whole))
             }
-            // The engine's sizes have 16 bits.
+            // `u16` where possible, because the engine's sizes have 16 bits.
             Constant::Bytes(bytes) => {
                 let kind = if *bytes > u16::MAX.into() {
                     "u64"

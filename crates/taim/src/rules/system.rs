@@ -241,7 +241,7 @@ impl Change {
             .stderr(Stdio::piped());
         let mut child = command.spawn()?;
         if let Some(mut input) = child.stdin.take() {
-            // A program that ends early reports its reason.
+            // Ignore an error: a program that ends early reports its reason in its output.
             let _ = input.write_all(self.input.as_bytes());
         }
         child.wait_with_output()

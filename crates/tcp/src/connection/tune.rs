@@ -86,7 +86,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         self.timers.cancel(Timer::Keepalive);
         let idle = self.keepalive.on_heard(&self.params);
-        // In other states there is no peer to probe.
+        // Start the timer only if there is a peer to probe.
         let is_open = !matches!(self.synchronized(), Some(Synchronized::TimeWait) | None);
         if let Some(idle) = idle.filter(|_| is_open) {
             self.timers.start(Timer::Keepalive, idle);

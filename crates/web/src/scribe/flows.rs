@@ -89,7 +89,7 @@ impl Flows {
         let is_of_mesh = self.addresses.contains_key(&parsed.ip.src);
         (packet.into_mesh != is_of_mesh).then_some(())?;
         if is_of_mesh {
-            // A leaf's segment has been seen on the air.
+            // No row, because the segment has a row from its frame on the air.
             return None;
         }
         self.segment(packet.at.as_micros(), &parsed)

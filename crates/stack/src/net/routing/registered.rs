@@ -357,7 +357,7 @@ impl<M: Memory + 'static> Router<'_, M> {
             self.way.tenure = Some(Tenure { link, until });
         }
         let registration = Registration::new(self.now, report);
-        // A route has room for a short address only.
+        // Refuse an extended address, because a route has room for a short one only.
         let Address::Short(link) = behind else {
             return status::CACHE_FULL;
         };

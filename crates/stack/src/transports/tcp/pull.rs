@@ -154,7 +154,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         out: &mut [u8],
     ) -> Result<usize, Gone> {
         if out.is_empty() {
-            // A segment of [`Handle::NOBODYS`] has no payload.
+            // No connection is needed: a segment of [`Handle::NOBODYS`] has no payload.
             return Ok(0);
         }
         let (id, token) = handle.parts();
