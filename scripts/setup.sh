@@ -245,7 +245,7 @@ get_cargo_tool() {
 # The program that runs the checks. A fault of its sources is reported later, when it is run.
 build_checks() {
     [ -x "${CARGO_TARGET_DIR:-target}/debug/xtask" ] || say "cargo build xtask (into target, about a minute)"
-    cargo build --quiet --package xtask 2>/dev/null
+    cargo build --quiet --bin xtask 2>/dev/null
 }
 
 if [ "$purpose" = test ]; then
