@@ -71,8 +71,8 @@ impl Tally {
         };
         self.now = now;
         if before.again() == self.now.again() {
-            // Each probe of a closed window may carry the same octet, which then counts once it is
-            // acknowledged.
+            // Several probes of a closed window may carry the same octet. Therefore the octet of a
+            // probe counts only when it is acknowledged.
             let probes = self.now.window_probes - before.window_probes;
             let sent = self.now.bytes_sent - before.bytes_sent;
             self.fresh += sent.saturating_sub(probes);
@@ -90,8 +90,8 @@ impl Tally {
         }
     }
 
-    /// Updates the segments beyond a gap. When the gap is filled, they count as received in order,
-    /// together with the segment that filled it.
+    /// Updates `held`. When a segment fills the gap, `bytes_received` advances by this segment and
+    /// by the held ones, which are then no longer held.
     fn note_gaps(&mut self, before: &Sums, segment: f64) {
         self.held += self.now.out_of_order - before.out_of_order;
         let advance = self.now.bytes_received - before.bytes_received;
@@ -166,7 +166,7 @@ impl Sums {
         self.rto + self.fast + self.link_lost + self.path_mtu + self.tail + self.probe
     }
 
-    /// Returns the mean payload of the sent segments, in bytes; 0 without any.
+    /// Returns the mean payload of the sent segments, in bytes; 0 if none was sent.
     pub(super) fn mean_segment(&self) -> f64 {
         if self.data_sent == 0 {
             return 0.0;

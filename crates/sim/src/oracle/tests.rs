@@ -119,7 +119,8 @@ fn received(segments: u32) -> Stats {
     stats
 }
 
-/// Returns an oracle with a flow, `bytes` given to its connection, and the observers of both ends.
+/// Returns an oracle with a flow of `bytes` written bytes, and the sources of both ends'
+/// statistics.
 fn watched(bytes: usize) -> (Oracle, Source, Source) {
     let (mut oracle, id) = oracle();
     oracle.sent(id, at(0), &vec![0; bytes]);
@@ -186,7 +187,7 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&receiver, at(4), &filled);
     assert_eq!(oracle.loss(), 1.0 / 11.0);
 
-    // One more segment is lost and never arrives, which is unknown until it is retransmitted.
+    // One more segment is sent. The oracle cannot know that it is lost until it is retransmitted.
     resent.data_segments_sent += 1;
     resent.bytes_sent += 100;
     oracle.observe(&sender, at(5), &resent);
@@ -194,8 +195,8 @@ fn segments_under_way_are_not_lost() {
     assert!(oracle.is_satisfied(), "{:?}", oracle.violations());
 }
 
-/// Checks that repeated statistics are ignored, as from a receiver that is unaware of its peer's
-/// failure.
+/// Checks that statistics of the previous connection are ignored. A receiver may report them while
+/// it does not know that the sender's connection failed.
 #[test]
 fn statistics_of_earlier_connections_are_ignored() {
     let (mut oracle, sender, receiver) = watched(10_000);
@@ -297,7 +298,7 @@ fn counters_may_overflow_but_not_go_down() {
     );
 }
 
-/// A server that lost the connection accepts a late repetition of its SYN (RFC 7413 §2.1).
+/// Checks that only Fast Open permits data twice (late repetition of a SYN, RFC 7413 §2.1).
 #[test]
 fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
     for has_fast_open in [true, false] {
@@ -313,7 +314,7 @@ fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
         oracle.received(id, at(30), b" world");
         assert_eq!(oracle.is_satisfied(), has_fast_open);
     }
-    // The next connection of the sender begins with other bytes.
+    // Checks that the first bytes of a new connection are not mistaken for a repetition.
     let mut oracle = Oracle::default().with_fast_open(true);
     let id = oracle.flow("bulk", "a", "b");
     for (ms, bytes) in [(1, b"one"), (2, b"two")] {

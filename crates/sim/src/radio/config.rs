@@ -7,10 +7,10 @@ use super::State;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Config {
     pub model: Model,
-    /// Time to move a byte of a frame between processor and radio, in µs; `None`: the model's.
+    /// Time to move a byte of a frame between processor and radio, in µs; `None`: `model`'s.
     pub spi_us_per_byte: Option<f64>,
-    /// Bytes of link security in every frame except acknowledgments, which take time on the air and
-    /// on the bus. `mac.security_bytes` of a scenario.
+    /// Bytes of link security in every frame except acknowledgments, from a scenario's
+    /// `mac.security_bytes`. They take time on the air and on the bus.
     #[serde(skip)]
     pub security_bytes: u8,
 }
@@ -77,11 +77,11 @@ pub enum Model {
 }
 
 impl Model {
-    /// Returns the default SPI time of one byte in microseconds. AT86RF233: a full unicast takes
-    /// 7.2 ms (Kumar et al. 2020 §6.3). CSMA, turnarounds, air time and the ACK take 6.24 ms of it,
-    /// and the [overhead](Self::overhead) 10 µs. The rest, divided by 127 bytes and 6 of the
-    /// overhead, is 7.14 µs a byte, calibrated on this single figure. No comparable figure is known
-    /// for the CC2420. It has the same default, so that the two differ only by their buffers.
+    /// Returns the default SPI time of one byte in microseconds. AT86RF233: a unicast frame of 127
+    /// bytes takes 7.2 ms (Kumar et al. 2020 §6.3): 6.24 ms for CSMA, turnarounds, air time and the
+    /// ACK, 10 µs of [overhead](Self::overhead), and the SPI time of 127 + 6 bytes, 7.14 µs each.
+    /// For the CC2420 no such figure is known. It has the same default, so that the two models
+    /// differ only by their buffers.
     pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,
@@ -89,10 +89,10 @@ impl Model {
         }
     }
 
-    /// Returns the overhead of each move of a frame: idle microseconds, and bytes moved for
-    /// registers. AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt and 1 µs
-    /// for a state change. The accesses are assumptions: IRQ_STATUS is read, TRX_STATE written and
-    /// TRX_STATUS read, with two bytes each. The CC2420 is assumed to take as long.
+    /// Returns the overhead of each move of a frame over SPI: idle microseconds, and bytes of
+    /// register accesses. AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt
+    /// and 1 µs for a state change. Assumed accesses, two bytes each: read IRQ_STATUS, write
+    /// TRX_STATE, read TRX_STATUS. The CC2420 is assumed to be equal.
     pub(crate) const fn overhead(self) -> (u64, u64) {
         match self {
             Model::At86rf233 | Model::Cc2420 => (10, 6),
@@ -101,7 +101,7 @@ impl Model {
     }
 
     /// Returns the time in microseconds from sleep until the receiver is on or a frame can be
-    /// loaded. AT86RF233: under 0.4 ms by its datasheet, 306 µs in RIOT's driver and 110 µs to
+    /// loaded. AT86RF233: 306 µs (RIOT's driver; the datasheet says under 0.4 ms) and 110 µs to
     /// switch the receiver on. CC2420: 860 µs for its oscillator.
     pub(crate) const fn wake_up_us(self) -> u64 {
         match self {
@@ -122,9 +122,9 @@ impl Model {
         }
     }
 
-    /// Returns the currents of the chip. AT86RF233: the feature list of its datasheet (8351B),
-    /// transmitting with +4 dBm. CC2420: SWRS041 quoted from memory, 0 dBm. The ideal radio counts
-    /// as an AT86RF233.
+    /// Returns the currents of the chip. AT86RF233: from the feature list of its datasheet (8351B),
+    /// transmitting at +4 dBm. CC2420: from SWRS041, quoted from memory, at 0 dBm. The ideal radio
+    /// uses those of the AT86RF233.
     pub(crate) const fn currents(self) -> Currents {
         match self {
             Model::At86rf233 | Model::Ideal => Currents {

@@ -1,4 +1,4 @@
-//! Radio of one node: its addresses, its work, and its times by state.
+//! Radio of one node: its addresses, its current work, and the time it spent in each state.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Channel, FrameBuf, RxInfo};
@@ -35,7 +35,7 @@ pub enum State {
     Sleep,
     /// Receiver off, ready to work at once.
     Idle,
-    /// Receiver on without a frame; also while the processor moves a frame and during a clear
+    /// Receiver on, but no frame arrives; also while the processor moves a frame and during a clear
     /// channel assessment.
     Listen,
     Receive,
@@ -127,33 +127,32 @@ impl StateTimes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     Idle,
-    /// A frame waits for the bus to the radio.
+    /// The frame to send waits until the bus to the radio is free.
     LoadWaits {
-        /// Whether a transmission follows the load, with or without CCA.
+        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
         then: Option<bool>,
     },
-    /// The radio sleeps until the processor is ready to move the frame. A radio that must listen
-    /// meanwhile listens instead.
+    /// The radio is in its [`RestState`] until the processor is ready to move the frame to send.
     Held {
-        /// Whether a transmission follows the load, with or without CCA.
+        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
         then: Option<bool>,
     },
     /// The frame is moved into the radio.
     Loading {
-        /// Whether a transmission follows the load, with or without CCA.
+        /// `None`: load only. Otherwise whether the transmission that follows uses CCA.
         then: Option<bool>,
     },
     /// A transmission without assessment waits until the radio has acknowledged a frame.
     SendWaits,
     /// Clear channel assessment.
     Cca {
-        /// Whether the work began while the radio received or acknowledged a frame.
+        /// Whether the assessment began while the radio received or acknowledged a frame.
         occupied: bool,
     },
     Turnaround,
     Sending,
     AwaitAck,
-    /// Start of the receiver for a separate assessment.
+    /// The receiver is switched on for a channel assessment without a transmission.
     Settle,
     Assess {
         occupied: bool,
@@ -162,20 +161,20 @@ pub enum Work {
     Answer {
         channel: Channel,
     },
-    /// Refusal of a repetition, because the radio is busy with another frame.
+    /// The radio refuses to send a frame repeatedly, because it is busy with another frame.
     Refuse,
-    /// Gap after a copy of a repeated frame.
+    /// Wait for [`Strobe::gap`] after a copy of a repeated frame.
     Gap,
     Look {
         occupied: bool,
     },
-    /// Identification of a signal in the gap.
+    /// Wait for [`Strobe::detect`] to find out whether a signal in the gap is the Imm-ACK.
     Detect,
     Pause,
 }
 
 impl Work {
-    /// Returns whether the radio waits for the acknowledgment of a repeated frame.
+    /// Returns whether the radio is between two copies of a repeated frame.
     pub fn awaits_answer(self) -> bool {
         matches!(
             self,
@@ -187,7 +186,7 @@ impl Work {
 #[derive(Clone, Copy, Debug)]
 pub struct Train {
     pub strobe: Strobe,
-    /// Beginning of the first copy; `None` before it.
+    /// Start of the first copy; `None` until then.
     pub began: Option<Instant>,
     pub copy_began: Instant,
     /// Frame pending bit of the acknowledgment, once the acknowledgment has arrived.
@@ -195,7 +194,7 @@ pub struct Train {
 }
 
 impl Train {
-    /// Returns a repetition that is about to begin.
+    /// Returns the state of a repeated transmission before its first copy.
     pub fn new(strobe: Strobe) -> Train {
         Train {
             strobe,
@@ -218,7 +217,7 @@ pub enum RestState {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overhears {
     Nothing,
-    /// Frames that its address filter accepts.
+    /// Frames that the radio's address filter accepts.
     Own,
     /// All frames, including damaged ones and those for other nodes.
     All,
@@ -227,7 +226,7 @@ pub enum Overhears {
 /// Acknowledgment that a radio must send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acking {
-    /// Index of the node that sent the frame.
+    /// Index of the node whose frame is acknowledged.
     pub to: u32,
     pub dsn: u8,
     pub frame_pending: bool,
@@ -240,8 +239,8 @@ pub struct Received {
     pub twice: bool,
 }
 
-/// A radio. Each transmission visits all stations around. The fields are ordered so that these
-/// visits touch only two lines of the processor's cache.
+/// A radio. Each transmission visits all stations in reach. The order of the fields keeps what
+/// these visits use in two cache lines.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
@@ -249,10 +248,10 @@ pub struct Station {
     pub identity: Identity,
     /// Acknowledgment that the station must send.
     pub acking: Option<Acking>,
-    /// Number of the current step of work; older numbers are cancelled.
+    /// Number of the current step of work; an event with an older number is ignored.
     pub generation: u32,
     pub work: Work,
-    /// Whether the node's firmware implements the functions of the radio; see
+    /// Whether the node's firmware implements acknowledgments and address filtering; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
     /// Overheard frames that the radio reports in addition to the received ones.
@@ -262,23 +261,23 @@ pub struct Station {
     pub loaded: bool,
     pub dsn: u8,
     pub wants_ack: bool,
-    /// Whether a received frame is moved to the processor.
+    /// Whether the processor is reading a received frame.
     pub reading: bool,
     pub reading_waiting: bool,
     /// Frame to send, in the processor's memory.
     pub outgoing: Box<FrameBuf>,
     pub incoming: Box<Received>,
-    /// Second received frame, in a separate receive buffer; it is read next.
+    /// Further received frame, in a separate receive buffer, which is read after `incoming`.
     pub waiting: Option<Box<Received>>,
     /// Neighbours whose data requests are acknowledged with the frame pending bit.
     pub source_match: Vec<Address>,
     /// Whether all data requests are acknowledged with the frame pending bit.
     pub matches_all: bool,
-    /// Time in which frames were moved between processor and radio.
+    /// Total time of moving frames between processor and radio.
     pub spi: Duration,
     /// Time at which the processor is ready for the radio's next frame or transmission.
     pub ready_at: Instant,
-    /// Repetition of the frame to send.
+    /// State of the repeated transmission in progress, if any.
     pub train: Option<Box<Train>>,
     pub assessments: u64,
     /// Number of sent copies of repeated frames.
