@@ -78,8 +78,8 @@ pub enum Treatment {
     Drop,
     Lose,
     Duplicate,
-    /// Sets the bit `flip` of one byte, or the next higher one that is clear. The byte is at `3 +
-    /// at % (length - 3)`.
+    /// Sets the bit of the mask `flip` in the byte at `3 + at % (length - 3)`, or the next higher
+    /// bit that is clear.
     Corrupt {
         at: u32,
         flip: u8,

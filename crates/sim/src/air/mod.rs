@@ -107,7 +107,7 @@ impl Indication {
 pub type AirWork = RadioWork<replay::Work>;
 pub type AirResult = RadioResult<CycledResult>;
 
-/// Converts a job of a device's radio.
+/// Converts an operation of a device's radio into the type for all simulated radios.
 pub fn widen(work: RadioWork) -> AirWork {
     match work {
         RadioWork::Load => RadioWork::Load,
@@ -121,7 +121,7 @@ pub fn widen(work: RadioWork) -> AirWork {
     }
 }
 
-/// Converts the result of a job of a device's radio; `None` for another job.
+/// Converts a result to the type of a device's radio; `None` if only a duty-cycled MAC can get it.
 pub fn narrow(result: AirResult) -> Option<RadioResult> {
     Some(match result {
         RadioResult::Loaded => RadioResult::Loaded,

@@ -1,5 +1,5 @@
-//! Works of duty-cycled MACs: separate channel assessments, and repetition of a frame until it is
-//! acknowledged.
+//! Radio operations of duty-cycled MACs: separate channel assessments, and repetition of a frame
+//! until it is acknowledged.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Channel, CycledResult, RadioResult};

@@ -378,7 +378,7 @@ impl Attacker {
             AttackKind::DataRequests | AttackKind::Registrations | AttackKind::Reports
         );
         let router = self.scene.scenario.node("router");
-        // These attacks target the routes of the root or of the router.
+        // These attacks target the routing table of the root, unless the router is the target.
         let is_for_root = matches!(
             self.kind,
             AttackKind::RplForgedDao

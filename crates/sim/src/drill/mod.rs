@@ -81,7 +81,7 @@ pub struct Row {
     pub side: Side,
     /// Configured packets or frames per second.
     pub per_s: u32,
-    /// Packets or frames that left the attacker per second, including replies to replies.
+    /// Packets or frames that left the attacker per second, including the attacker's answers.
     pub sent_per_s: f64,
     /// Goodput of the honest flow without the attack, as the mean of the seeds.
     pub alone_kbps: f64,

@@ -228,7 +228,7 @@ impl Kind {
 
 struct Part {
     kind: Kind,
-    /// Bytes of the whole packet; bytes over the air if it has one frame.
+    /// Bytes of the whole packet, if it is fragmented; otherwise the bytes of the MAC payload.
     bytes: u16,
 }
 

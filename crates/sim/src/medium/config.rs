@@ -158,9 +158,9 @@ impl Default for Sinr {
     }
 }
 
-/// A link that a scenario lists; it works in both directions. With listed links, positions are
-/// unused. Linked nodes receive, sense and disturb each other; other nodes do not. Frames collide
-/// as in the unit-disk medium.
+/// A link that a scenario lists, for both directions. With listed links, positions are unused.
+/// Linked nodes receive, sense and disturb each other; other nodes do not. Frames collide as in the
+/// unit-disk medium.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct ListedLink {
     pub a: usize,
