@@ -106,7 +106,7 @@ pub struct ViewArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Address of this computer at which the live view is served
+    /// Address of this computer at which the replay is served
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080",
           value_parser = web_address)]
     pub web: SocketAddr,
@@ -241,8 +241,8 @@ pub struct StudyArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "html", "json"])]
     pub scenes: Option<PathBuf>,
 
-    /// Also run the study's figure over measured links (kim2015), from this file in the K7
-    /// format, plain or compressed with gzip
+    /// For kim2015: also run its figure over measured links, read from this file in the K7 format,
+    /// plain or compressed with gzip
     #[arg(long, value_name = "FILE")]
     pub links: Option<PathBuf>,
 
@@ -250,7 +250,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// OpenThread as a module, which `make thread` builds, for the study thread; by default
+    /// For the study thread: module of OpenThread, which `make thread` builds; by default
     /// target/thread/openthread.so in the current folder
     #[arg(long, value_name = "FILE")]
     pub module: Option<PathBuf>,

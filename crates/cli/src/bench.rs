@@ -75,7 +75,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE")]
     pub page: Option<PathBuf>,
 
-    /// For scale: measure only this point, in this process
+    /// For scale: measure only the point TOPOLOGY,NODES,ROUTING,LOAD, in this process
     #[arg(long, value_name = "POINT", hide = true)]
     pub point: Option<String>,
 }

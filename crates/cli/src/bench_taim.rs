@@ -1,7 +1,7 @@
 //! `redpoll bench taim`: the cost of the engine of `redpoll taim`, the lateness of its packets, the
 //! memory of a flow, and the effect of a flood of forged flows on honest flows.
 //!
-//! The work of the kernel is left out: copying a packet to this process, and receiving its verdict.
+//! Not included is the kernel's work: copying a packet to this process, and receiving its verdict.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -130,7 +130,7 @@ struct Conn {
     down: u32,
 }
 
-/// Returns the headers of a segment of flow `number`; with `is_up`, from the node.
+/// Returns the headers of a segment of flow `number`, sent by the node if `is_up`, or by the host.
 fn header(number: u32, is_up: bool, (seq, ack): (u32, u32), flags: u8, len: u16) -> [u8; 60] {
     let mut bytes = [0; 60];
     bytes[0] = 0x60;
@@ -214,7 +214,7 @@ fn loaded(now: Instant) -> (Taim<Heap, u32>, Vec<Conn>) {
 }
 
 /// Returns the processor time of a packet in ns, from its arrival to its departure, in 20 s of
-/// virtual time: 20,000 packets a second in bursts of ten, of flows in any order.
+/// virtual time with 20,000 packets a second: bursts of ten, each packet of a random flow.
 fn cost() -> f64 {
     let (mut taim, mut conns) = loaded(Instant::ZERO);
     let mut rng = Rng::new(1);
@@ -269,7 +269,7 @@ struct OwnCore {
 }
 
 impl OwnCore {
-    /// Linux's timer slack, 50 us, and the change of threads.
+    /// Delay of a wake-up: Linux's timer slack of 50 µs, and 10 µs for the context switch.
     const SLACK: Duration = Duration::from_micros(60);
 }
 
@@ -300,7 +300,7 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);
             let conn = &mut conns[rng.below(FLOWS) as usize];
-            // A packet that passes at once is late by the time until its arrival was noticed.
+            // If the engine holds no packet back, lateness is the time since the packet's arrival.
             if taim.input(arrived, &conn.data(38), 1) != Input::Wait {
                 lates.push(now.since(arrived).as_micros());
             }
@@ -386,7 +386,7 @@ fn flood(is_flooded: bool) -> u64 {
             let Some(conn) = conns.get(number as usize) else {
                 continue;
             };
-            // The packet's acknowledgment returns at once, and is forwarded without delay.
+            // The host acknowledges at once, and the engine does not delay the acknowledgment.
             bytes += 38;
             let later = now + round(number);
             taim.input(now, &conn.ack(), u32::MAX);

@@ -14,7 +14,7 @@ use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write};
 use crate::output::{bar, fail, is_standard, print};
 use crate::{FAILED, USAGE};
 
-/// Runs to shrink the first scenario of each kind of failure.
+/// Maximum number of runs to shrink the first failing scenario of each kind of failure.
 const SHRINK_RUNS: usize = 300;
 /// Number of seeds without --seeds and --minutes.
 const SEEDS: u64 = 100;
@@ -78,7 +78,7 @@ struct Outcome<'a> {
 struct Shown<'a> {
     #[serde(flatten)]
     finding: &'a Finding,
-    /// File of the scenario; `None` if the seed has none.
+    /// File of the scenario; `None` if no scenario could be drawn from the seed.
     file: Option<String>,
     replay: String,
 }
@@ -121,7 +121,7 @@ fn try_run(args: &ChaosArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Runs the plan until its end, the end of its time, or the signal that is returned.
+/// Runs the plan until its end, the time limit, or a signal, whose number is also returned.
 fn conduct(args: &ChaosArgs, plan: &Plan, started: WallInstant) -> (Campaign, Option<u8>) {
     // Without file descriptors for signals, Ctrl-C ends the process at once.
     let signals = Signals::watch().ok();
@@ -168,8 +168,8 @@ fn keep<'a>(args: &ChaosArgs, campaign: &'a Campaign) -> Result<Vec<Shown<'a>>, 
     kept.collect()
 }
 
-/// Returns the word with which this program was called, for a shell: another build of the program
-/// may lack the overflow checks.
+/// Returns the path or name with which this program was called, quoted for a shell. Other builds
+/// may lack the overflow checks, so a failure must be repeated with this one.
 fn program() -> String {
     let word = std::env::args_os().next();
     word.map_or_else(|| "redpoll".to_owned(), |word| quoted(Path::new(&word)))

@@ -7,7 +7,7 @@ use redpoll_linux::signals::{Notice, Signals};
 use crate::FAILED;
 use crate::output::fail;
 
-/// Added to a signal's number, the exit code that shells give a process ended by the signal.
+/// A shell's exit code for a process that a signal ended, minus the signal's number.
 pub(crate) const SIGNALLED: u8 = 128;
 
 pub(crate) use redpoll_program::Failure;

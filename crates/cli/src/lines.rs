@@ -1,4 +1,4 @@
-//! Lines to nodes that run outside the simulator.
+//! Lines: Unix or TCP sockets to nodes that run outside the simulator.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use redpoll_sim::{Scenario, World};
 pub(crate) struct Sockets {
     folder: PathBuf,
     watch: LineWatch,
-    /// The user that files belong to; `None` for this process's own.
+    /// Owner of the files of Unix sockets; `None` is the user of this process.
     account: Option<Account>,
     opened: RefCell<Vec<LineAddress>>,
 }
@@ -31,7 +31,7 @@ impl Sockets {
         })
     }
 
-    /// Makes files belong to this user, if there is one.
+    /// Sets the owner of the files of Unix sockets; `None` is the user of this process.
     pub(crate) fn of(self, account: Option<&Account>) -> Sockets {
         Sockets {
             account: account.cloned(),
@@ -39,12 +39,12 @@ impl Sockets {
         }
     }
 
-    /// Returns the rights that the opened lines need from now on.
+    /// Returns the rights that this process needs for the opened lines.
     pub(crate) fn sandbox(&self) -> Sandbox {
         let opened = self.opened.borrow();
         opened.iter().fold(Sandbox::default(), |sandbox, address| {
             match address {
-                // The file is removed together with the line.
+                // The socket's file is removed when the line is closed.
                 LineAddress::UnixListen(path) => sandbox.with_removal(path),
                 LineAddress::Tcp(place) => sandbox.with_connections_to_place(place),
                 LineAddress::Unix(_) | LineAddress::TcpListen(_) => sandbox,

@@ -1,4 +1,4 @@
-//! Nodes with firmware of other stacks: the loader, and the file for the text that they print.
+//! Nodes with firmware of other stacks: their loader, and the log of the text that they print.
 
 use std::fs::File;
 use std::io::{BufWriter, Write as _};
@@ -25,7 +25,7 @@ pub(crate) fn loader(scenario: &str) -> impl Fn(&ForeignSpec<'_>) -> Loaded {
     move |node| modules.load(node)
 }
 
-/// Returns a loader that loads no modules, for a program built without them.
+/// Returns a loader that refuses every node, for a program without the feature `modules`.
 #[cfg(not(feature = "modules"))]
 pub(crate) fn loader(_: &str) -> impl Fn(&ForeignSpec<'_>) -> Loaded {
     |_| {
@@ -59,7 +59,7 @@ pub(crate) fn failures(file: &str, world: &World) -> Vec<Failure> {
     world.failed_firmware().iter().map(line).collect()
 }
 
-/// The file for the text that these nodes print.
+/// The file for the text that nodes with firmware print.
 pub(crate) struct Log {
     file: BufWriter<File>,
     name: String,

@@ -9,7 +9,7 @@ use crate::USAGE;
 use crate::failure::Failure;
 
 /// Least memory of a node of Redpoll's stack, in bytes: its state, its radio and its places in the
-/// simulator's tables, before it has used a buffer. The test measures it.
+/// simulator's tables, before it uses a buffer. A test checks this bound.
 const NODE_BYTES: u64 = 8 * 1_024;
 
 /// Refuses a scenario whose nodes need more memory than is available to this process.
@@ -21,7 +21,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Failure> {
 /// Returns the line that refuses the scenario, if its nodes need more than `available` bytes.
 fn refusal(scenario: &Scenario, available: u64) -> Option<String> {
     let nodes = scenario.nodes.iter();
-    // Nodes in another program, and those of another stack, use other memory.
+    // `NODE_BYTES` does not apply to nodes in another program, and to those of another stack.
     let nodes = nodes.filter(|node| node.module.is_none() && node.line.is_none());
     let nodes = nodes.count() as u64;
     let needed = nodes * NODE_BYTES;

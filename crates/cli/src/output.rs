@@ -1,4 +1,4 @@
-//! Output to the user: the functions that all programs share, and captures.
+//! Output functions: those that all of Redpoll's programs share, and the creation of captures.
 
 use std::io;
 use std::path::Path;
@@ -13,8 +13,8 @@ pub fn wireshark_option(scenario: &Scenario) -> String {
     format!("-o 6lowpan.context0:{}/64", scenario.border.prefix)
 }
 
-/// Creates a capture at `path` of the frames of `scenario`, with the keys and names that its reader
-/// needs; - is standard output. `origin` is the start of a run in real time, since 1970.
+/// Creates a capture of the frames of `scenario` at `path` (`-`: standard output), with its keys
+/// and node names. `origin` is the time from 1970 to the start of a run in real time.
 pub fn capture(
     path: &Path,
     scenario: &Scenario,

@@ -98,7 +98,7 @@ pub(crate) fn files(path: &Path) -> Result<Files, Failure> {
     })
 }
 
-/// Draws the pictures of a result. Also returns the names of pictures that show nothing.
+/// Draws the pictures of a result. Also returns the names of pictures whose points are all equal.
 fn draw(args: &PlotArgs) -> Result<(Vec<Picture>, Vec<&'static str>), Failure> {
     let fit = match args.width {
         Width::Column => Fit::Column,

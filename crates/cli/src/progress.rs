@@ -36,12 +36,12 @@ impl Progress {
         Progress::of_steps(seconds, "s simulated")
     }
 
-    /// Makes no bar: the input appears on the terminal itself, line by line.
+    /// Returns a bar that is not shown.
     pub fn hidden() -> Progress {
         Progress(ProgressBar::hidden())
     }
 
-    /// Returns a bar for bytes, unless standard output shows the result.
+    /// Returns a bar for bytes; hidden if standard output is a terminal, which shows the result.
     pub fn beside_output() -> Progress {
         if std::io::stdout().is_terminal() {
             Progress::hidden()
@@ -60,7 +60,7 @@ impl Progress {
         Box::new(self.0.wrap_read(file))
     }
 
-    /// Counts the bytes of an input of unknown length.
+    /// Wraps an input of unknown length, whose bytes the bar counts.
     pub fn of_stream(&self, input: impl Read + 'static) -> Box<dyn Read> {
         self.is_endless();
         Box::new(self.0.wrap_read(input))

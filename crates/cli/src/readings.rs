@@ -2,8 +2,8 @@
 //! sleep, frozen before a deep sleep, or opened again, with and without TLS.
 //!
 //! Whole nodes run in virtual time, with the applications as futures (`redpoll_sim::tasks`). TLS is
-//! modelled by flights with the lengths that `embedded-tls` and OpenSSL exchange
-//! (`crates/linux/tests/device.rs` compares these lengths). The charge leaves out the cryptography.
+//! modelled by messages of the lengths that `embedded-tls` and OpenSSL exchange
+//! (`crates/linux/tests/device.rs` compares them). The charge excludes that of the cryptography.
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ const READING: usize = 82;
 const READINGS: u64 = 20;
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
-/// Least time between two frames of the leaf that count as two wake-ups of its radio.
+/// A frame of the leaf counts as a wake-up if the leaf sent no frame for this time before it.
 const APART: Duration = Duration::from_secs(2);
 /// Bytes of a frozen connection without unsent data, rounded up.
 const FROZEN: usize = 300;
@@ -42,13 +42,13 @@ struct Tls {
     answer: usize,
 }
 
-/// With a pre-shared key, configured or obtained from an earlier connection (RFC 8446 §2.2); both
-/// kinds take the same flights. The key has 32 bytes and the name `sensor`.
+/// Handshake with a pre-shared key of 32 bytes and the identity `sensor` (RFC 8446 §2.2). A key
+/// from an earlier connection (resumption) is modelled by the same lengths.
 const PSK: Tls = Tls {
     hello: 218,
     answer: 257,
 };
-/// With a server certificate of 384 bytes.
+/// Handshake with a server certificate of 384 bytes.
 const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,
@@ -166,8 +166,8 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     }
 }
 
-/// Returns the difference between the costs of many readings and of one reading in the same time.
-/// It contains neither the cost of a node without readings, nor that of the first reading.
+/// Returns the mean cost of a reading: a run with `1 + READINGS` readings, minus a run of the same
+/// duration with one. The costs of an idle node and of the first reading thus cancel out.
 fn cost(hops: usize, way: Way) -> Result<Cost, String> {
     let [one, many] = [1, 1 + READINGS].map(|readings| measure(hops, way, readings));
     let (one, many) = (one?, many?);
@@ -176,7 +176,7 @@ fn cost(hops: usize, way: Way) -> Result<Cost, String> {
         frames: per(|it| it.frames as f64),
         bytes: per(|it| it.bytes as f64),
         charge_mc: per(|it| it.charge_mc),
-        // Not the difference of the two runs, because only frames soon after a reading count.
+        // Nothing is subtracted here, because `measure` counts only wake-ups soon after a reading.
         wakes: many.wakes as f64 / (1 + READINGS) as f64,
         ms: per(|it| it.waited.as_micros() as f64 / 1_000.0),
     })
@@ -201,7 +201,7 @@ struct Counter {
 struct Counted {
     frames: u64,
     bytes: u64,
-    /// Number of times that the leaf has begun to send in the minute after a reading.
+    /// Number of wake-ups of the leaf to send ([`APART`]), in the minute after each reading.
     wakes: u64,
     last: Option<Instant>,
 }
@@ -215,8 +215,8 @@ impl FrameTrace for Counter {
         if frame.from == self.leaf {
             let last = counted.last.replace(frame.end);
             let begins = last.is_none_or(|last| frame.start.since(last) > APART);
-            // The leaf also registers with its parent from time to time, at other times than its
-            // readings.
+            // Do not count the leaf's periodic registrations with its parent, which happen at other
+            // times than the readings.
             let since_due = frame.start.as_micros() % INTERVAL.as_micros();
             let has_begun = frame.start.as_micros() >= INTERVAL.as_micros();
             let is_for_reading = has_begun && since_due < INTERVAL.as_micros() / 10;
@@ -328,7 +328,7 @@ fn bytes_of(way: Way, readings: u64) -> u64 {
     readings * records as u64 + connections * opened as u64 + closed
 }
 
-/// Receives readings, one connection after the other.
+/// Receives readings over consecutive connections.
 async fn serve(net: &SimNet, tls: Option<Tls>, heard: &Cell<u64>) {
     let how = Listen {
         fast_open: 4,

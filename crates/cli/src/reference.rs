@@ -88,7 +88,7 @@ fn section(command: &Command, heading: &str, program: &str) -> String {
     let about = command.get_long_about().or(command.get_about());
     let about = about.map(ToString::to_string).unwrap_or_default();
     let paragraphs: Vec<&str> = about.split("\n\n").collect();
-    // A line of an example stands alone, without a sentence's end.
+    // Each line of an example is a paragraph with ` = ` that does not end with a full stop.
     let is_code = |text: &str| text.contains(" = ") && !text.ends_with('.');
     for part in paragraphs.chunk_by(|a, b| is_code(a) && is_code(b)) {
         let _ = if is_code(part[0]) {
@@ -118,7 +118,7 @@ fn section(command: &Command, heading: &str, program: &str) -> String {
     out
 }
 
-/// `- `--option <VALUE>`: help (default `x`; allowed: `y`, `z`).`
+/// Returns a list item: - `--option <VALUE>`: help (default `x`; allowed: `y`, `z`).
 fn entry(argument: &Arg) -> String {
     let shown = argument.to_string();
     let help = argument.get_long_help().or(argument.get_help());

@@ -49,7 +49,7 @@ pub fn run(args: &ReportArgs) -> ExitCode {
     }
 }
 
-/// Writes the page. An error is the program's exit code, after a report of the problem.
+/// Writes the page. On failure, reports the problem and returns the program's exit code.
 fn report(args: &ReportArgs) -> Result<(), ExitCode> {
     let failed = |(code, line): Failure| fail(code, line);
     Places::default()

@@ -61,7 +61,7 @@ use redpoll_program::rights::Rights;
 use status::{Facts, StatusLine};
 use tui::{Tui, Wish};
 
-/// Returns a failure that the scenario did not cause.
+/// Returns a failure with exit code 1: neither the scenario nor an argument is the cause.
 fn failed(error: impl std::fmt::Display) -> Failure {
     (FAILED, error.to_string())
 }
@@ -97,7 +97,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     if args.tui {
         tui::refuse_without_terminal().map_err(unusable)?;
     }
-    // Signals are watched first, so that none arrives between an interface's creation and removal.
+    // Watch signals first: an unwatched one would end the process without removing an interface.
     let signals = Signals::watch().map_err(failed)?;
     let rights = Rights::of(&args.rights)?;
     if let Some(url) = &args.radio {
@@ -137,7 +137,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         mesh.trace(Box::new(FrameLines::of(&scenario)));
     }
 
-    // The sockets are opened in the user's network, before join may enter another one.
+    // Open the sockets in the user's network namespace, before join may enter another one.
     let (forwarder, forwards) = listen(args, &scenario)?;
     let server = web::listen(&args.web)?;
     let joined = join::join(args, &scenario, !forwards.is_empty());
@@ -184,7 +184,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     session.companion = spawned(args, &environment, &rights)?;
     let has_companion = session.companion.is_some();
     give_up(&rights, has_companion, lines.sandbox())?;
-    // The server's thread has no more rights than this one.
+    // Start the server's thread after the rights were given up, so that it has no more rights.
     let desk = server.map(|server| server.start(session.mesh.world(), Mode::Up));
     session.desk = desk.transpose().map_err(failed)?;
     if args.tui {
@@ -208,7 +208,7 @@ fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Fail
     SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
 }
 
-/// Returns the last of several failures, after reporting the others.
+/// Reports all failures except the last, which it returns.
 fn first_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     fail_all(&failures);
@@ -230,13 +230,13 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
 }
 
 fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
-    // Without --user, ending a program that became another user requires CAP_KILL.
+    // Without --user, the program may become another user; to end it then requires CAP_KILL.
     let mut keeps = &[][..];
     if has_companion {
         if rights.account().is_none() {
             keeps = &[Keep::Kill];
         }
-        // /proc lists the descendants of the program.
+        // The descendants of the program, which are ended with it, are found in /proc.
         sandbox = sandbox.with_signals().with_reading("/proc");
     }
     for line in rights.give_up(keeps, &sandbox)? {
@@ -345,7 +345,7 @@ fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
     services
 }
 
-/// Reports a service that a node was not allowed to reach, and how to allow it.
+/// Returns a line about a service that a node was not allowed to reach, and how to allow it.
 fn withheld(attempt: &Attempt) -> String {
     let Attempt { node, service } = attempt;
     format!(
@@ -463,7 +463,7 @@ struct Session {
     outputs: Outputs,
     look_at: Instant,
     companion: Option<Companion>,
-    /// Whether the mesh continues after the companion has succeeded, for connected browsers.
+    /// Whether the mesh continues for browsers after the companion has ended with exit code 0.
     stays: bool,
     advertiser: Option<Advertiser>,
     lines: LineWatch,
@@ -481,7 +481,7 @@ struct Session {
 impl Session {
     /// Lateness of an event from which the user is warned.
     const TOLERANCE: Duration = Duration::from_millis(200);
-    /// Shortest interval of this warning, and interval of flushing the capture.
+    /// Shortest interval between warnings of lateness, and interval of flushing the capture.
     const REMINDER: Duration = Duration::from_secs(2);
 
     /// Runs until a signal or the end of the child process; returns the exit code.
@@ -560,7 +560,7 @@ impl Session {
         }
     }
 
-    /// Writes new events to the requested files, if it is time.
+    /// Writes new events to the requested files if `look_at` is reached.
     fn write_down(&mut self) -> Result<(), Failure> {
         let now = self.mesh.world().now();
         if now >= self.look_at {
@@ -570,7 +570,7 @@ impl Session {
         Ok(())
     }
 
-    /// Returns when the live view needs its turn, by the mesh's clock.
+    /// Returns the time on the mesh's clock at which the live view must be served next.
     fn desk_at(&self) -> Option<Instant> {
         let at = self.desk.as_ref()?.next_turn()?;
         let left = at.saturating_duration_since(std::time::Instant::now());
@@ -578,11 +578,11 @@ impl Session {
         Some(self.gateway.clock().now() + Duration::from_micros(left_us))
     }
 
-    /// Returns the exit code if it is time to end.
+    /// Returns the exit code if a signal or the end of the companion ends the mesh.
     fn ending(&mut self) -> std::io::Result<Option<u8>> {
         while let Some(notice) = self.signals.next()? {
             match (notice, &mut self.companion) {
-                // Only a signal ends a mesh without a companion.
+                // Without a companion, a signal is the normal end.
                 (Notice::End(_), None) => return Ok(Some(0)),
                 (Notice::End(signal), Some(_)) => return Ok(Some(128 + signal as u8)),
                 (Notice::Child, Some(companion)) => {
@@ -603,7 +603,7 @@ impl Session {
         Ok(None)
     }
 
-    /// Advertises the route to the mesh to the user's link; the mesh continues after an error.
+    /// Advertises the route to the mesh on the user's link; after an error, only this stops.
     fn advertise(&mut self) {
         let now = self.gateway.clock().now();
         let turn = self.advertiser.as_mut().map(|it| it.turn(now));
@@ -615,7 +615,7 @@ impl Session {
         }
     }
 
-    /// Prints a warning next to the output of the mesh.
+    /// Prints a warning on standard error, or adds it to the log of the terminal view.
     fn warn(&mut self, line: &str) {
         match &mut self.tui {
             Some(tui) => tui.log(line),

@@ -1,5 +1,5 @@
-//! The first difference before the first different frame: the outcome of a common frame, a
-//! window or a timer of TCP, a queue, a parent. Recordings contain these, frames do not.
+//! The first difference of two recordings, before the first different frame: the outcome of a
+//! frame, a window or a timer of TCP, a queue, or a parent. Captures do not contain these values.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -13,13 +13,13 @@ use serde_json::Value;
 use super::DiffArgs;
 use crate::output::is_standard;
 
-/// Longest line of a recording that is read, in bytes.
+/// Longest accepted line of a recording, in bytes.
 const LONGEST: u64 = 64 << 20;
-/// Number of frames whose outcome may still follow.
+/// Number of frames to remember, because the outcome of a frame may be in a later row.
 const FRAMES: usize = 10_000;
 
-/// Values of a recording's row about an endpoint of a connection, in their order. The row begins
-/// with the flow and with a flag of the opener.
+/// Names of the values in a recording's row about an endpoint, in the row's order. Before these
+/// values, the row has the flow, and whether the endpoint opened the connection.
 const OF_ENDS: [&str; 10] = [
     "TCP state",
     "congestion window (bytes)",
@@ -32,7 +32,7 @@ const OF_ENDS: [&str; 10] = [
     "segments retransmitted after a timeout",
     "segments retransmitted for another reason",
 ];
-/// The figures of a node that determine its behaviour, and their words.
+/// The values of a node that are compared: key in the recording, and name in the output.
 const OF_NODES: [(&str, &str); 5] = [
     ("parent", "parent"),
     ("queue", "queue (datagrams)"),
@@ -41,8 +41,8 @@ const OF_NODES: [(&str, &str); 5] = [
     ("collisions", "collisions"),
 ];
 
-/// Returns the first difference before `until_us` of two results with recordings, or of two
-/// programs, which run again up to that time. `None` without recordings.
+/// Returns the first difference before `until_us` between the recordings of two results, or of two
+/// programs, which are run again to record. `None` without recordings.
 pub(super) fn before(args: &DiffArgs, until_us: u64) -> Option<String> {
     let scratch = Scratch::new();
     let (a, b) = match (&args.program, &args.b) {

@@ -138,7 +138,7 @@ fn try_run(args: &DiffArgs) -> Result<bool, String> {
     Ok(finding.is_none())
 }
 
-/// Returns a bar for the bytes of captures, or for the time that programs simulate.
+/// Returns a progress bar in bytes of the captures, or in seconds that the programs simulate.
 fn progress(args: &DiffArgs) -> Progress {
     if args.program.is_none() {
         return Progress::of_bytes();

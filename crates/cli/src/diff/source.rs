@@ -1,5 +1,5 @@
-//! Sources of the frames of a run: a capture, or a program that runs the scenario now and whose
-//! output is read meanwhile.
+//! Sources of the frames of a run: a capture file, or a program that simulates the scenario while
+//! its output is read.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -19,7 +19,7 @@ pub(super) struct Source {
     program: Option<Program>,
 }
 
-/// A running program, which is ended with this process.
+/// A running program, which is killed when this value is dropped.
 struct Program(Child);
 
 impl Drop for Program {
@@ -128,8 +128,8 @@ impl Source {
         }
     }
 
-    /// Returns an error if the program has failed, because missing frames are then not a
-    /// difference.
+    /// Returns an error if the program failed, so that its missing frames are not reported as a
+    /// difference between the runs.
     fn ended(&mut self) -> Result<(), String> {
         let Some(Program(child)) = &mut self.program else {
             return Ok(());

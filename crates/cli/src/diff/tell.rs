@@ -9,7 +9,7 @@ use super::{Found, mpdu};
 use crate::dissect::capture::Record;
 use crate::dissect::{Reading, line};
 
-/// Layers by the words that begin them in a decoded frame; a layer ends at the next such word.
+/// First word of a layer in a decoded frame, and the layer's name; the next such word ends it.
 const LAYERS: [(&str, &str); 10] = [
     ("FRAG1", "6LoWPAN"),
     ("FRAGN", "6LoWPAN"),

@@ -30,7 +30,7 @@ pub struct KeyArgs {
     thread_key: Option<Key>,
 }
 
-/// A key, which is not printed.
+/// A key whose `Debug` output hides its digits.
 #[derive(Clone)]
 struct Key([u8; 16]);
 
@@ -63,7 +63,7 @@ fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Reads keys. Unlike clap's own messages, its message does not repeat the argument, which
+/// Parses a key. Unlike clap's own messages, the parser's error does not repeat the argument, which
 /// may be a key with one wrong digit.
 #[derive(Clone)]
 struct KeyParser(&'static str);

@@ -91,8 +91,8 @@ pub struct Opened {
     pub is_live: bool,
 }
 
-/// Opens the capture at `path`; `progress` counts its bytes. `-` is standard input. An error is the
-/// program's exit code, after a report of the problem.
+/// Opens the capture at `path` (`-`: standard input); `progress` counts its bytes. On failure,
+/// reports the problem and returns the program's exit code.
 pub fn opened(path: &Path, network: &NetworkArgs, progress: &Progress) -> Result<Opened, ExitCode> {
     let path = folder::file(path, folder::FRAMES);
     let name = path.display();

@@ -17,7 +17,7 @@ pub struct Notes {
     /// Frames of other technologies, by name: their count and the number of the first one.
     foreign: BTreeMap<String, (u64, u64)>,
     unknown: [u64; 16],
-    /// Number of correct checksums over addresses of context 0.
+    /// Number of frames with addresses of context 0 and a correct checksum.
     right: u64,
     wrong: u64,
 }

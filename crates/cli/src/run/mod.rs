@@ -204,7 +204,7 @@ fn simulate(
     Ok((signal, capture_failed))
 }
 
-/// Returns the next step: shorter after a step that took long, and longer after a short one.
+/// Halves a step that took longer than `SLICE`; doubles one that took less than a quarter of it.
 fn next_step(step: Duration, took: WallDuration) -> Duration {
     if took > SLICE {
         step.divided_by(2).max(Duration::from_millis(1))

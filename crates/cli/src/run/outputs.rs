@@ -40,8 +40,8 @@ pub(crate) struct Asked<'a> {
     pub series: Option<&'a Path>,
     pub interval: Duration,
     pub log: Option<&'a Path>,
-    /// Whether files are written in place. The process gives up its rights before the files are
-    /// complete, so it cannot rename a file at the end.
+    /// Whether files have their final names from the start: `redpoll up` gives up its rights before
+    /// the files are complete, so it cannot rename them at the end.
     pub in_place: bool,
 }
 

@@ -21,9 +21,9 @@ use crate::output::{is_closed_pipe, print};
 use crate::web::{self, greeting};
 use crate::{FAILED, USAGE};
 
-/// Interval between two queries for requests.
+/// Real time between two checks for requests from browsers.
 const TURN: WallDuration = WallDuration::from_millis(15);
-/// The longest part of a run between two queries, while a browser is connected.
+/// Longest simulated time between two such checks, while a browser is connected.
 const SLICE: Duration = Duration::from_millis(500);
 
 pub(super) struct Show {
@@ -42,7 +42,7 @@ type Ended = (Option<u8>, Option<TraceError>);
 
 impl Show {
     pub(super) fn begin(server: Server, world: &World, args: &RunArgs) -> Result<Show, Failure> {
-        // Called before the server's threads start, because threads inherit the blocked signals.
+        // Block the signals before the server's threads start: threads inherit the blocked signals.
         let signals = Signals::watch().ok();
         // Use standard error, because the result may go to standard output.
         eprint!("{}", greeting(&server));
@@ -64,8 +64,8 @@ impl Show {
         })
     }
 
-    /// Runs the world to its end for the first time, or to a signal: as fast as possible
-    /// without a browser, otherwise at the speed that viewers select.
+    /// Runs the world to its end or to a signal, as fast as possible without a browser, otherwise
+    /// at the speed that viewers select. Afterwards `stay` can repeat the run.
     pub(super) fn simulate(
         &mut self,
         world: &mut World,
@@ -110,7 +110,7 @@ impl Show {
         self.signal.is_some()
     }
 
-    /// Advances the run by a step, or waits.
+    /// Handles requests from browsers; then advances the run, or waits if it is paused or over.
     fn turn(&mut self, world: &mut World, end: Instant) -> Result<(), Failure> {
         self.desk.turn(world);
         match self.desk.take_wish() {
@@ -152,8 +152,8 @@ impl Show {
         Ok(())
     }
 
-    /// Returns whether the first browser has connected after the end of a run that no browser has
-    /// changed. This browser sees the run from its start.
+    /// Returns whether to repeat the run, because the first browser connected after the run's end.
+    /// A run that commands have changed is not repeated.
     fn comes_late(&mut self, world: &World, end: Instant) -> bool {
         let is_watched = self.desk.is_watched();
         let is_first = is_watched && !std::mem::replace(&mut self.was_watched, is_watched);
@@ -204,7 +204,7 @@ impl Record {
 
     /// Writes the events since the last call; returns the simulated time until the next call.
     pub(super) fn write(&mut self, world: &mut World) -> Result<Duration, Failure> {
-        /// Simulated time between writes, so that the page moves evenly and buffers have room.
+        /// Simulated time between two writes: short for a smooth replay and small buffers.
         const STEP: Duration = Duration::from_millis(50);
         const MANY: usize = 1_000;
         let frames = self.writer.write(world);

@@ -1,7 +1,7 @@
 //! `redpoll bench scale`: the cost of the simulator from 10 to 10,000 nodes.
 //!
-//! Each point is measured in a separate process, so that its memory is its own, and a point that
-//! takes too long can be ended. [ADR 53](../../../docs/adr/0053-cost-of-the-simulator-by-size.md).
+//! Each point has its own process, which excludes the memory of other points, and can be ended at
+//! the time limit. See [ADR 53](../../../docs/adr/0053-cost-of-the-simulator-by-size.md).
 
 mod page;
 mod point;
@@ -26,7 +26,7 @@ pub const NAME: &str = "scale";
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 /// Time limit of a point by default, in seconds.
 const LIMIT_S: u64 = 120;
-/// Time between two looks at a point's process.
+/// Interval at which the state of a point's process is checked.
 const LOOK: Duration = Duration::from_millis(5);
 
 pub fn run(args: &BenchArgs) -> ExitCode {
@@ -97,7 +97,7 @@ fn measure(args: &BenchArgs, points: &[Point]) -> Result<ExitCode, String> {
     Ok(signal.map_or(ExitCode::SUCCESS, |number| ExitCode::from(128 + number)))
 }
 
-/// Finished rows, each written as a line of JSON at once.
+/// Finished rows; each is written to the file as a line of JSON as soon as it is added.
 struct Rows {
     file: Option<Box<dyn io::Write>>,
     all: Vec<Value>,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::point::{Load, Routing, Topology};
 
-/// Largest allowed ratio of the costs per event of two sizes of a mesh.
+/// Largest allowed ratio of the greatest to the least cost per event, over all sizes of a mesh.
 const RATIO: f64 = 1.5;
 /// Largest allowed memory of a node in KiB.
 const KIB: f64 = 40.0;
@@ -37,7 +37,7 @@ struct Series<'a> {
 }
 
 impl Series<'_> {
-    /// Returns the numbers of nodes with the values of `key`, if they are positive.
+    /// Returns pairs of the number of nodes and the value of `key`, if this value is positive.
     fn points(&self, key: &str, factor: f64) -> Vec<(f64, f64)> {
         let point = |row: &&Value| {
             let value = factor * row[key].as_f64()?;

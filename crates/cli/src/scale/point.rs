@@ -13,7 +13,7 @@ use super::scene::scene;
 
 /// Simulated seconds of a run.
 const SIMULATED_S: u64 = 60;
-/// Least processor time of all runs of a point together; short runs are repeated with other seeds.
+/// Least total processor time of a point's runs; further runs with other seeds fill this time.
 const LEAST: RealDuration = RealDuration::from_millis(300);
 /// Processor time after which no new run of a point begins, set-up included.
 const MOST: RealDuration = RealDuration::from_secs(3);
@@ -133,9 +133,9 @@ impl Point {
         })
     }
 
-    /// Measures the point in this process, whose memory has not yet grown for another point. All
-    /// times are processor times, because other processes may run. Fails if the scenario cannot be
-    /// simulated, or the oracle reports a violation.
+    /// Measures the point. A process must measure only one point, because peak memory never
+    /// shrinks. All times are processor times, because other processes may run. Fails if the
+    /// scenario cannot be simulated, or the oracle reports a violation.
     pub fn measure(&self) -> Result<Value, String> {
         let before = [memory("VmRSS:"), memory("RssFile:")];
         let text = scene(self);
@@ -198,8 +198,8 @@ impl Point {
     }
 }
 
-/// Returns the growth of the process's peak memory in bytes, without pages of the program's file.
-/// `before` has the memory and the part of it in such pages at the beginning.
+/// Returns by how many bytes peak memory exceeds `all`, the memory at the start. Growth of pages of
+/// the program's file, which had `of_file` bytes at the start, is not counted.
 fn growth([all, of_file]: [u64; 2]) -> u64 {
     let file = memory("RssFile:").saturating_sub(of_file);
     memory("VmHWM:").saturating_sub(all).saturating_sub(file)

@@ -12,9 +12,9 @@ const CORRIDOR: &str = include_str!("../../../../scenarios/k7-corridor.k7");
 const CHANNEL: &str = "26";
 /// Nodes of the corridor.
 const TILE: usize = 10;
-/// Least share of delivered frames of a link.
+/// Least share of delivered frames of a link that is part of a scenario.
 const LEAST_SHARE: f64 = 0.1;
-/// Side of a node's square in metres. With a range of 50 m a node has about 20 neighbours.
+/// Side of the square per node, in metres. With a range of 50 m a node has about 20 neighbours.
 const SPACING_M: f64 = 20.0;
 const SEED: u64 = 1;
 
@@ -70,7 +70,7 @@ fn sides(nodes: usize) -> (usize, usize) {
 /// Names of two neighbours: sender and receiver.
 type Pair = (String, String);
 
-/// Makes the first of `nodes` nodes the border router; returns pairs with consecutive numbers.
+/// Makes node-1 the border router. Pairs node-2 with node-1, node-4 with node-3, and so on.
 fn numbered(nodes: usize, text: &mut String) -> Vec<Pair> {
     text.push_str("[nodes.node-1]\nrole = \"border\"\n");
     let pair = |at: usize| (format!("node-{at}"), format!("node-{}", at - 1));

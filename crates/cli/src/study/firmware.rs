@@ -17,8 +17,8 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// Returns the firmware if nodes of `figures` need one: the file `named` by the user, or the
-    /// file that the scenarios name.
+    /// Returns the firmware if nodes of `figures` need one: the file `named` by the user, or else
+    /// the file that the scenarios name.
     pub fn find(
         study: &Study,
         figures: &[Figure],

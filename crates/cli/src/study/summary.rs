@@ -1,4 +1,4 @@
-//! A study in a page of text: by figure, the rows that hold, and the other rows with their causes.
+//! The result of a study as text: how many rows hold, and the cause of each row that does not.
 
 use std::fmt::Write as _;
 

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use redpoll_experiments::{Figure, Results, StudyError};
 
-/// Returns a line for each figure: its runs, their core-seconds, and those of the runs that it
-/// shares with earlier figures.
+/// Returns a line for each figure: its runs, their core-seconds, and the part of these core-seconds
+/// that is in the line of an earlier figure, too.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
     let mut text = format!(
         "\n{:>11} {:>6} {:>19} {:>34}\n",

@@ -7,7 +7,7 @@ use redpoll_sweep::tune::{
     Bound, Figure, Found, Goal, Judged, Line, Side, Values, Verdicts, digits,
 };
 
-/// Returns the free keys, the aims, and the number of runs.
+/// Returns the goal with its limits, the passes of the search, and the free keys.
 pub fn plan(goal: &Goal) -> String {
     let mut text = wanted(goal);
     let all = goal.space.combinations();
@@ -180,7 +180,7 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
     )
 }
 
-/// Formats `+3.1 % [+1.0, +5.2]`, or the difference if there is no ratio.
+/// Formats a ratio with its interval as `+3.1 % [+1.0, +5.2]`; without a ratio, the difference.
 fn change(difference: &Difference) -> String {
     match &difference.ratio {
         Some(ratio) => {

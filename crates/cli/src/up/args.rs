@@ -137,7 +137,7 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "web")]
     pub record: Option<PathBuf>,
 
-    /// Write everything to this new folder, like --result of `redpoll run`
+    /// Write all files of the result to this new folder, like --result of `redpoll run`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["web", "record"])]
     pub result: Option<PathBuf>,
 
@@ -181,8 +181,8 @@ pub enum Join {
     Forward,
 }
 
-/// Checks the name of an interface by the rules of Linux; `%d` becomes the first free
-/// number. `all` and `default` have special meanings in `net.ipv6.conf`.
+/// Checks the name of an interface by the rules of Linux; `%d` is allowed and becomes the first
+/// free number. `all` and `default` are not: they have special meanings in `net.ipv6.conf`.
 fn interface_name(text: &str) -> Result<String, String> {
     const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, \
         not \".\", \"..\", \"all\" or \"default\"; % only as one %d, which becomes a number";

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::args::UpArgs;
 
-/// The command line of `redpoll up`.
+/// Parser of the command line of `redpoll up`, with which file and command line are checked.
 #[derive(Debug, Parser)]
 #[command(name = "redpoll", max_term_width = 100)]
 struct Line {
@@ -55,8 +55,8 @@ struct Entry {
     words: Vec<OsString>,
 }
 
-/// Returns the words of a command line, with those of its file if it is `redpoll up --config FILE`.
-/// An error is a line about a file that cannot be used.
+/// Returns the words of a command line, with options from FILE for `redpoll up --config FILE`. An
+/// error is a line about a file that cannot be used.
 pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let own = words.get(2..).unwrap_or_default();
     let end = own.iter().position(|word| word == "--");
@@ -79,7 +79,7 @@ pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
         }
     }
     let plain = [&before[..], &words[2..]].concat();
-    // A scenario of the command line replaces the file's.
+    // The scenario of the file is used only if the command line has none.
     let lacks_scenario = Line::try_parse_from(&plain)
         .is_err_and(|error| error.kind() == ErrorKind::MissingRequiredArgument);
     if !lacks_scenario {
@@ -197,7 +197,7 @@ fn check(entry: &Entry) -> Result<(), String> {
         )
     {
         let text = error.to_string();
-        // The hints of clap follow an empty line.
+        // Leave out clap's hints, which follow an empty line.
         let cause = text.split("\n\n").next().unwrap_or(&text);
         let words: Vec<&str> = cause.split_whitespace().skip(1).collect();
         return Err(words.join(" "));
@@ -347,7 +347,7 @@ mod tests {
             up(&["line-3", "--channel=16", "--set", "seed=1"]),
             ("line-3".to_owned(), 16, 2)
         );
-        // The file's scenario does not hide a mistake of the command line.
+        // A wrong option of the command line is reported, although the file has a scenario, too.
         let words = [
             "redpoll", "up", "line-3", "--config", &file, "--chanel", "15",
         ];

@@ -18,12 +18,12 @@ const LINES: usize = 1_024;
 pub(super) struct Connections {
     names: BTreeMap<Ipv6Addr, String>,
     watched: VecDeque<Watched>,
-    /// Forwarded connections with the time at which each began: as many as the forwarder allows.
+    /// Forwarded connections with their start times; the forwarder limits their number.
     forwarded: BTreeMap<(SocketAddr, SocketAddrV6), Instant>,
     lines: VecDeque<String>,
 }
 
-/// A watched connection: the end that opened it, and the other end.
+/// A watched connection, which `from` opened.
 struct Watched {
     from: SocketAddrV6,
     to: SocketAddrV6,

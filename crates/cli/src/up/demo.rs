@@ -35,10 +35,10 @@ pub(crate) enum Outcome {
 /// Reason for the failure of a step, in one line.
 pub(crate) type StepFailure = Box<dyn std::error::Error>;
 
-/// The arguments after the program's name that make the second process walk through the steps.
+/// Option of `redpoll up` with which the second process runs the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
-/// Returns the forward that replaces a missing interface: from any free port to the server.
+/// Returns a forward for use without a TUN interface: from any free port to the server.
 pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     let (server, _) = plan::server(scenario)?;
     Some(ForwardSpec {

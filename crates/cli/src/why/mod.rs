@@ -192,7 +192,7 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
 }
 
 /// Reads the capture at `file` to its end, or to where it is cut off. Reports odd frames on
-/// standard error. An error is the program's exit code, after a report of the problem.
+/// standard error. On failure, reports the problem and returns the program's exit code.
 fn read(
     file: &Path,
     network: &NetworkArgs,
