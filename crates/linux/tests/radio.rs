@@ -364,7 +364,7 @@ impl Bench {
     }
 }
 
-/// Checks a program that is not a radio, and a program that ends at once.
+/// Checks the reports about a program that is not a radio, and about one that ends at once.
 #[test]
 fn a_process_without_the_radio_protocol_is_reported() {
     if !has_terminals("a_process_without_the_radio_protocol_is_reported") {

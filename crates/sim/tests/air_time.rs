@@ -102,8 +102,8 @@ fn each_type_of_message_is_counted() {
     }
 }
 
-/// Checks the frames of RPL against the counters of the stack, in a mesh in which no such frame is
-/// repeated or needs fragments, with each kind of protection.
+/// Checks that the air counts as many frames of each RPL message as the stack, with each kind of
+/// protection. In this mesh, no RPL frame is retransmitted or fragmented.
 #[test]
 fn frames_of_rpl_are_those_that_the_stack_counts() {
     let quiet: [(&str, &str); 2] = [RPL, ("apps.bulk.start", "3600 s")];

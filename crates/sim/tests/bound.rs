@@ -294,9 +294,9 @@ fn no_run_beats_the_bound() {
     }
 }
 
-/// Checks the bounds over several hops. Over two hops only one of two frames can be on the air,
-/// over three and more only one of three: B, B/2, B/3, B/3 (Kumar et al. 2020 §7.2). The bound
-/// holds for the mean, because backoffs of two relays can overlap.
+/// Checks that goodput stays below the bound over several hops. Over two hops only one of two
+/// frames can be on the air, over three and more only one of three: B, B/2, B/3, B/3 (Kumar et al.
+/// 2020 §7.2). The bound holds for the mean, because backoffs of two relays can overlap.
 ///
 /// A relay loads frames while others transmit, so loading does not count beyond one hop.
 #[test]

@@ -79,7 +79,7 @@ fn tshark_finds_no_malformed_frames() {
     }
 }
 
-/// Checks the header before each frame against the simulation.
+/// Checks that tshark reads time, power and channel of each frame from the TAP header.
 #[test]
 fn tshark_reads_the_tap_header() {
     let path = capture("line-1", 2_000);

@@ -19,8 +19,8 @@ fn world(text: &str, overrides: &[(&str, &str)]) -> World {
     World::new(&scenario, 1).unwrap()
 }
 
-/// Checks the largest drift, 0.1 %, in both directions: 10,000 readings of an exact clock become
-/// ten more or fewer, and so do 10,000 data requests.
+/// Checks that a clock with the largest drift, ±0.1 %, causes ten readings more or fewer than the
+/// 10,000 of an exact clock, and ten data requests more or fewer.
 #[test]
 fn timers_and_polls_go_by_the_nodes_own_clock() {
     let text = "[nodes.node-2]\nrole = \"leaf\"\nsleepy = true\n[poll]\npolicy = \"base\"\n\

@@ -209,8 +209,9 @@ fn an_idle_node_of_contikimac_is_off_as_long_as_its_authors_say() {
     assert!((fast / on - 2.0).abs() < 0.02, "16 Hz: {fast}");
 }
 
-/// Checks two assessments in each cycle, the CCA_COUNT_MAX of all releases. Each takes 192 µs until
-/// the CC2420 receives, 128 µs of assessment, and 53 µs until the processor has the result.
+/// Checks that an idle node assesses twice per cycle (CCA_COUNT_MAX of all releases). Each takes
+/// 192 µs until the CC2420 receives, 128 µs of assessment, and 53 µs until the processor has the
+/// result.
 #[test]
 fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     let report = common::run("pair", &[CONTIKIMAC, CC2420, IDLE], 1, 100);

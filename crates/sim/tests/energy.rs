@@ -83,7 +83,7 @@ fn the_cpu_duty_cycle_is_instructions_and_moves_of_frames_over_time() {
     }
 }
 
-/// Checks a hundred readings of 50 bytes, in datagrams and in messages of CoAP without answers.
+/// Compares the instructions of 100 readings of 50 bytes in datagrams and in CoAP messages.
 #[test]
 fn a_message_of_coap_costs_more_than_its_datagram() {
     let sender = |transport, sink, when| {

@@ -61,7 +61,7 @@ fn drops_of_relays_have_named_reasons() {
     assert!(report.flows[0].goodput_kbps > 5.0);
 }
 
-/// Checks the repetitions and the round trips in the report (RFC 8931 §7.2).
+/// Checks the retransmitted fragments and the round-trip times in the report (RFC 8931 §7.2).
 #[test]
 fn the_report_counts_recovered_fragments() {
     let loss = [

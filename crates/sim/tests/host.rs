@@ -124,7 +124,7 @@ fn faults_drop_and_double_packets_of_the_host() {
     }
 }
 
-/// Checks a relay that is off for a while: pings fail meanwhile, and succeed afterwards.
+/// Checks that pings fail while the relays are off, and succeed afterwards.
 #[test]
 fn a_relay_that_is_off_cuts_its_leaf_off() {
     let mut scenario = office();
@@ -198,8 +198,7 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
     assert!(no_slot == 0 && full >= 15, "{no_slot} {full}");
 }
 
-/// Checks two packets of the host that are fragments of one packet, which is longer than a packet
-/// on the mesh may be.
+/// Checks that a leaf reassembles an echo request from two IPv6 fragments of the host.
 #[test]
 fn a_leaf_reassembles_ipv6_fragments() {
     let mut scenario = office();

@@ -190,8 +190,8 @@ fn impossible_image_transfers_are_refused() {
     );
 }
 
-/// Checks a server whose answer to the leaf's FIN is lost, and which resets the connection after
-/// the whole image: the leaf does not reconnect, and time advances.
+/// Checks that a leaf does not reconnect if the server resets the connection after the whole image,
+/// because the answer to the leaf's FIN was lost.
 #[test]
 fn an_image_over_http_ends_after_a_reset_of_the_connection() {
     let text = r#"

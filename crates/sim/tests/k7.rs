@@ -31,7 +31,7 @@ fn share(world: &World, kind: FrameClass) -> f64 {
     ledger.count(kind, Outcome::Delivered) as f64 / ledger.opened(kind) as f64
 }
 
-/// Checks the delivery of 10,000 frames: four standard deviations are 2 points.
+/// Checks that the share of delivered frames is within 2 % (four standard deviations of 10,000).
 #[test]
 fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,0.63,100\n\

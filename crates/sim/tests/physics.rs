@@ -278,8 +278,8 @@ fn backoffs_are_uniform() {
     }
 }
 
-/// Checks the standard's interframe space of 640 µs, which is a backoff period longer than
-/// assessment and turnaround: a backoff of zero becomes one of a period.
+/// Checks that no backoff of zero is seen after a frame: the interframe space of 640 µs is longer
+/// than assessment and turnaround by one backoff period, so zero becomes one period.
 #[test]
 fn the_space_lengthens_a_backoff_of_none() {
     let seen = backoffs(&record("line-1", "ideal", &[NO_PROMISES], 30), 0);

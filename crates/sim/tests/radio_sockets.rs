@@ -82,9 +82,9 @@ fn three_thousand_bytes_come_back() {
     assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
 }
 
-/// Checks a leaf over a driver that only receives and sends, like `embassy-nrf`'s, so that the node
-/// creates the acknowledgments. The other node waits for them as the standard specifies, gets each
-/// of them, and repeats nothing.
+/// Checks that the other node gets every acknowledgment in time and retransmits nothing, if the
+/// leaf's driver only receives and sends, like `embassy-nrf`'s, so that the leaf's node creates the
+/// acknowledgments.
 #[test]
 fn three_thousand_bytes_come_back_over_a_driver_without_acknowledgments() {
     let ether = Ether::new(2, &RadioConfig::default());
@@ -160,8 +160,8 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     }
 }
 
-/// Checks a border router, a router and a leaf, each with typical memory and configuration: the
-/// leaf's packets use the router in both directions.
+/// Checks that a leaf and a border router, with typical memory and configuration, exchange packets
+/// through a router in both directions.
 #[test]
 fn a_leaf_talks_to_a_border_router_over_a_router() {
     let ether = Ether::new(3, &RadioConfig::default());

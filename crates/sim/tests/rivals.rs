@@ -150,8 +150,8 @@ fn stock_blip_does_not_keep_a_connection() {
     assert!(delivered <= 7 * 150, "{delivered} bytes");
 }
 
-/// Checks the host end of a downstream flow. With a node's window of 40 bytes, Linux cuts each write
-/// of 48 bytes: 40 bytes leave when the probe timer expires, the last 8 after their acknowledgment.
+/// Checks that a host with Linux cuts each write of 48 bytes if the node's window is 40 bytes: 40
+/// bytes leave when the probe timer expires, and 8 bytes after the acknowledgment of the 40 bytes.
 #[test]
 fn a_window_of_one_short_segment_makes_linux_send_scraps() {
     let run = |window: &str| {

@@ -65,7 +65,7 @@ fn apps_over_tcp_begin_again_when_their_node_restarts() {
     assert!((30_001..60_000).contains(&delivered), "{delivered}");
 }
 
-/// Checks a receiver that restarts: its sender learns of it by a reset, and connects again.
+/// Checks that a sender gets a reset from a receiver that restarted, and connects again.
 #[test]
 fn a_receiver_that_restarts_gets_the_stream_again() {
     let fault = "[faults.reboot]\ntype = \"node-restart\"\nnode = \"node-2\"\nfrom = \"1 s\"\n\
@@ -120,7 +120,7 @@ fn a_clock_step_has_no_end() {
     );
 }
 
-/// Checks an image-leaf whose node restarts before it and after it has begun: the image arrives.
+/// Checks that the image arrives if the leaf's node restarts before or after the app's start.
 #[test]
 fn an_image_leaf_continues_after_a_restart_before_and_after_its_start() {
     for start in [1, 20] {

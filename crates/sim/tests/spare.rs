@@ -53,8 +53,8 @@ fn both_ways(node: &str, host: &str, more: &str) -> Report {
     })
 }
 
-/// Checks every TCP that sends one segment at a time, with every host, over links and a wire that
-/// lose and duplicate.
+/// Checks that every TCP that sends one segment at a time is assisted with every host, and that
+/// data arrive although frames and packets are lost or duplicated.
 #[test]
 fn the_oracle_finds_no_violation_with_any_assisted_tcp() {
     let faults = r#"
@@ -91,8 +91,8 @@ fn a_tcp_with_a_large_window_is_not_assisted() {
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
 }
 
-/// Checks a window of 40 bytes, and writes of 48: without help Linux sends 40 bytes and, 200 ms
-/// later, 8.
+/// Checks that more and longer segments arrive for writes of 48 bytes into a window of 40 bytes.
+/// Without assistance, Linux sends 40 bytes and, 200 ms later, 8 bytes.
 #[test]
 fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     let down = |spares: bool| {
@@ -141,7 +141,7 @@ fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     );
 }
 
-/// Checks a peer that delays acknowledgments: a sender of one segment at a time waits for each.
+/// Checks that a sender with one segment in flight and a peer with delayed ACKs is thrice as fast.
 #[test]
 fn an_assisted_sender_does_not_wait_for_delayed_acknowledgments() {
     let up = |host: &str, spares: bool| {

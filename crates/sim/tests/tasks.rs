@@ -163,9 +163,8 @@ impl FrameTrace for Readings {
     }
 }
 
-/// Checks a sleepy leaf that opens a connection for each reading. The server delays its
-/// acknowledgment, and the leaf fetches it from its parent. A probe before this data request would
-/// be needless (RFC 8985 §7.2).
+/// Checks that a sleepy leaf, which opens a connection for each reading, sends no probe before its
+/// data request fetches the server's delayed acknowledgment (RFC 8985 §7.2).
 #[test]
 fn a_leaf_asks_its_parent_before_it_probes() {
     const READINGS: u64 = 40;

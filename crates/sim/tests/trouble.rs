@@ -39,8 +39,8 @@ fn a_stream_survives_any_node_being_off() {
     }
 }
 
-/// Checks nodes switched off and on every few milliseconds, during frames, loads, assessments and
-/// acknowledgments.
+/// Checks that data flow again after nodes were switched off and on every few milliseconds, during
+/// frames, loads, assessments and acknowledgments.
 #[test]
 fn nodes_that_flicker_do_no_harm() {
     for model in ["at86rf233", "cc2420", "ideal"] {

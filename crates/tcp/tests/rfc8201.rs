@@ -118,7 +118,7 @@ fn a_silent_path_is_found_by_two_timeouts() {
     assert_eq!(t.sent().last().unwrap().payload().len(), 1208);
 }
 
-/// Checks an outage without large outstanding segments, which shows nothing about the path MTU.
+/// Checks that timeouts of small segments do not reduce the MSS: they do not indicate a small MTU.
 #[test]
 fn an_outage_with_small_segments_does_not_shrink_them() {
     let mut t = host(&config(), true);

@@ -310,7 +310,7 @@ fn broadcast_reaches_the_neighbours_without_ack() {
     bench.check_ledger();
 }
 
-/// Checks nodes 0 and 2, which do not receive each other and send to node 1 at the same time.
+/// Checks that frames of nodes 0 and 2, which do not receive each other, collide at node 1.
 #[test]
 fn hidden_terminals_collide() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {

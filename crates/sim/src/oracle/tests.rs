@@ -276,7 +276,7 @@ fn impossible_statistics_are_violations() {
     }
 }
 
-/// Checks a flow of 5 GiB, which wraps the engine's 32-bit counters.
+/// Checks that the engine's 32-bit counters may wrap in a flow of 5 GiB, but may not decrease.
 #[test]
 fn counters_may_overflow_but_not_go_down() {
     let (mut oracle, id) = oracle();

@@ -50,7 +50,7 @@ fn a_fault_that_names_no_node_is_refused() {
     assert_eq!(World::new(&scenario, 1).unwrap_err(), BuildError::Empty);
 }
 
-/// Checks a frame without an outcome, and a frame with two outcomes.
+/// Checks that a frame without an outcome, or with two outcomes, is a violation.
 #[test]
 fn frames_that_do_not_add_up_are_violations() {
     use crate::air::{FrameClass, Ledger, Outcome};

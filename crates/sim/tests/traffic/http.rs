@@ -248,8 +248,8 @@ fn connections(world: &World) -> usize {
     world.node(1).unwrap().tcp_connections().count()
 }
 
-/// Checks two requests, the second before the first is answered, and a later third (RFC 9112 §9.3).
-/// Then the server closes the unused connection regularly.
+/// Checks that two requests, sent together, are answered in order on one connection (RFC 9112
+/// §9.3), and that the server then closes the unused connection with a FIN.
 #[test]
 fn a_connection_serves_one_request_after_another() {
     let mut world = World::new(&server(), 1).unwrap();

@@ -99,8 +99,8 @@ fn batches_wait_until_they_are_full() {
     assert_eq!((figures.delivered, figures.lost), (80, 0));
 }
 
-/// Checks a far end that is off for a minute: a reliable transport loses the readings that the
-/// queue cannot hold, an unreliable one loses all.
+/// Checks the losses while the receiver is off for a minute: a reliable transport loses the
+/// readings that do not fit into the queue, and an unreliable transport loses all.
 #[test]
 fn a_queue_keeps_as_many_readings_of_an_outage_as_it_holds() {
     let outage = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\

@@ -61,7 +61,7 @@ impl FrameTrace for Lengths {
     }
 }
 
-/// Checks the lengths that the program assumes, on paths of one to four hops.
+/// Checks that the frame lengths in `shares.py` are those on paths of one to four hops.
 #[test]
 fn the_bound_of_shares_is_about_our_frames() {
     let Some(text) = run("shares.py", &["--frames"]) else {

@@ -83,8 +83,8 @@ fn a_broadcast_reaches_all_neighbours_once() {
     }
 }
 
-/// Checks the 127.4 ms of STROBE_TIME in contikimac.c: only INTER_PACKET_INTERVAL (0.4 ms) and a
-/// turnaround separate the copies.
+/// Checks that a broadcast lasts the 127.4 ms of STROBE_TIME in contikimac.c: only
+/// INTER_PACKET_INTERVAL (0.4 ms) and a turnaround separate the copies.
 #[test]
 fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
     let config = DutyConfig::of(Method::ContikiMac, Release::Contiki30);

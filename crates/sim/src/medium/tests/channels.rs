@@ -104,8 +104,8 @@ fn nodes_differ_in_power_and_noise() {
     assert!(link(&own, 0, 1).power_mw > link(&own, 1, 0).power_mw);
 }
 
-/// Checks a frame 9 dB over the usual noise floor: a node with 13 dB more noise loses it, and a
-/// node with the usual noise receives it.
+/// Checks that a frame 9 dB over the usual noise floor is lost at a node with 13 dB more noise, and
+/// received at a node with the usual noise.
 #[test]
 fn a_noisy_receiver_loses_frames_that_others_receive() {
     // The power at the receiver is -91.1 dBm.

@@ -182,8 +182,8 @@ fn interference_is_cumulative() {
     }
 }
 
-/// Checks two frames of the same power. If the later frame counts as noise, the earlier one mostly
-/// survives; with a `co_channel_db` of 2.5, it is destroyed.
+/// Checks that the earlier of two frames of equal power mostly survives if the later frame counts
+/// as noise, and is destroyed with a `co_channel_db` of 2.5.
 #[test]
 fn another_frame_disturbs_more_than_noise_of_its_power() {
     let intact = |co_channel_db: f64| {
@@ -352,8 +352,8 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     assert!(!medium.was_busy(at(5_128), 1), "it is silent");
 }
 
-/// Checks an interferer of 10 dBm at 1 m with exponent 3. At 12 m it has -62.6 dBm, more than the
-/// threshold and than a signal 10 m from its sender (-70.2 dBm); at 200 m it has -99.2 dBm.
+/// Checks an interferer of 10 dBm at 1 m with exponent 3. At 12 m, its -62.6 dBm exceed the CCA
+/// threshold and a signal 10 m from its sender (-70.2 dBm); at 200 m, its -99.2 dBm do not.
 #[test]
 fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
     for (x, is_loud) in [(22.0, true), (210.0, false)] {
