@@ -48,7 +48,7 @@ const PSK: Tls = Tls {
     hello: 218,
     answer: 257,
 };
-/// Handshake with a server certificate of 384 bytes.
+/// Lengths of the handshake with a server certificate of 384 bytes.
 const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,

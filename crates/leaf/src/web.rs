@@ -50,7 +50,7 @@ enum Field {
         has_begun: bool,
         has_ended: bool,
     },
-    /// Before the line's first byte.
+    /// No byte of the line has arrived.
     #[default]
     Start,
 }

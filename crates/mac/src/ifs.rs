@@ -20,7 +20,7 @@ pub enum Ifs {
     #[default]
     Minimum,
     /// The service of the next frame, including loading and CSMA-CA, begins after the space, as in
-    /// ns-3 and with radios that are busy meanwhile.
+    /// ns-3 and with radios that can do nothing during the space.
     Sequential,
     /// No space, which the standard does not allow.
     Off,

@@ -192,7 +192,7 @@ impl Interface {
         }
     }
 
-    /// Sets the signal at its antenna: a frame of this strength, other energy, or silence.
+    /// Sets the signal at the module's antenna: a frame of this strength, other energy, or silence.
     pub(crate) fn set_channel(&self, receiving: bool, signal_dbm: i8) {
         self.receiving.set(receiving.into());
         self.signal_dbm.set(signal_dbm.into());

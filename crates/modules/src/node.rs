@@ -1,4 +1,4 @@
-//! A loaded module as a node of the simulator: the times at which it runs, and its radio's actions.
+//! A loaded module as a node of the simulator: schedules the module and runs its radio's actions.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};

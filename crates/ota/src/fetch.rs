@@ -35,7 +35,7 @@ impl Have {
 pub enum Refused {
     /// The head is longer than [`HEAD_MAX`].
     HeadTooLong,
-    /// The head is not HTTP's.
+    /// The head is not a valid HTTP response head.
     Malformed,
     /// The server has sent another status: the image may be available later.
     Status(u16),

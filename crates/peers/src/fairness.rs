@@ -63,8 +63,8 @@ impl Default for Plan {
     }
 }
 
-/// Returns the link of the bench `loss` without losses and with this queue. Its buffers are larger
-/// than any window.
+/// Returns two flows over a lossless link like that of the bench `loss`, which queues at most
+/// `queue_packets` packets. The buffers of the flows do not limit their windows.
 pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
     let alike = loss::transfer(0, 0);
     Share {

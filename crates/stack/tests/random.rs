@@ -65,7 +65,7 @@ enum Way {
     Host,
     Link,
     Broadcast,
-    /// By radio; one of the packet's frames is missing or duplicated.
+    /// A packet arrives by radio, with one of its frames missing or duplicated.
     Damaged(Index, bool),
 }
 

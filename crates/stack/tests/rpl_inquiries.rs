@@ -70,7 +70,7 @@ fn endless(transit: &mut Transit) {
     (transit.sequence, transit.lifetime) = (Sequence(250), 255);
 }
 
-/// An error of `from` about a packet of the root to `to`, with or without a source route.
+/// Delivers an error of `from` about a packet to `to`, source-routed if `code` is 7.
 fn error(lone: &mut Lone, from: u16, code: u8, to: u16) {
     let next_header = if code == 7 { 43 } else { 58 };
     let upper = [59, 1, 3, 1, 0xee, 0, 0, 0, 0, 9];

@@ -100,8 +100,8 @@ impl Daemon {
         self.metrics = Some(page);
     }
 
-    /// Runs until a signal, and then releases all held packets. Ctrl-Z suspends the program in the
-    /// same way: packets pass meanwhile, and then it starts again.
+    /// Runs until a signal, and then releases all held packets. Ctrl-Z also releases the packets
+    /// and suspends the program. Packets pass until the program continues.
     pub(super) fn live(mut self, mut json: Option<Reports>) -> io::Result<()> {
         let mut status = Status::new();
         self.events.start(self.settings.is_interface_named);

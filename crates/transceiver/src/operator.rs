@@ -42,7 +42,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
     }
 
     /// Runs forever. Dropping the future may interrupt a transmission, so run it in a separate
-    /// task, or join it to the node's.
+    /// task, or join it with the node's future.
     pub async fn run(&mut self) -> ! {
         loop {
             match self.rest().await {

@@ -9,7 +9,7 @@ use crate::packets::{ACK, Engine, FIN, PSH, RST, SYN, Tcp, URG, crosses, engine}
 
 const NOW: Instant = Instant::ZERO;
 
-/// Sequence number of the node's first byte; `DOWN` is that of the host's.
+/// Sequence number of the node's first byte; `DOWN` is that of the host's first byte.
 const UP: u32 = 1_001;
 const DOWN: u32 = u32::MAX - 20;
 

@@ -1,5 +1,5 @@
-//! Sources of the frames of a run: a capture file, or a program that simulates the scenario while
-//! its output is read.
+//! Sources of the frames of a run: a capture, or the output of a program that is running the
+//! scenario.
 
 use std::collections::VecDeque;
 use std::fs::File;

@@ -1,4 +1,4 @@
-//! The TCPs that Redpoll's is compared with, each against the kernel's.
+//! Interoperation of the other TCP implementations of the simulator with the kernel's TCP.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};

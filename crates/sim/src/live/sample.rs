@@ -17,7 +17,7 @@ pub struct Sample {
     pub connections: Vec<ConnectionSample>,
     /// Flows, in the order of [`World::flows`].
     pub flows: Vec<FlowSample>,
-    /// Air time of all nodes since the beginning by type of message, always in the same order.
+    /// Air time of all nodes since the beginning by type of message. The order of types is fixed.
     pub air_times: Vec<(&'static str, Duration)>,
 }
 

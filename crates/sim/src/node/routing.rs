@@ -19,8 +19,8 @@ const SHORT_NEIGHBOUR_BYTES: usize = 14;
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);
 const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES + 6);
 
-/// Bytes of RPL's state in a node with heap memory and all features of RPL, less the registrations
-/// of a node without RPL. A test of `redpoll-stack` measures them.
+/// Bytes of RPL's state with heap memory and all features, minus the state of registrations, which
+/// a node without RPL has instead. A test of `redpoll-stack` measures the difference.
 const RPL_STATE_BYTES: usize = 984;
 
 const TARGETS_MAX: usize = 1_000;

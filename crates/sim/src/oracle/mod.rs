@@ -210,7 +210,7 @@ impl Oracle {
         readings.map_or(0, |readings| readings.made(now))
     }
 
-    /// Records that the sender has dropped these readings, except those that have arrived.
+    /// Records that the sender dropped readings. Those that have arrived stay delivered.
     pub fn readings_lost(&mut self, id: FlowId, numbers: Range<u32>) {
         if let Some(readings) = self.flow_mut(id).readings_mut() {
             readings.lost(numbers);

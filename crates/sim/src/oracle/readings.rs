@@ -146,7 +146,7 @@ impl Readings {
         self.made.get_mut(number.checked_sub(self.old)? as usize)
     }
 
-    /// Records that the readings `numbers` are lost, except those that have arrived.
+    /// Marks the readings `numbers` as lost, except those that have arrived.
     pub(super) fn lost(&mut self, numbers: Range<u32>) {
         for number in numbers {
             match self.remembered(number) {

@@ -242,7 +242,7 @@ fn put_tap_header(out: &mut Vec<u8>, frame: &TracedFrame<'_>) {
     }
     let [low, high] = CHANNEL.to_le_bytes();
     put_field(out, tlv::CHANNEL_ASSIGNMENT, &[low, high, 0]);
-    // In nanoseconds.
+    // TAP stores the times in nanoseconds.
     let start_ns = frame.start.as_micros() * 1_000;
     let end_ns = frame.end.as_micros() * 1_000;
     put_field(out, tlv::START_OF_FRAME, &start_ns.to_le_bytes());

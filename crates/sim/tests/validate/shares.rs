@@ -120,7 +120,7 @@ fn the_bound_of_shares_is_that_of_an_exhaustive_search() {
     assert!(text.ends_with("comparisons agree\n"), "{text}");
 }
 
-/// Returns the bound of each flow of a finished run in kb/s, if all flows are equal.
+/// Returns the bound of each flow of a finished run in kb/s, with equal shares for all flows.
 fn equal_share(report: &Report) -> Option<f64> {
     let name = format!("{}-{}.json", report.scenario, report.flows.len());
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

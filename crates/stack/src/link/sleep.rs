@@ -8,7 +8,7 @@ use super::poll::DataPoll;
 use super::silence::{Doubt, Silence};
 use crate::SleepyConfig;
 
-/// The pause between polls of a new parent. Until it acknowledges one, the node sends nothing else.
+/// Pause between polls of a new parent. The node sends only polls until one is acknowledged.
 const INTRODUCTION: Duration = Duration::from_millis(100);
 
 /// Events that the layers above expect.

@@ -152,7 +152,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// RFC 8200 §4.5: the first fragment contains all headers up to the upper layer's.
+/// RFC 8200 §4.5: the first fragment contains all headers through the upper-layer header.
 fn check_headers(fragment: &Fragment, data: &[u8]) -> Result<(), Refusal> {
     let code = parameter_problem::INCOMPLETE_HEADERS;
     let error = IcmpError::ParameterProblem { code, pointer: 0 };

@@ -99,7 +99,7 @@ pub struct Verdicts {
     pub best: Judged,
     /// The runner-up, if the search had more than one point.
     pub second: Option<Judged>,
-    /// Difference of the runner-up's optimised figure to the best point's.
+    /// Difference between the optimised figures of the runner-up and of the best point.
     pub lead: Option<Difference>,
     /// The unchanged scenario.
     pub before: Judged,

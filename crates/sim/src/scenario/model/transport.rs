@@ -160,13 +160,13 @@ pub enum TransportSpec {
         /// Bytes of a connection's transmit buffer.
         buffer: u16,
     },
-    /// An implementation that behaves like Linux's.
+    /// A TCP that behaves like that of Linux.
     Linux {
         config: LinuxConfig,
         /// Bytes of a connection's send buffer, and also of its receive buffer.
         buffer: u16,
     },
-    /// smoltcp's, with the segments and buffers of Redpoll's.
+    /// The TCP of smoltcp, with the segment and buffer sizes that Redpoll's TCP would have.
     #[cfg(feature = "smoltcp")]
     Smoltcp {
         /// Whether smoltcp uses Reno; otherwise it has no congestion control.

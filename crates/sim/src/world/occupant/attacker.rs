@@ -43,7 +43,7 @@ pub struct AttackerCounters {
 impl Attacker {
     /// Replaces the occupant of a place, and starts the receiver of the place's radio.
     pub(in crate::world) fn new(seat: &mut Seat<'_>) -> Attacker {
-        // The wake-ups in the queue were the previous occupant's.
+        // The queued wake-ups of the previous occupant must have no effect.
         seat.timing.wakes_at = Instant::FAR_FUTURE;
         seat.start_work(RadioWork::Listen, &[]);
         Attacker {

@@ -82,7 +82,7 @@ fn hourly(case: Case) -> Probed<Hourly> {
     })
 }
 
-/// Why radios are on for longer than the paper's.
+/// Reason why radios are on for longer than in the paper.
 const IDLE: &str = "a radio counts as on while its oscillator runs, which includes wake-up, \
     loading and backoff, 4 ms per frame; the rows with receiver or transmitter on leave this time \
     out";
@@ -123,7 +123,7 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     [single, batch]
 }
 
-/// Why the losses differ from the paper's.
+/// Reason why the losses differ from those in the paper.
 const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
     assumptions. The rows `working hours` show the reliability in three working hours: with \
     these assumptions, with 1.5 times as many sessions, with sessions six times as long, and with \
@@ -349,7 +349,7 @@ pub fn figure_11() -> Figure {
     figure
 }
 
-/// Adds the 24 hours of a case, for TCP's nodes and CoAP's.
+/// Adds a line over the 24 hours of a case for the nodes with TCP, and one for those with CoAP.
 fn by_the_hour(figure: &mut Figure, names: [&str; 2], case: &Probed<Hourly>) -> [Line; 2] {
     [0, 1].map(|group| {
         let hours = 0..24_u32;

@@ -16,7 +16,7 @@ const SYSTEMS: [(&str, u32); 3] = [
     ("one hour at night, no operating system's time", 0),
 ];
 
-/// Why processors work for longer than the paper's.
+/// Reason why processors work for longer than in the paper.
 const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
     bulk data, is the same for every packet; other rows have half of this time, or no such time";
 

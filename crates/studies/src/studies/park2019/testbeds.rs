@@ -330,7 +330,7 @@ fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     shown
 }
 
-/// Multiplies the bytes of a case by four, so that a run takes as long as the paper's.
+/// Multiplies the bytes of a case by four, so that a run takes as long as in the paper.
 fn longer(case: Case) -> Case {
     case.set("apps.upload.total", format!("{} B", 4.0 * BYTES))
         .set("duration", "6 h")
