@@ -48,7 +48,7 @@ const PSK: Tls = Tls {
     hello: 218,
     answer: 257,
 };
-/// Lengths of the handshake with a server certificate of 384 bytes.
+/// Handshake with a server certificate of 384 bytes.
 const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,

@@ -29,7 +29,7 @@ pub struct Interferer {
     pub session_share: f64,
 }
 
-/// Distribution of durations. It does not include their mean, which [`Lengths::draw`] takes.
+/// Distribution of durations. It does not include their mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lengths {
     Constant,

@@ -45,8 +45,7 @@ impl Measured {
     }
 
     /// Returns the node with the best links in both directions at the beginning of the run: the
-    /// greatest sum of [`Measured::both_ways`] over its neighbours. Of nodes with equal sums, it is
-    /// the first.
+    /// greatest sum of `both_ways` over its neighbours. Of nodes with equal sums, it is the first.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {
