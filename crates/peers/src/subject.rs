@@ -70,8 +70,8 @@ impl Subject {
     }
 }
 
-/// Returns the end of one stack that opens a connection and sends, and the other end of another
-/// stack. Panics if one of the stacks is [`missing`](Subject::missing).
+/// Returns two ends of a connection: `sender` opens the connection and sends, and `receiver` is the
+/// stack of the other end. Panics if one of the stacks is [`missing`](Subject::missing).
 pub fn open_between(
     [sender, receiver]: [Subject; 2],
     now: Instant,

@@ -54,7 +54,7 @@ fn run(text: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> (Worl
     (world, report)
 }
 
-/// Returns an interferer near node-2 or node-1; the other node is 30 m away.
+/// Returns `PAIR` with the interferer 20 m from node-`node` and 30 m from the other node.
 fn near(node: usize) -> String {
     PAIR.replace("POSITION", ["30", "-20"][2 - node])
 }

@@ -19,8 +19,8 @@
 //!
 //! # Another transport
 //!
-//! A [`Profile`] may name a [`StreamTransport`] that a node has in place of its TCP.
-//! Applications that call [`Streams`] work over either.
+//! A [`Profile`] may name a [`StreamTransport`] that a node has in place of its TCP. Applications
+//! that call [`Streams`] work over TCP and over the other transport.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -224,7 +224,7 @@ fn options_of_a_cookie_connection_need_both_ends() {
     }
 }
 
-/// RFC 4987 §3.6: a cookie is valid for this peer and these numbers, and for a limited time.
+/// RFC 4987 §3.6: a cookie is valid only for one peer, its sequence numbers and a limited time.
 #[test]
 fn a_cookie_cannot_be_made_up() {
     let mut node = Node::new(0);

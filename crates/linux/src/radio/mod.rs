@@ -155,7 +155,7 @@ impl Radio {
         }
     }
 
-    /// Returns the descriptor that wakes [`Radio::turn`]; `None` without a line.
+    /// Returns the descriptor that wakes [`Radio::turn`]; `None` if the serial line is closed.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             Link::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),

@@ -498,7 +498,7 @@ impl Protocol for Blip {
     }
 }
 
-/// Returns a reset with these numbers and a closed window.
+/// Returns a reset with sequence number `seq`, acknowledgment number `ack` and a closed window.
 fn refusal((seq, ack): (SeqNum, SeqNum)) -> Out {
     Out::new(Flags::RST.with(Flags::ACK), seq, ack, 0)
 }

@@ -21,7 +21,7 @@ const FAST: u8 = 8;
 /// first byte, or sends as many bytes as were not acknowledged.
 pub(super) struct Sender {
     out: Outgoing,
-    /// Bytes of the present connection; `None` without end.
+    /// Bytes to send in the present connection; `None`: the sender never stops.
     total: Option<u64>,
     offset: u64,
     resumes: bool,

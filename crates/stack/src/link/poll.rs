@@ -275,8 +275,8 @@ impl Estimator {
         self.variation.wrapping_mul(4)
     }
 
-    /// Shortens the estimate, because the first poll fetched an answer that may have waited. This
-    /// repeats until a poll comes too early.
+    /// Shortens the estimate, because the first poll fetched an answer that may have waited. Each
+    /// such answer shortens the estimate, until a poll comes before its answer.
     fn shorten(&mut self) {
         self.mean = self.mean.wrapping_sub(self.mean >> 6);
         self.variation = self.variation.wrapping_sub(self.variation >> 3);
@@ -294,7 +294,7 @@ impl Estimator {
         micros(self.mean.wrapping_add(self.four_variations()))
     }
 
-    /// Returns the pause after a poll that came too early.
+    /// Returns the pause after a poll that came before its answer.
     fn spread(&self) -> Duration {
         micros(self.variation.wrapping_mul(2).min(self.mean >> 3))
     }

@@ -88,8 +88,8 @@ pub fn values(samples: &[Sample], at: usize) -> Vec<f64> {
     samples.iter().filter_map(|it| it[at]).collect()
 }
 
-/// Returns the mean of these values, and a penalty for runs without one, which exceeds any
-/// violation of a limit.
+/// Returns the mean of the figure `at` over the runs that have it, and a penalty for runs without
+/// it. The penalty exceeds any violation of a limit.
 fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     const WITHOUT: f64 = 1e6;
     let values = values(samples, at);
