@@ -52,7 +52,7 @@ fn main() {
     tcplp(&sources.join("tcplp"));
 }
 
-/// Returns a compiler run without warnings, because the code is not this project's.
+/// Returns a compiler run without warnings, because the code comes from another project.
 fn build() -> cc::Build {
     let mut build = cc::Build::new();
     build.warnings(false).extra_warnings(false);

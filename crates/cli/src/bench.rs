@@ -35,8 +35,8 @@ pub struct BenchArgs {
           value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings", "scale"])]
     pub bench: String,
 
-    /// Write a JSON object for each figure, one per line, to this file; - is standard output, in
-    /// place of the table
+    /// Write the results to this file as JSON objects, one per line; - is standard output, in place
+    /// of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 

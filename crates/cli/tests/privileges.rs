@@ -111,8 +111,8 @@ fn dropped_capabilities_cannot_be_regained() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Each thread is the user without any capability. The leaf and the live view answer, and all
-/// files are complete and the user's.
+/// Each thread is the user without any capability. The leaf and the live view answer, and all files
+/// are complete and belong to that user.
 #[test]
 fn as_another_user_the_mesh_serves_and_writes_files() {
     if !is_root("as_another_user_the_mesh_serves_and_writes_files") {

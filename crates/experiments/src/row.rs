@@ -223,7 +223,7 @@ impl Figure {
 }
 
 impl Numbers {
-    /// Reads the number of each run. An error is a name that no run has.
+    /// Reads the number of each run. Fails with the text of [`Gap::Unknown`] if `read` does.
     fn of_runs(
         runs: &[StoredRun],
         read: impl Fn(&StoredRun) -> Result<f64, Gap>,

@@ -68,7 +68,7 @@ pub struct SentPacket {
 
 /// Start of virtual time, which is large so that no subtraction underflows.
 const BEGINNING: Instant = Instant::from_micros(1_000_000_000_000);
-/// Default address, which is packetdrill's own.
+/// Default local address, as in Google's packetdrill.
 const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
 const CONNECTIONS: usize = 32;
 const LISTENERS: usize = 8;

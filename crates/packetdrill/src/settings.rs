@@ -17,7 +17,7 @@ pub struct Settings {
     pub sndbuf: usize,
     /// MTU of the direct link: 1,280 to 1,500 bytes. Default 1,280.
     pub mtu: u16,
-    /// Initial window in segments. Default: RFC 5681's.
+    /// Initial window in segments. Default: as in RFC 5681.
     pub initial_window: Option<NonZero<u8>>,
     pub tcp: Config,
 }

@@ -2,7 +2,7 @@
 
 use redpoll_stack::Handover;
 
-/// The handover of segments, chosen when a node is made. The default is Redpoll's own.
+/// The handover of segments, chosen when a node is made. The default is that of Redpoll.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Segments {
     /// [`Handover::queues`].

@@ -252,7 +252,7 @@ fn the_root_ignores_daos_for_other_nodes() {
 }
 
 /// `count` DIOs at intervals of 200 ms, each from another neighbour that does not exist. Their
-/// versions are newer than the root's.
+/// versions are newer than that of the root.
 fn forged_dios(lone: &mut Lone, count: u16) {
     for n in 0..count {
         lone.absent.insert(NOBODY + n);

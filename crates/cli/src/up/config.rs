@@ -55,8 +55,8 @@ struct Entry {
     words: Vec<OsString>,
 }
 
-/// Returns the words of a command line, with options from FILE for `redpoll up --config FILE`. An
-/// error is a line about a file that cannot be used.
+/// Returns the words of a command line, with options from FILE for `redpoll up --config FILE`.
+/// Fails with a message if FILE cannot be used.
 pub fn expand(words: Vec<OsString>) -> Result<Vec<OsString>, String> {
     let own = words.get(2..).unwrap_or_default();
     let end = own.iter().position(|word| word == "--");
@@ -226,7 +226,7 @@ impl Reload {
     }
 
     /// Reads the file again. Returns the arguments with which the program would start now, and the
-    /// keys whose new values need a restart. An error is a line about a file that cannot be used.
+    /// keys whose new values need a restart. Fails with a message if the file cannot be used.
     pub(super) fn again(&self) -> Result<(UpArgs, Vec<String>), String> {
         let entries = read(&self.path)?;
         let words = expand(std::env::args_os().collect())?;

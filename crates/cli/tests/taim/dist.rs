@@ -151,7 +151,7 @@ pub fn example() {
     let path = dist("taim.toml").display().to_string();
     let output = redpoll(&["taim", "--check-config", "--config", &path]);
     assert_eq!(code(&output), 0, "{output:?}");
-    // Each key is there, and each documented default is the program's.
+    // Each key is there, and each documented default is that of the program.
     let help = redpoll(&["taim", "--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     let text = read("taim.toml");

@@ -38,7 +38,7 @@ impl OnOff {
         }
     }
 
-    /// Switches the receiver if it is time; returns whether it was switched on.
+    /// Switches the receiver if `next` has come; returns whether it was switched on.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         match self.state {
             OnOffState::Off if self.next <= now => {

@@ -45,7 +45,7 @@ impl PowerCycle {
         self.next
     }
 
-    /// Switches the receiver if it is time; returns whether a cycle has begun.
+    /// Switches the receiver if `next` has come; returns whether a cycle has begun.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         if self.next > now {
             return false;

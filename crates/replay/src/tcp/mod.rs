@@ -13,7 +13,7 @@ pub use chosen::Chosen;
 pub use given::{CongestionEvent, CongestionUpdate, CongestionWindow, Given, GivenCongestion};
 pub use recovery::RecoveryChoice;
 
-/// The algorithms of a TCP connection, chosen when a node is made. The default is Redpoll's own.
+/// The algorithms of a TCP connection, chosen when a node is made. The default is that of Redpoll.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OtherTcp {
     pub congestion: CongestionChoice,

@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 
-/// Share of the window that remains after a loss, in 1,024ths: CUBIC's and Reno's.
+/// Share of the window that remains after a loss, in 1,024ths, for CUBIC and for Reno.
 const CUBIC_BETA: u32 = 717;
 const RENO_BETA: u32 = 512;
 

@@ -3,7 +3,7 @@
 //! uIP sends only at an event: a segment arrives, a tick of half a second passes, or the
 //! application writes. A segment must start with the next expected byte; all others are answered by
 //! an acknowledgment and dropped. There is no queue: each segment with data is acknowledged at
-//! once. The announced window is one segment. Numbers have the width of the original's.
+//! once. The announced window is one segment. Numbers have the same width as in uIP's code.
 //!
 //! With [`Timing::Standard`] and a longer segment it represents other stacks with one segment in
 //! flight.

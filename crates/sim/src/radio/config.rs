@@ -7,7 +7,7 @@ use super::State;
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Config {
     pub model: Model,
-    /// Time to move a byte of a frame between processor and radio, in µs; `None`: `model`'s.
+    /// Time to move a byte between processor and radio, in µs; `None`: the default of `model`.
     pub spi_us_per_byte: Option<f64>,
     /// Bytes of link security in every frame except acknowledgments, from a scenario's
     /// `mac.security_bytes`. They take time on the air and on the bus.

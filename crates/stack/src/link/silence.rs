@@ -19,7 +19,7 @@ pub(crate) struct Silence {
 }
 
 impl Silence {
-    /// Sets whether an answer is expected; returns `true` if it is time to register again.
+    /// Sets whether an answer is expected; returns `true` if the node must register again now.
     pub(crate) fn expect(&mut self, now: Instant, expected: bool) -> bool {
         if !expected {
             self.since = None;

@@ -104,7 +104,7 @@ impl Objective for TestObjective {
         matches!(self, ByHops)
     }
 
-    /// [`ByHops`]: the new ETX is four fifths of the old one plus a fifth of the last frame's.
+    /// [`ByHops`]: the new ETX is four fifths of the old one plus a fifth of the last frame's ETX.
     fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
         let sample = u16::from(attempts) * Candidate::TRANSMISSION;
         matches!(self, ByHops).then_some(etx / 5 * 4 + sample / 5)

@@ -73,7 +73,7 @@ pub struct FrameHeader {
     pub dst_pan: Option<u16>,
     /// The receiver.
     pub dst: Address,
-    /// The sender's PAN; if the frame elides it, the receiver's.
+    /// The sender's PAN; if the frame elides it, the receiver's PAN.
     pub src_pan: Option<u16>,
     /// The sender.
     pub src: Address,

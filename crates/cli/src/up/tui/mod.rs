@@ -58,8 +58,8 @@ impl Tui {
         self.view.log(line.trim());
     }
 
-    /// Handles the pressed keys, and draws if it is time. Fails if the terminal cannot be read or
-    /// written any more.
+    /// Handles the pressed keys, and draws after a key, or if `next` has come. Fails if the
+    /// terminal cannot be read or written.
     pub(super) fn turn(&mut self, world: &mut World, now: Instant) -> io::Result<Wish> {
         let mut is_new = now >= self.next;
         while event::poll(std::time::Duration::ZERO)? {

@@ -53,9 +53,9 @@ pub enum Interface {
 /// Transport of the apps on nodes of OpenThread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ThreadTcp {
-    /// Redpoll's, over OpenThread's IPv6.
+    /// Redpoll's TCP over OpenThread's IPv6.
     Redpoll,
-    /// OpenThread's own.
+    /// OpenThread's own TCP.
     Tcplp,
     /// OpenThread's block-wise CoAP in place of a TCP.
     Coap,
@@ -107,7 +107,7 @@ pub struct NodeSpec {
     pub drift_ppm: Option<f64>,
     pub key: NodeKey,
     pub transport: TransportSpec,
-    /// Congestion control, if the TCP is Redpoll's.
+    /// Congestion control, if `transport` is Redpoll's TCP.
     pub congestion: CongestionSpec,
     pub connections: u16,
     /// Number of additional connections, for host ports that are forwarded through the node.
