@@ -240,7 +240,8 @@ impl<M: Memory> Forwarding<M> {
     }
 
     /// Accepts a fragment after the first one (RFC 8930 §5) of a [known](Self::knows) datagram. The
-    /// fragment must begin where the previous one ended. Returns whether it is the last.
+    /// fragment must begin where the previous one ended. Returns whether the fragment is the last
+    /// one.
     ///
     /// # Errors
     /// The fragment is dropped, and its datagram too, unless the reason is `DropReason::Duplicate`.

@@ -28,9 +28,9 @@ pub trait Transceiver {
     /// Sets the method of channel assessments from now on.
     fn assess_by(&mut self, assessment: Assessment);
 
-    /// Assesses the channel for 128 µs, as the standard requires, and sends `frame` if the
-    /// channel is clear. Returns whether it was. Completes when the last bit has left; the
-    /// caller does not drop it earlier.
+    /// Assesses the channel for 128 µs, as the standard requires, and sends `frame` if the channel
+    /// is clear. Returns whether `frame` was sent. Completes when the last bit has left; the caller
+    /// does not drop the future earlier.
     fn try_send(&mut self, frame: &[u8]) -> impl Future<Output = bool>;
 
     /// Switches receiver and transmitter off, until the next [`Self::receive`] or

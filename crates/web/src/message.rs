@@ -169,7 +169,7 @@ pub struct EndInfo {
 pub struct Changes<'a> {
     /// Time up to which these changes happened.
     pub t: u64,
-    /// Real time of `t`, in milliseconds since 1970, by which browsers compute their delay.
+    /// Real time of `t`, in milliseconds since 1970, from which browsers compute their delay.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<f64>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -116,9 +116,9 @@ pub struct Params {
     pub min_delay: Duration,
     /// Interval between two measurements and decisions: 1 minute.
     pub period: Duration,
-    /// The paper's α, by which `delaytime` grows after an unfair period: 2 %.
+    /// The paper's α, the increase of `delaytime` after an unfair period: 2 %.
     pub increase: Share,
-    /// The paper's β, by which `delaytime` falls after a fair period: 5 %.
+    /// The paper's β, the decrease of `delaytime` after a fair period: 5 %.
     pub decrease: Share,
     /// A period is fair if the throughput of the fastest flow was less than this multiple of that
     /// of the slowest flow: 2.

@@ -177,7 +177,7 @@ mod filter {
         return TargetArch::aarch64;
     }
 
-    /// Denies the numbers of the x32 ABI, by which the calls of the list have a second name.
+    /// Denies the numbers of the x32 ABI, with which a program could also make the listed calls.
     #[cfg(target_arch = "x86_64")]
     fn other_numbers() -> BpfProgram {
         use seccompiler::sock_filter;

@@ -1,4 +1,4 @@
-//! Use of the caller's memory, by which a test or an operator verifies that nothing was leaked.
+//! Use of the caller's memory, which a test or an operator reads to find leaks.
 
 use redpoll_base::Memory;
 

@@ -1,7 +1,7 @@
 //! The bytes of a datagram that have arrived, in ranges of any size.
 
-/// Greatest number of separate ranges: enough for 16 fragments of which every second one is
-/// missing. A fragment without a free range is not acknowledged, so it is retransmitted.
+/// Maximum number of separate ranges: enough for 16 fragments if every other fragment is missing. A
+/// fragment without a free range is not acknowledged, so it is retransmitted.
 const RANGES: usize = 8;
 
 /// Ranges of bytes that do not touch one another.

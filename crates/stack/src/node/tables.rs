@@ -1,4 +1,4 @@
-//! The use of the caller's tables, by which a test or an operator finds leaks.
+//! Use of the caller's tables, which a test or an operator reads to find leaks.
 
 use redpoll_base::Instant;
 use redpoll_lowpan::LowpanTables;

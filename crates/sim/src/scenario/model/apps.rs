@@ -9,7 +9,7 @@ pub struct AppSpec {
     pub name: String,
     /// Earliest start, after the beginning of the run.
     pub start: Duration,
-    /// Span from which the start is drawn evenly.
+    /// Span from which the start is drawn with uniform distribution.
     pub start_spread: Duration,
     /// Commands under which the application runs.
     pub when: When,

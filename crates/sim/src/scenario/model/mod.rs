@@ -75,8 +75,8 @@ pub struct Scenario {
     pub links: LinkSource,
     /// Source of the SINR medium's noise; `None`: constant noise.
     pub noise: Option<NoiseSource>,
-    /// Largest clock drift in millionths. Each node's drift is drawn evenly between minus and plus
-    /// this.
+    /// Largest clock drift in millionths. Each node's drift is drawn uniformly between minus and
+    /// plus this.
     pub clock_drift_ppm: f64,
     pub interferers: Vec<medium::Interferer>,
     pub faults: Vec<fault::Spec>,

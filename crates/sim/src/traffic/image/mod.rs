@@ -69,7 +69,8 @@ impl Flash {
         }
     }
 
-    /// Writes a block of a sequential transfer. Returns whether it is the next one or a repetition.
+    /// Writes a block of a sequential transfer. Returns whether the block is the next one or a
+    /// repetition.
     fn take_block(
         &mut self,
         cx: &mut Context<'_>,

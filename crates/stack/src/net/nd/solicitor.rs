@@ -154,7 +154,7 @@ impl Solicitor {
         }
     }
 
-    /// Processes the advertisement of a router with a lifetime. Returns whether it is the host's
+    /// Processes a router advertisement with a lifetime. Returns whether `router` is the host's
     /// default router.
     pub(crate) fn on_advertisement(&mut self, router: Address, now: Instant) -> bool {
         match self.state {
@@ -168,8 +168,8 @@ impl Solicitor {
         }
     }
 
-    /// Processes the advertisement of a router that no longer is one. Returns whether it was the
-    /// host's router, so that the host solicits again (RFC 4861 §6.3.4).
+    /// Processes the advertisement of a router that stops being one. Returns whether `router` was
+    /// the host's default router, in which case the host solicits again (RFC 4861 §6.3.4).
     pub(crate) fn on_router_gone(&mut self, router: Address, now: Instant) -> bool {
         let mine = match self.state {
             HostState::Registering { router, .. } | HostState::Registered { router, .. } => router,

@@ -90,7 +90,7 @@ impl<'a> NeighborSolicitation<'a> {
     }
 }
 
-/// A neighbour advertisement, by which a node announces `target` (RFC 4861 §4.4).
+/// A neighbour advertisement, in which a node announces `target` (RFC 4861 §4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NeighborAdvertisement<'a> {
     /// Whether the sender is a router.
