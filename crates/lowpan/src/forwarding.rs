@@ -239,9 +239,8 @@ impl<M: Memory> Forwarding<M> {
         true
     }
 
-    /// Accepts a fragment after the first one (RFC 8930 §5) of a [known](Self::knows) datagram. The
-    /// fragment must begin where the previous one ended. Returns whether the fragment is the last
-    /// one.
+    /// Accepts a fragment after the first one (RFC 8930 §5) of a [known](Self::knows) datagram. It
+    /// must begin where the previous one ended. Returns whether the fragment is the last.
     ///
     /// # Errors
     /// The fragment is dropped, and its datagram too, unless the reason is `DropReason::Duplicate`.

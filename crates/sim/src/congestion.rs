@@ -25,7 +25,7 @@ pub trait Controller {
 /// Makes a controller, see [`WorldOptions::controllers`](crate::WorldOptions::controllers).
 pub(crate) type Controllers = dyn Fn(&str, &str) -> Option<Box<dyn Controller>>;
 
-/// What is necessary to make the controllers of one node's connections.
+/// Source of the controllers for one node's connections.
 #[derive(Clone)]
 struct Place {
     controllers: Rc<Controllers>,

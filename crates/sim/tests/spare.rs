@@ -141,7 +141,7 @@ fn assisted_linux_sends_no_small_segments_for_a_small_window() {
     );
 }
 
-/// Checks that a sender with one segment in flight and a peer with delayed ACKs is thrice as fast.
+/// Checks that assistance triples the goodput of a one-segment sender if ACKs are delayed.
 #[test]
 fn an_assisted_sender_does_not_wait_for_delayed_acknowledgments() {
     let up = |host: &str, spares: bool| {

@@ -1,7 +1,7 @@
 //! Changes that a viewer makes to the medium during a run: positions of nodes, and interferers.
 //!
 //! A transmission ends on the same links on which it began. When a node is moved, the transmissions
-//! in progress keep the old links, which are found by the number of their *layout*.
+//! in progress keep the old links, which have a number, the *layout*.
 
 use redpoll_base::Instant;
 
@@ -49,7 +49,7 @@ impl Medium {
                 let found = all.iter().find(|(node, _)| *node as usize == moved);
                 found.map(|(_, power_mw)| *power_mw)
             };
-            // A burst in progress reaches the moved node with its new power.
+            // The power of a burst in progress changes at the moved node.
             if self.interferers[index].is_on() {
                 if let Some(power_mw) = power(&self.reached[index]) {
                     self.ears.interfere(now, moved, power_mw, false);

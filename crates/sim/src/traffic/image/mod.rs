@@ -69,8 +69,8 @@ impl Flash {
         }
     }
 
-    /// Writes a block of a sequential transfer. Returns whether the block is the next one or a
-    /// repetition.
+    /// Writes a block of a sequential transfer. Returns false if the block is neither next nor
+    /// repeated.
     fn take_block(
         &mut self,
         cx: &mut Context<'_>,
