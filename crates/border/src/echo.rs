@@ -12,7 +12,7 @@ const METERS: usize = 32;
 /// Time for which a byte of a request occupies its meter: 256 bytes per second pass, twice as many
 /// as `ping` sends by default.
 const BYTE: Duration = Duration::from_micros(1_000_000 / 256);
-/// Time for which a meter may be occupied: a burst of 4,096 bytes, which is three full packets.
+/// Maximum time for which a meter is occupied: a burst of 4,096 bytes, which is three full packets.
 const BURST: Duration = Duration::from_secs(16);
 
 /// Limits the echo requests to each destination.

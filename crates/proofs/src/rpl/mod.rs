@@ -41,7 +41,7 @@ pub struct Trial {
 pub struct Longest {
     /// Time until all nodes with a path to the root had a route in both directions.
     pub recovery: Duration,
-    /// Time of this recovery after a restart of the root.
+    /// The same after a restart of the root.
     pub root_restart: Duration,
     /// Time for which parents formed a loop.
     pub looping: Duration,

@@ -30,7 +30,7 @@ pub(super) struct Server {
     sessions: Sessions<Exchange>,
     /// Time at which a full server checks for waiting clients.
     look_at: Option<Instant>,
-    /// Time until which the server is careful.
+    /// Time until which the server is careful (see the beginning of this file).
     careful_until: Option<Instant>,
 }
 

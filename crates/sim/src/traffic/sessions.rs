@@ -19,11 +19,11 @@ pub(super) struct Sessions<S> {
     open: Vec<S>,
     /// Completed handshakes without a free slot, at the last check.
     turned_away: u32,
-    /// Time until which more clients without a slot are expected.
+    /// End of the period [`WANTED`].
     wanted_until: Option<Instant>,
 }
 
-/// Time for which more clients are expected after a client without a slot.
+/// Period after a client without a free slot in which the server expects further such clients.
 const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {

@@ -63,7 +63,7 @@ pub enum BuildError {
 pub struct WorldOptions<'a> {
     /// A seed that replaces the scenario's own.
     pub seed: Option<u64>,
-    /// Source of secrets, such as keys. By default they follow from the seed: runs are repeatable.
+    /// Source of secrets, such as keys. By default the seed determines them: runs are repeatable.
     pub secrets: Secrets,
     /// Loads the firmware of a node with another stack, or returns a one-line message. By default a
     /// scenario with such nodes is an error.

@@ -8,7 +8,7 @@ use redpoll_tcp::Endpoint;
 
 use crate::traffic::Context;
 
-/// Time after which the node is asked for room again.
+/// Interval between attempts to send a datagram for which the node has no room.
 const NO_ROOM: Duration = Duration::from_millis(5);
 /// Maximum number of waiting datagrams; more datagrams are dropped.
 const WAITING: usize = 64;
