@@ -227,8 +227,8 @@ fn errors_have_the_numbers_of_the_library() {
     assert_eq!(defined, known);
 }
 
-/// The header's comments on errors are the texts of `rp_strerror`, and the header's version is the
-/// library's.
+/// The header's comments on errors are the texts of `rp_strerror`, and the header has the version
+/// of the library.
 #[test]
 fn texts_of_errors_and_version_are_those_of_the_header() {
     let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();

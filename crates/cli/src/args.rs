@@ -217,7 +217,7 @@ pub struct SweepArgs {
 /// Reproduce a published study in the simulator, and compare it with the paper.
 ///
 /// Prints which of the paper's claims hold, and the cause of each that does not; with --rows also
-/// every number with the paper's, and with its spread over the seeds. The result of each run is
+/// every number next to that of the paper, and its spread over the seeds. The result of each run is
 /// kept in a file, so the same command resumes a stopped study.
 ///
 /// Exit code: 0 when all runs are done, whether or not the paper is reproduced; 1 when a run or a

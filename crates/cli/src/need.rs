@@ -147,7 +147,7 @@ mod tests {
         std::fs::remove_dir_all(&root).unwrap();
     }
 
-    /// Measures the memory of the smallest nodes.
+    /// Each of the smallest nodes takes at least `NODE_BYTES` of memory.
     #[test]
     fn each_node_takes_at_least_the_memory_that_is_assumed() {
         let resident = || kib(&read_to_string("/proc/self/status").unwrap(), "VmRSS:").unwrap();

@@ -48,7 +48,7 @@ pub struct PlotArgs {
     #[arg(long = "of", value_name = "NAME")]
     pub of: Vec<String>,
 
-    /// The key on the first axis of a sweep's pictures; by default the key with the most values
+    /// The key on the x axis of a sweep's pictures; by default the key with the most values
     #[arg(long, value_name = "KEY")]
     pub over: Option<String>,
 

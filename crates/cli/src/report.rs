@@ -37,7 +37,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 
-    /// The key on the first axis of a sweep's pictures; by default the key with the most values
+    /// The key on the x axis of a sweep's pictures; by default the key with the most values
     #[arg(long, value_name = "KEY")]
     pub over: Option<String>,
 }

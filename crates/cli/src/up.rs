@@ -314,8 +314,8 @@ fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-/// Gives the border router connections for `--forward` in addition to those of its apps: twice
-/// the number of simultaneous ones, because some are being closed.
+/// Reserves connections of the border router for `--forward`, in addition to those of its apps:
+/// twice as many as can be forwarded at a time, because some are being closed.
 fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
     if args.forward.is_empty() && !args.demo {
         return;

@@ -56,7 +56,7 @@ impl Frame {
             "udp.checksum.status",
             "icmpv6.checksum.status",
         ];
-        // The first checksum is the packet's; a packet that an error quotes has another.
+        // The first checksum is that of the packet; a packet quoted by an ICMPv6 error has another.
         let mut layers = self.layers.iter();
         let value = layers.find_map(|layer| NAMES.iter().find_map(|name| layer.get(name)))?;
         Some(match value {

@@ -240,7 +240,7 @@ pub(crate) fn set_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     ioctl::call(socket, &ioctl::SIOCSIFFLAGS, &mut request)
 }
 
-/// Waits at most 30 s until the address is the host's. The kernel ends its search for a
+/// Waits at most 30 s until the host may use the address. The kernel ends its search for a
 /// duplicate in a worker thread, which waits while other namespaces are removed.
 fn wait_for(address: Ipv6Addr) -> Result<(), TunError> {
     let deadline = Instant::now() + Duration::from_secs(30);

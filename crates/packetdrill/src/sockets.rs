@@ -90,7 +90,7 @@ impl Sockets {
         Ok(())
     }
 
-    /// Sets the socket's local address and port. The first address becomes the host's.
+    /// Sets the socket's local address and port. The first such address becomes that of the host.
     pub fn bind(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         self.host.learn_address(addr.ip());
         let fd = self.fd(fd)?;

@@ -73,7 +73,7 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
         true => us(7 * timing::UNIT_BACKOFF_US),
         false => Duration::ZERO,
     };
-    // `early` allows for the difference between the radio's clock and the tester's.
+    // `early` allows for the difference between the clocks of the radio and the tester.
     let most = least + TURNAROUND + backoff + bench.limits.report;
     let window = (least - bench.limits.early)..=most;
     ensure(window.contains(&took), || {

@@ -1,8 +1,8 @@
 //! The promised figures, on the built-in scenarios.
 //!
 //! Kumar et al. 2020 (§6.3, §7.2) measured 75.0, 28.3, 19.5 and 17.5 kb/s over one to four hops
-//! with an AT86RF233. The bounds here are Redpoll's and higher. No radio model is tuned for them:
-//! the timings have their own tests.
+//! with an AT86RF233. The bounds here are for Redpoll, and are higher. No radio model is tuned for
+//! them: the timings have their own tests.
 
 use crate::common;
 

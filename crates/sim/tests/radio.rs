@@ -1,6 +1,6 @@
-//! Radios tested with `redpoll_radiotest`: the simulator's with each of its chips; one at the end
-//! of a serial line; one over a driver that only receives and sends, like `embassy-nrf`'s; a
-//! software radio; and that one with each of many faults, all of which are detected.
+//! Radios tested with `redpoll_radiotest`: the simulator's radio with each of its chips; one at the
+//! end of a serial line; one over a driver that only receives and sends, as in `embassy-nrf`; and a
+//! software radio, also with each of many faults, all of which are detected.
 
 #[path = "support/nrf.rs"]
 pub mod nrf;

@@ -38,8 +38,8 @@ fn unequal(more: &[(&str, &str)]) -> Report {
     report
 }
 
-/// Returns the ratio of the faster flow's byte count to the slower flow's, and the sum of the two
-/// counts.
+/// Returns the byte count of the faster flow divided by that of the slower one, and the sum of the
+/// two counts.
 fn shares(report: &Report) -> (f64, f64) {
     let bytes = |name: &str| {
         let flow = report.flows.iter().find(|flow| flow.name == name);

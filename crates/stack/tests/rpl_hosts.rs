@@ -222,7 +222,7 @@ fn an_ended_registration_causes_a_no_path() {
 }
 
 /// The first registration of an address wins. The router refuses and counts a late registration,
-/// one of the root's or a DODAG node's address, one in a neighbour's name, and one without room.
+/// one of an address of the root or a DODAG node, one in a neighbour's name, and one without room.
 #[test]
 fn forged_and_superfluous_registrations_are_refused() {
     let mut lone = joined_in(mode::STORING);

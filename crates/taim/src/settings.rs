@@ -1,4 +1,4 @@
-//! The settings in force: the command line's, otherwise the configuration file's, otherwise
+//! The settings in force: from the command line, otherwise from the configuration file, otherwise
 //! defaults.
 
 use std::net::SocketAddr;

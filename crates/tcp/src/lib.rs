@@ -2,9 +2,9 @@
 //!
 //! # Interface
 //!
-//! A [`Connection`] owns no clock, no socket, no heap and no thread; its buffers are the
-//! caller's. A [`Listener`] answers connection requests without storing them; a
-//! [`SynCache`] stores each in 48 bytes until the handshake is complete.
+//! A [`Connection`] owns no clock, no socket, no heap and no thread; the caller owns its buffers. A
+//! [`Listener`] answers connection requests without storing them; a [`SynCache`] stores each in 48
+//! bytes until the handshake is complete.
 //!
 //! [`input`](Connection::input) and `on_*` take segments and reports, `poll_*` return results;
 //! time is an argument. After each call, poll [`poll_event`](Connection::poll_event) until it

@@ -210,8 +210,8 @@ fn a_window_that_shrinks_to_zero_and_reopens_does_not_stall() {
     }
 }
 
-/// An empty segment with a sequence number ahead of the peer's and a closed window must not make
-/// all later windows of a silent peer look old.
+/// An empty segment with a closed window, and a sequence number that the peer has not reached yet,
+/// must not make all later windows of a silent peer look old.
 #[test]
 fn a_forged_window_of_the_future_does_not_last() {
     let mut t = established();

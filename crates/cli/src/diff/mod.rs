@@ -155,7 +155,7 @@ fn progress(args: &DiffArgs) -> Progress {
 pub(super) struct Found {
     pub same: u64,
     pub common: Option<Record>,
-    /// The next frames of each run, up to [`AHEAD`].
+    /// The next frames of each run, at most [`AHEAD`] of each.
     pub rest: [VecDeque<Record>; 2],
 }
 

@@ -252,7 +252,7 @@ fn gain(difference: Option<&Difference>) -> String {
     difference.map_or("an unknown amount".to_owned(), change)
 }
 
-/// Returns the effect of half a step along each parameter.
+/// Returns a table with the change of each figure when one key takes a neighbouring value.
 fn sensitivity(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut rows = Vec::new();
     let head = goal.aims.figures().map(Figure::name);

@@ -36,8 +36,8 @@ impl Process {
         more_descriptors();
         let (ours, theirs) = pair().map_err(system)?;
         set_patience(&ours, spec.patience).map_err(system)?;
-        // SAFETY: the child calls only `serve`, which uses no lock of another thread except the
-        // allocator's and the loader's, which glibc makes usable in the child.
+        // SAFETY: the child calls only `serve`, which uses no lock of another thread except those
+        // of the allocator and the loader, which glibc makes usable in the child.
         let id = unsafe { libc::fork() };
         if id == 0 {
             firmware::serve(theirs.as_raw_fd(), &file, spec.seed);

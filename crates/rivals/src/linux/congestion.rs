@@ -84,7 +84,7 @@ impl Window {
             true => self.cwnd / (target - self.cwnd),
             false => 100 * self.cwnd,
         };
-        // The window grows at least like Reno's with this factor: 3 (1 - b) / (1 + b) per window.
+        // Lower bound of the window's growth: Reno with the factor 3 (1 - b) / (1 + b) per window.
         self.reno_count += segments;
         let a_window = self.reno * 15 / 8;
         if a_window > 0 && self.reno_count > a_window {

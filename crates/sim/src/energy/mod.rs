@@ -16,10 +16,10 @@ use crate::radio::{Currents, State, Station};
 pub struct Params {
     pub clock_mhz: f64,
     pub cycles_per_instruction: f64,
-    /// Instructions of an operating system for each wake-up, in addition to the engine's.
+    /// Instructions of an operating system for each wake-up, in addition to those of the engine.
     pub wake_up_instructions: f64,
-    /// Instructions of an operating system for each sent or received packet, in addition to the
-    /// engine's. A relayed packet counts twice: once for its reception and once for its forwarding.
+    /// Instructions of an operating system for each sent or received packet, in addition to those
+    /// of the engine. A relayed packet counts twice: for its reception and for its forwarding.
     pub packet_instructions: f64,
     /// Whether instructions take virtual time, which delays the orders to the radio.
     pub takes_time: bool,

@@ -69,7 +69,7 @@ pub struct Scenario {
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
     pub nodes: Vec<NodeSpec>,
-    /// Simulated host behind the border router, if it has apps. Its index follows the last node's.
+    /// Simulated host behind the border router, if it has apps. Its index is `nodes.len()`.
     pub host: Option<NodeSpec>,
     /// Source of links: positions and the medium, a list, or measurements.
     pub links: LinkSource,

@@ -406,7 +406,7 @@ pub fn case(traffic: Traffic, load: u32) -> Case {
     case_in(Building::FiveHops, traffic, load)
 }
 
-/// Replaces the TCP of the nodes by Redpoll's. Redpoll's TCP never opens a second connection for a
+/// Replaces the TCP of the nodes by Redpoll's TCP, which never opens a second connection for a
 /// flow, so a host has room for only one connection per node; a larger table would cost time at
 /// every event.
 pub fn ours(case: &Case) -> Case {

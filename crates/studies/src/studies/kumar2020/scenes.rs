@@ -1,6 +1,6 @@
 //! Scenarios of the figures: the office floor and the apps on its nodes, with Redpoll's own link.
-//! `profiles::tcplp` replaces the link by the paper's. The leaves run the apps of the shipped
-//! scenarios `readings` and `readings-day`.
+//! `profiles::tcplp` replaces this link by that of the paper. The leaves run the apps of the
+//! shipped scenarios `readings` and `readings-day`.
 
 use crate::vocabulary::floors::OFFICE;
 use crate::vocabulary::scenes::{BULK, READINGS};
