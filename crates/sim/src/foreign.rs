@@ -26,8 +26,7 @@ pub enum Occasion<'a> {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// Latest time of the next run by the node's clock; `None` if the node waits for its radio
-    /// only.
+    /// Latest time of the next run by the node's clock; `None` to wait for the radio only.
     pub wakes_at: Option<Instant>,
     pub listens: bool,
     /// Whether the node begins to send [`ForeignNode::frame`] now.

@@ -163,8 +163,8 @@ impl FrameTrace for Readings {
     }
 }
 
-/// Checks that a sleepy leaf, which opens a connection for each reading, sends no probe before its
-/// data request fetches the server's delayed acknowledgment (RFC 8985 §7.2).
+/// Checks that a sleepy leaf sends no probe before its data request fetches the server's delayed
+/// acknowledgment (RFC 8985 §7.2). The leaf opens a connection for each reading.
 #[test]
 fn a_leaf_asks_its_parent_before_it_probes() {
     const READINGS: u64 = 40;

@@ -12,8 +12,7 @@ const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
 /// Number of frames before the newest frame that may overlap it.
 const RECENT_MAX: usize = 64;
-/// Time after which a frame with the same sender and sequence number is a new frame, not a
-/// retransmission.
+/// Time after which the same sender and sequence number denote a new frame.
 const SAME_FRAME_US: u64 = 30_000_000;
 /// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, doubled to
 /// allow for the clocks of the sniffer.

@@ -63,8 +63,7 @@ impl Forger<'_> {
         params.expect("the scenario uses RPL").configuration
     }
 
-    /// Returns a DIO with a rank that improves slowly. Every other one has a version unknown to the
-    /// root.
+    /// Returns a DIO with a rank that improves slowly, and in turn an unknown DODAG version.
     pub(super) fn dio(&self) -> Vec<u8> {
         let configuration = self.configuration();
         let step = configuration.min_hop_rank_increase;

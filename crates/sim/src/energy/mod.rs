@@ -147,7 +147,7 @@ mod tests {
         assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
         assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");
         assert_eq!(awake.wake_ups, 100);
-        // An instruction takes 31.25 ns (one cycle at 32 MHz).
+        // An instruction takes 31.25 ns: one cycle at 32 MHz.
         let cpu_s = awake.instructions * 31.25e-9;
         assert!((awake.cpu_s - cpu_s).abs() < 1e-9, "{awake:?}");
         assert!(awake.instructions > 100_000.0, "{awake:?}");

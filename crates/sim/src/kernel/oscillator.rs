@@ -92,8 +92,7 @@ mod tests {
         assert_eq!(shows(5_000.0), shows(1_000.0), "cut off");
     }
 
-    /// Checks that a timer expires in the first microsecond in which its node's clock shows its
-    /// time.
+    /// Checks that a timer expires in the first microsecond in which the clock shows its time.
     #[test]
     fn both_ways_belong_together() {
         let mut rng = Rng::new(5);
