@@ -7,6 +7,11 @@ const OPTIONS_MAX: usize = 64;
 /// Decodes the message in a UDP datagram, if it is CoAP of version 1. The options may be cut off
 /// if the datagram is only the beginning of a message, `is_part`.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
+    message(payload, is_part).map(|(layer, _)| layer)
+}
+
+/// As [`layer`], with the path of the message, such as `/a/b`; empty without a path.
+pub(super) fn message(payload: &[u8], is_part: bool) -> Option<(Layer, String)> {
     let mut input = Bytes(payload);
     let first = input.u8()?;
     let token_len = first & 0x0f;
@@ -61,9 +66,9 @@ pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
         add(number, content, &mut layer, &mut path);
     }
     if !path.is_empty() {
-        layer.say(path);
+        layer.say(&path);
     }
-    Some(layer)
+    Some((layer, path))
 }
 
 /// Returns the code in words (RFC 7252 §12.1).

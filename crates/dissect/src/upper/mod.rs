@@ -2,7 +2,7 @@
 //!
 //! - [`tcp`], [`udp`], [`icmp`]: one module for each protocol;
 //! - [`nd`] and [`rpl`]: messages within ICMPv6;
-//! - [`coap`] and [`mle`]: messages within UDP.
+//! - [`coap`], [`tmf`] and [`mle`]: messages within UDP.
 
 pub mod coap;
 pub mod icmp;
@@ -10,6 +10,7 @@ pub mod mle;
 pub mod nd;
 pub mod rpl;
 pub mod tcp;
+pub mod tmf;
 pub mod udp;
 
 use redpoll_wire::ipv6::next_header;

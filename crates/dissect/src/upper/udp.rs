@@ -2,7 +2,7 @@
 
 use redpoll_wire::ipv6::next_header;
 
-use super::{Verdict, coap, mle};
+use super::{Verdict, coap, mle, tmf};
 use crate::ip::Packet;
 use crate::layer::{Bytes, Layer};
 
@@ -49,6 +49,8 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
         layers.extend(mle::layer(payload, !is_whole));
     } else if ports.contains(&COAP) {
         layers.extend(coap::layer(payload, !is_whole));
+    } else if ports.contains(&tmf::PORT) {
+        layers.extend(tmf::layer(payload, !is_whole));
     }
 }
 
