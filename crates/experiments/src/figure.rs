@@ -10,7 +10,7 @@ use crate::criteria::{Band, Judgement, Purpose};
 use crate::probe::Probe;
 use crate::run::{Reading, Run};
 
-/// A position on the first axis.
+/// A position on the x axis.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum X {
@@ -24,7 +24,7 @@ pub enum X {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct At<S, P> {
     pub series: S,
-    /// Position on the first axis.
+    /// Position on the x axis.
     pub x: P,
 }
 
@@ -89,7 +89,7 @@ pub struct Handle {
     pub(crate) index: usize,
 }
 
-/// The rows of one series and one metric along the first axis.
+/// The rows of one series and one metric along the x axis.
 #[derive(Clone, Debug)]
 pub struct Line {
     name: String,
@@ -145,7 +145,7 @@ pub(crate) struct Declared {
     pub is_bar: bool,
 }
 
-/// A shaded range of the first axis.
+/// A shaded range of the x axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shade {
     pub from: f64,
@@ -188,7 +188,7 @@ impl Figure {
         }
     }
 
-    /// Sets the label of the first axis, with its unit.
+    /// Sets the label of the x axis, with its unit.
     #[must_use]
     pub fn x_label(self, x_label: &'static str) -> Figure {
         Figure { x_label, ..self }

@@ -23,7 +23,7 @@ pub struct Row {
     pub kind: Purpose,
     /// Series: the rows of one line or of one kind of bars.
     pub series: String,
-    /// Position on the first axis.
+    /// Position on the x axis.
     pub x: X,
     pub metric: &'static str,
     /// Mean over the seeds. For a computed row, the value computed from the other rows' means.

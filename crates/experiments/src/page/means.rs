@@ -6,14 +6,14 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label};
 
-/// Means over a first axis.
+/// Means over an x axis.
 #[derive(Clone, Debug)]
 pub struct Means {
-    /// Label of the second axis, with its unit.
+    /// Label of the y axis, with its unit.
     pub title: String,
-    /// Label of the first axis, with its unit.
+    /// Label of the x axis, with its unit.
     pub x_label: String,
-    /// Names along the first axis; empty if it has numbers.
+    /// Names along the x axis; empty if it has numbers.
     pub names: Vec<String>,
     /// Whether lines join the means of numbers.
     pub is_joined: bool,
@@ -30,7 +30,7 @@ pub struct MeanLine {
 
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Mean {
-    /// Place on the first axis: a number, or the index of a name.
+    /// Place on the x axis: a number, or the index of a name.
     pub x: f64,
     pub value: f64,
     /// Ends of the confidence interval, if it is known.
@@ -39,7 +39,7 @@ pub struct Mean {
 
 /// Pixels between the error bars of neighbouring lines at the same place.
 const APART: f64 = 3.0;
-/// A first axis of positive numbers with a greater ratio of greatest and least is logarithmic.
+/// An x axis of positive numbers with a greater ratio of greatest and least is logarithmic.
 const RATIO_MAX: f64 = 50.0;
 /// Least number of letters of a name below the axis; the rest is cut.
 const LETTERS_MIN: usize = 4;

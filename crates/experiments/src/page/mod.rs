@@ -331,7 +331,7 @@ pub fn measured(row: &Row) -> String {
     }
 }
 
-/// Returns series, position on the first axis and metric of a row.
+/// Returns series, position on the x axis and metric of a row.
 pub fn place(row: &Row) -> String {
     let parts = [row.series.as_str(), &row.x.to_string(), row.metric].map(str::to_owned);
     let parts: Vec<String> = parts

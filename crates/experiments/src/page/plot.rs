@@ -7,12 +7,12 @@ use super::colours::Look;
 use super::frame::{BOTTOM, FOOT, Fit, Legend, TOP, frame, label};
 use super::html::{escape, number};
 
-/// Lines over a first axis.
+/// Lines over an x axis.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// Label of the second axis, with its unit.
+    /// Label of the y axis, with its unit.
     pub title: String,
-    /// Label of the first axis, with its unit.
+    /// Label of the x axis, with its unit.
     pub x_label: String,
     /// Whether both axes are logarithmic; numbers must then be positive.
     pub is_logarithmic: bool,

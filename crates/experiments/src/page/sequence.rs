@@ -18,9 +18,9 @@ pub struct Sequence {
     /// Times at which the sender received an acknowledgement, and the acknowledged number.
     pub acked: Vec<(f64, f64)>,
     pub shades: Vec<Shades>,
-    /// Ends of the first axis.
+    /// Ends of the x axis.
     pub t: (f64, f64),
-    /// Greatest number on the second axis, which then starts at zero; `None`: that of the visible
+    /// Greatest number on the y axis, which then starts at zero; `None`: that of the visible
     /// segments.
     pub most: Option<f64>,
 }

@@ -106,7 +106,7 @@ fn mean(runs: &[Figures], figure: &str) -> Option<Found> {
     }
 }
 
-/// The first axis, and the place of each point on it.
+/// The x axis, and the place of each point on it.
 struct FirstAxis<'n> {
     key: Option<&'n str>,
     label: String,
