@@ -271,7 +271,7 @@ fn end(
     chatty: bool,
 ) -> Result<u8, Failure> {
     let lived = session.live();
-    // The terminal is restored before any message.
+    // Restore the terminal before the program prints a message.
     session.tui = None;
     session.status.clear();
     let code = lived?;

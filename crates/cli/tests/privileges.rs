@@ -229,7 +229,7 @@ fn counted(state: &str, as_user: bool) -> u32 {
     if !as_user {
         check(&settled(mesh.pid(), 1), NOTHING, true);
     }
-    // The mesh sends its first frames.
+    // Wait until the mesh has sent its first frame.
     listen
         .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
@@ -442,7 +442,7 @@ fn a_radio_program_runs_as_the_user_and_is_restarted() {
     };
     std::thread::sleep(Duration::from_millis(300));
     assert!(is_users(&second));
-    // The program of the radio inherits the filter.
+    // The program of the radio inherits the seccomp filter.
     let status = std::fs::read_to_string(format!("/proc/{second}/status")).unwrap();
     assert!(status.contains("Seccomp:\t2"), "{status}");
     mesh.end(Signal::SIGINT, Some(0));

@@ -188,7 +188,7 @@ fn serves_100_kib() {
     let file = get(leaf(1, 12), "/file");
     assert_eq!(file.len(), LENGTH);
     assert!(file == expected(LENGTH), "a wrong byte");
-    // The sensor and the upload of the scenario also try, without success.
+    // Skip lines about the scenario's sensor and upload, which try to connect without success.
     let mine = loop {
         let line = mesh.line();
         if line.contains(" -> leaf-12:80  ") {
@@ -688,7 +688,7 @@ fn neighbours_learn_the_way() {
     let leaf = leaf(17, 12).to_string();
     let ping = neighbour.run(&["ping", "-6", "-c", "3", "-w", "20", &leaf]);
     assert!(ping.contains("bytes from"), "{ping}");
-    // A new neighbour solicits.
+    // When its link comes up again, the neighbour solicits an advertisement.
     neighbour.run(&["ip", "-6", "route", "flush", &prefix]);
     neighbour.run(&["ip", "link", "set", "wire1", "down"]);
     neighbour.run(&["ip", "link", "set", "wire1", "up"]);

@@ -180,7 +180,7 @@ pub fn verdicts_text(rows: &[Value]) -> String {
             verdict.unit
         );
     }
-    // A figure without a unit leaves two spaces.
+    // An empty unit leaves two spaces; make them one.
     text.replace("  ", " ")
 }
 

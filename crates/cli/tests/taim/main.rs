@@ -345,7 +345,7 @@ fn forged_flows() {
     let network = Network::new(9, [5, 20]);
     let pour = Pour::new(10);
     rules("20");
-    // Room for packets that arrive while other processes use the processor.
+    // `--margin`: room for packets that arrive while other processes use the processor.
     let args = [
         "--queue",
         "20",

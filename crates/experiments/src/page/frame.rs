@@ -51,8 +51,8 @@ pub const BOTTOM: f64 = 232.0;
 pub const LETTER: f64 = 6.6;
 const LEGEND_MARK: f64 = 36.0;
 
-/// Draws an empty chart: frame, marks of the y axis, labels. The pair contains the height of
-/// the x axis' label and of the chart.
+/// Draws an empty chart: frame, marks of the y axis, labels. `x_label_y` is the y coordinate of the
+/// x axis label, and `height` the height of the chart.
 pub fn frame(
     title: &str,
     x_label: &str,

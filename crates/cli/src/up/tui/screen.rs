@@ -110,7 +110,7 @@ mod tests {
         assert!(flags.contains(LocalFlags::ICANON | LocalFlags::ECHO));
         drop(pty.slave);
         let mut shown = Vec::new();
-        // A terminal whose other end is closed reads as an error.
+        // Ignore the error with which a read ends after the terminal's other side was closed.
         let _ = File::from(pty.master).read_to_end(&mut shown);
         let shown = String::from_utf8_lossy(&shown);
         let taken = shown
