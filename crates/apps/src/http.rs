@@ -2,9 +2,9 @@
 //!
 //! Clients cannot block it. While all its connections are in use, the server ends one to make room:
 //! the connection that has been without a request for longest. If every connection has a request,
-//! it ends the slowest one that receives less than 300 bytes a second, or less than 120 until it has
-//! received 1,500 bytes. Other limits: a minute for a request, a minute for each 2,000 bytes of the
-//! answer, and 15 seconds between two requests.
+//! it ends the slowest one that receives less than 300 bytes a second, or less than 120 until it
+//! has received 1,500 bytes. Other limits: a minute for a request, a minute for each 2,000 bytes of
+//! the answer, and 15 seconds between two requests.
 //!
 //! After it has ended such a connection, the server is careful for at least a minute: of an answer
 //! it sends 176 bytes, and then only as many unacknowledged bytes as the client has acknowledged.
@@ -361,7 +361,8 @@ async fn converse<S: Read + Write + TcpShutdown>(
         stream.flush().await.map_err(Error::Io)?;
         slot.enter(Phase::Idle);
     }
-    // RFC 9112 §9.6: read to the end: unread bytes would cause a reset, which may destroy the answer.
+    // RFC 9112 §9.6: read to the end, because unread bytes cause a reset, which may destroy the
+    // answer.
     stream.stream.close(Close::Write).await.map_err(Error::Io)?;
     while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
     Ok(())

@@ -26,7 +26,7 @@
 //! Every entry point but `rp_version` and `rp_strerror` returns a negative number if it fails, one
 //! of `RP_E*`.
 //!
-//! A library without the feature `radio` lacks the functions of `config.rs`, `node.rs` and `rpl.rs`.
+//! Without the feature `radio`, the functions of `config.rs`, `node.rs` and `rpl.rs` are absent.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![warn(missing_docs)]
 

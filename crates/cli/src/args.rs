@@ -255,7 +255,8 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FILE")]
     pub module: Option<PathBuf>,
 
-    /// Number of runs of each point, each with its own seed; some long points have fewer runs (column n)
+    /// Number of runs of each point, each with its own seed; some long points have fewer runs
+    /// (column n)
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,

@@ -38,8 +38,9 @@ pub struct CompareArgs {
     #[arg(value_name = "B")]
     pub b: PathBuf,
 
-    /// Write a page to this file, with the values of all seeds as dots next to each figure. The page
-    /// is one HTML file without external resources; - is standard output, in place of the table
+    /// Write a page to this file, with the values of all seeds as dots next to each figure. The
+    /// page is one HTML file without external resources; - is standard output, in place of the
+    /// table
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 

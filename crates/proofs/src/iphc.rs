@@ -1,7 +1,7 @@
 //! Compressed headers (RFC 6282): every combination of the forms that a header can have, and every
 //! value of the two encoding bytes.
 //!
-//! A header that is compressed and expanded again is unchanged. An expanded packet, compressed again,
+//! A header that is compressed and expanded is unchanged. An expanded packet, compressed again,
 //! expands to the same. No beginning of a packet makes the decoder panic or read past the end.
 
 use redpoll_base::{Addr, Ecn};

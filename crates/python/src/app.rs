@@ -264,7 +264,7 @@ impl Node {
         }
     }
 
-    /// Returns the pointers lent for a call of a method, even if a panic poisoned the lock: the pointers stay valid.
+    /// Returns the pointers lent for a method call, which stay valid if a panic poisons the lock.
     fn lent(&self) -> MutexGuard<'_, Option<Lent>> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -120,7 +120,7 @@ pub struct Nodes {
     pub retries: Vec<u32>,
     /// Frames for the node that other frames destroyed.
     pub collisions: Vec<u32>,
-    /// Not by node: air time of all nodes since the run began, by the number of the type of message.
+    /// Not by node: air time of all nodes since the run began, by the number of the message type.
     pub air: Vec<u64>,
 }
 

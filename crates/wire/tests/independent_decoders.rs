@@ -2,9 +2,10 @@
 //!
 //! The tests leave out the fields in which these parsers have faults. smoltcp 0.12 supports no
 //! context without a CID byte, omits `00ff:fe00` in 16-bit addresses with a context, and keeps 16
-//! of a flow label's 20 bits; when sending it drops the traffic class. It also misreads a compressed
-//! UDP destination port, of 4 or of 8 bits. So smoltcp reads stateless addresses, the ECN and DSCP
-//! fields, and UDP ports of which at most the source's is compressed; tshark checks the rest.
+//! of a flow label's 20 bits; when sending, it drops the traffic class. It also misreads a
+//! compressed UDP destination port, of 4 or of 8 bits. So smoltcp reads stateless addresses, the
+//! ECN and DSCP fields, and UDP ports of which at most the source's is compressed; tshark checks
+//! the rest.
 
 use crate::common;
 

@@ -33,9 +33,10 @@ pub struct UpArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
 
-    /// Read the scenario and options from this file, such as /etc/redpoll/border.toml; its keys are names of
-    /// options, and options of the command line override them. With --radio and without a terminal, SIGHUP
-    /// reads the file again: `expose` and `log_level` apply at once, other keys need a restart
+    /// Read the scenario and options from this file, such as /etc/redpoll/border.toml; its keys are
+    /// names of options, and options of the command line override them. With --radio and without a
+    /// terminal, SIGHUP reads the file again: `expose` and `log_level` apply at once, other keys
+    /// need a restart
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
 

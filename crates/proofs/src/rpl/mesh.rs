@@ -171,7 +171,7 @@ impl Mesh {
         }
     }
 
-    /// Runs until all nodes have the right routes, for `limit` at most, and returns the time that it took.
+    /// Runs until all nodes have the right routes, at most for `limit`, and returns the time taken.
     pub(super) fn converge(&mut self, limit: Duration) -> Result<Duration, String> {
         let begun = self.now;
         let mut why = String::new();

@@ -356,8 +356,8 @@ fn slow_readers_give_way_to_clients_that_wait() {
     assert!(answered >= 9, "{answered} of 10");
 }
 
-/// Returns a chain of `hops` links, each of which delivers `share` of the frames, with a server of a
-/// file of 5,000 bytes at its end.
+/// Returns a chain of `hops` links, each of which delivers `share` of the frames, with a server of
+/// a file of 5,000 bytes at its end.
 fn chain(hops: usize, share: &str) -> Scenario {
     let links = (0..hops).map(|n| format!("\"n{n} <-> n{}, {share}\"", n + 1));
     let links: Vec<String> = links.collect();

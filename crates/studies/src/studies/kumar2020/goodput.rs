@@ -350,7 +350,7 @@ struct Rival {
     multihop: f64,
 }
 
-/// Payload of a segment in one frame. A frame has room for 72 bytes; `tcp.send_buffer` starts at 64.
+/// Payload of a segment in one frame, which has room for 72 bytes; `tcp.send_buffer` starts at 64.
 const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
