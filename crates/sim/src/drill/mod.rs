@@ -7,6 +7,7 @@
 //! - `siege.rs`: an attack on a running world;
 //! - `play.rs`: one run, with or without an attacker;
 //! - `grid.rs`: the attacks on RPL in a large grid, as a test;
+//! - `device.rs`: the attacks of slow readers on the web server for devices, as a test;
 //! - `visitor.rs`: new honest connections in addition to the open one.
 //!
 //! The attacker's own frames occupy the air. The share of air time that remains is the *floor*: no
@@ -15,6 +16,8 @@
 
 mod attack;
 mod attacker;
+#[cfg(test)]
+mod device;
 mod forge;
 #[cfg(test)]
 mod grid;

@@ -55,7 +55,18 @@ pub(super) fn play(
     seed: u64,
     duration: Duration,
 ) -> RunResult {
-    let mut world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
+    let world = World::new(&scene.scenario, seed).expect("the generated scenario is valid");
+    play_in(world, scene, attack, seed, duration)
+}
+
+/// Works like [`play`], in the world of the scene, to which apps may have been added.
+pub(super) fn play_in(
+    mut world: World,
+    scene: &Scene,
+    attack: Option<(&Attack, &RunResult)>,
+    seed: u64,
+    duration: Duration,
+) -> RunResult {
     world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + duration;

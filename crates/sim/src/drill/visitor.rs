@@ -69,7 +69,10 @@ impl Visitor {
                 self.answer.extend_from_slice(&chunk[..len]);
                 continue;
             }
-            let is_good = self.answer.starts_with(b"HTTP/1.1 200 ");
+            // Some servers answer a request of HTTP/1.0 with that version.
+            let is_good = [b"HTTP/1.1 200 ", b"HTTP/1.0 200 "]
+                .iter()
+                .any(|line| self.answer.starts_with(*line));
             self.visits.borrow_mut().done += u64::from(is_good);
             cx.node.tcp_close(cx.now, conn);
             return self.leave(cx);
