@@ -41,7 +41,7 @@ pub trait Memory {
 
 /// The type of a setting that makes a node forward packets of other nodes.
 pub trait Forwarding: Copy + Default + Into<bool> {
-    /// Whether a value of this type is `true`.
+    /// Whether this type has a value that converts to `true`.
     const IS_POSSIBLE: bool;
 }
 

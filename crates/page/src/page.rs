@@ -66,7 +66,7 @@ impl PageServer {
     }
 }
 
-/// The text, as the thread that writes it sees it.
+/// The clients that wait for the text. A thread of the program writes it when asked.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     waiting: Arc<Mutex<Vec<oneshot::Sender<Bytes>>>>,

@@ -12,13 +12,13 @@ impl Low {
         Low(seq.0 as u16)
     }
 
-    /// Returns the first number at or after `seq` with this lower half. It is the original number
-    /// if that is less than 65,536 ahead.
+    /// Returns the first number at or after `seq` whose lower 16 bits are these. It is the original
+    /// number if that is less than 65,536 ahead.
     pub(crate) fn first_from(self, seq: SeqNum) -> SeqNum {
         seq + u32::from(self.0.wrapping_sub(seq.0 as u16))
     }
 
-    /// Returns the last number at or before `seq` with this lower half.
+    /// Returns the last number at or before `seq` whose lower 16 bits are these.
     pub(crate) fn last_up_to(self, seq: SeqNum) -> SeqNum {
         seq - u32::from((seq.0 as u16).wrapping_sub(self.0))
     }

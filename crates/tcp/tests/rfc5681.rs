@@ -60,7 +60,7 @@ fn slow_start() {
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.info().cwnd, 600);
     assert_eq!(sizes(&mut t).len(), 4);
-    // ACK division has no advantage.
+    // ACK division has no effect: 19 ACKs of one byte each raise cwnd by 19 bytes.
     for ack in 202..=220 {
         send!(t, seq 1, ack ack, win 60_000);
     }

@@ -14,7 +14,7 @@ const TEXT_MAX: usize = 1 << 20;
 
 #[derive(Deserialize)]
 struct Request {
-    /// Number that the answer repeats.
+    /// Number of the request, which the answer repeats.
     id: u32,
     ask: Ask,
 }

@@ -80,7 +80,7 @@ fn long_header(from: &End, to: &End) -> Vec<u8> {
     bytes
 }
 
-/// Returns the check sequence of IEEE 802.15.4, the least bit first.
+/// Returns the check sequence of IEEE 802.15.4, with the less significant byte first.
 fn fcs(bytes: &[u8]) -> [u8; 2] {
     let crc = bytes.iter().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ u16::from(*byte), |crc, _| match crc & 1 {

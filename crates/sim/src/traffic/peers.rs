@@ -29,7 +29,7 @@ impl Pair {
     }
 }
 
-/// The pairs in use, shared by all apps of a run.
+/// The pairs of endpoints in use, shared by all apps of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Peers(Rc<RefCell<Pairs>>);
 

@@ -1,4 +1,4 @@
-//! A driver of a node on a radio, with the futures of its sockets.
+//! Drives a node on a radio, while other futures use the sockets of the node.
 
 use core::convert::Infallible;
 use core::future::poll_fn;

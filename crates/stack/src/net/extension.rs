@@ -140,7 +140,7 @@ mod tests {
         assert_eq!((upper.protocol, upper.pointer), (44, 6));
     }
 
-    /// RFC 8200 §4.2, all four cases.
+    /// RFC 8200 §4.2: the two highest bits of an unknown option's type select one of four actions.
     #[test]
     fn unknown_options_are_treated_as_they_say() {
         let with = |kind, group| walk(60, &[59, 0, kind, 1, 0, 1, 1, 0], group);

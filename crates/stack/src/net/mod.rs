@@ -170,7 +170,7 @@ impl<P: Profile> Net<P> {
         if addr::is_link_local(&header.dst) {
             return Err(DropReason::Scope.into());
         }
-        // RFC 4443 §3.1, code 2.
+        // RFC 4443 §3.1, code 2: beyond scope of source address.
         if addr::is_link_local(&header.src) {
             return Err(Refusal(DropReason::Scope, Some(IcmpError::BEYOND_SCOPE)));
         }

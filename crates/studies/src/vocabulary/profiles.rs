@@ -34,7 +34,7 @@ const TCPLP_LINK: &[(&str, &str)] = &[
 ];
 
 /// The engine of FreeBSD 10.3 with TCPlp's constants: three duplicates; no RACK-TLP, PRR or F-RTO;
-/// a timeout of 200 ms more than RFC 6298's; 3 s before the first measurement.
+/// a timeout of 200 ms more than in RFC 6298; 3 s before the first measurement.
 const TCPLP_ENGINE: &[(&str, &str)] = &[
     ("tcp.recovery", "duplicates"),
     ("tcp.delayed_ack", "100 ms"),

@@ -30,7 +30,7 @@ struct Failing {
     attempts: u32,
     retry_at: Instant,
     wait: Duration,
-    /// Whether the program has reported that frames wait.
+    /// Whether a message has reported that frames wait for a stored counter.
     is_told_of_frames: bool,
 }
 

@@ -204,7 +204,7 @@ impl Exchange {
                 Step::Over
             }
             Ok(len) => {
-                // The deadline of the first request counts from the handshake and stays.
+                // The deadline of the first request counts from the handshake; data do not move it.
                 if self.request.is_empty() && self.has_served {
                     self.deadline = cx.now + REQUEST_TIME;
                     cx.node.expect(self.conn, true);
