@@ -176,7 +176,7 @@ impl Objective for StandardObjective {
         }
     }
 
-    /// RFC 6719 §3.2.2, RFC 6552 §4.2.1 (2).
+    /// Returns whether a link is good enough for a parent (RFC 6719 §3.2.2, RFC 6552 §4.2.1 (2)).
     fn is_eligible(self, etx: u16) -> bool {
         etx <= MAX_LINK_METRIC
     }

@@ -306,7 +306,7 @@ impl World {
         let end = from + data.len();
         assert!(data.iter().zip(from..).all(|(it, at)| *it == byte(at)));
         assert!(end <= self.given);
-        // RFC 9293 §3.9.1.2, MUST-61.
+        // RFC 9293 §3.9.1.2, MUST-61: PSH is set in the last queued segment.
         let is_pushed = record.control().contains(Flags::PSH);
         assert!(data.is_empty() || end < self.given || is_pushed);
         let options = if self.has_ts { TIMESTAMPS } else { 0 };

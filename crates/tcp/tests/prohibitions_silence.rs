@@ -11,7 +11,7 @@ use redpoll_wire::tcp::Flags;
 
 const TOTAL: usize = 20_000;
 const MSS: u16 = 100;
-/// RFC 9293 §3.8.3, SHLD-10.
+/// RFC 9293 §3.8.3, SHLD-10: R1 corresponds to at least 3 retransmissions.
 const R1: u32 = 3;
 
 struct World {

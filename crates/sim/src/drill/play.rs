@@ -44,8 +44,7 @@ pub(super) struct RunResult {
     pub(super) remains: Vec<NodeTables>,
     /// Seconds from the end of the flow until all tables were as without an attack.
     pub(super) rest_s: Option<u64>,
-    /// Tables that differ at the end from those of a run without attack, and the oracle's
-    /// violations.
+    /// Tables that differ at the end from a run without attack, and the oracle's violations.
     pub(super) left: Vec<String>,
 }
 

@@ -172,7 +172,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .wrapping_add(delivered);
         self.prr = Prr::begin(recover_fs);
         if !self.has_prr() {
-            // RFC 6675 §5, step 4.2.
+            // RFC 6675 §5, step 4.2: cwnd = ssthresh.
             self.cc.set_cwnd(self.cc.ssthresh());
         }
         self.tlp.reset();

@@ -260,7 +260,7 @@ impl<P: Profile> RplParts<P> {
         };
         let is_from_root = dodag.is_rooted_at(from);
         let storing = dodag.is_storing();
-        // RFC 6550 §11.2.2.1.
+        // RFC 6550 §11.2.2.1: the packet's RPLInstanceID must match the instance.
         if information.instance != dodag.instance {
             count(&mut cx.shared.counters.foreign);
             return Err(DropReason::NoRoute);
