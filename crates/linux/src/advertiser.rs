@@ -110,7 +110,7 @@ impl Timetable {
     }
 }
 
-/// Advertises a prefix on an interface. The destructor tells the hosts to delete the route.
+/// Advertises a prefix on an interface. The destructor requests the hosts to delete the route.
 #[derive(Debug)]
 pub struct Advertiser {
     /// A raw socket. `UdpSocket` is used only because it wraps the necessary calls.

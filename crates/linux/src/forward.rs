@@ -108,7 +108,7 @@ pub struct ForwardEvent {
     pub what: Passage,
 }
 
-/// What an event reports about a forwarded connection.
+/// The change of a forwarded connection that an event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passage {
     /// The host's program has connected, and the border router has room.

@@ -437,7 +437,7 @@ impl<M: Memory> Forwarding<M> {
             .is_some_and(|(front, next)| !next.dead && next.name() == front.name())
     }
 
-    /// Stores `note` with the fragment at the front, which stays there to be sent again.
+    /// Stores `note` with the fragment at the front, which stays there to be retransmitted.
     pub(crate) fn suspend(&mut self, note: Note) {
         if let Some(fragment) = self.fragments.as_mut().get_mut(usize::from(self.head)) {
             fragment.repeats = Some(note);

@@ -115,7 +115,7 @@ impl Red {
         }
         let strikes = self.strikes();
         // RFC 3168 §5: a packet that is not ECN-capable is dropped instead of marked. Its share
-        // alone is no reason for a drop: a lost acknowledgment would not slow the data.
+        // alone does not cause a drop: a lost acknowledgment would not slow the data.
         match ecn {
             Ecn::NotEct if strikes => RedAction::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {

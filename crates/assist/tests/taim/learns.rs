@@ -51,7 +51,7 @@ fn single_upstream_segments_measure_the_round_trip_to_the_node() {
         "{rtt:?}"
     );
 
-    // This engine has not seen the handshake, so it times only these round trips.
+    // This engine has not seen the handshake, so it measures only these round trips.
     let mut engine = self::engine(Params::default(), 16, 16);
     for _ in 0..100 {
         give(&mut engine, at, &conn.data(38));

@@ -1,7 +1,7 @@
 //! Methods whose receivers are mostly off: a sender repeats a frame until its neighbour wakes up,
 //! or waits for the probe by which the neighbour announces that it listens.
 //!
-//! A [`Cycle`] decides when this node's receiver is on, what the method adds to frames, and how the
+//! A [`Cycle`] decides when this node's receiver is on, which fields the method adds to frames, and how the
 //! frame in service is sent. The [`Mac`](crate::Mac) carries out the decisions.
 
 use core::convert::Infallible;

@@ -176,7 +176,7 @@ struct Patterns {
     places: Vec<u32>,
     /// By place: where in `places` the places after the same pattern begin, and their number.
     alike: Vec<(u32, u32)>,
-    /// The same for the places after the most frequent pattern.
+    /// Where in `places` the places after the most frequent pattern begin, and their number.
     usual: (u32, u32),
 }
 

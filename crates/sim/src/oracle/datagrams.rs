@@ -13,7 +13,7 @@ const REMEMBERED: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
     sent: VecDeque<Datagram>,
-    /// Number of datagrams no longer in `sent`, of which `old_lost` never arrived.
+    /// Number of datagrams no longer in `sent`; `old_lost` of them never arrived.
     old: u64,
     old_lost: u64,
     /// Longest time from sending to arrival.

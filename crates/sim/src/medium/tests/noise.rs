@@ -213,7 +213,7 @@ fn the_models_noise_depends_on_seed_node_and_time_alone() {
     assert_ne!(course(&mut other_seed[0], 30_000), all);
 }
 
-/// Returns two nodes 10 m apart. Noise: `loud_dbm` in the milliseconds `loud`, else -100 dBm.
+/// Returns two nodes 10 m apart. Noise: `loud_dbm` in the milliseconds `loud`, otherwise -100 dBm.
 fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     let mut samples_dbm = vec![-100.0; 100];
     samples_dbm[loud].fill(loud_dbm);

@@ -300,7 +300,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                     .watch(now, &mut open.connection, Some(seg), |connection| {
                         connection.input(now, meta, seg);
                     });
-                // Of a listener's connections, only a Fast Open can be in SYN-RECEIVED.
+                // Only the Fast Open of a listener can be in SYN-RECEIVED.
                 if let Some(listening) = listener
                     && was_open
                     && open.connection.is_closed()

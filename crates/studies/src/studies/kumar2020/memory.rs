@@ -69,7 +69,7 @@ pub fn table_3() -> Figure {
         .about(
             "Sizes on a Cortex-M0; those of connections are without buffers. The protocol's ROM is \
              that of the engine with TCPlp's features. The protocol's sockets are Connection and \
-             Listener; the socket layer is what a slot of a node's table adds to one of these; \
+             Listener; a slot of a node's table adds the socket layer to one of these; \
              posix_sockets is a Socket, which is the same for active and passive sockets. The ROM \
              of the socket layer and of posix_sockets is part of a node's ROM and not measured \
              separately. Each value should be at most the paper's.",

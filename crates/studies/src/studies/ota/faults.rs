@@ -67,9 +67,9 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         .judged("whole");
     let ids = ["twice-parent", "twice-reboot", "twice-link"];
     let names = [
-        "% of the image that TCP sends more than once, parent lost",
-        "% of the image that TCP sends more than once, reboot",
-        "% of the image that TCP sends more than once, 30 s without a link",
+        "share of the image sent more than once by TCP, %, parent lost",
+        "share of the image sent more than once by TCP, %, reboot",
+        "share of the image sent more than once by TCP, %, 30 s without a link",
     ];
     for (index, (id, name)) in ids.iter().zip(names).enumerate() {
         // The cause shows in the rows without the fault, and with the fault but without loss.

@@ -292,7 +292,7 @@ fn headers_that_cannot_be_expanded_return_their_error() {
     let refused = |bytes: &[u8], len| expand(bytes, &contexts, len).unwrap_err();
     assert_eq!(refused(&[0x41, 0x60], None), Error::Unsupported);
     assert_eq!(refused(&[0x7a], None), Error::Truncated);
-    // Reserved are DAC 1 with DAM 00 if M is 0, and DAC 1 with DAM 01 if M is 1.
+    // DAC 1 with DAM 00 is reserved if M is 0, and DAC 1 with DAM 01 if M is 1.
     assert_eq!(refused(&[0x7a, 0x34, 6], None), Error::Reserved);
     assert_eq!(refused(&[0x7a, 0x3d, 6], None), Error::Reserved);
     assert_eq!(

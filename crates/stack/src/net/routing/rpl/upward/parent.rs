@@ -235,7 +235,7 @@ impl<P: Profile> Upward<P> {
             offer.cost.saturating_add(interest.into())
         });
         // First a neighbour to which no frame was sent, then the one whose link was measured
-        // longest ago. Of several equal neighbours, the last one in the table.
+        // longest ago. If several are equal, the last one in the table.
         let possible = self.candidates.iter().rev().filter_map(|it| {
             let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it.etx);
             let offer = self.offer(cx, dodag, it).filter(|_| is_other)?;
