@@ -13,7 +13,7 @@ fn every_key_of_a_report_is_documented_and_every_number_has_a_unit() {
                     if !page.contains(&format!("`{key}`")) {
                         found.push(key.clone());
                     }
-                    // The reasons in `drops` are many, and not all are named; `set` has any key.
+                    // The page does not list all reasons in `drops`, and `set` may have any key.
                     if key != "drops" && key != "set" {
                         missing(value, page, found);
                     }

@@ -120,7 +120,7 @@ fn the_timeout_of_the_application_stays() {
     t.conn.set_user_timeout(t.now(), Some(s(50)));
     send!(t, seq 1, ack 1, uto s(1_000));
     assert_eq!(t.conn.user_timeout(), Some(s(50)));
-    // RFC 5482 §3: the next segment announces it to the peer.
+    // RFC 5482 §3: the next segment advertises the new timeout to the peer.
     t.write(b"x");
     recv!(t, seq 1, ack 1, data b"x", uto s(50));
     t.run_until(50_000);

@@ -265,7 +265,7 @@ fn new_parameters_apply_at_once_and_keep_flows_and_packets() {
         let of_flow: Vec<_> = left.iter().filter(|it| **it % 2 == flow).collect();
         assert!(of_flow.is_sorted() && of_flow.len() == 5, "{left:?}");
     }
-    // With a condition that does not hold, waiting packets leave.
+    // If new parameters require contention, and there is none, the waiting packets leave.
     engine.set_params(slow);
     assert_eq!(
         engine.input(ms(30_000), &conns[0].data(10), 50),

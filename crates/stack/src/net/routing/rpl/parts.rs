@@ -72,7 +72,7 @@ impl<P: Profile> RplParts<P> {
         signal: &Signal<'_>,
     ) -> Result<(), DropReason> {
         let (src, body) = (signal.src, signal.body);
-        // Only a neighbour that created the message: the sources must be the same.
+        // `near` is set only if the neighbour created the message: its address is the IPv6 source.
         let near = signal.from.and_then(Peer::of);
         let near = near.filter(|peer| peer.link_local() == src);
         let sender = DaoSender { src, near };
