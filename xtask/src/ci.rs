@@ -327,10 +327,22 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
 }
 
 /// Builds the documentation. Cargo keeps the results of each compiler apart, so the libraries are read as
-/// [`clippy`] has compiled them, with the same arguments; otherwise they would be compiled again.
+/// [`clippy`] has compiled them, with the same arguments and features; otherwise 58 crates would be compiled again.
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    /// Libraries, and programs without a library of the same name. An example makes cargo select the features of
+    /// dependencies as for tests.
+    const DOCUMENTED: [&str; 7] = [
+        "--lib",
+        "--bin",
+        "redpoll",
+        "--bin",
+        "xtask",
+        "--example",
+        "seeds",
+    ];
     let mut cargo = workspace.cargo();
     cargo.args(["doc", "--workspace", "--no-deps", "--quiet"]);
+    cargo.args(DOCUMENTED);
     let unjudged = unjudged(workspace);
     if unjudged.is_none() {
         cargo.env("RUSTDOCFLAGS", "-D warnings");
