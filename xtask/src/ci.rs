@@ -326,11 +326,12 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     Ok(size::uncounted())
 }
 
-/// Builds the documentation. Cargo keeps the results of each compiler apart, so the libraries are read as
-/// [`clippy`] has compiled them, with the same arguments and features; otherwise 58 crates would be compiled again.
+/// Builds the documentation. Cargo keeps the results of each compiler apart, so the libraries are
+/// read as [`clippy`] has compiled them, with the same arguments and features; otherwise 58 crates
+/// would be compiled again.
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    /// Libraries, and programs without a library of the same name. An example makes cargo select the features of
-    /// dependencies as for tests.
+    /// Libraries, and programs without a library of the same name. An example makes cargo select
+    /// the features of dependencies as for tests.
     const DOCUMENTED: [&str; 7] = [
         "--lib",
         "--bin",
