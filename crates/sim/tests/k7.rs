@@ -158,7 +158,9 @@ fn a_wrong_file_is_reported_by_line_and_column() {
     );
     let error = scenario("wrong", row, &[("topology.from", "1 h")]).unwrap_err();
     assert!(
-        error.contains("topology.from: got 1 h; allowed: up to the file's last row"),
+        error.contains(
+            "topology.from: got 1 h; allowed: at most 0 us, the time of the file's last row"
+        ),
         "{error}"
     );
     let error = scenario("wrong", row, &[("medium.tx_power", "4 dBm")]).unwrap_err();
