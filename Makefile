@@ -228,7 +228,7 @@ dist-test: ## Test the packages of make dist in Debian 11, 12 and 13 on three ar
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist-test $(DIST)
 
-wheel-test: ## Build the Python wheel of this computer, install it in an empty environment, and measure the times of the installation and of a first run
+wheel-test: ## Build the Python wheel for this computer's architecture, install it in an empty virtual environment, and check the times of the installation and of a first run
 	@scripts/setup.sh dist
 	@$(CARGO) xtask dist --only python --arch "$$(uname -m)" && . scripts/env.sh && cargo xtask dist-test --wheel
 

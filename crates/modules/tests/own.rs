@@ -44,8 +44,8 @@ fn modules_exchange_frames() {
     assert_eq!(of(&lines, 0, "deaf"), [""; 0], "a frame has a signal");
 }
 
-/// A wait in a loop takes a quantum in each turn. A timer in microseconds expires exactly, also
-/// with a clock that is fast or slow.
+/// Each turn of a waiting loop takes one `modules.quantum`. A timer in microseconds expires
+/// exactly, even if the node's clock is fast or slow.
 #[test]
 fn time_is_the_simulations() {
     let module = compile("time", &[]);

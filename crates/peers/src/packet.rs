@@ -48,13 +48,13 @@ pub fn summary(packet: &[u8]) -> Summary {
     assert_eq!(
         ip.next_header,
         next_header::TCP,
-        "TCP follows the IPv6 header"
+        "TCP must follow the IPv6 header"
     );
     let len = IPV6_LEN + segment.len();
     assert_eq!(
         packet.len(),
         len,
-        "the packet is as long as its IPv6 header says"
+        "the packet's length must be that in its IPv6 header"
     );
     let tcp = HeaderView::parse(segment).expect("the segment has a TCP header");
     let flags = tcp.flags();

@@ -15,8 +15,8 @@ pub fn drawn(pictures: Vec<Picture>) -> Vec<Drawn> {
     pictures.into_iter().map(one).collect()
 }
 
-/// The pictures of a report as JSON, and of a series if there is one. If `of` is not empty, they
-/// show only the flows and nodes with these names.
+/// Returns the pictures of `report`, which is JSON text, and of `series` if it is given. If `of` is
+/// not empty, the pictures show only the flows and nodes with these names.
 #[pyfunction]
 #[pyo3(signature = (report, series=None, of=Vec::new()))]
 pub fn report_pictures(

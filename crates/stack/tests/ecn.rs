@@ -31,8 +31,9 @@ struct Seen {
     arrived: u32,
 }
 
-/// Node 1 sends to node 4, and node `marker` marks up to `marks` packets that may be marked.
-/// Returns how often the sender reduced its window.
+/// Node 1 sends to node 4. The node with index `marker` (from 0) marks up to `marks` packets that
+/// may be marked. Returns the numbers of marked packets, and how often the sender reduced its
+/// window.
 fn transfer(marker: usize, marks: u32) -> (Seen, u32) {
     let mut line = Line::new(4, 1848);
     let listener = line.nodes[3].tcp_listen(80).unwrap();

@@ -61,7 +61,10 @@ impl fmt::Display for ThawError {
             ThawError::Damaged => "the frozen connection is damaged",
             ThawError::Version => "another version of Redpoll froze the connection",
             ThawError::Spent => "the frozen connection has already been restored",
-            ThawError::TooOld => "the peer may have given up the frozen connection",
+            ThawError::TooOld => {
+                "the user timeout for unacknowledged data has passed, so the peer may have given \
+                 up the frozen connection"
+            }
             ThawError::NoRoom => "the buffers are too small for the frozen connection",
         })
     }

@@ -50,8 +50,9 @@ fn resent(t: &Host) -> u32 {
     t.conn.stats().retransmissions.rto
 }
 
-/// RFC 5682 §2.1, steps 2b and 3b: two consecutive ACKs of data without a retransmission. Only the
-/// first segment is retransmitted, and cwnd is restored.
+/// RFC 5682 §2.1, steps 2b and 3b: after a timeout, two consecutive ACKs advance the window. The
+/// timeout was spurious: only the first segment is retransmitted, and the reduction of cwnd is
+/// undone.
 #[test]
 fn two_advancing_acks_reveal_a_spurious_timeout() {
     let mut t = timed_out(false, 4096, 60_000);

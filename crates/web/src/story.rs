@@ -207,7 +207,8 @@ impl<R: Read + Seek> Reader<R> {
         Ok(self.story.clone())
     }
 
-    /// Returns the next line and its time; `None` at the end.
+    /// Returns the next line of kind `changes` and its time in µs; `None` at the end or before an
+    /// incomplete line.
     pub fn read(&mut self) -> io::Result<Option<(u64, &str)>> {
         loop {
             let len = next_line(&mut self.input, &mut self.line)?;
@@ -234,7 +235,8 @@ fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
     }
 }
 
-/// Returns the contexts of compressed addresses in the greeting.
+/// Checks the kind and the version of the greeting, and returns the contexts for compressed
+/// addresses, made from its prefix.
 fn contexts(hello: &str) -> Result<Contexts, StoryError> {
     let head: Head<'_> = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
     if head.kind != "hello" {

@@ -67,8 +67,9 @@ pub fn make(release: &Release<'_>, product: &Product) -> Result<PathBuf, Failure
     Ok(path)
 }
 
-/// Returns a bill in which the folder of the sources is that of every release, `SOURCES`. The bill names its own
-/// packages by their folders, and addresses contain the folder with `%2F`.
+/// Replaces the folder of the sources, `root`, in a bill of materials by `SOURCES`, which is the
+/// same in every release. The bill identifies the project's packages by their folders. In download
+/// URLs, `%2F` replaces each slash of the folder.
 fn published(bill: &str, root: &str) -> String {
     let encoded = |path: &str| path.replace('/', "%2F");
     bill.replace(root, SOURCES)

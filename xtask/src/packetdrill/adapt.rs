@@ -260,9 +260,10 @@ fn peers_window(adapted: &mut Adapted) -> bool {
     changed
 }
 
+/// Writes the options of the library's SYNs in the library's order. Returns whether the script
+/// changed.
 fn syn_options(adapted: &mut Adapted) -> bool {
     let mut changed = false;
-    // Whether the peer's last SYN had timestamps.
     for packet in adapted.script.packets() {
         if packet.sent && packet.has('S') && packet.options.as_deref() != Some("...") {
             let own = own_order(packet);

@@ -201,8 +201,8 @@ fn lost(half: &Half) -> String {
 
 fn late(half: &Half) -> String {
     format!(
-        "{} times the only segment in flight was acknowledged {} after it had arrived, while its \
-         sender waited",
+        "in {} cases the receiver acknowledged the only segment in flight {} after its arrival, \
+         while the sender waited to send more data",
         half.late_acks.count,
         range(&half.late_acks)
     )

@@ -217,7 +217,8 @@ impl Datagrams {
         }
     }
 
-    /// Handles the end of the capture: incomplete datagrams do not count as lost.
+    /// Handles the end of the capture. An incomplete datagram counts as lost only if its last frame
+    /// was not acknowledged.
     pub fn finish(&mut self, done: &mut Vec<Datagram>) {
         let mut left: Vec<Assembly> = self.assembled.drain().map(|(_, it)| it).collect();
         left.sort_by_key(|it| it.first.start_us);

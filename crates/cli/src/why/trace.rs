@@ -23,7 +23,8 @@ pub struct Trace {
     first: Option<SeqNum>,
     next: Option<SeqNum>,
     pub sent: Vec<Sent>,
-    /// Times at which acknowledgements arrived, and the acknowledged bytes.
+    /// Acknowledgements that advance: the time of arrival in microseconds, and the bytes
+    /// acknowledged since the first segment.
     pub acked: Vec<(u64, u32)>,
 }
 

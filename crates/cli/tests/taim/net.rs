@@ -128,7 +128,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// Makes network `n`, with nodes at these one-way delays in milliseconds.
+    /// Makes network `n` with two nodes, whose links to this namespace have these one-way delays in
+    /// milliseconds.
     pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
         Self::over(n, delays_ms, None)
     }

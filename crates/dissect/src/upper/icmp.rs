@@ -45,7 +45,7 @@ fn message(
                 1 => format!("destination unreachable, code {code}"),
                 2 => format!("packet too big, mtu {word}"),
                 3 => format!("time exceeded, code {code}"),
-                _ => format!("parameter problem, code {code} at {word}"),
+                _ => format!("parameter problem, code {code}, at byte {word} of the packet"),
             });
             match kind {
                 2 => layer.number("icmpv6.mtu", word),

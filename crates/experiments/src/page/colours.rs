@@ -91,8 +91,9 @@ fn parts(series: &str) -> (&str, &str) {
 }
 
 impl Looks {
-    /// Assigns a style to all series of `study`. A series that the palette does not name gets a
-    /// colour that no other series has in the first figure with that series.
+    /// Assigns a style to each series of `study`. Series with the same name before the first comma
+    /// have the same colour. A name that the palette does not contain gets, in its first figure, a
+    /// colour that no other name has there, if one is left.
     pub fn of(study: &Study, figures: &[&Figure]) -> Looks {
         let mut hues: BTreeMap<String, Hue> = BTreeMap::new();
         for (base, hue) in study.palette {

@@ -216,7 +216,7 @@ mod tests {
         (number("cx"), number("cy"))
     }
 
-    /// The live view has larger y above and larger x to the right (`web/src/map/view.ts`).
+    /// In the live view, y increases upwards and x to the right (`web/src/map/view.ts`).
     #[test]
     fn a_map_has_the_orientation_of_the_live_view() {
         let mesh = Mesh {

@@ -66,12 +66,12 @@ impl Longest {
 /// the next DIO or until a packet shows the loop.
 const LOOPING: Duration = Duration::from_secs(300);
 
-/// Longest time after a change until all nodes have routes, with a datagram of each node every
-/// other second.
+/// Limit of the time from a change until all nodes have routes. In each round of checks, about
+/// every two seconds, each node sends a datagram to the root.
 const RECOVERY: Duration = Duration::from_secs(300);
-/// The same after a restart of the root. If the DIOs are lost by which it would learn the present
-/// version of the DODAG, it announces the first one again. The nodes then send their DAOs no
-/// earlier than usual, after half of the lifetime of their routes.
+/// The same limit after a restart of the root. If the DIOs are lost by which it would learn the
+/// present version of the DODAG, it announces the first one again. The nodes then send their DAOs
+/// no earlier than usual, after half of the lifetime of their routes.
 const ROOT_RESTART: Duration = Duration::from_secs(1_200);
 
 /// Lets a mesh converge, changes it, and undoes the change.

@@ -1,5 +1,5 @@
-//! The first of a node's three parts: the MAC and 6LoWPAN, the sleeping neighbours, and the node's
-//! own sleep.
+//! The link, the first of a node's three parts (link, IPv6 layer, transports). It contains the MAC,
+//! 6LoWPAN, the sleeping neighbours, and the node's own sleep.
 //!
 //! Frames and radio results go in and whole packets come out. [`LinkEvent`]s report the outcome of
 //! segments and the quality of links. The link owns the link-layer security (IEEE 802.15.4-2015

@@ -16,7 +16,8 @@ const INTRODUCTION: Duration = Duration::from_millis(100);
 pub(crate) struct Expected {
     /// Whether a packet is expected soon.
     pub(crate) answer: bool,
-    /// Whether a peer may have missed the end of the handshake, and may repeat its own part.
+    /// Whether a peer may have missed the last segment of the handshake, and may retransmit its
+    /// SYN-ACK.
     pub(crate) repetition: bool,
     /// When TCP's next timer expires, in microseconds, wrapping; the present time if no timer runs.
     pub(crate) until: u32,

@@ -46,7 +46,8 @@ pub(crate) struct Episode {
     beyond: Ahead,
     began: Tick,
     mode: Mode,
-    /// Without SACK: duplicate ACKs for segments that no cumulative ACK covers yet.
+    /// Number of duplicate ACKs without SACK, less those whose segments a cumulative ACK has since
+    /// covered.
     dup_acks: u8,
     /// Whether the next retransmission is sent regardless of cwnd, as the first one is (RFC 5681
     /// §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).

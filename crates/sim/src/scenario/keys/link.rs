@@ -23,7 +23,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.max_csma_backoffs", Count { min: 0, max: 20 }, Default("4"), None,
         "macMaxCSMABackoffs: largest number of busy assessments in one attempt; with one more, the attempt fails."),
     key("mac.backoff", Choice(&["ieee", "tinyos"]), Default("ieee"), None,
-        "Delay before a clear channel assessment. `ieee`: that of IEEE 802.15.4, with `mac.min_be`, `mac.max_be` and `mac.max_csma_backoffs`. `tinyos`: that of TinyOS 2.1.2 with a CC2420: 0.5 to 10 ms before the first assessment and 0.5 to 2.7 ms after each busy assessment, in steps of 31 us and without a limit on the number of assessments; senders that wait for the end of the same frame then often collide."),
+        "Delay before a clear channel assessment. `ieee`: that of IEEE 802.15.4, with `mac.min_be`, `mac.max_be` and `mac.max_csma_backoffs`. `tinyos`: that of TinyOS 2.1.2 with a CC2420, in steps of 31 us: 0.5 to 10 ms before the first assessment and 0.5 to 2.7 ms after each busy assessment. The number of assessments has no limit. With `tinyos`, senders that wait for the end of the same frame often collide."),
     key("mac.ifs", Choice(&["minimum", "sequential", "off"]), Default("minimum"), None,
         "Interframe space of one sender: 640 us after frames of more than 18 bytes and 192 us after shorter frames (IEEE 802.15.4-2015 §6.2.4), counted from the end of the acknowledgement if there is one. `minimum`: loading, backoff and assessment of the next frame overlap the interframe space. `sequential`: they start after the interframe space, as in ns-3. `off`: there is no interframe space, against IEEE 802.15.4."),
     key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,

@@ -200,7 +200,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
         "Number of packets that may wait. On overflow the packet whose turn is next leaves at once."),
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
-        "Number of packets of a flow that may wait. On overflow the flow's first packet leaves at once."),
+        "Largest number of packets of one flow that may wait. On overflow the packet of the flow that has waited longest leaves at once."),
 
     key("fair_queue.spacing", time(0.0, 60.0 * US_PER_S), Default("50 ms"), None,
         "Shaper: time between two packets that leave."),

@@ -67,7 +67,7 @@ pub(super) const KEYS: &[Key] = &[
     key("tcp.rto_margin", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
         "Time added to every retransmission timeout that is computed from round trips, before `tcp.min_rto` applies; FreeBSD adds 200 ms to a timeout of at least 30 ms."),
     key("tcp.link_feedback", Bool, Default("true"), None,
-        "The link reports each segment that it gives up, and TCP retransmits it at once; otherwise TCP assumes that the segment was sent."),
+        "The link reports each segment that it gives up, and TCP retransmits that segment at once; after two consecutive losses TCP waits for its retransmission timer. With `false`, the link does not report these segments, and TCP assumes that they were sent."),
     key("tcp.queue_window", Bool, Default("false"), None,
         "Create a segment as soon as TCP may send it, and copy it to a slot of `lowpan.slots`, where it waits for the radio. TCP then assumes that it was sent, so `tcp.link_feedback` has no effect. Otherwise a segment is created when the link has room for it, and read from the send buffer frame by frame."),
 

@@ -67,12 +67,13 @@ pub fn table_3() -> Figure {
     let mut figure = Figure::new("table-3", "Memory of TCP")
         .x_label("module")
         .about(
-            "Sizes on a Cortex-M0; those of connections are without buffers. The protocol's ROM is \
-             that of the engine with TCPlp's features. The protocol's sockets are Connection and \
-             Listener; a slot of a node's table adds the socket layer to one of these; \
-             posix_sockets is a Socket, which is the same for active and passive sockets. The ROM \
-             of the socket layer and of posix_sockets is part of a node's ROM and not measured \
-             separately. Each value should be at most the paper's.",
+            "Sizes on a Cortex-M0; the size of a connection excludes its buffers. Module protocol: \
+             the ROM is that of the engine with TCPlp's features, an active socket is a \
+             Connection, and a passive socket is a Listener. Module socket layer: the size of a \
+             slot in a node's table minus the size of the Connection or Listener in it. Module \
+             posix_sockets: the size of a Socket of redpoll_socket::posix, which is the same type \
+             for active and passive sockets. The ROM of the last two modules is part of a node's \
+             ROM and is not measured separately. Each value should be at most the paper's.",
         );
     for size in sizes() {
         figure

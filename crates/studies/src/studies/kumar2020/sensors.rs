@@ -439,11 +439,12 @@ pub fn figure_10() -> Figure {
     )
     .x_label("packets lost in %")
     .about(
-        "Batches of 64, one hour. In the paper TCP and CoAP are nearly 100 % reliable up to 15 % \
-         loss, CoCoA is poor above 9 %, and above 15 % CoAP is better than TCP. Timeouts cause \
-         most of TCP's retransmissions, but not all. Duty cycles are alike; TCP's is slightly \
-         higher at 0 % and slightly lower at moderate loss; an ideal protocol's is far lower. The \
-         ideal protocol is calculated as in the paper, and also simulated.",
+        "Batches of 64 readings, runs of one hour. The paper states: TCP and CoAP are nearly \
+         100 % reliable up to 15 % loss, CoCoA is poor above 9 %, and above 15 % CoAP is better \
+         than TCP; timeouts cause most of TCP's retransmissions, but not all; the duty cycles of \
+         TCP and CoAP are alike; TCP's is slightly higher than CoAP's at 0 % loss and slightly \
+         lower at moderate loss; that of an ideal protocol is far lower. The study calculates the \
+         ideal protocol as the paper does, and also simulates it.",
     );
     let lines = figure_10_lines(&mut figure);
     figure_10_verdicts(&mut figure, &lines);

@@ -2,7 +2,8 @@
 
 use core::cmp::Ordering;
 
-/// SEQUENCE_WINDOW (RFC 8505 §5.2.1): numbers further apart are not comparable.
+/// SEQUENCE_WINDOW (RFC 8505 §5.2.1): within one part of the counter, numbers further apart are not
+/// comparable.
 const WINDOW: u8 = 16;
 /// The straight part of the counter starts at this value; the values below are the circular part.
 const LINE: u8 = 128;

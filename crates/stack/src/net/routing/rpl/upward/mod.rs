@@ -83,8 +83,8 @@ pub(super) struct Upward<P: Profile> {
     dio_due: bool,
     /// Whether a multicast DIS is due.
     dis_due: bool,
-    /// Whether the node, without a parent, has sent a DIS. Then it may join as if it had never been
-    /// a member (RFC 6550 §8.2.2.1).
+    /// Whether the node has no parent and has sent a DIS. If so, it may join any version of the
+    /// DODAG, as if it had never been a member (RFC 6550 §8.2.2.1).
     is_adrift: bool,
     role: Role,
     /// The rank of this node; [`INFINITE_RANK`] if it has not joined.

@@ -80,7 +80,8 @@ impl Inquiries {
         self.confirmed == Some((*to, link))
     }
 
-    /// Schedules an inquiry, because a target in the table has yet to answer.
+    /// Schedules an inquiry, unless a time is already set: a target in the table has not answered
+    /// yet, or must answer again.
     pub(in crate::net::routing::rpl::downward) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }
