@@ -198,7 +198,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.flows", Count { min: 4, max: 65_535 }, Default("256"), None,
         "Size of the table of flows; a quarter is reserved for flows of which packets of only one end have arrived. A new flow replaces the one that has been idle for the longest time."),
     key("taim.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
-        "Number of packets that may wait. On overflow the packet whose turn is next leaves at once."),
+        "Largest number of packets that may wait. On overflow the packet whose turn is next leaves at once."),
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
         "Largest number of packets of one flow that may wait. On overflow the packet of the flow that has waited longest leaves at once."),
 
@@ -213,7 +213,7 @@ pub(super) const KEYS: &[Key] = &[
     key("fair_queue.interval", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "CoDel's INTERVAL, time for which packets may wait longer than TARGET: about the longest expected round-trip time (RFC 8289 §4.3). 100 ms suit the Internet; 1 s is an assumption for meshes."),
     key("fair_queue.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
-        "Number of packets that may wait. On overflow the first packet of the longest queue is dropped."),
+        "Largest number of packets that may wait. On overflow the first packet of the longest queue is dropped."),
 
     key("external.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
         "Real time within which a node of the kind `external` must answer a request. After that it counts as silent, and its radio is off until it answers again. `redpoll run` also waits this long for the node to connect."),

@@ -78,7 +78,7 @@ pub fn figure_6(mac: Mac) -> Figure {
 fn nullmac(figure: &mut Figure, it: &Lines) {
     let better = [UNMODIFIED, CCTRL].map(|variant| better(figure, NULLMAC, variant));
     let case = |hops| without_memory(NULLMAC, CCTRL, hops);
-    let series = "cctrl, routers also forward copies of packets that they have already forwarded";
+    let series = "cctrl, routers also forward copies of already forwarded packets";
     let forgetful = aside(figure, series, SEGMENTS, case, segments);
     let shown = [
         it.unmodified.at(6),
