@@ -16,18 +16,20 @@
 //!
 //! Decisions that the paper leaves open:
 //!
-//! - Numbers to which the paper gives no value have an assumed default in [`Params`]. - The order
-//! of leaving depends on the total of a flow: its smoothed throughput, and its bytes in this
-//! period. A slow flow therefore overtakes a fast one only until it has caught up, instead of for
-//! the rest of the period. - A flow is a connection: its two directions share one queue and one
-//! throughput, the new bytes of both, by the highest sequence numbers seen. - Round-trip times are
-//! the sum of those to both ends, each from the arrival of a segment here until the arrival of its
-//! answer. They include the waiting time here, as the round-trip times that the ends measure do. An
-//! answer is an acknowledgment, or a new byte after an acknowledgment of all earlier ones. The
-//! expected retransmission timeout is that of RFC 6298. - The number of waiting flows is its mean
-//! over the period. - A flow counts for the fastest and the slowest once it has existed for a whole
-//! period, and while it is active. A flow without data to send counts as a slow one while it is
-//! active: TAiM is for flows that send as fast as they can.
+//! - Numbers to which the paper gives no value have an assumed default in [`Params`].
+//! - The order of leaving depends on the total of a flow: its smoothed throughput, and its bytes in
+//!   this period. A slow flow therefore overtakes a fast one only until it has caught up, instead
+//!   of for the rest of the period.
+//! - A flow is a connection: its two directions share one queue and one throughput, the new bytes
+//!   of both, by the highest sequence numbers seen.
+//! - Round-trip times are the sum of those to both ends, each from the arrival of a segment here
+//!   until the arrival of its answer. They include the waiting time here, as the round-trip times
+//!   that the ends measure do. An answer is an acknowledgment, or a new byte after an
+//!   acknowledgment of all earlier ones. The expected retransmission timeout is that of RFC 6298.
+//! - The number of waiting flows is its mean over the period.
+//! - A flow counts for the fastest and the slowest once it has existed for a whole period, and
+//!   while it is active. A flow without data to send counts as a slow one while it is active: TAiM
+//!   is for flows that send as fast as they can.
 //!
 //! [`Policy::Lead`] is another rule for when packets leave. It needs neither `delaytime` nor the
 //! decision each minute: see [`Lead`].
