@@ -102,7 +102,7 @@ fn a_file_that_is_not_a_module_is_named() {
     let cases = [
         (
             &*without,
-            "has no symbol simCurrentTime; allowed: a node of Contiki-NG",
+            "has no symbol simCurrentTime; allowed: firmware for Cooja, built with Contiki-NG",
         ),
         (&*text, "which is not a module ("),
         (nowhere, "cannot be read (No such file"),
