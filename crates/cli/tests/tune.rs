@@ -305,7 +305,7 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "mesh.toml",
             "mash.toml",
-            "allowed: a TOML file, or a name that",
+            "allowed: a TOML file, or a name from",
         ),
     ];
     for (right, instead, expected) in wrong {
