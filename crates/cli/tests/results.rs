@@ -370,7 +370,10 @@ fn sweeps_and_several_seeds_are_plotted_and_reported_with_intervals() {
     }
     let seeds = folder.file("seeds");
     let page = stdout(&redpoll(&["report", &seeds, "--out", "-"]));
-    assert!(page.contains("1 point, at most 2 seeds per point"), "{page}");
+    assert!(
+        page.contains("1 point, at most 2 seeds per point"),
+        "{page}"
+    );
     let one = folder.file("seeds/1");
     let refused = redpoll(&["report", &one, "--over", "tcp.mss"]);
     assert_eq!(code(&refused), 2);
