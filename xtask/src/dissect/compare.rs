@@ -129,8 +129,6 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
     ] {
         command.args(["-o", preference]);
     }
-    // Thread's management messages, which tshark does not recognize by their port.
-    command.args(["-d", "udp.port==61631,coap"]);
     command.args(["-T", "fields", "-E", "separator=/t", "-E", "aggregator=|"]);
     let all: Vec<&str> = names.iter().copied().chain(MARKS).collect();
     for name in &all {
