@@ -428,8 +428,8 @@ impl Scoreboard {
     }
 
     /// Makes a stretch start at `at`, unless no data are outstanding there or the table is full.
-    /// The stretch `kept` is not joined with the one before it. Returns the index of the stretch
-    /// that contains `at`, and its start.
+    /// The stretch with index `kept` (0: none) is not joined with the one before it. Returns the
+    /// index of the stretch that contains `at`, and its start.
     #[inline(never)] // size
     fn cut(&mut self, at: u32, kept: usize) -> (usize, u32) {
         let (mut head, mut index) = (at, 0usize);
@@ -475,8 +475,8 @@ impl Scoreboard {
     /// Makes room for one more stretch, and returns whether there is room. It joins the shortest
     /// pair of neighbours that have arrived; if there is none, the shortest pair with the same
     /// fate; if there is none, the shortest pair that has not arrived. Among equals it takes the
-    /// last pair, because least is known about the latest data. The stretch `kept` is not joined
-    /// with the one before it.
+    /// last pair, because least is known about the latest data. The stretch with index
+    /// `kept` (0: none) is not joined with the one before it.
     #[inline(never)] // size
     fn make_room(&mut self, kept: usize) -> bool {
         if !self.is_full() {
