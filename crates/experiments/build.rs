@@ -1,4 +1,5 @@
-//! Computes the fingerprint of the sources that determine a run's result, without studies' probes.
+//! Computes the fingerprint of the sources that determine a run's result. The probes of studies are
+//! not included.
 
 use std::env;
 use std::path::PathBuf;

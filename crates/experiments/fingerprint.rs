@@ -1,7 +1,6 @@
-//! Part of build scripts: the fingerprint of all sources that determine the result of a run. The
-//! results file stores runs under it. They therefore remain valid after a rebuild, and after a
-//! change of a figure, a criterion or the page, but not after a change of the code that computes
-//! them.
+//! Computes, in build scripts, the fingerprint of all sources that determine the result of a run.
+//! The results file stores each run with the fingerprint. Changes of a figure, a criterion or the
+//! page keep runs valid; changes of the simulator or the workspace manifests do not.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,8 +48,8 @@ pub fn fingerprint(root: &Path, more: &[PathBuf]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Returns the folders of the simulator and of its dependencies in the repository. `crates` is the
-/// folder of all crates.
+/// Returns the names of the simulator crate and of the workspace crates it depends on. `crates` is
+/// the folder of all crates.
 pub fn simulator(crates: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next = vec![SIMULATOR.to_owned()];
@@ -65,8 +64,8 @@ pub fn simulator(crates: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Returns the crates of the repository in the table `[dependencies]` of a manifest, without the
-/// prefix `redpoll-`.
+/// Returns the workspace crates in a manifest's table `[dependencies]`, without the prefix
+/// `redpoll-`.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let lines = manifest
         .lines()

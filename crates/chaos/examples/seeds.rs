@@ -1,5 +1,5 @@
-//! Examines seeds like `redpoll chaos`, without the rest of the program, which `make chaos-mutants`
-//! would otherwise build for each mutant: `seeds FIRST COUNT [FOLDER]`.
+//! Examines seeds like `redpoll chaos`, for `make chaos-mutants`, which builds this small example
+//! for each mutant instead of the whole program. Usage: `seeds FIRST COUNT [FOLDER]`.
 
 use std::process::ExitCode;
 
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
         threads: std::thread::available_parallelism().map_or(1, usize::from),
         shrink_runs: if words.len() > 3 { 500 } else { 0 },
     };
-    // Without a folder, the first finding is enough.
+    // Without a folder, stop at the first finding.
     let found = campaign(&plan, &mut |now| words.len() > 3 || now.findings == 0);
     for finding in &found.findings {
         println!("seed {}: {}", finding.seed, finding.failure.line);

@@ -17,14 +17,14 @@ use crate::shrink::shrink;
 
 /// Interval at which the caller decides whether to continue.
 const TICK: WallDuration = WallDuration::from_millis(100);
-/// Real time that a simulated second may take before the run counts as hanging. In the slowest run
-/// it takes a hundredth of a second.
+/// Real time that a simulated second may take before the run counts as hanging. The slowest run
+/// takes 10 ms for a simulated second.
 const HANG: WallDuration = WallDuration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub first_seed: u64,
-    /// Number of seeds; `None`: until the caller stops.
+    /// Number of seeds; `None` for no limit except the caller's stop.
     pub seeds: Option<u64>,
     pub threads: usize,
     /// Maximum number of runs to shrink a scenario; 0 leaves it as it is.
@@ -43,7 +43,7 @@ pub struct Finding {
     pub seed: u64,
     #[serde(flatten)]
     pub failure: Failure,
-    /// The scenario. That of the first seed of each kind is shrunk.
+    /// The scenario. For the first seed of each kind of failure, the shrunk scenario.
     #[serde(skip)]
     pub text: String,
 }
@@ -63,7 +63,7 @@ enum Message {
     Found { finding: Finding, is_last: bool },
 }
 
-/// The present run of a thread, for the watch of hanging runs.
+/// Progress of a thread's current run, which [`Watch`] reads.
 #[derive(Default)]
 struct Pulse {
     seed: AtomicU64,
@@ -80,7 +80,7 @@ struct Shared {
     kinds: std::sync::Mutex<Vec<Kind>>,
 }
 
-/// Runs the plan. `tick` gets the progress about ten times a second and returns whether to go on.
+/// Runs the plan. Passes the progress to `tick` at least every 100 ms, until it returns false.
 pub fn campaign(plan: &Plan, tick: &mut dyn FnMut(Progress) -> bool) -> Campaign {
     let end = plan
         .seeds
@@ -170,7 +170,7 @@ fn work(shared: &Shared, pulse: &Pulse, sender: &mpsc::Sender<Message>) {
     }
 }
 
-/// Draws the scenario of `seed`. A seed without a valid scenario and a panic are failures.
+/// Draws the scenario of `seed`. Returns a failure if no draw is valid or the drawing panics.
 fn scenario(draw: &dyn Fn(u64) -> Result<String, Invalid>, seed: u64) -> Result<String, Failure> {
     match guarded(|| draw(seed)) {
         Ok(Ok(text)) => Ok(text),
@@ -182,7 +182,8 @@ fn scenario(draw: &dyn Fn(u64) -> Result<String, Invalid>, seed: u64) -> Result<
     }
 }
 
-/// Reports a failure at once, and again with the smaller scenario if it is the first of its kind.
+/// Reports a failure at once. If the failure is the first of its kind, shrinks the scenario and
+/// reports it again.
 fn found(
     shared: &Shared,
     limits: &Limits<'_>,
@@ -221,10 +222,10 @@ fn found(
     }
 }
 
-/// Watches for threads whose simulated time does not advance.
+/// Finds threads whose simulated time does not advance.
 struct Watch<'a> {
     pulses: &'a [Arc<Pulse>],
-    /// The last beat of each thread and its real time; `None` after the thread was abandoned.
+    /// Beat count of each thread and the real time of its last change; `None` once abandoned.
     seen: Vec<Option<(u64, WallInstant)>>,
 }
 
@@ -263,7 +264,7 @@ impl<'a> Watch<'a> {
         findings
     }
 
-    /// Returns whether every thread has ended or was abandoned, and at least one was abandoned.
+    /// Returns whether a thread was abandoned and every other thread has ended or was abandoned.
     fn all_are_done(&self) -> bool {
         let mut threads = self.pulses.iter().zip(&self.seen);
         self.seen.contains(&None)

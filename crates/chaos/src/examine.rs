@@ -27,7 +27,7 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Failure {
     pub kind: Kind,
-    /// The cause, as a one-line message.
+    /// The violation, as a one-line message.
     pub line: String,
 }
 
@@ -40,7 +40,7 @@ impl Failure {
 
 /// The conditions that end a run early.
 pub struct Limits<'a> {
-    /// Is called after each simulated second, and returns whether to continue.
+    /// Called after each simulated second; returns whether to continue.
     pub go_on: &'a dyn Fn() -> bool,
 }
 
@@ -68,7 +68,7 @@ fn failed(line: String, names: &[String]) -> Verdict {
     Verdict::Failed(Failure::new(line, names))
 }
 
-/// Calls `act`. Returns place and message of its panic as an error.
+/// Calls `act`. If it panics, returns the place and the message of the panic as an error.
 pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     note_panics();
     PANIC.take();
@@ -81,8 +81,8 @@ pub(crate) fn guarded<T>(act: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Returns the first violation, `None` if the caller ended the run, or as an error the number of
-/// events of a run without violations.
+/// Returns the first violation, or `None` if the caller ended the run. A run without violations
+/// returns its number of events as an error.
 fn run(
     scenario: &Scenario,
     limits: &Limits<'_>,
@@ -121,7 +121,7 @@ thread_local! {
     static PANIC: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// Lets panics within [`guarded`] be noted instead of printed.
+/// Installs a panic hook that stores panics within [`guarded`] instead of printing them.
 fn note_panics() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

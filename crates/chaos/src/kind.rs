@@ -9,8 +9,8 @@ use serde::Serialize;
 pub struct Kind(String);
 
 impl Kind {
-    /// Returns the kind of the failure that `line` describes. Words with digits are left out, and
-    /// so are the `names` of the scenario.
+    /// Returns the kind of the failure that `line` describes: `line` without words that contain a
+    /// digit and without the `names` of the scenario.
     pub fn of(line: &str, names: &[String]) -> Kind {
         let is_plain = |word: &&str| {
             let bare = word.trim_matches(|it: char| !it.is_alphanumeric() && it != '_');

@@ -14,7 +14,7 @@ pub struct Shrunk {
 
 /// Tables whose entries are parts that can be removed alone.
 const PARTS: [&str; 4] = ["faults", "interferers", "apps", "nodes"];
-/// Keys that are never removed, because the scenario would be another one.
+/// Keys that are never removed, because the rest would be a different scenario.
 const KEPT: [&str; 4] = ["duration", "seed", "topology", "oracle"];
 /// Options that determine `oracle.patience`, which would otherwise be too short.
 const KEPT_OPTIONS: [[&str; 2]; 3] = [
@@ -22,12 +22,12 @@ const KEPT_OPTIONS: [[&str; 2]; 3] = [
     ["tcp", "max_retries"],
     ["poll", "base_interval"],
 ];
-/// Keys of apps without which the scenario is another one. Without its amount, a transfer never
-/// ends, and starves the other streams without a defect.
+/// Keys of apps that are never removed. A transfer without a total never ends, and starves the
+/// other streams although no code is wrong.
 const KEPT_OF_APPS: [&str; 2] = ["total", "count"];
 
-/// Shrinks the scenario `text`, whose run has `failure`, with at most `runs` runs. `examine` runs a
-/// scenario.
+/// Shrinks the scenario `text`, which fails with `failure`, in at most `runs` runs. `examine` runs
+/// a scenario.
 pub fn shrink(
     text: &str,
     failure: &Failure,
@@ -75,7 +75,7 @@ pub fn shrink(
 /// A change that makes a scenario smaller.
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Step {
-    /// Removes a table or a key, and everything that names it.
+    /// Removes a table or a key. Removing a node or an app also removes whatever refers to it.
     Remove(Vec<String>),
     /// Removes a link.
     Unlink(String),
@@ -175,7 +175,7 @@ fn keep_links(document: &mut Table, is_kept: impl Fn(&str) -> bool) -> bool {
     links.len() < before
 }
 
-/// Removes the links, apps and faults of a node. Its children get links to its first neighbour.
+/// Removes the links, apps and faults of a node. Links its first neighbour to its other neighbours.
 fn forget_node(document: &mut Table, node: &str) {
     let ends = |link: &str| {
         let pair = link.split(',').next().unwrap_or_default();
@@ -241,7 +241,7 @@ mod tests {
         Failure { kind, line }
     }
 
-    /// Shrinks a scenario that fails as long as `needs` holds for it.
+    /// Shrinks a scenario. A smaller scenario still fails if `needs` returns true for it.
     fn shrunk(text: &str, needs: &dyn Fn(&Table) -> bool) -> Shrunk {
         shrink(text, &failure(), 10_000, &|text| {
             let document = text.parse::<Table>().unwrap();

@@ -1,4 +1,4 @@
-//! Fixed seeds, whose runs must find nothing, and defects that runs must find.
+//! Runs fixed seeds, which must pass, and seeds with planted defects, which must fail.
 
 use redpoll_base::Instant;
 use redpoll_chaos::{Failure, Limits, Plan, Verdict, campaign, examine_with, generate};
@@ -22,16 +22,16 @@ fn fixed_seeds_find_nothing() {
     assert_eq!(found.runs, seeds);
 }
 
-/// A defect between TCP and the other apps of a node.
+/// A defect of an app that runs on each node in addition to the drawn apps.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Defect {
     /// A byte that no app sent is in the stream.
     Added,
     Panic,
     Overflow,
-    /// The app asks for its timer at the same instant without end.
+    /// The app repeatedly asks for a timer at the current instant.
     Stall,
-    /// The app asks for its timer each microsecond.
+    /// The app asks for a timer every microsecond.
     Busy,
 }
 
@@ -83,7 +83,7 @@ impl App for Saboteur {
     }
 }
 
-/// Returns the failure of the first seed that finds `defect` on the root, within `seeds` seeds.
+/// Returns the first of `seeds` seeds whose run finds `defect` on the nodes, and its failure.
 fn first_failure(defect: Defect, seeds: u64) -> Option<(u64, Failure)> {
     let go_on = || true;
     let limits = Limits { go_on: &go_on };
@@ -116,7 +116,7 @@ fn planted_defects_are_found() {
     }
 }
 
-/// The same text fails again at the same place.
+/// A second run of the same text fails with the same message at the same time.
 #[test]
 fn a_failure_is_repeatable() {
     let once = first_failure(Defect::Added, 5);

@@ -17,13 +17,13 @@ use crate::upper::{self, Verdict};
 
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
-    /// Prefixes that compressed addresses leave out.
+    /// Prefixes that compressed addresses elide.
     pub contexts: Contexts,
     pub keys: Keys,
 }
 
 impl Reading {
-    /// Returns a mesh with this prefix as context 0, without key.
+    /// Returns a reading with `prefix` as context 0 and without keys.
     pub fn of(prefix: Addr) -> Reading {
         Reading {
             contexts: Contexts::with_prefix(prefix),
@@ -36,9 +36,9 @@ impl Reading {
 pub struct Frame {
     pub layers: Vec<Layer>,
     pub packet: Option<Packet>,
-    /// Contexts by which the addresses were compressed: bit n is for context n.
+    /// Contexts that the compressed addresses use; bit n stands for context n.
     pub contexts: u16,
-    /// Unknown contexts among these: bit n is for context n.
+    /// Contexts that the compressed addresses use and that are unknown; bit n stands for context n.
     pub unknown_contexts: u16,
     pub is_shut: bool,
 }
@@ -56,7 +56,8 @@ impl Frame {
             "udp.checksum.status",
             "icmpv6.checksum.status",
         ];
-        // The first checksum is that of the packet; a packet quoted by an ICMPv6 error has another.
+        // The first checksum belongs to the packet itself; a packet quoted by an ICMPv6 error has
+        // its own.
         let mut layers = self.layers.iter();
         let value = layers.find_map(|layer| NAMES.iter().find_map(|name| layer.get(name)))?;
         Some(match value {
@@ -80,7 +81,7 @@ impl Frame {
     }
 }
 
-/// Decodes frames, and puts datagrams together.
+/// Decodes frames, and reassembles datagrams.
 #[derive(Debug, Default)]
 pub struct Dissector {
     reading: Reading,
@@ -95,7 +96,7 @@ impl Dissector {
         }
     }
 
-    /// Returns contexts and keys, with those that the frames have revealed.
+    /// Returns the contexts and keys, including those that the frames have revealed.
     pub fn reading(&self) -> &Reading {
         &self.reading
     }
@@ -134,7 +135,7 @@ impl Dissector {
         }
     }
 
-    /// Decodes a whole frame without check sequence.
+    /// Decodes a complete frame without check sequence.
     pub fn mpdu(&mut self, mpdu: &[u8], at_us: u64) -> Frame {
         self.captured(&Captured::of(mpdu), at_us)
     }
@@ -178,7 +179,8 @@ impl Dissector {
         }
     }
 
-    /// Decrypts a secured MLE message of a Thread network, and learns from it.
+    /// Decrypts a secured MLE message of a Thread network, and stores the addresses and contexts in
+    /// it.
     fn mle(&mut self, src: Address, dst: Address, frame: &mut Frame) {
         let Reading { contexts, keys } = &mut self.reading;
         let (Some(thread), Some(packet), Address::Extended(src)) =

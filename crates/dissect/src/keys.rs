@@ -24,8 +24,8 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// Returns a key, with the EUI-64s of short addresses. Other short addresses have an EUI-64
-    /// that begins with `prefix`.
+    /// Returns keys with the EUI-64s of some short addresses. Every other short address has an
+    /// EUI-64 of `prefix` followed by the short address.
     pub fn new(key: Option<[u8; 16]>, names: Vec<(u16, [u8; 8])>, prefix: [u8; 6]) -> Keys {
         Keys {
             key,
@@ -41,7 +41,7 @@ impl Keys {
         self
     }
 
-    /// Returns the Thread network whose key is known.
+    /// Returns the Thread network, if its key was given.
     pub fn thread(&mut self) -> Option<&mut Thread> {
         self.thread.as_mut()
     }
@@ -50,7 +50,7 @@ impl Keys {
         self.key.is_some() || self.thread.is_some()
     }
 
-    /// Returns the plain payload of a secured frame, if the key opens it.
+    /// Returns the decrypted payload of a secured frame, if a key authenticates it.
     pub fn open(&self, mpdu: &[u8], mac: &Mac<'_>) -> Option<Vec<u8>> {
         let aux = mac.aux.filter(|aux| aux.level() != 0)?;
         let eui64 = self.eui64(mac.src)?;

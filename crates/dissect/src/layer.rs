@@ -1,5 +1,5 @@
-//! Layers of a decoded frame, and their fields. Fields are named as in Wireshark, so that its
-//! display filters and its documentation apply; fields that Wireshark lacks begin with `redpoll.`.
+//! Layers of a decoded frame, and their fields. Fields have Wireshark's names, so that Wireshark's
+//! display filters and documentation apply. Names of other fields begin with `redpoll.`.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ pub enum Value {
     Number(u64),
     /// An integer that may be negative.
     Signed(i64),
-    /// An integer that is written in hexadecimal, and the least number of its digits.
+    /// An integer in hexadecimal, and its minimum number of digits.
     Hex(u64, usize),
     Addr(Addr),
     Link(Address),
@@ -133,7 +133,7 @@ impl Layer {
     }
 }
 
-/// Reads fields from the front of bytes, most significant byte first.
+/// Reads fields from the front of a byte slice. Integers are big-endian, except in `u16_le`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bytes<'a>(pub &'a [u8]);
 

@@ -1,8 +1,8 @@
 //! Reads captures of IEEE 802.15.4 networks, and decodes their frames layer by layer.
 //!
 //! - [`capture`]: file formats and link types, from a file to frames;
-//! - [`dissector`]: from a frame to its layers, with the following modules;
-//! - [`mac`]: headers of IEEE 802.15.4; [`keys`]: opening secured frames;
+//! - [`dissector`]: from a frame to its layers, with the modules below;
+//! - [`mac`]: headers of IEEE 802.15.4; [`keys`]: decryption of secured frames;
 //! - [`thread`]: the keys of Thread networks;
 //! - [`lowpan`]: 6LoWPAN headers, header compression, fragments;
 //! - [`ip`]: IPv6, tunnels, source routes; [`upper`]: the layers above;

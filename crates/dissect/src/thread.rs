@@ -10,12 +10,13 @@ use sha2::Sha256;
 
 use crate::layer::Bytes;
 
-/// Sequences with the same index in the auxiliary header differ by a multiple of this number.
+/// Number of key indices. Key sequences that differ by a multiple of this number have the same
+/// index.
 const INDICES: u32 = 128;
-/// Number of key sequences that are tried for a key index if MLE has revealed none with it.
+/// Number of key sequences that are tried for a key index, after those that MLE messages revealed.
 const TRIES: u32 = 8;
 
-/// Security suite of MLE messages that are secured like frames.
+/// MLE security suite 0: the security of IEEE 802.15.4.
 const SECURED: u8 = 0;
 
 /// TLVs of MLE (Thread specification §4.5) and of the dataset (§8.10.1).
@@ -25,12 +26,12 @@ mod tlv {
     pub const NETWORK_DATA: u8 = 12;
     pub const ACTIVE_DATASET: u8 = 24;
     pub const MESH_LOCAL_PREFIX: u8 = 7;
-    /// TLVs of the network data, without the bit for stable data.
+    /// TLV types of the network data, without the stable bit.
     pub const PREFIX: u8 = 1;
     pub const CONTEXT: u8 = 3;
 }
 
-/// The keys of a sequence.
+/// Keys derived from a key sequence.
 #[derive(Clone, Copy)]
 struct Derived {
     mle: [u8; 16],
@@ -41,7 +42,7 @@ struct Derived {
 #[derive(Clone)]
 pub struct Thread {
     network_key: [u8; 16],
-    /// Key sequences of MLE messages, the latest first.
+    /// Key sequences of decrypted MLE messages, the latest first.
     seen: Vec<u32>,
     names: BTreeMap<u16, [u8; 8]>,
 }
@@ -92,7 +93,8 @@ impl Thread {
         })
     }
 
-    /// Returns the command and TLVs of a secured MLE message, if the network's keys open it.
+    /// Returns the command and TLVs of a secured MLE message, if one of the network's keys
+    /// authenticates it.
     pub fn open_mle(&self, ends: (Addr, Addr), eui64: [u8; 8], payload: &[u8]) -> Option<Opened> {
         let mut input = Bytes(payload);
         if input.u8()? != SECURED {
@@ -137,7 +139,7 @@ impl Thread {
         })
     }
 
-    /// Learns from a message: the key sequence, short addresses of both ends, and contexts.
+    /// Stores what a message reveals: the key sequence, short addresses of both ends, and contexts.
     pub fn learn(
         &mut self,
         opened: &Opened,
@@ -165,7 +167,7 @@ impl Thread {
     }
 }
 
-/// Reads a TLV of MLE. A length of 255 announces two bytes of length.
+/// Reads a TLV of MLE. If the length byte is 255, two bytes with the length follow.
 pub(crate) fn mle_tlv<'a>(input: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
     let kind = input.u8()?;
     let len = match input.u8()? {
@@ -175,7 +177,7 @@ pub(crate) fn mle_tlv<'a>(input: &mut Bytes<'a>) -> Option<(u8, &'a [u8])> {
     Some((kind, input.take(len)?))
 }
 
-/// Learns the mesh-local prefix, which is context 0.
+/// Stores the mesh-local prefix of a dataset as context 0.
 fn dataset(content: &[u8], contexts: &mut Contexts) {
     let mut input = Bytes(content);
     while let Some((kind, content)) = mle_tlv(&mut input) {
@@ -185,7 +187,7 @@ fn dataset(content: &[u8], contexts: &mut Contexts) {
     }
 }
 
-/// Learns the contexts of the prefixes (Thread specification §5.18).
+/// Stores the contexts of the prefixes in the network data (Thread specification §5.18).
 fn network_data(content: &[u8], contexts: &mut Contexts) {
     let mut input = Bytes(content);
     while let Some((kind, content)) = mle_tlv(&mut input) {
@@ -253,7 +255,7 @@ mod tests {
     #[test]
     fn contexts_are_learned_from_network_data() {
         let mut contexts = Contexts::default();
-        // A stable prefix TLV fd00:1::/64 with a stable context TLV: compress, context 1.
+        // A stable prefix TLV fd00:1::/64 with a stable context TLV: compress flag set, context 1.
         let data = [
             0x03, 14, 0, 64, 0xfd, 0, 0, 1, 0, 0, 0, 0, 0x07, 2, 0x11, 64,
         ];

@@ -1,4 +1,4 @@
-//! Captures in the shape of public reports: every frame is read, and odd fields are reported.
+//! Captures modelled on public bug reports: every frame is read, and odd fields are reported.
 
 use std::fs::File;
 use std::io::{Cursor, Read, Write};
@@ -21,7 +21,7 @@ fn records(capture: &mut Capture) -> Vec<Record> {
     std::iter::from_fn(|| capture.next_record().unwrap()).collect()
 }
 
-/// Returns the plain frame that most of the files contain three times.
+/// Returns the unencrypted frame that most test captures contain three times.
 fn plain() -> Vec<u8> {
     let records = records(&mut opened(bytes("spb.pcapng")));
     records[0].frame().unwrap().mpdu.to_vec()
@@ -126,7 +126,7 @@ fn ti_metadata_is_recognised_or_set() {
     };
     assert_eq!(set(Fcs::Ti), [expected; 3]);
     assert_eq!(set(Fcs::Crc), [Trailer::Crc16(0xead0); 3]);
-    // Without reading ahead, the second frame determines the trailer.
+    // Without `look_ahead`, the format of the trailer is known from the second frame on.
     let mut live = Capture::open(Box::new(Cursor::new(bytes("cc24xx.pcap")))).unwrap();
     let expected = [Trailer::Crc16(0xead0), expected, expected];
     assert_eq!(ti(&records(&mut live)), expected);

@@ -1,4 +1,4 @@
-//! Frames in words, and files that break off or are malformed.
+//! Summaries of frames, and truncated or malformed files.
 
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
@@ -58,7 +58,7 @@ fn ip(payload_len: usize, next_header: u8) -> Ipv6Header {
     }
 }
 
-/// Returns a data frame from 2 to 1 around `payload`, without its check sequence.
+/// Returns a data frame from address 2 to address 1 with `payload`, without check sequence.
 fn frame(payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Data,
@@ -339,7 +339,7 @@ fn pcapng(frames: &[Vec<u8>]) -> Vec<u8> {
     for (at, frame) in (0..).zip(frames) {
         let block = EnhancedPacketBlock {
             interface_id: 0,
-            // The library writes nanoseconds whatever the resolution.
+            // The library writes nanoseconds regardless of the resolution option.
             timestamp: std::time::Duration::from_nanos(2_500_000 * at),
             original_len: frame.len() as u32,
             data: frame.as_slice().into(),
@@ -381,12 +381,12 @@ fn broken_captures_never_panic() {
     }
 }
 
-/// RFC 6282 §4.2: a hop-by-hop header that is compressed, as other stacks do it, before a
-/// compressed UDP header, in a first fragment.
+/// RFC 6282 §4.2: a first fragment with a compressed hop-by-hop header before a compressed UDP
+/// header, as other stacks send it.
 #[test]
 fn compressed_extension_headers_are_expanded() {
-    // IPHC with the next header compressed; 0xe1: a hop-by-hop header of six bytes with RPL's
-    // packet information, whose next header is compressed, too; 0xf0: UDP with both ports in full.
+    // IPHC with a compressed next header; 0xe1: a hop-by-hop header of six bytes with RPL packet
+    // information and a compressed next header; 0xf0: UDP with both ports in full.
     let mut payload = vec![0xc1, 0x64, 0x00, 0x05, 0x7e, 0x77];
     payload.extend([0xe1, 0x06, 0x63, 0x04, 0x80, 0x1e, 0x00, 0x80]);
     payload.extend([0xf0, 0x00, 0x07, 0x00, 0x07, 0x25, 0x79]);

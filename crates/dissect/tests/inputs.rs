@@ -1,4 +1,4 @@
-//! Frames of other stacks, in the shape of public reports, in words and as fields.
+//! Summaries and fields of other stacks' frames, modelled on public bug reports.
 
 use std::io::Cursor;
 use std::path::Path;
@@ -130,7 +130,7 @@ fn an_unknown_context_is_named_and_a_known_one_used() {
     let mut reading = reading();
     let prefix: std::net::Ipv6Addr = "fe80::".parse().unwrap();
     assert!(reading.contexts.set(1, Addr::from(prefix), 64));
-    // The file's checksum was made over link-local addresses.
+    // The sender computed the UDP checksum over link-local addresses.
     let known = frames_with("ctx1.pcap", reading);
     let line = known[0].summary();
     assert!(line.contains("fe80::ff:fe00:2 > fe80::ff:fe00:1"), "{line}");

@@ -1,4 +1,4 @@
-//! Datagrams of several fragments, whole, out of order, repeated, and more than there is room for.
+//! Reassembly: datagrams in order, out of order, with repeated fragments, and more than fit.
 
 use redpoll_base::Rng;
 use redpoll_dissect::lowpan::Lowpan;

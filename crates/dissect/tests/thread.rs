@@ -21,7 +21,7 @@ const EUI64: [u8; 8] = [0xca, 0xfe, 1, 2, 3, 4, 5, 6];
 const SHORT: u16 = 0x0400;
 const MLE_PORT: u16 = 19_788;
 
-/// Returns `message` encrypted, and its MIC.
+/// Returns `message` in encrypted form, followed by its MIC.
 fn sealed(key: &[u8; 16], counter: u32, open: &[u8], message: &[u8]) -> Vec<u8> {
     let nonce = [&EUI64[..], &counter.to_be_bytes(), &[LEVEL]].concat();
     let (mut message, mut mic) = (message.to_vec(), [0; 4]);
@@ -41,7 +41,7 @@ fn link_local() -> Addr {
     Addr(bytes)
 }
 
-/// Returns the address of a short address in the mesh-local prefix fd00:db8::/64.
+/// Returns the address in fd00:db8::/64, the mesh-local prefix, of the node with a short address.
 fn mesh_local(short: u16) -> Addr {
     let mut bytes = [0; 16];
     bytes[..4].copy_from_slice(&[0xfd, 0, 0x0d, 0xb8]);
@@ -81,7 +81,7 @@ fn advertisement() -> Vec<u8> {
         dst,
         ..Ipv6Header::default()
     };
-    // A data frame of one PAN from an extended to a short address, and an uncompressed packet.
+    // An intra-PAN data frame from an extended to a short address, with an uncompressed packet.
     let mut frame = vec![0x41, 0xd8, 1, 0x70, 0x72, 0xff, 0xff];
     frame.extend(EUI64.iter().rev());
     frame.push(0x41);
@@ -113,7 +113,7 @@ fn segment() -> Vec<u8> {
     iphc::compress(&ip, iphc::Upper::Other, ends.0, ends.1, &contexts, &mut out).unwrap();
     let message = [out.written(), &tcp].concat();
 
-    // A secured data frame of one PAN between short addresses; key identifier mode 1.
+    // A secured intra-PAN data frame between short addresses, with key identifier mode 1.
     let counter = 2_u32;
     let mut frame = vec![0x69, 0x98, 2, 0x70, 0x72, 0, 0];
     frame.extend(SHORT.to_le_bytes());
@@ -125,7 +125,7 @@ fn segment() -> Vec<u8> {
     frame
 }
 
-/// Returns the frames in words, as a dissector with this network key shows them.
+/// Returns the summaries of the frames from a dissector with this network key.
 fn shown(network_key: [u8; 16], frames: &[Vec<u8>]) -> Vec<String> {
     let mut reading = Reading::of(Addr::UNSPECIFIED);
     reading.keys = Keys::new(None, Vec::new(), [0; 6]).with_thread(network_key);

@@ -68,7 +68,7 @@ pub enum CaseError {
     Scenario(#[from] ScenarioError),
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The result of the run has no JSON form.
+    /// Serialisation of the run's result failed.
     #[error("the result of the run cannot be stored: {0}")]
     Found(#[from] serde_json::Error),
 }
@@ -85,8 +85,8 @@ impl Case {
         }
     }
 
-    /// Sets the loader of nodes with firmware of another stack. It does not belong to the identity
-    /// of the case.
+    /// Sets the loader of nodes that run the firmware of another stack. The loader is not part of
+    /// the case's identity.
     #[must_use]
     pub fn with_guests(self, guests: Guests) -> Case {
         Case {
@@ -155,12 +155,12 @@ impl Case {
         &self.changes
     }
 
-    /// Returns the identity of the case: a digest of the parsed scenario and the probe, independent
-    /// of how the scenario is written. Fails if the scenario is invalid, which is a mistake of the
-    /// study.
+    /// Returns the identity of the case: a digest of the parsed scenario and the probe. The digest
+    /// does not depend on the formatting of the scenario. Fails if the study has an invalid
+    /// scenario.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
-        // These do not affect the result; the run sets the seed.
+        // These fields do not affect the result; `Case::run` sets the seed.
         scenario.name.clear();
         scenario.set.clear();
         scenario.seed = 0;
@@ -177,8 +177,7 @@ impl Case {
         text
     }
 
-    /// Returns the parsed scenario. Fails if a change is not allowed, which is a mistake of the
-    /// study.
+    /// Returns the parsed scenario. Fails if the study makes a change that is not allowed.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
         scenario.retain_apps_of(When::Run);

@@ -1,4 +1,4 @@
-//! Runs on all cores.
+//! Runs cases on all cores.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,8 +102,8 @@ pub fn conduct(
     })
 }
 
-/// Stores results until all senders are done. If a result cannot be stored, this function returns
-/// early and the threads' later sends fail.
+/// Stores results until all worker threads end. If a result cannot be stored, returns early; later
+/// sends of the workers then fail.
 fn keep(
     jobs: &[Job],
     results: &Results,
@@ -151,7 +151,7 @@ fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     }
 }
 
-/// Returns this thread's CPU time in seconds, which does not depend on the machine's load.
+/// Returns the CPU time that this thread has used, in seconds.
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |it| WallDuration::from(it).as_secs_f64())

@@ -1,5 +1,5 @@
-//! Criteria: the purpose of each judged row, its band and the reason for the band. A study's
-//! `criteria.toml` has them; they are compared with the rows that its figures declare.
+//! Criteria: the purpose of each judged row, its band and the reason for the band. They come from a
+//! study's `criteria.toml`, whose rows must match those that the study's figures declare.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::error::CriteriaError;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Purpose {
-    /// The paper and this study both measure it, and both values agree within a band. Only such
-    /// rows count as reproductions at the top of a study's page.
+    /// The paper and this study both measure the number, and the band limits their difference. Only
+    /// such rows count as reproductions at the top of a study's page.
     Reproduces,
     /// A parameter was chosen so that this row matches.
     Calibrates,
-    /// A target of the project, which the paper does not have.
+    /// A target of the project; the paper has no such number.
     Promises,
     /// Explains other rows, and is not judged.
     #[default]
@@ -82,7 +82,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Returns the band; `None` if the row is not judged.
+    /// Returns the band; `None` for a row without bounds, which is not judged.
     pub fn band(&self) -> Option<Band> {
         let band = Band {
             least: self.least,
@@ -122,8 +122,8 @@ struct File {
     row: Vec<Judgement>,
 }
 
-/// Parses a `criteria.toml` into judgements by the names of their rows. Fails if `text` is invalid
-/// or has a row twice.
+/// Parses a `criteria.toml` into judgements, keyed by row. Fails if `text` is invalid or contains a
+/// row twice.
 pub(crate) fn judgements(text: &str) -> Result<BTreeMap<String, Judgement>, CriteriaError> {
     let mut judgements = BTreeMap::new();
     for judgement in toml::from_str::<File>(text)?.row {

@@ -2,10 +2,10 @@
 
 use redpoll_sim::ScenarioError;
 
-/// The version of the tables of a results file.
+/// Version of the tables in a results file.
 pub const SCHEMA: i32 = 3;
 
-/// Figures and criteria that do not match, which is a mistake of the study.
+/// A mistake of the study: its figures and criteria do not match.
 #[derive(Debug, thiserror::Error)]
 pub enum CriteriaError {
     #[error("criteria.toml: {0}")]
@@ -17,7 +17,7 @@ pub enum CriteriaError {
     Twice(String),
     #[error("criteria.toml has the row {0}, which no figure declares")]
     Unused(String),
-    /// The file lacks a row that a figure declares.
+    /// `criteria.toml` lacks a row that a figure declares.
     #[error("criteria.toml has no row {0}, which a figure declares")]
     Missing(String),
 }
@@ -26,7 +26,7 @@ pub enum CriteriaError {
 pub enum ResultsError {
     #[error("{0} is not a results file of a study; name another file or remove this one")]
     Foreign(String),
-    /// The file has tables of another version.
+    /// The results file has tables of another version.
     #[error(
         "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
          another file or remove this one"
@@ -34,7 +34,7 @@ pub enum ResultsError {
     Version { path: String, found: i32 },
     #[error("{path} is damaged ({what}); name another file or remove this one")]
     Damaged { path: String, what: String },
-    /// The file cannot be opened, read or written.
+    /// The results file cannot be opened, read or written.
     #[error("{path}: {error}")]
     Other {
         path: String,
@@ -42,7 +42,7 @@ pub enum ResultsError {
     },
 }
 
-/// A study that cannot be evaluated, because of a mistake in it or in its results file.
+/// A mistake in a study or in its results file prevents the evaluation.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
     #[error(transparent)]

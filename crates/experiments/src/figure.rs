@@ -1,5 +1,5 @@
-//! Declaration of a figure: rows that are read from runs, and rows that are computed from other
-//! rows, which they name by handles.
+//! Declaration of a figure. Some rows are read from runs. Other rows are computed from rows, which
+//! they refer to by [`Handle`].
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::run::{Reading, Run};
 pub enum X {
     Number(f64),
     Name(&'static str),
-    /// No position: the row is about the whole figure.
+    /// No position: the row concerns the whole figure.
     None,
 }
 
@@ -70,7 +70,7 @@ pub struct Metric {
 
 impl Metric {
     /// Returns a quantity with its unit, which is empty for pure numbers. Panics if the name is
-    /// empty, or begins or ends with a blank. For a constant the compiler reports this.
+    /// empty, or begins or ends with a blank. In a constant, the panic is a compiler error.
     pub const fn new(name: &'static str, unit: &'static str) -> Metric {
         let bytes = name.as_bytes();
         assert!(!bytes.is_empty(), "the name of a metric must not be empty");
@@ -82,7 +82,7 @@ impl Metric {
     }
 }
 
-/// A reference to a declared row, from which other rows are computed.
+/// A reference to a declared row, for the declaration of rows that are computed from it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle {
     figure: &'static str,
@@ -97,8 +97,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Returns the row at `x`. Panics if the line has no such row, a mistake of the study that
-    /// shows when it builds its figures.
+    /// Returns the row at `x`. Panics if the line has no such row, which is a mistake of the study.
     pub fn at(&self, x: impl Into<X>) -> Handle {
         let x = x.into();
         match self.rows.iter().find(|(it, _)| *it == x) {
@@ -131,15 +130,15 @@ pub(crate) struct Declared {
     pub metric: Metric,
     pub origin: Origin,
     pub paper: Option<f64>,
-    /// Name in `criteria.toml`, without the figure's name.
+    /// Row name in `criteria.toml`, without the figure's name.
     pub id: Option<String>,
     /// Entry in `criteria.toml`.
     pub judgement: Option<Judgement>,
     pub note: String,
-    /// Why the criterion does not hold, and the rows that show it.
+    /// Reason why the criterion does not hold, and the rows that show this reason.
     pub cause: Option<(String, Vec<usize>)>,
     pub is_aside: bool,
-    /// Rows with the ends of its error bar, if these are not the spread of the seeds.
+    /// Rows with the ends of the row's error bar; `None` if the bar shows the spread of the seeds.
     pub bar: Option<(usize, usize)>,
     /// Whether the row is an end of another row's error bar.
     pub is_bar: bool,
@@ -171,11 +170,11 @@ impl fmt::Debug for Figure {
     }
 }
 
-/// The series of rows about a whole figure.
+/// Series name of rows that concern the whole figure.
 pub const VERDICT: &str = "verdict";
 
 impl Figure {
-    /// Returns an empty figure. `name` selects it on the command line, for example `5b`.
+    /// Returns an empty figure. `name` selects the figure on the command line, for example `5b`.
     pub fn new(name: &'static str, title: &'static str) -> Figure {
         Figure {
             name,
@@ -339,8 +338,8 @@ impl Figure {
         }
     }
 
-    /// Adds a series of points from one case: for each of `xs`, the number that `read` returns for
-    /// the runs and the result of the probe.
+    /// Adds a series of rows from one case. For each of `xs`, `read` computes the number from a run
+    /// and its probe result.
     pub fn seen_line<P: Probe, T: Into<X> + Copy + 'static>(
         &mut self,
         series: &str,
@@ -363,9 +362,8 @@ impl Figure {
         }
     }
 
-    /// Draws two lines, for example quartiles, as the ends of error bars around a third, instead of
-    /// the spread of the seeds. Panics if the lines have different positions, which shows when the
-    /// study builds the figure.
+    /// Makes two lines, for example quartiles, the ends of the error bars of `line`, instead of the
+    /// spread of the seeds. Panics if `low` or `high` lacks a position of `line`.
     pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
         for (x, handle) in &line.rows {
             let ends = [low, high].map(|end| self.index(end.at(x.clone())));
@@ -377,8 +375,8 @@ impl Figure {
         }
     }
 
-    /// Returns the declared row of a handle for further settings. Panics if the handle belongs to
-    /// another figure.
+    /// Returns the declared row of a handle, to change its settings. Panics if the handle belongs
+    /// to another figure.
     pub fn row(&mut self, handle: Handle) -> Entry<'_> {
         let index = self.index(handle);
         Entry {
@@ -430,7 +428,8 @@ impl Figure {
         handle.index
     }
 
-    /// Returns name in `criteria.toml`, unit and band of each judged row of a kind.
+    /// Returns the name in `criteria.toml`, the unit and the band of each judged row of purpose
+    /// `kind`.
     pub fn bands(&self, kind: Purpose) -> impl Iterator<Item = (&str, &'static str, Band)> {
         self.rows.iter().filter_map(move |row| {
             let judgement = row.judgement.as_ref().filter(|it| it.kind == kind)?;
@@ -438,8 +437,8 @@ impl Figure {
         })
     }
 
-    /// Returns the rows with a cause: the name of each in `criteria.toml`, if any, and the number
-    /// of rows that show the cause.
+    /// Returns, for each row with a cause, its name in `criteria.toml`, if any, and the number of
+    /// rows that show the cause.
     pub fn causes(&self) -> impl Iterator<Item = (Option<&str>, usize)> {
         self.rows.iter().filter_map(|row| {
             let (_, shown_by) = row.cause.as_ref()?;
@@ -482,7 +481,7 @@ impl Entry<'_> {
         self
     }
 
-    /// Sets the reason why the criterion does not hold, and the rows that show it.
+    /// Sets the reason why the criterion does not hold, and the rows that show this reason.
     pub fn cause(mut self, text: impl Into<String>, shown_by: &[Handle]) -> Self {
         let rows = shown_by.iter().map(|it| self.figure.index(*it)).collect();
         self.row().cause = Some((text.into(), rows));

@@ -5,7 +5,7 @@ use crate::draw::Draw;
 
 const HOST: &str = "host";
 
-/// Ports of the servers, which differ for each app.
+/// Port of the first server; each further server has the next port.
 const FIRST_PORT: u64 = 5_001;
 
 impl Draft {
@@ -54,7 +54,8 @@ impl Draft {
         match kind {
             0..4 => {
                 self.maybe(draw, 5, &format!("{from}.resume"), |_| true);
-                // An endless transfer may starve others without a defect.
+                // Every transfer ends: an endless one may starve other streams although no code is
+                // wrong.
                 let total = if draw.one_in(4) {
                     draw.between(1, 500)
                 } else {

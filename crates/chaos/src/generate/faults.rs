@@ -1,4 +1,4 @@
-//! Draws the faults. Each ends before the time from which the scenario has no fault.
+//! Draws the faults. Each fault ends before the calm begins.
 
 use super::{CALM_BEFORE, Draft, millis, percent};
 use crate::draw::Draw;
@@ -24,7 +24,7 @@ impl Draft {
         }
     }
 
-    /// Sets beginning and end of a fault within the storm.
+    /// Sets the beginning and the end of a fault within the storm.
     fn window(&mut self, draw: &mut Draw, name: &str) -> (u64, u64) {
         let end_ms = 1_000 * (CALM_BEFORE + self.storm_s);
         let from = draw.between(1_000 * CALM_BEFORE, end_ms - 1_000);
@@ -41,7 +41,7 @@ impl Draft {
         self.set(&format!("{name}.share"), percent(draw.between(1, most)));
     }
 
-    /// Adds a fault of frames on all links, at one node, or in one direction of a link.
+    /// Adds a fault that affects frames on all links, at one node, or in one direction of a link.
     fn link(&mut self, draw: &mut Draw, name: &str, kind: &str) {
         self.share(draw, name, kind, 100);
         for end in ["sender", "receiver"] {
@@ -80,7 +80,8 @@ impl Draft {
         self.set(&format!("{name}.node"), node);
     }
 
-    /// Restarts a node. Without RPL only leaves can restart, and apps must use TCP.
+    /// Restarts a node without datagram apps; without RPL only a leaf. If no node qualifies,
+    /// switches a node off.
     fn restart(&mut self, draw: &mut Draw, name: &str) {
         let able =
             |node: &&super::Node| !node.has_datagrams && (self.is_rpl || node.role == "leaf");

@@ -25,9 +25,9 @@ const CALM_BEFORE: u64 = 20;
 const CALM: u64 = 60;
 /// Longest time that a segment may spend in queues and in link retries, in seconds.
 const LINK: u64 = 20;
-/// Factor of [`LINK`] with duty-cycled radios, which repeat each frame for up to a wake-up
-/// interval, and with recoverable fragments, which the link itself retransmits: TCP then waits for
-/// the outcome of a segment, and starts no timer before.
+/// Factor of [`LINK`] if the link layer delays TCP's timer: TCP starts it after the link layer
+/// reports a segment's outcome. A duty-cycled radio repeats each frame for up to a wake-up
+/// interval, and recoverable fragments are retransmitted by the link layer.
 const SLOW_LINK: u64 = 6;
 /// Longest pause between two polls of a sleepy node that expects a packet, in seconds. A node with
 /// data in transit expects its acknowledgment, and the receiver of a stream expects data.
@@ -35,8 +35,8 @@ const POLL: u64 = 5;
 /// Longest time that an HTTP client waits for an answer, in seconds. A CoAP client waits at most 93
 /// s (RFC 7252 §4.8.2, MAX_TRANSMIT_WAIT) for each block.
 const ANSWER: u64 = 240;
-/// Time between the end of the apps and the end of the run, in seconds: more than the longest life
-/// of a connection without a peer.
+/// Time between the end of the apps and the end of the run, in seconds. It exceeds the longest time
+/// that a connection survives after its peer has vanished.
 const REST: u64 = 900;
 /// Largest number of events in a simulated second.
 const EVENTS: i64 = 300_000;
@@ -76,8 +76,8 @@ struct Draft {
     limits: Limits,
 }
 
-/// The options that limit the time without progress of a stream. They begin with the defaults of
-/// scenarios.
+/// The options that limit the time that a stream may take without progress. [`Limits::default`]
+/// holds the defaults of scenarios.
 struct Limits {
     max_rto_s: u64,
     /// Retransmissions of a segment before the connection fails.
@@ -103,8 +103,8 @@ impl Default for Limits {
 impl Limits {
     /// Returns the time within which a stream progresses or fails, in seconds: each transmission
     /// takes at most the time of the link, a poll, and the retransmission timeout (RFC 6298 §5.5
-    /// with its maximum). After the last one the connection fails (RFC 9293 §3.8.3). This bound
-    /// holds for any loss.
+    /// with its maximum). After the last retransmission the connection fails (RFC 9293 §3.8.3).
+    /// This bound holds for any loss.
     fn patience(&self) -> u64 {
         let link = if self.has_slow_link {
             SLOW_LINK * LINK
@@ -154,7 +154,7 @@ impl Draft {
         draft
     }
 
-    /// Sets the key at a dotted path.
+    /// Sets the value of a key, given by its dotted path.
     fn set(&mut self, path: &str, value: impl Into<Value>) {
         let mut table = &mut self.document;
         let mut steps = path.split('.').peekable();
@@ -173,7 +173,7 @@ impl Draft {
         }
     }
 
-    /// Sets `path` with a chance of one in `times`.
+    /// Sets `path` with a probability of 1 / `times`.
     fn maybe<V: Into<Value>>(
         &mut self,
         draw: &mut Draw,

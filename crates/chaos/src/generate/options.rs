@@ -134,7 +134,7 @@ impl Draft {
             millis(draw.between(100, 3_000))
         });
         self.maybe(draw, 2, "tcp.syn_retries", |draw| draw.between(0, 4) as i64);
-        // With the defaults of these two settings, a run would take several times longer.
+        // With the defaults of `max_rto` and `max_retries`, a run would take several times longer.
         if !draw.one_in(8) {
             self.limits.max_rto_s = draw.between(5, 15);
             self.limits.retries = draw.between(2, 6);

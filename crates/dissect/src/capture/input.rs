@@ -1,4 +1,4 @@
-//! The bytes of a file, decompressed if it begins as gzip or Zstandard data do.
+//! The bytes of a capture file, which are decompressed if they are gzip or Zstandard data.
 
 use std::io::{self, Chain, Cursor, Read};
 
@@ -58,7 +58,7 @@ impl Input {
         self.head()?.ok_or(io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// Reads `len` bytes. Memory grows with the bytes that arrive, not with `len`.
+    /// Reads `len` bytes. Allocates memory as bytes arrive, because `len` may be a false length.
     pub(crate) fn bytes(&mut self, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(len.min(4_096));
         let wanted = u64::try_from(len).unwrap_or(u64::MAX);
@@ -77,14 +77,14 @@ impl Input {
     }
 }
 
-/// All frames of Zstandard data, one after the other.
+/// Decompresses consecutive Zstandard frames.
 struct Zstd {
     source: Source,
     decoder: FrameDecoder,
     is_within: bool,
 }
 
-/// Compressed bytes, with room to put one byte back.
+/// Compressed bytes. One byte that was read can be put back.
 struct Source {
     first: Option<u8>,
     rest: Peeked,

@@ -1,4 +1,4 @@
-//! Link types: from a record to the frame or packet in it.
+//! Link types: extracts the frame or packet from a record.
 
 use std::fmt;
 
@@ -41,13 +41,13 @@ pub enum Trailer {
     Absent,
     Crc16(u16),
     Crc32(u32),
-    /// Metadata of TI CC24xx radios in place of the check sequence.
+    /// RSSI and correlation, which TI CC24xx radios put in place of the check sequence.
     Ti {
         /// Signal strength in the radio's own scale.
         rssi: i8,
         /// Correlation, 0 to 127; larger is better.
         correlation: u8,
-        /// Whether the radio found the check sequence right.
+        /// Whether the radio found the check sequence correct.
         is_right: bool,
     },
 }
@@ -69,7 +69,7 @@ pub struct Captured<'a> {
 }
 
 impl<'a> Captured<'a> {
-    /// Returns a whole frame without check sequence.
+    /// Wraps a complete frame without check sequence.
     pub fn of(mpdu: &'a [u8]) -> Captured<'a> {
         Captured {
             mpdu,
@@ -96,7 +96,7 @@ impl<'a> Captured<'a> {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Content<'a> {
-    /// A frame of IEEE 802.15.4.
+    /// An IEEE 802.15.4 frame.
     Frame(Captured<'a>),
     /// A 6LoWPAN datagram between Ethernet addresses (RFC 7973).
     Lowpan {
@@ -136,8 +136,8 @@ impl fmt::Display for Link {
 }
 
 impl Record {
-    /// Returns the link type and the content's kind, if the record has neither a frame of IEEE
-    /// 802.15.4 nor a packet of IPv6.
+    /// Returns the link type and the kind of content, if the record has neither an IEEE 802.15.4
+    /// frame nor an IPv6 packet.
     pub fn foreign_link(&self) -> Option<String> {
         match self.content() {
             Ok(Content::Foreign(name)) => Some(name),
@@ -145,8 +145,8 @@ impl Record {
         }
     }
 
-    /// Returns the frame in the record. An error describes the problem, if there is no frame of
-    /// IEEE 802.15.4.
+    /// Returns the IEEE 802.15.4 frame in the record. Without such a frame, the error describes the
+    /// problem.
     pub fn frame(&self) -> Result<Captured<'_>, String> {
         match self.content()? {
             Content::Frame(frame) => Ok(frame),
@@ -157,8 +157,7 @@ impl Record {
         }
     }
 
-    /// Returns the record's content. An error describes the problem, if the link type's header is
-    /// malformed.
+    /// Returns the record's content. The error describes a malformed header of the link type.
     pub fn content(&self) -> Result<Content<'_>, String> {
         let data = self.data.as_slice();
         match self.link {
@@ -192,7 +191,8 @@ impl Record {
     }
 }
 
-/// Returns the length of a check sequence in bytes; files state it in bytes or in bits.
+/// Returns the length of a check sequence in bytes. `len` is in bits if it is 16 or 32, because
+/// some files state bits.
 fn fcs_bytes(len: u8) -> usize {
     match len {
         16 => 2,
@@ -233,16 +233,17 @@ fn ti(rssi: u8, status: u8) -> Trailer {
     }
 }
 
-/// The appearance of a frame's last two bytes.
+/// The apparent format of a frame's last two bytes.
 pub(crate) enum Look {
     Right,
     Ti,
     Other,
 }
 
-/// Determines the format of a frame's last two bytes; `None` if they are not a check sequence.
+/// Determines the format of a frame's last two bytes. Returns `None` if the record is truncated, or
+/// its link type or check sequence length excludes two bytes of trailer.
 pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
-    /// Range of correlations: from the least of received frames to that of perfect frames.
+    /// Correlations from that of the weakest received frames to that of perfect frames.
     const CORRELATIONS: std::ops::RangeInclusive<u8> = 40..=115;
     if record.link != number::WITH_FCS || record.missing > 0 || record.fcs_len == Some(4) {
         return None;
@@ -255,7 +256,8 @@ pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
     Some(if is_like { Look::Ti } else { Look::Other })
 }
 
-/// Returns the 32-bit check sequence (IEEE 802.15.4-2015 §7.2.10), over at least four bytes.
+/// Returns the 32-bit check sequence (IEEE 802.15.4-2015 §7.2.10). Shorter frames are padded with
+/// zeros to four bytes.
 fn crc32(mpdu: &[u8]) -> u32 {
     let padding = 4_usize.saturating_sub(mpdu.len());
     let bytes = mpdu.iter().copied().chain(std::iter::repeat_n(0, padding));
@@ -373,8 +375,8 @@ fn ethernet(record: &Record) -> Result<Content<'_>, String> {
     Ok(zep.unwrap_or_else(foreign))
 }
 
-/// Returns a frame if the link type does not define whether there is a check sequence: there is one
-/// if the last two bytes are correct.
+/// Returns a frame whose link type does not define whether a check sequence follows. The last two
+/// bytes count as a check sequence if they are correct.
 fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     let is_checked = match data.split_last_chunk::<2>() {
         Some((mpdu, last)) => u16::from_le_bytes(*last) == fcs(mpdu),
@@ -384,7 +386,8 @@ fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     split(data, len, missing, false).map(Content::Frame)
 }
 
-/// Returns the EUI-64 of an Ethernet address; the broadcast address for that of all stations.
+/// Returns the EUI-64 of an Ethernet address. The Ethernet broadcast address becomes the broadcast
+/// short address.
 fn eui64_of(mac: &[u8; 6]) -> Address {
     match *mac {
         [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => Address::BROADCAST,
@@ -392,7 +395,7 @@ fn eui64_of(mac: &[u8; 6]) -> Address {
     }
 }
 
-/// Returns the frame of a Linux interface that was captured in cooked mode.
+/// Returns the frame or packet that Linux captured in cooked mode.
 fn cooked(record: &Record) -> Result<Content<'_>, String> {
     let data = record.data.as_slice();
     let word = |at: usize| {

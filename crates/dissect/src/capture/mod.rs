@@ -50,7 +50,7 @@ pub enum Ended {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fcs {
-    /// A check sequence, or TI metadata if the first frames seem to end with it.
+    /// A check sequence; TI metadata if the last two bytes of the first frames look like it.
     #[default]
     Auto,
     Crc,
@@ -115,8 +115,8 @@ impl Capture {
         self.trailers.fcs = fcs;
     }
 
-    /// Reads the first records to find out the meaning of their last bytes. A live capture is
-    /// better read without this call, because the records are held back until enough have arrived.
+    /// Reads the first records to determine the format of their last two bytes. Omit this call for
+    /// a live capture, because it delays the first records until 16 records have arrived.
     pub fn look_ahead(&mut self) {
         while self.ahead.len() < AHEAD {
             match self.read_record() {

@@ -1,5 +1,5 @@
-//! Fields of a capture file that contradict its format. The frames are read nevertheless, and
-//! the fields are reported at the end.
+//! Fields of a capture file that contradict its format. The reader accepts such frames and reports
+//! the fields at the end.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,8 @@ const KINDS_MAX: usize = 64;
 pub struct Odd {
     pub what: String,
     pub count: u64,
-    /// Number of the first frame with this odd field or, between frames, of the next frame.
+    /// Number of the first frame with this odd field. For a field between two frames, the number of
+    /// the second.
     pub first: u64,
 }
 

@@ -8,14 +8,14 @@ pub(crate) struct Reader {
     input: Input,
     is_big: bool,
     per_second: u64,
-    /// Bytes of a record's header after its lengths, which a patched libpcap writes.
+    /// Additional bytes of a record's header in the format of a patched libpcap.
     extra: u64,
     snap: u32,
     link: u32,
     fcs_len: Option<u8>,
 }
 
-/// Bit P of the link type's field: the upper four bits give the length of the check sequence.
+/// Bit P of the link-type field: its upper four bits hold the length of the check sequence.
 const FCS_LEN_PRESENT: u32 = 1 << 26;
 
 impl Reader {

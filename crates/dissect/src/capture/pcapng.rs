@@ -5,7 +5,7 @@ use super::odd::Odds;
 use super::{Failure, RECORD_MAX, Record};
 
 const INTERFACES_MAX: usize = 4_096;
-/// Bytes of an interface description that are looked at: its options are short.
+/// Bytes of an interface description that are parsed; the rest is skipped.
 const DESCRIPTION_MAX: usize = 65_536;
 
 mod block {

@@ -6,7 +6,7 @@ use redpoll_wire::ipv6::next_header;
 use crate::layer::{Bytes, Layer, hex};
 
 const CUT: &str = "malformed extension header (truncated)";
-/// Maximum number of extension headers of a packet that are followed.
+/// Maximum number of extension headers that are parsed in a packet.
 const HEADERS_MAX: usize = 32;
 
 /// A source route (RFC 6554, RFC 8200 §4.4).
@@ -35,7 +35,7 @@ pub(super) struct Extension {
 
 pub(super) struct Walk {
     pub upper: u8,
-    /// Bytes of the extension headers.
+    /// Length of the extension headers in bytes.
     pub at: usize,
     pub route: Option<Route>,
     pub information: Option<Information>,
@@ -101,7 +101,7 @@ impl Walk {
 }
 
 impl Route {
-    /// Returns the route of a routing header, of types 0, 2 and 3; `None` for other types.
+    /// Returns the route of a routing header of type 0, 2 or 3; `None` for other types.
     fn parse(header: &[u8], dst: Addr) -> Result<Option<Route>, &'static str> {
         const MALFORMED: &str = "malformed routing header";
         let (&[_, _, kind, segments_left, elided, pad, _, _], area) =
@@ -138,7 +138,8 @@ impl Route {
     }
 }
 
-/// Returns the RPL packet information of a hop-by-hop header, by the type of RFC 6553 or RFC 9008.
+/// Returns the RPL packet information of a hop-by-hop header; both option types are accepted (RFC
+/// 6553, RFC 9008).
 fn information(options: &[u8]) -> Option<Information> {
     let mut input = Bytes(options);
     while let Some(kind) = input.u8() {

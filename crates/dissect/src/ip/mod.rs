@@ -14,7 +14,7 @@ use extension::Walk;
 
 pub use extension::{Information, Route};
 
-/// Maximum number of nested IPv6 headers that are followed.
+/// Maximum number of nested IPv6 headers that are parsed.
 const NESTED_MAX: usize = 8;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -130,7 +130,7 @@ impl Packet {
         self.bytes.get(ip.body_at..end).unwrap_or_default()
     }
 
-    /// Returns the length in bytes of that payload in the whole packet.
+    /// Returns the length in bytes of the innermost payload in the whole packet.
     pub fn body_len(&self) -> usize {
         let Some(ip) = self.inner() else {
             return 0;
@@ -145,8 +145,8 @@ impl Packet {
         !self.is_part && !self.is_short && self.inner().is_some_and(is_known)
     }
 
-    /// Returns whether the Internet checksum of the upper layer is correct (RFC 8200 §8.1: with a
-    /// routing header, over the final destination); `None` if it cannot be checked.
+    /// Returns whether the Internet checksum of the upper layer is correct; `None` if it cannot be
+    /// checked. With a routing header, the checksum covers the final destination (RFC 8200 §8.1).
     pub fn checks(&self, protocol: u8) -> Option<bool> {
         let ip = self.inner().filter(|_| self.is_checkable())?;
         let bytes = self.body();

@@ -11,13 +11,13 @@ use crate::layer::{Bytes, Layer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whole {
     Here,
-    /// Only the beginning is present, and this is the length of the uncompressed form.
+    /// The payload has only the beginning of the datagram, whose uncompressed length this is.
     Expanded(usize),
-    /// Only the beginning is present, and this is the length of the compressed form.
+    /// The payload has only the beginning of the datagram, whose compressed length this is.
     Compressed(usize),
 }
 
-/// Unknown contexts with which the two addresses of a header were compressed.
+/// Identifiers of the unknown contexts that the two addresses of a header refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
     pub src: Option<u8>,
@@ -29,13 +29,13 @@ pub struct Expanded {
     pub packet: Vec<u8>,
     pub consumed: usize,
     pub written: usize,
-    /// For each compressed IPv6 header, the outermost first, its unknown contexts.
+    /// Unknown contexts of each compressed IPv6 header, the outermost first.
     pub unknown: Vec<Unknown>,
     /// Contexts that were used: bit n is for context n.
     pub used: u16,
-    /// Whether a UDP checksum was elided; it is zero in the packet.
+    /// Whether a UDP checksum was elided; the packet then contains zero instead.
     pub is_udp_elided: bool,
-    /// The hops of a tunnel that RFC 8138 describes, if there is one.
+    /// Hop limit of the tunnel that an IP-in-IP 6LoRH describes (RFC 8138 §7), if any.
     pub tunnel_hop_limit: Option<u8>,
 }
 
@@ -47,7 +47,8 @@ pub(super) const HC1: u8 = 0b0100_0010;
 /// Dispatches that switch to another page of dispatches (RFC 8025 §3).
 pub(super) const PAGES: std::ops::RangeInclusive<u8> = 0xf0..=0xf1;
 
-/// Returns whether bytes begin like a datagram: uncompressed, compressed, or with routing headers.
+/// Returns whether `bytes` begin with the dispatch of a datagram: uncompressed, compressed, or
+/// after routing headers.
 pub fn is_datagram(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(&first) if first == IPV6_DISPATCH
         || first == HC1
@@ -59,7 +60,7 @@ pub(super) struct Expander<'a> {
     pub input: Bytes<'a>,
     pub contexts: &'a Contexts,
     pub out: Vec<u8>,
-    /// Positions of the written headers of IPv6 and UDP whose length is to be set.
+    /// Offsets in `out` of the IPv6 headers, whose length fields are set at the end.
     ips: Vec<usize>,
     pub udp_at: Option<usize>,
     pub done: Expanded,
@@ -72,8 +73,8 @@ pub(super) struct Identifiers {
     pub dst: Option<[u8; 8]>,
 }
 
-/// Expands the headers that `bytes` begin with, and shows them in `layer`. An error describes the
-/// header that cannot be expanded.
+/// Expands the compressed headers at the start of `bytes`, and adds their fields to `layer`. An
+/// error describes the header that cannot be expanded.
 pub fn expand(
     bytes: &[u8],
     (src, dst): (Address, Address),
@@ -139,7 +140,7 @@ impl Expander<'_> {
             if !is_next_compressed || !nhc::expand(self, layer)? {
                 return Ok(());
             }
-            // RFC 6282 §3.1.1: elided bits are those of the encapsulating header.
+            // RFC 6282 §3.1.1: elided address bits come from the encapsulating header.
             identifiers = self
                 .encapsulating()
                 .ok_or("elided addresses without an encapsulating header")?;
@@ -164,8 +165,8 @@ impl Expander<'_> {
         self.done.unknown.push(unknown);
     }
 
-    /// Returns the address with context `cid` before the interface identifier. If the context is
-    /// unknown, the address begins with zeros.
+    /// Returns the address with the prefix of context `cid` and the interface identifier `iid`. If
+    /// the context is unknown, the prefix is zero, and the second value is `cid`.
     pub(super) fn joined(&mut self, cid: u8, iid: [u8; 8]) -> (Addr, Option<u8>) {
         self.done.used |= 1 << (cid & 0x0f);
         let mut addr = [0; 16];
@@ -186,7 +187,7 @@ impl Expander<'_> {
         (Addr(addr), None)
     }
 
-    /// Sets the lengths, and appends the bytes that are not compressed.
+    /// Sets the length fields of the written headers, and appends the uncompressed bytes.
     fn finish(mut self, len: usize, whole: Whole) -> Result<Expanded, String> {
         const BEYOND: &str = "malformed: the packet is longer than the datagram's size";
         let rest = self.input.rest();
@@ -217,7 +218,7 @@ impl Expander<'_> {
     }
 }
 
-/// Writes a length as two bytes; 65,535 for any larger length.
+/// Writes a length as two bytes. Lengths above 65,535 become 65,535.
 fn set(out: &mut [u8], at: usize, length: usize) {
     let length = u16::try_from(length).unwrap_or(u16::MAX);
     if let Some(field) = out.get_mut(at..at + 2) {

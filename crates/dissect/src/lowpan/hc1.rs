@@ -6,7 +6,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use super::expand::{Expander, Identifiers, Unknown};
 use crate::layer::Layer;
 
-/// The number to which a short port is added (RFC 4944 §10.2).
+/// Base of a compressed port, to which four bits are added (RFC 4944 §10.2).
 const PORTS: u16 = 0xf0b0;
 
 /// Reads fields whose lengths are not multiples of eight bits.
@@ -27,7 +27,8 @@ impl Bits<'_> {
     }
 }
 
-/// Expands an HC1 header, and HC2 for UDP; nothing if it is cut off or reserved.
+/// Expands an HC1 header and HC2 for UDP; `None` if the header is truncated or has a reserved
+/// value.
 pub(super) fn expand(
     expander: &mut Expander<'_>,
     identifiers: Identifiers,
@@ -93,7 +94,7 @@ pub(super) fn expand(
     Some(())
 }
 
-/// Reads an address: prefix and interface identifier are in-line or elided.
+/// Reads an address, whose prefix and interface identifier are each in-line or elided.
 fn address(mode: u8, iid: Option<[u8; 8]>, bits: &mut Bits<'_>) -> Option<Addr> {
     let prefix = match mode & 0b10 {
         0 => bits.read(64)?,

@@ -52,7 +52,7 @@ impl Encoding {
     }
 }
 
-/// Expands a compressed header; returns whether the header after it is compressed, too.
+/// Expands a compressed IPv6 header. Returns whether the next header is also compressed.
 pub(super) fn expand(
     expander: &mut Expander<'_>,
     identifiers: Identifiers,

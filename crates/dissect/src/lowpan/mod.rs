@@ -1,4 +1,4 @@
-//! 6LoWPAN: the headers before a datagram, and the expansion of compressed ones.
+//! 6LoWPAN: the headers before a datagram, and the expansion of compressed datagrams.
 //!
 //! - [`expand`]: from a compressed datagram to an IPv6 packet;
 //! - `iphc`, `nhc` and `hc1`: compressed headers (RFC 6282, RFC 4944 §10);
@@ -60,16 +60,18 @@ pub struct Lowpan<'a> {
     pub mesh: Option<Mesh>,
     /// The sequence number of a broadcast header (RFC 4944 §11.1).
     pub broadcast: Option<u8>,
-    /// The datagram's sender and receiver: those of the frame, or of the mesh header.
+    /// Source of the datagram: the mesh header's originator, or the frame's source without mesh
+    /// header.
     pub src: Address,
-    /// See [`Lowpan::src`].
+    /// Destination of the datagram: the mesh header's final destination, or the frame's
+    /// destination.
     pub dst: Address,
     pub body: Body<'a>,
 }
 
 impl<'a> Lowpan<'a> {
-    /// Returns the headers at the beginning of a data frame's payload between two link-layer
-    /// addresses.
+    /// Parses the headers at the start of `payload`, the payload of a data frame from `src` to
+    /// `dst`.
     pub fn parse(payload: &'a [u8], src: Address, dst: Address) -> Lowpan<'a> {
         let mut lowpan = Lowpan {
             mesh: None,

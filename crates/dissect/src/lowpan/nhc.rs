@@ -26,8 +26,8 @@ pub(super) fn number(encoding: u8) -> Result<u8, String> {
     })
 }
 
-/// Expands the chain of encodings up to the first header that is not compressed; returns whether a
-/// compressed IPv6 header follows.
+/// Expands compressed headers up to the first uncompressed header. Returns whether a compressed
+/// IPv6 header follows.
 pub(super) fn expand(expander: &mut Expander<'_>, layer: &mut Layer) -> Result<bool, String> {
     loop {
         let encoding = expander.input.u8().ok_or(CUT)?;
@@ -82,7 +82,8 @@ fn udp(encoding: u8, expander: &mut Expander<'_>, layer: &mut Layer) -> Option<(
     Some(())
 }
 
-/// Expands an extension header (RFC 6282 §4.2), whose next header is in-line unless `is_more`.
+/// Expands an extension header (RFC 6282 §4.2). `is_more` says that the following header is
+/// compressed; otherwise the next-header field is in-line.
 fn extension(
     kind: u8,
     is_more: bool,

@@ -6,12 +6,13 @@ use redpoll_wire::ieee802154::Address;
 
 use super::{Body, Lowpan};
 
-/// Maximum number of datagrams reassembled at the same time. One more replaces the oldest.
+/// Maximum number of datagrams in reassembly. A further datagram replaces the one that has waited
+/// longest for a fragment.
 const DATAGRAMS_MAX: usize = 256;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const TIMEOUT_US: u64 = 60_000_000;
 
-/// Labels of datagrams: the tags of RFC 4944 and of RFC 8931 are counted apart.
+/// Label of a datagram. RFC 4944 and RFC 8931 have separate tag spaces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Label {
     Fragments { tag: u16, size: u16 },
@@ -54,8 +55,8 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// Adds a frame's part of a datagram. `covered` is the number of uncompressed bytes that a
-    /// first fragment represents. Returns the datagram when it is complete.
+    /// Adds the fragment in a frame. `covered` is the number of uncompressed bytes that a first
+    /// fragment represents. Returns the datagram when it is complete.
     pub fn input(
         &mut self,
         lowpan: &Lowpan<'_>,
@@ -152,7 +153,8 @@ impl Reassembly {
 
 fn key(lowpan: &Lowpan<'_>, link: (Address, Address), label: Label) -> Key {
     match lowpan.mesh {
-        // A mesh forwards the frames of one datagram on each link: the sender distinguishes them.
+        // A capture contains each fragment once per hop of a mesh. The transmitter's address
+        // separates the hops.
         Some(mesh) => (link.0, mesh.originator, mesh.last, label),
         None => (link.0, Address::Absent, link.1, label),
     }

@@ -7,13 +7,14 @@ mod kind {
     pub const IP_IN_IP: u8 = 6;
 }
 
-/// Reads the page switch and the routing headers, and shows them. Returns the hop limit of the
-/// tunnel that they describe, if they describe one. The outer `None`: they are cut off or reserved.
+/// Reads the page switch and the routing headers, and adds them to `layer`. Returns the tunnel's
+/// hop limit if an IP-in-IP header describes a tunnel. The outer `None` means truncated or
+/// reserved.
 pub(super) fn read(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<Option<u8>> {
     let mut tunnel = None;
     let page = input.u8()? & 0x0f;
     layer.number("6lowpan.pagenb", page);
-    // RFC 8138 §4: headers of this kind are in page 1 only.
+    // RFC 8138 §4: only page 1 has 6LoRH headers.
     while let Some(first) = input
         .0
         .first()
@@ -70,7 +71,7 @@ fn rpi(bits: u8, input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
         0 => input.u8()?,
         _ => 0,
     };
-    // A rank in one byte has lost its low byte, which is zero.
+    // A one-byte rank is the high byte; the elided low byte is zero.
     let rank = match bits & 0x01 {
         0 => input.u16()?,
         _ => u16::from(input.u8()?) << 8,

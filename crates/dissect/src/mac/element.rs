@@ -4,7 +4,7 @@ use crate::layer::{Bytes, Layer, hex};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Element<'a> {
-    /// Element identifier of a header element, group identifier of a payload element.
+    /// Element ID of a header element, or group ID of a payload element.
     pub id: u8,
     pub is_payload: bool,
     pub content: &'a [u8],
@@ -105,7 +105,8 @@ pub(super) fn payload<'a>(input: &mut Bytes<'a>) -> Read<'a> {
 }
 
 impl Element<'_> {
-    /// Returns the element's name (IEEE 802.15.4-2015 tables 7-7, 7-15); its number if it has none.
+    /// Returns the element's name (IEEE 802.15.4-2015 tables 7-7, 7-15), or its number if it has no
+    /// name.
     pub fn name(&self) -> String {
         let name = match (self.is_payload, self.id) {
             (false, 0x00) => "vendor",
@@ -201,7 +202,7 @@ impl Element<'_> {
     }
 }
 
-/// Returns the time correction of 12 bits, in microseconds.
+/// Returns the signed 12-bit time correction, in microseconds.
 fn correction(word: u16) -> i16 {
     (word << 4).cast_signed() >> 4
 }

@@ -18,9 +18,8 @@ pub enum Kind {
     Data,
     Ack,
     Command,
-    /// A frame with a short header for several purposes.
     Multipurpose,
-    /// A type that is reserved, or is not decoded.
+    /// A reserved type, or a type that is not decoded.
     Other(u8),
 }
 
@@ -28,9 +27,9 @@ pub enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Auxiliary<'a> {
     pub control: u8,
-    /// The frame counter; absent if it is suppressed.
+    /// Frame counter; absent if the sender suppresses it.
     pub counter: Option<u32>,
-    /// The key's source: 0, 4 or 8 bytes as over the air.
+    /// Key source in the byte order of the frame: 0, 4 or 8 bytes.
     pub source: &'a [u8],
     pub index: Option<u8>,
 }
@@ -41,7 +40,7 @@ impl Auxiliary<'_> {
         self.control & 0b111
     }
 
-    /// Returns the mode in which the key is identified, 0 to 3.
+    /// Returns the key identifier mode, 0 to 3.
     pub fn key_mode(&self) -> u8 {
         self.control >> 3 & 0b11
     }
@@ -82,12 +81,13 @@ pub struct Mac<'a> {
     /// Frame version, 0 to 3.
     pub version: u8,
     pub security: bool,
-    /// Whether the sender has more frames for the receiver.
+    /// Frame Pending: whether the sender has more frames for the receiver.
     pub frame_pending: bool,
     pub ack_request: bool,
-    /// Whether PAN identifiers are left out.
+    /// The PAN ID Compression field. In frame version 2 its effect depends on the addressing modes
+    /// (§7.2.2.6).
     pub pan_compression: bool,
-    /// The sequence number; absent if it is suppressed.
+    /// Sequence number; absent if the sender suppresses it.
     pub dsn: Option<u8>,
     pub dst_pan: Option<u16>,
     pub dst: Address,
@@ -101,7 +101,7 @@ pub struct Mac<'a> {
     pub header_len: usize,
     pub payload: &'a [u8],
     pub mic: &'a [u8],
-    /// The first fault after the addresses, if there is one.
+    /// First problem after the addressing fields, if any.
     pub problem: Option<&'static str>,
     has_payload_elements: bool,
 }
@@ -129,8 +129,8 @@ mod multipurpose {
 const CUT: &str = "truncated header";
 
 impl<'a> Mac<'a> {
-    /// Returns the header of a frame without check sequence. An error describes the problem: the
-    /// frame is too short, or its header is reserved.
+    /// Parses the header of a frame without check sequence. An error describes the problem: the
+    /// frame is too short, or a header field has a reserved value.
     pub fn parse(mpdu: &'a [u8]) -> Result<Mac<'a>, &'static str> {
         let mut input = Bytes(mpdu);
         let low = input.u8().ok_or("empty")?;
@@ -259,7 +259,8 @@ impl<'a> Mac<'a> {
         }
     }
 
-    /// Returns whether a secured frame has the auxiliary header of 2006 and later.
+    /// Returns whether a secured frame has the auxiliary security header, which IEEE 802.15.4-2006
+    /// introduced.
     fn has_auxiliary(&self) -> bool {
         self.version != 0 || self.kind == Kind::Multipurpose
     }
@@ -315,8 +316,8 @@ impl<'a> Mac<'a> {
         self.payload = input.rest();
     }
 
-    /// Returns the number of bytes at the beginning of the payload that are never encrypted: the
-    /// command's identifier in frames before version 2 (IEEE 802.15.4-2006 §7.6.3.1).
+    /// Returns the number of payload bytes that are never encrypted: the command identifier in
+    /// frames before version 2 (IEEE 802.15.4-2006 §7.6.3.1).
     pub fn open_len(&self) -> usize {
         usize::from(self.kind == Kind::Command && self.version < 2)
     }
@@ -342,7 +343,7 @@ fn address(mode: u16, input: &mut Bytes<'_>) -> Result<Address, &'static str> {
     }
 }
 
-/// Returns whether the PANs of receiver and sender are present (§7.2.2.6, table 7-2).
+/// Returns whether the destination and source PAN IDs are present (§7.2.2.6, table 7-2).
 fn pans(version: u8, compression: bool, dst: u16, src: u16) -> Result<(bool, bool), &'static str> {
     const ABSENT: u16 = 0b00;
     const EXTENDED: u16 = 0b11;

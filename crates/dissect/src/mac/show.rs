@@ -6,8 +6,8 @@ use super::{Auxiliary, Kind, Mac};
 use crate::layer::{Bytes, Layer, Value};
 
 impl Mac<'_> {
-    /// Returns the header as a layer of a frame of `len` bytes. `is_open` says whether the payload
-    /// was not encrypted, or has been decrypted.
+    /// Returns the header as a layer. `len` is the length of the frame in bytes. `is_open` says
+    /// whether the payload is readable: not encrypted, or decrypted.
     pub fn layer(&self, len: usize, is_open: bool) -> Layer {
         let mut layer = Layer::new("wpan");
         self.say_head(&mut layer, len);

@@ -4,13 +4,13 @@ use crate::layer::{Bytes, Layer, hex};
 
 const OPTIONS_MAX: usize = 64;
 
-/// Decodes the message in a UDP datagram, if it is CoAP of version 1. The options may be cut off
-/// if the datagram is only the beginning of a message, `is_part`.
+/// Decodes the message in a UDP datagram, if it is CoAP version 1. If `is_part`, the datagram is
+/// only the start of a message, and a truncated option is no error.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     message(payload, is_part).map(|(layer, _)| layer)
 }
 
-/// As [`layer`], with the path of the message, such as `/a/b`; empty without a path.
+/// Decodes like [`layer`], and returns the path of the message, such as `/a/b`; empty without path.
 pub(super) fn message(payload: &[u8], is_part: bool) -> Option<(Layer, String)> {
     let mut input = Bytes(payload);
     let first = input.u8()?;
@@ -45,7 +45,7 @@ pub(super) fn message(payload: &[u8], is_part: bool) -> Option<(Layer, String)> 
             Some(0xff) => {
                 input.u8();
                 let len = input.rest().len();
-                // RFC 7959 §2.1: with a block option the payload is a part of the body.
+                // RFC 7959 §2.1: with a block option, the payload is one block of the body.
                 let name = match layer.get("coap.opt.block_number") {
                     Some(_) => "coap.block_length",
                     None => "coap.payload_length",
@@ -71,7 +71,7 @@ pub(super) fn message(payload: &[u8], is_part: bool) -> Option<(Layer, String)> 
     Some((layer, path))
 }
 
-/// Returns the code in words (RFC 7252 §12.1).
+/// Returns the name of the code (RFC 7252 §12.1).
 fn code_name(code: u8) -> String {
     match code {
         0 => "empty".to_owned(),
@@ -86,7 +86,7 @@ fn code_name(code: u8) -> String {
     }
 }
 
-/// Reads the delta of an option's number and its value (RFC 7252 §3.1).
+/// Reads an option: the difference to the previous option number, and the value (RFC 7252 §3.1).
 fn option<'a>(input: &mut Bytes<'a>) -> Option<(u32, &'a [u8])> {
     let first = input.u8()?;
     let mut extended = |nibble: u8| {

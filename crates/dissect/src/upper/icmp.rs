@@ -29,8 +29,8 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     layers.append(&mut quoted);
 }
 
-/// Adds a message after its checksum; nothing if it is cut off. The layers of a packet that an
-/// error quotes go to `quoted`.
+/// Adds the fields after the checksum; `None` if the message is truncated. The layers of a packet
+/// that an error quotes go to `quoted`.
 fn message(
     kind: u8,
     code: u8,
@@ -71,8 +71,8 @@ fn message(
     Some(())
 }
 
-/// Adds the packet that an error quotes, usually only its beginning. The packet that a quoted error
-/// quotes is not decoded.
+/// Adds the packet that an error quotes, usually only its beginning. If the quoted packet is an
+/// ICMPv6 message, adds only its addresses.
 fn about(bytes: &[u8], layer: &mut Layer, quoted: &mut Vec<Layer>) {
     let packet = Packet::parse(bytes.to_vec(), true, &[]);
     let Some(inner) = packet.inner() else {

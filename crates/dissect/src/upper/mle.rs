@@ -3,10 +3,10 @@
 use crate::layer::{Bytes, Layer, hex};
 use crate::thread::mle_tlv;
 
-/// The security suite of messages without security at this layer.
+/// Security suite of messages without security in MLE.
 const NO_SECURITY: u8 = 255;
 
-/// Returns the message in a UDP datagram; `None` if it is empty.
+/// Decodes the message in a UDP datagram; `None` if the datagram is empty.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     let mut input = Bytes(payload);
     let suite = input.u8()?;

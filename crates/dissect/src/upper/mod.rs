@@ -22,7 +22,7 @@ use crate::layer::Layer;
 pub enum Verdict {
     Wrong,
     Right,
-    /// The checksum was not checked: the packet is not whole, or a context is unknown.
+    /// Not verified: the packet is incomplete, or a context is unknown.
     Unchecked,
 }
 
@@ -57,7 +57,7 @@ pub(crate) fn show(packet: &Packet, protocol: u8, layers: &mut Vec<Layer>) {
         next_header::UDP => udp::show(packet, layers),
         next_header::ICMPV6 => icmp::show(packet, layers),
         next_header::NONE => say("no next header".to_owned(), layers),
-        // More headers are nested than the program follows, or the protocol is unknown.
+        // The protocol is unknown, or the packet exceeds the number of headers that are parsed.
         other => say(
             format!("next header {other}, {} B", packet.body_len()),
             layers,

@@ -5,7 +5,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::layer::{Bytes, Layer, Value, hex};
 
-/// Adds a message after its checksum; nothing if it is cut off.
+/// Adds the fields after the checksum; `None` if the message is truncated.
 pub(super) fn message(kind: u8, code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     match kind {
         133 => {
@@ -109,7 +109,7 @@ fn options(mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Adds the content of an option; nothing if it is cut off.
+/// Adds the fields of an option; `None` if the option is truncated.
 fn option(kind: u8, content: &[u8], layer: &mut Layer) -> Option<()> {
     let mut input = Bytes(content);
     match kind {
@@ -163,7 +163,7 @@ fn option(kind: u8, content: &[u8], layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Adds a link-layer address (RFC 4944 §8): 2 bytes or 8, and padding.
+/// Adds a link-layer address of 2 or 8 bytes without its padding (RFC 4944 §8).
 fn link(kind: u8, content: &[u8], layer: &mut Layer) {
     let is_source = kind == 1;
     match (content.len(), content.first_chunk::<8>()) {
@@ -213,7 +213,7 @@ fn registration(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Returns an address whose last bytes are elided.
+/// Returns the address that begins with `bytes`, followed by zeros.
 pub(super) fn truncated(bytes: &[u8]) -> Addr {
     let mut addr = [0; 16];
     for (to, from) in addr.iter_mut().zip(bytes) {

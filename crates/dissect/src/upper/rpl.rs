@@ -1,4 +1,4 @@
-//! RPL's messages (RFC 6550 §6).
+//! RPL control messages (RFC 6550 §6).
 
 use super::nd::truncated;
 use crate::layer::{Bytes, Layer, hex};
@@ -6,7 +6,7 @@ use crate::layer::{Bytes, Layer, hex};
 /// The bit of a code that marks secure messages (RFC 6550 §6.1).
 const SECURE: u8 = 0x80;
 
-/// Adds a message after its checksum; nothing if it is cut off.
+/// Adds the fields after the checksum; `None` if the message is truncated.
 pub(super) fn message(code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     layer.say("RPL");
     if code & SECURE != 0 {
@@ -90,7 +90,8 @@ fn security(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     layer.number("icmpv6.rpl.secure.kim", mode >> 6);
     layer.number("icmpv6.rpl.secure.lvl", mode & 0b111);
     layer.number("icmpv6.rpl.secure.counter", counter);
-    // RFC 6550 §6.1, figure 9: the key mode determines the lengths of key source and index.
+    // RFC 6550 §6.1, figure 9: the key identifier mode (KIM) determines which key fields are
+    // present.
     let source_len = match mode >> 6 {
         2 => 8,
         _ => 0,
@@ -120,7 +121,7 @@ fn options(mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Adds the content of an option (RFC 6550 §6.7); nothing if it is cut off.
+/// Adds the fields of an option (RFC 6550 §6.7); `None` if the option is truncated.
 fn option(kind: u8, content: &[u8], layer: &mut Layer) -> Option<()> {
     let mut input = Bytes(content);
     match kind {
@@ -187,7 +188,7 @@ fn option(kind: u8, content: &[u8], layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Adds the configuration of the DODAG (RFC 6550 §6.7.6).
+/// Adds a DODAG Configuration option (RFC 6550 §6.7.6).
 fn configuration(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     let flags = input.u8()?;
     layer.flag("icmpv6.rpl.opt.config.auth", flags & 0x08 != 0);
@@ -206,7 +207,7 @@ fn configuration(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// Adds the metrics of a container (RFC 6551 §2.1).
+/// Adds the metrics of a DAG Metric Container (RFC 6551 §2.1).
 fn metric(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     while !input.0.is_empty() {
         let (kind, flags, len) = (input.u8()?, input.u16()?, input.u8()?);

@@ -12,7 +12,7 @@ use crate::layer::{Bytes, Layer};
 pub struct Tcp {
     pub ports: [u16; 2],
     pub seq: SeqNum,
-    /// Acknowledgment number, with the ACK flag.
+    /// Acknowledgment number, if the ACK flag is set.
     pub ack: Option<SeqNum>,
     pub flags: Flags,
     /// Window as in the header, not scaled.
@@ -22,8 +22,8 @@ pub struct Tcp {
     pub scale: Option<u8>,
     /// Timestamps (RFC 7323 §3).
     pub timestamps: Option<[u32; 2]>,
-    /// Ranges of the selective acknowledgments (RFC 2018 §3): the first sequence number, and the
-    /// number after the last.
+    /// SACK blocks (RFC 2018 §3): left edge, which is the first sequence number, and right edge,
+    /// which is one past the last.
     pub sack: Vec<[u32; 2]>,
     pub may_sack: bool,
     pub header_len: usize,
@@ -35,7 +35,7 @@ pub struct Tcp {
     high_flags: u8,
 }
 
-/// Control bits by their letters in a dump.
+/// Letters that stand for the control bits in a summary.
 const LETTERS: [(Flags, char); 8] = [
     (Flags::SYN, 'S'),
     (Flags::FIN, 'F'),
@@ -48,8 +48,8 @@ const LETTERS: [(Flags, char); 8] = [
 ];
 
 impl Tcp {
-    /// Returns the header at the beginning of `bytes`, of a segment of `whole` bytes in all. An
-    /// error describes the problem.
+    /// Parses the header at the start of `bytes`. `whole` is the length of the segment in bytes,
+    /// including bytes that were not captured. An error describes the problem.
     pub fn read(bytes: &[u8], whole: usize) -> Result<Tcp, String> {
         let header = HeaderView::parse_partial(bytes, whole).map_err(|error| {
             match (error, HeaderView::announced_len(bytes)) {
@@ -71,12 +71,12 @@ impl Tcp {
             high_flags: header.reserved(),
             ..Tcp::default()
         };
-        // Options of which a part is in another fragment are left out.
+        // `header.options()` is empty if `bytes` lacks some of the options.
         tcp.read_options(header.options());
         Ok(tcp)
     }
 
-    /// Parses as [`Tcp::read`]; returns `None` if the header is malformed.
+    /// Parses like [`Tcp::read`]; returns `None` if the header is malformed.
     pub fn parse(bytes: &[u8], whole: usize) -> Option<Tcp> {
         Tcp::read(bytes, whole).ok()
     }
@@ -111,7 +111,7 @@ impl Tcp {
         set.map(|(_, letter)| *letter).collect()
     }
 
-    /// Returns how many sequence numbers the segment takes: its data, SYN and FIN.
+    /// Returns the number of sequence numbers that the segment's data, SYN and FIN occupy.
     pub fn space(&self) -> u32 {
         self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
@@ -202,7 +202,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
 mod tests {
     use super::*;
 
-    /// Returns a SYN of 40 bytes with this data offset and these options.
+    /// Returns a SYN of 40 bytes whose data offset is `words` and whose options are `options`.
     fn syn(words: u8, options: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 40];
         (bytes[12], bytes[13]) = (words << 4, Flags::SYN.0);

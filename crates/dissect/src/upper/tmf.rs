@@ -1,12 +1,12 @@
-//! Messages of the Thread management framework: CoAP with paths of two short words, such as `a/aq`.
+//! Thread management framework: CoAP messages with paths of two short segments, such as `a/aq`.
 
 use super::coap;
 use crate::layer::Layer;
 
-/// UDP port of these messages.
+/// UDP port of the Thread management framework.
 pub(super) const PORT: u16 = 61_631;
 
-/// Paths and names of the messages.
+/// Paths of messages, and their names.
 const NAMES: [(&str, &str); 40] = [
     ("/a/ae", "address error"),
     ("/a/an", "address notification"),
@@ -50,7 +50,8 @@ const NAMES: [(&str, &str); 40] = [
     ("/n/mr", "multicast listener registration"),
 ];
 
-/// Decodes the message in a UDP datagram, and names it by its path. Answers have no path.
+/// Decodes the CoAP message in a UDP datagram, and adds the name of its path. Responses have no
+/// path.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     let (mut layer, path) = coap::message(payload, is_part)?;
     if let Some((_, name)) = NAMES.iter().find(|(known, _)| *known == path) {
@@ -67,7 +68,8 @@ mod tests {
     #[test]
     fn messages_are_named_by_their_paths() {
         for (path, name) in NAMES {
-            // A confirmable POST with a token of one byte, and the words of the path.
+            // A confirmable POST with a token of one byte; the options for the path segments
+            // follow.
             let mut message = vec![0x41, 2, 0, 1, 9];
             for (at, word) in path[1..].split('/').enumerate() {
                 let delta = if at == 0 { 11 << 4 } else { 0 };

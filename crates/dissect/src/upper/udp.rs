@@ -6,7 +6,7 @@ use super::{Verdict, coap, mle, tmf};
 use crate::ip::Packet;
 use crate::layer::{Bytes, Layer};
 
-/// UDP port of CoAP (RFC 7252 §6.1); `MLE` is the port of Mesh Link Establishment.
+/// UDP ports of CoAP (RFC 7252 §6.1) and, below, of Mesh Link Establishment.
 const COAP: u16 = 5_683;
 const MLE: u16 = 19_788;
 
@@ -26,7 +26,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     let is_whole = !packet.is_part && !packet.is_short;
     let is_length_right = usize::from(length) == packet.body_len();
     if packet.is_udp_elided {
-        // RFC 6282 §4.3.2: a receiver without another integrity check discards the datagram.
+        // RFC 6282 §4.3.2: allowed only if another integrity check covers the datagram.
         layer.say("(checksum elided)");
         layer.flag("redpoll.udp.checksum_elided", true);
     } else {

@@ -2,13 +2,13 @@
 
 use super::html::{mark_text, trimmed};
 
-/// Smallest span of an axis that does not start at zero, as a share of its greatest value.
+/// Smallest span of an axis that does not start at zero, relative to the greatest value.
 const SPAN_MIN: f64 = 0.005;
 
 /// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axis {
-    /// Ends of the axis; of a logarithmic axis, their decimal logarithms.
+    /// Least value on the axis, or its decimal logarithm on a logarithmic axis.
     low: f64,
     high: f64,
     is_logarithmic: bool,
@@ -17,7 +17,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Covers the least to the greatest of `values`, and also zero if `zero`.
+    /// Returns an axis from the least to the greatest of `values`; also covers zero if `zero`.
     pub fn over(values: impl Iterator<Item = f64>, zero: bool, px: (f64, f64)) -> Axis {
         let start = if zero {
             (0.0, 0.0)
@@ -45,8 +45,9 @@ impl Axis {
         }
     }
 
-    /// Covers the values of lines. The axis starts at zero, except if the least value exceeds half
-    /// of the greatest: then it covers only the values, so that their variation is visible.
+    /// Returns an axis for the values of lines. The axis starts at zero, unless the least value
+    /// exceeds half of the greatest and the span exceeds `SPAN_MIN`: then it covers only the
+    /// values.
     pub fn of_lines(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
         let values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -66,11 +67,11 @@ impl Axis {
         }
     }
 
-    /// Covers the powers of ten from the least to the greatest of the positive `values`.
+    /// Returns a logarithmic axis between powers of ten that covers the positive `values`.
     pub fn logarithmic(values: impl Iterator<Item = f64>, px: (f64, f64)) -> Axis {
         let positive = values.filter(|value| *value > 0.0);
         let axis = Axis::over(positive.map(f64::log10), false, px);
-        // Logarithms of powers of ten have a rounding error.
+        // The logarithm of a power of ten may have a rounding error.
         let (low, high) = ((axis.low + 1e-9).floor(), (axis.high - 1e-9).ceil());
         Axis {
             low,
@@ -101,7 +102,7 @@ impl Axis {
         trimmed(format!("{mark:.digits$}"))
     }
 
-    /// Returns round numbers along the axis, at most about six, or powers of ten.
+    /// Returns about six round numbers along the axis, or powers of ten on a logarithmic axis.
     pub fn marks(&self) -> Vec<f64> {
         if self.is_logarithmic {
             let powers = self.low as i32..=self.high as i32;
@@ -183,7 +184,7 @@ mod tests {
         let low = |values: &[f64]| Axis::of_lines(values.iter().copied(), (0.0, 1.0)).low;
         assert!(low(&[30.0, 34.0]) > 29.0);
         assert!(low(&[993.0, 1_004.0]) > 990.0);
-        // Zero is on the axis of lines that come near it, that hardly vary or that are constant.
+        // The axis includes zero for lines that approach zero, hardly vary or are constant.
         for values in [
             &[3.0, 34.0][..],
             &[100.0, 100.1],

@@ -1,5 +1,5 @@
-//! A chart as SVG: lines over numbers or bars over names, with the spread of each number, its band
-//! if it is judged, and the paper's number.
+//! A chart as SVG: lines over numbers, or bars over names. The chart shows the spread of each
+//! number, the band of each judged row, and the paper's number.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::row::Row;
 const PLOT: (f64, f64) = Fit::Page.plot_px();
 const MARKS: usize = 24;
 const NAME_LINES: usize = 3;
-/// Half of a band's width in a chart of lines, in pixels.
+/// Half of the width of a band in a line chart, in pixels.
 const BAND: f64 = 6.0;
 
 pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
@@ -59,7 +59,8 @@ fn title(rows: &[&Row]) -> String {
     }
 }
 
-/// Returns all numbers that must fit in the chart, except band ends far outside the others.
+/// Returns all numbers that must fit in the chart. Leaves out band ends above twice the greatest
+/// number.
 fn heights(rows: &[&Row]) -> Vec<f64> {
     let of_row = |row: &&Row| {
         let (low, high) = spread(row);
@@ -73,7 +74,8 @@ fn heights(rows: &[&Row]) -> Vec<f64> {
     all
 }
 
-/// Returns the ends of a row's error bar: the quartiles if present, otherwise all seeds' extremes.
+/// Returns the ends of a row's error bar: its own bar rows if set, otherwise the least and greatest
+/// value of all seeds.
 fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.told.bar {
         Some((low, high)) => (Some(low), Some(high)),
@@ -81,7 +83,7 @@ fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     }
 }
 
-/// Draws the lines, and the bands and shades behind them.
+/// Draws the lines, with bands and shades behind them.
 fn over_numbers(
     svg: &mut String,
     figure: &Figure,
@@ -166,7 +168,7 @@ fn bars(
             let at = (middle, BOTTOM + 14.0 + 12.0 * line as f64);
             label(svg, at, "middle", text);
         }
-        // Missing bars leave no gaps.
+        // A series without a row at this name takes no space.
         let of_group = rows.iter().filter(|row| row.x == X::Name(name));
         let of_group: Vec<&&Row> = of_group.collect();
         for (place, row) in of_group.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! Style of each series: one colour throughout the page; for the variants of a series (named after
-//! a comma) also a dash and a mark, so that colour-blind readers can distinguish them.
+//! Style of each series. A series has one colour throughout the page. Its variants, which follow a
+//! comma in the name, also differ in dash and mark, for colour-blind readers.
 
 use std::collections::BTreeMap;
 
@@ -16,22 +16,22 @@ const HUES: [Hue; 7] = [
     Hue::Grey,
 ];
 
-/// Dashes of a series' variants, beginning with the plain one.
+/// Dash patterns by index of the variant; the first one is a solid line.
 const DASHES: [&str; 5] = ["", "6 3", "2 3", "9 3 2 3", "1 5"];
 
 /// A series' colour, dash and mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
     pub hue: Hue,
-    /// Index of the variant; 0 is the plain one.
+    /// Index of the variant; 0 for the series itself.
     pub variant: usize,
 }
 
 impl Look {
-    /// Returns the style of a variant of the series with index `series` in a chart. Repeated
-    /// colours get other dashes.
+    /// Returns the style of a variant of the series with index `series` in a chart. If the colours
+    /// run out, they repeat with other dashes.
     pub fn nth(series: usize, variant: usize) -> Look {
-        // Leave out the last colour, grey, which is reserved for the background.
+        // Never use grey, the last colour, which is reserved for the background.
         let hues = HUES.len() - 1;
         Look {
             hue: HUES[series % hues],
@@ -55,7 +55,8 @@ impl Look {
         DASHES[self.variant % DASHES.len()]
     }
 
-    /// Returns the mark at a point: a disk; for variants a ring, square, triangle or hollow square.
+    /// Returns the SVG mark at a point: a disk, or for variants a ring, square, triangle or hollow
+    /// square.
     pub fn mark(self, (x, y): (f64, f64)) -> String {
         let colour = self.colour();
         let hollow = "class=\"hollow\" stroke-width=\"1.6\"";
@@ -92,8 +93,8 @@ fn parts(series: &str) -> (&str, &str) {
 
 impl Looks {
     /// Assigns a style to each series of `study`. Series with the same name before the first comma
-    /// have the same colour. A name that the palette does not contain gets, in its first figure, a
-    /// colour that no other name has there, if one is left.
+    /// have the same colour. A name outside the palette gets the first colour that is free in the
+    /// figure where the name first occurs.
     pub fn of(study: &Study, figures: &[&Figure]) -> Looks {
         let mut hues: BTreeMap<String, Hue> = BTreeMap::new();
         for (base, hue) in study.palette {
@@ -118,7 +119,8 @@ impl Looks {
                 let known = variants.entry(base.to_owned()).or_default();
                 let variant = match suffix {
                     "" => 0,
-                    // Redpoll's defaults look the same in every figure.
+                    // The variant `beyond`, which has Redpoll's defaults, looks the same in every
+                    // figure.
                     "beyond" => 1,
                     _ => match known.iter().position(|it| it == suffix) {
                         Some(at) => 2 + at,
@@ -144,8 +146,8 @@ impl Looks {
     }
 }
 
-/// Checks that no two series of one chart of `figures` look the same. A chart shows one metric of
-/// one figure, or of its side experiments. An error names the first two series that look the same.
+/// Checks that all series of each chart look different. A chart shows one metric of a figure, or of
+/// its side experiments. An error names the first two series that look the same.
 pub fn check_looks(study: &Study, figures: &[&Figure]) -> Result<(), String> {
     let looks = Looks::of(study, figures);
     for figure in figures {
@@ -195,7 +197,7 @@ pub(super) mod tests {
         figure.known(At::new("one more", 0_u32), METRIC, 1.0);
         let error = check_looks(&PLAIN, &[&figure]).unwrap_err();
         assert_eq!(error, "f: series 0 and one more look the same");
-        // Series of different metrics may look the same: they are in different charts.
+        // Series of different metrics may look the same, because they are in different charts.
         let mut other = Figure::new("g", "Two charts");
         other.known(At::new("series 0", 0_u32), METRIC, 1.0);
         other.known(At::new("one more", 0_u32), Metric::new("loss", "%"), 1.0);

@@ -1,5 +1,5 @@
-//! A figure on the page: its charts and judged rows; side experiments, all numbers and the command
-//! of each point are collapsed.
+//! A figure on the page: charts and judged rows. Side experiments, all numbers and the commands of
+//! the cases are collapsed.
 
 use std::fmt::Write as _;
 

@@ -6,13 +6,13 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::html::escape;
 
-/// The place that a picture must fit.
+/// The medium whose width a picture fits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fit {
     /// A page in a browser.
     #[default]
     Page,
-    /// A column of a paper with two columns: 3.5 inches, in which letters have 9 points.
+    /// A column of a two-column paper: 3.5 inches wide, with text of 9 points.
     Column,
 }
 
@@ -43,11 +43,11 @@ impl Fit {
 pub const FOOT: f64 = 14.0;
 const LEGEND_LINE: f64 = 17.0;
 const LEFT: f64 = 58.0;
-/// Top and bottom of the plot, in pixels.
+/// y coordinates of the top and, below, the bottom of the plot, in pixels.
 pub const TOP: f64 = 28.0;
 pub const BOTTOM: f64 = 232.0;
-/// Width of a letter in pixels; `LEGEND_MARK` is that of a legend's mark with the space after it.
-/// Both are larger than usual fonts need, because the font is unknown.
+/// Width of a letter in pixels. `LEGEND_MARK` is the width of a legend's mark and the space after
+/// it. Both exceed the need of usual fonts, because the font is unknown.
 pub const LETTER: f64 = 6.6;
 const LEGEND_MARK: f64 = 36.0;
 
@@ -94,7 +94,7 @@ pub struct Legend {
     svg: String,
     x: f64,
     y: f64,
-    /// The right edge in pixels.
+    /// x coordinate of the right edge in pixels.
     end: f64,
 }
 
@@ -108,7 +108,7 @@ impl Legend {
         }
     }
 
-    /// Adds a name after the mark that `mark` draws at a point.
+    /// Adds an entry: the mark that `mark` draws at a point, and `name` after it.
     pub fn entry(&mut self, name: &str, mark: &dyn Fn(f64, f64) -> String) {
         let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
         if self.x > 8.0 && self.x + width > self.end {

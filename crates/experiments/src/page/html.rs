@@ -2,8 +2,8 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Makes a text harmless in HTML, also within quotes. A mark that changes the direction of text
-/// would reverse the text around it: U+FFFD replaces it.
+/// Escapes a text for HTML, also for quoted attributes. Replaces characters that change the text
+/// direction by U+FFFD, because they would reverse the text around them.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -17,7 +17,7 @@ fn is_direction(mark: char) -> bool {
     matches!(mark, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Formats a number with up to three decimals; large numbers get fewer.
+/// Formats a number with at most three decimals; numbers from 1 on get fewer.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         v if v == v.trunc() && v < 1e9 => 0,
@@ -29,12 +29,12 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// Formats a mark's number without trailing zeros.
+/// Formats the number at a mark of an axis, without trailing zeros.
 pub fn mark_text(value: f64) -> String {
     trimmed(number(value))
 }
 
-/// Removes trailing zeros after the point.
+/// Removes trailing zeros after the decimal point.
 pub fn trimmed(text: String) -> String {
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -43,14 +43,14 @@ pub fn trimmed(text: String) -> String {
     }
 }
 
-/// Returns the current day in UTC, as `2026-03-01`.
+/// Returns the current date in UTC, in the form `2026-03-01`.
 pub fn today() -> String {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     let days = passed.map_or(0, |passed| passed.as_secs() / 86_400);
     date(days)
 }
 
-/// Returns the day that is `days` days after 1970-01-01.
+/// Returns the date that is `days` days after 1970-01-01.
 fn date(mut days: u64) -> String {
     let is_leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

@@ -6,16 +6,16 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::frame::{BOTTOM, Fit, LETTER, Legend, TOP, frame, label};
 
-/// Means over an x axis.
+/// A chart of means over an x axis.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Label of the y axis, with its unit.
     pub title: String,
     /// Label of the x axis, with its unit.
     pub x_label: String,
-    /// Names along the x axis; empty if it has numbers.
+    /// Names along the x axis; empty if the x axis has numbers.
     pub names: Vec<String>,
-    /// Whether lines join the means of numbers.
+    /// Whether lines join the means; has no effect with names.
     pub is_joined: bool,
     pub lines: Vec<MeanLine>,
 }
@@ -37,11 +37,11 @@ pub struct Mean {
     pub ends: Option<(f64, f64)>,
 }
 
-/// Pixels between the error bars of neighbouring lines at the same place.
+/// Distance in pixels between error bars of different lines at the same x.
 const APART: f64 = 3.0;
-/// An x axis of positive numbers with a greater ratio of greatest and least is logarithmic.
+/// Greatest ratio of largest and smallest number on a linear x axis of positive numbers.
 const RATIO_MAX: f64 = 50.0;
-/// Least number of letters of a name below the axis; the rest is cut.
+/// Minimum number of letters of a name below the axis; longer names may be truncated.
 const LETTERS_MIN: usize = 4;
 
 impl Means {

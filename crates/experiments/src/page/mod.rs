@@ -1,4 +1,4 @@
-//! The self-contained HTML page of a study: rows that hold, rows that do not with their causes,
+//! The self-contained HTML page of a study: the rows that hold, the other rows with their causes,
 //! every figure with the paper's numbers, and the command of each case.
 
 mod axis;
@@ -86,7 +86,8 @@ impl Page<'_> {
         page
     }
 
-    /// Returns the scenes of the study's cases, for the files `scenes/NAME.toml` next to the page.
+    /// Returns the scenes of the study's cases. Each becomes a file `scenes/NAME.toml` next to the
+    /// page.
     pub fn scenes(&self) -> Vec<&Scene> {
         scenes(self.told.iter().map(|(figure, _)| *figure))
     }
@@ -95,7 +96,7 @@ impl Page<'_> {
         self.told.iter().flat_map(|(_, rows)| rows)
     }
 
-    /// Returns the number of rows of a kind that hold, and the number of its judged rows.
+    /// Returns how many rows of purpose `kind` hold, and how many are judged.
     fn held(&self, kind: Purpose) -> (usize, usize) {
         let judged = || {
             self.rows()
@@ -107,7 +108,7 @@ impl Page<'_> {
 
     fn head(&self, page: &mut String) {
         let title = format!("{}, run again", self.study.name);
-        // A study without a paper has only targets of the project.
+        // A study without a paper has only the project's own targets.
         let ((held, all), what) = match self.held(Purpose::Reproduces) {
             (_, 0) => (self.held(Purpose::Promises), "promises"),
             held => (held, "reproductions"),
@@ -179,7 +180,7 @@ impl Page<'_> {
         page.push_str("</nav>\n");
     }
 
-    /// Writes the definitions of terms, and how to read the pictures.
+    /// Writes the definitions of terms, and an explanation of the charts.
     fn words(&self, page: &mut String) {
         page.push_str("<h2>How to read this page</h2>\n<dl>");
         for (term, what) in self.study.terms {
@@ -308,11 +309,11 @@ impl Page<'_> {
     }
 }
 
-/// A page may load only its own styles. Scripts do not run.
+/// Content security policy: the page may use only its own styles, and no scripts.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// Returns the beginning of a page with its title; `</body></html>` ends the page.
+/// Returns the start of a page up to its title. The caller ends the page with `</body></html>`.
 pub fn opening(title: &str) -> String {
     let title = escape(title);
     format!(
@@ -331,7 +332,7 @@ pub fn measured(row: &Row) -> String {
     }
 }
 
-/// Returns series, position on the x axis and metric of a row.
+/// Returns the series, x position and metric of a row as one text.
 pub fn place(row: &Row) -> String {
     let parts = [row.series.as_str(), &row.x.to_string(), row.metric].map(str::to_owned);
     let parts: Vec<String> = parts
