@@ -121,7 +121,7 @@ impl Player {
         Ok(())
     }
 
-    /// Sends the next line; `false` if the server is behind, or the recording has ended.
+    /// Sends the next line; `false` if the server's queue is full, or the recording has ended.
     fn tell_next(&mut self) -> std::io::Result<bool> {
         self.fetch()?;
         let Some((t, line)) = &self.next else {

@@ -1,5 +1,5 @@
-//! The TCP connections between this computer and the mesh, as seen in packets or by the forwarder:
-//! each gets a line when it opens and when it ends.
+//! Logs each TCP connection between this computer and the mesh when it opens and when it ends. The
+//! connections are seen in packets, or reported by the forwarder.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
@@ -10,7 +10,7 @@ use redpoll_sim::Scenario;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::tcp::{Flags, HeaderView};
 
-/// Maximum number of connections watched at a time; one more replaces the oldest.
+/// Maximum number of connections watched at a time; another connection replaces the oldest.
 const WATCHED: usize = 256;
 const LINES: usize = 1_024;
 
@@ -29,7 +29,7 @@ struct Watched {
     to: SocketAddrV6,
     since: Instant,
     is_open: bool,
-    /// Whether each side has ended its stream; `bytes`: the payload that it has sent so far.
+    /// Whether `from` and `to` have sent FIN; `bytes`: payload bytes that each has sent so far.
     ended: [bool; 2],
     bytes: [u64; 2],
 }
@@ -42,8 +42,8 @@ struct Segment {
 }
 
 impl Segment {
-    /// Returns the segment in an IPv6 packet without extension headers; `None` if a length is
-    /// impossible.
+    /// Returns the segment in an IPv6 packet without extension headers; `None` if the packet
+    /// carries no TCP, or a length in it is impossible.
     fn of(packet: &[u8]) -> Option<Segment> {
         let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
         if ip.next_header != next_header::TCP {

@@ -1,5 +1,5 @@
-//! The demonstration: a real kernel's TCP, curl, ping and an MQTT broker with the nodes of a
-//! mesh in real time.
+//! The demonstration: the host kernel's TCP, curl, ping and an MQTT broker communicate with the
+//! nodes of a mesh in real time.
 //!
 //! `redpoll up SCENARIO --demo` starts the mesh, and runs itself as the program next to it. The
 //! second process reads from its environment how the mesh was joined, and performs the steps. A
@@ -38,7 +38,7 @@ pub(crate) type StepFailure = Box<dyn std::error::Error>;
 /// Option of `redpoll up` with which the second process runs the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
-/// Returns a forward for use without a TUN interface: from any free port to the server.
+/// Returns the port forward for a host without a TUN interface: from any free port to the server.
 pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     let (server, _) = plan::server(scenario)?;
     Some(ForwardSpec {
@@ -107,8 +107,8 @@ pub(crate) fn is_installed(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Returns a command with English output, which this program parses, and which ends with this
-/// program. SIGHUP would make mosquitto read its configuration again.
+/// Returns a command with English output, which this program parses. The kernel sends it SIGKILL
+/// when this program ends, because mosquitto only reloads its configuration on SIGHUP.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");

@@ -1,4 +1,4 @@
-//! The environment of a program that runs next to the mesh.
+//! Environment variables for a program that runs next to the mesh.
 
 use std::env;
 use std::net::Ipv6Addr;
@@ -12,7 +12,7 @@ const JOINED: &str = "REDPOLL_JOINED";
 const HOST: &str = "REDPOLL_HOST";
 const FORWARDS: &str = "REDPOLL_FORWARDS";
 
-/// The way in which the mesh is joined to this computer, and its names and addresses.
+/// How the mesh is joined to this computer, the host's address in the mesh, and the port forwards.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Environment {
     pub(super) way: Way,

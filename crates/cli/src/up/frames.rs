@@ -11,7 +11,7 @@ pub(super) struct FrameLines {
 }
 
 impl FrameLines {
-    /// Makes lines about the frames of this scenario, whose addresses are compressed.
+    /// Returns a formatter that expands compressed addresses with the scenario's prefix.
     pub(super) fn of(scenario: &Scenario) -> FrameLines {
         FrameLines {
             dissector: Dissector::new(Reading::of(scenario.border.prefix)),

@@ -1,4 +1,4 @@
-//! The text at the start of the mesh.
+//! The text that `redpoll up` prints when the mesh starts.
 
 use std::fmt::Write;
 use std::net::Ipv6Addr;
@@ -10,7 +10,7 @@ use redpoll_sim::{AppKind, NodeSpec, Scenario};
 use super::environment::Environment;
 use super::join::{Joined, Way};
 
-/// Returns the text about how the mesh is joined, and about the positions of its nodes.
+/// Lists how the mesh is joined, services that nodes may reach, the nodes, and port forwards.
 pub(super) fn text(
     scenario: &Scenario,
     joined: &Joined,

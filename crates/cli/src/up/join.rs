@@ -13,9 +13,9 @@ const MTU: u16 = 1280;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
-    /// An interface in the network that the user is in.
+    /// A TUN interface in the user's network namespace.
     Tun,
-    /// An interface in a new network namespace, in which this process is now.
+    /// A TUN interface in a new network namespace, which this process has entered.
     Namespace,
     /// No interface; forwarded ports use sockets.
     Forward,
@@ -29,7 +29,7 @@ pub(super) struct Joined {
     pub(super) because: Option<String>,
 }
 
-/// Why the mesh is not joined.
+/// Reason for which the mesh could not be joined to this computer.
 #[derive(Debug)]
 pub(super) enum JoinError {
     Tun(TunError),
@@ -39,8 +39,8 @@ pub(super) enum JoinError {
 }
 
 impl JoinError {
-    /// Returns whether the command line is wrong: the name in `--name`, or a way to join without
-    /// its requirements.
+    /// Returns whether the command line is wrong: the interface of `--name` exists already, or
+    /// `--join forward` has no `--forward`.
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,
@@ -71,8 +71,8 @@ impl fmt::Display for JoinError {
     }
 }
 
-/// Joins the mesh as `args` request, or otherwise in the first possible way. A namespace moves
-/// this process into it.
+/// Joins the mesh in the way that `args` names, or otherwise in the first possible way. If that way
+/// is a namespace, this process enters it.
 pub(super) fn join(
     args: &UpArgs,
     scenario: &Scenario,

@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::lines::{self, Sockets};
 use crate::run::outputs::Outputs;
 
-/// Secrets from the operating system, because the seed of a scenario is public. Fails if the
-/// operating system has no random numbers.
+/// Returns secrets from the operating system, because the seed of a scenario is public. Fails if
+/// the operating system returns no random numbers.
 pub(super) fn secrets() -> std::io::Result<Secrets> {
     // Tests the kernel once: if it returns random bytes now, later calls do not fail.
     entropy::fill(&mut [0])?;
@@ -78,7 +78,7 @@ impl SimulatedMesh {
         self.world.add_trace(trace);
     }
 
-    /// Returns lines about nodes that run outside the simulator.
+    /// Returns lines about events of nodes that run outside the simulator.
     pub(super) fn notices(&mut self) -> Vec<String> {
         lines::notices(&mut self.world)
     }
@@ -87,19 +87,19 @@ impl SimulatedMesh {
         self.connections.line()
     }
 
-    /// Creates the requested files; `false` if the reader of standard output has closed it.
-    /// Times in captures are real times, for a mesh that begins now.
+    /// Creates the requested files; `false` if the reader of standard output has closed the pipe.
+    /// Captures have wall-clock times, which start from now.
     pub(super) fn write_to(&mut self, outputs: &mut Outputs) -> Result<bool, Vec<Failure>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         outputs.begin(&mut self.world, now.unwrap_or_default())
     }
 
-    /// Writes the capture to the disk; returns an error of writing, if there was one.
+    /// Flushes all traces; returns the first write error since the last call, if any.
     pub(super) fn flush(&mut self) -> Result<(), TraceError> {
         self.world.flush_traces()
     }
 
-    /// Returns the result so far in the form of `redpoll run`; its duration is the simulated time.
+    /// Returns the result so far in the form of `redpoll run`. `wall_s` is simulated time.
     pub(super) fn report(&mut self) -> redpoll_sim::Report {
         let report = self.world.report();
         redpoll_sim::Report {

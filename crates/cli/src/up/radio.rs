@@ -44,9 +44,9 @@ pub(super) fn up(
     mut signals: Signals,
     rights: &Rights,
 ) -> Result<u8, Failure> {
-    // The address of the service manager is read while all files are accessible.
+    // The sandbox, which comes later, could hide the environment's socket path: read it first.
     let supervisor = Supervisor::of_environment();
-    // On a terminal, SIGHUP means that the terminal is closed.
+    // SIGHUP reloads the settings only without a terminal: a closing terminal also sends SIGHUP.
     log::begin(level(args));
     let reload = Reload::of(args).filter(|_| !std::io::stderr().is_terminal());
     let mut spec: RadioSpec = url
@@ -116,7 +116,7 @@ pub(super) fn up(
     live(&mut mesh, gateway, &mut signals, reload, supervisor)
 }
 
-/// Returns the rights to open the radio again after it was unplugged or has ended.
+/// Returns a sandbox that allows opening the radio's device or program again after a failure.
 fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     let sandbox = Sandbox::default();
     match spec {
@@ -131,8 +131,8 @@ fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     }
 }
 
-/// Returns the rights to read the settings and the scenario again. An editor replaces a file, so
-/// its folder stays readable.
+/// Allows the sandbox to read the settings and the scenario again. An editor replaces a file, so
+/// the whole folder is allowed.
 fn with_settings(mut sandbox: Sandbox, args: &UpArgs) -> Sandbox {
     let Some(config) = &args.config else {
         return sandbox;
@@ -289,7 +289,7 @@ fn identity(args: &UpArgs, scenario: &Scenario, node: &NodeSpec) -> Identity {
     }
 }
 
-/// Waits until the radio is set up; returns its name and its functions. `None` after a signal.
+/// Waits until the radio is set up; returns its version and capabilities. `None` after a signal.
 fn set_up(
     radio: &mut Radio,
     clock: Clock,

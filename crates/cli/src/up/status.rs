@@ -1,4 +1,4 @@
-//! The status line: on standard error, if that is a terminal that can move its cursor.
+//! The status line on standard error, which must be a terminal with cursor movement.
 
 use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};
@@ -33,7 +33,7 @@ impl StatusLine {
         StatusLine { bar, due }
     }
 
-    /// Returns whether the line is shown, and the last facts are old.
+    /// Returns whether the line is shown, and its last update is an interval or more ago.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         !self.bar.is_hidden() && now >= self.due
     }

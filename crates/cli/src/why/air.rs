@@ -6,19 +6,19 @@ use redpoll_dissect::Keys;
 use redpoll_dissect::mac::{self, Mac};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 
-/// Maximum number of senders with a transfer in progress. One more sender closes the transfer of
-/// the sender that was silent for longest.
+/// Maximum number of senders with a transfer in progress. Another sender closes the transfer of the
+/// sender that was silent for longest.
 const SENDERS_MAX: usize = 4_096;
 const NEIGHBOURS_MAX: usize = 65_536;
-/// Number of frames before the newest frame that may overlap it.
+/// Number of latest frames that are compared with a new frame for overlap.
 const RECENT_MAX: usize = 64;
-/// Time after which the same sender and sequence number denote a new frame.
+/// Age in microseconds from which an equal frame of the same sender is a new frame, not a retry.
 const SAME_FRAME_US: u64 = 30_000_000;
-/// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, doubled to
-/// allow for the clocks of the sniffer.
+/// Longest time from the end of a frame to its acknowledgement: macAckWaitDuration, doubled to
+/// allow for the sniffer's clock error.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// A sender that begins later than this after the start of a signal has assessed the channel during
-/// the signal, and did not hear it: two assessments and two turnarounds.
+/// If a frame begins later than this after another signal, its sender assessed the channel during
+/// the signal and did not hear it. The time is two assessments and two turnarounds.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Data,
-    /// A sleepy node asks its parent (IEEE 802.15.4-2015 §7.5.5).
+    /// A data request of a sleepy node to its parent (IEEE 802.15.4-2015 §7.5.5).
     Request,
 }
 
@@ -48,12 +48,12 @@ pub struct Transfer {
     pub attempts: u32,
     /// Whether the frame was acknowledged, or requested no acknowledgement.
     pub arrived: bool,
-    /// Whether the frame has arrived before, and is repeated for lack of an acknowledgement.
+    /// Whether the frame arrived before, and is retransmitted for lack of an acknowledgement.
     pub repeats: bool,
     /// Bytes after the MAC header; empty if the frame is secured and was not decrypted.
     pub payload: Vec<u8>,
-    /// Frames with which attempts collided, of neighbours of the receiver; one of the two senders
-    /// had not heard the other.
+    /// Frames of the receiver's neighbours with which attempts collided. One of the two colliding
+    /// senders had not heard the other.
     pub collided: Vec<Place>,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
@@ -64,7 +64,7 @@ struct Open {
     dsn: Option<u8>,
     len: usize,
     asked: bool,
-    /// The sender of the frame that the last attempt overlapped.
+    /// The frame that the last attempt collided with, and its sender.
     over: Option<(Place, Address)>,
     /// Whether the receiver or one of its neighbours was on the air during the last attempt.
     is_disturbed: bool,
@@ -189,7 +189,7 @@ impl Air {
         }
     }
 
-    /// If there are too many transfers, closes that of the sender that was silent for longest.
+    /// If the table is full, closes the transfer of the sender that was silent for longest.
     fn make_room(&mut self, done: &mut Vec<Transfer>) {
         if self.open.len() < SENDERS_MAX {
             return;
@@ -246,9 +246,9 @@ impl Air {
         }
     }
 
-    /// Handles a frame that begins: returns a frame on the air that its sender should have heard,
-    /// and whether a signal disturbs it. Marks the attempts that it disturbs. `has_listened` is
-    /// false for acknowledgements.
+    /// Marks attempts that the new frame `sent` disturbs. Returns a frame on the air that the
+    /// sender of `sent` did not hear, and whether a frame disturbs `sent`. `has_listened` is false
+    /// for acknowledgements, which are sent without channel assessment.
     fn overlap(&mut self, sent: Recent, has_listened: bool) -> (Option<(Place, Address)>, bool) {
         let Recent { place, src, dst } = sent;
         let mut found = None;
@@ -320,7 +320,7 @@ impl Open {
         let Some((other, who)) = self.over.take() else {
             return;
         };
-        // Farther away, many nodes transmit at the same time without an effect on this frame.
+        // Overlapping frames of senders out of the receiver's range have no effect on this frame.
         if neighbours.contains(&(self.transfer.dst, who)) {
             self.transfer.collided.push(other);
         }

@@ -4,11 +4,11 @@ use super::flow::Flow;
 use super::half::{Half, Limit};
 use super::tally::Tally;
 
-/// Smallest share of the time with data in flight from which a cause is named. The value was chosen
-/// before the first capture was analysed, because a cause with a smaller share is not the reason
-/// for a slow connection.
+/// Smallest share of the time with data in flight for which a cause is reported. The value was
+/// chosen before the first capture was analysed. A cause with a smaller share does not make a
+/// connection slow.
 const NAMED_FROM: f64 = 0.05;
-/// Least number of occurrences; fewer are chance.
+/// Smallest number of occurrences for which a cause is reported; fewer may be chance.
 const TIMES_MIN: u64 = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub enum Cause {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub cause: Cause,
-    /// Index of the affected direction, if it is only one: 0 is from the first end to the other.
+    /// Index of the affected direction, if it is only one: 0 is from the first end to the second.
     pub side: Option<usize>,
     pub tally: Tally,
-    /// Share of the time in which data were in flight.
+    /// Share of the time with data in flight that the cause took.
     pub share: f64,
     pub seen: String,
     pub remedy: &'static str,

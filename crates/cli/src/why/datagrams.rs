@@ -12,9 +12,9 @@ use redpoll_wire::sixlowpan::Contexts;
 use super::air::{Kind, Place, Transfer};
 use super::segment::{self, Segment};
 
-/// Maximum number of datagrams reassembled at the same time. One more replaces the oldest.
+/// Maximum number of datagrams reassembled at a time. Another datagram replaces the oldest.
 const ASSEMBLED_MAX: usize = 4_096;
-/// Maximum number of sleepy nodes whose last request is remembered.
+/// Maximum number of sleepy nodes whose last data request is remembered.
 const ASKERS_MAX: usize = 4_096;
 /// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const REASSEMBLY_US: u64 = 60_000_000;
@@ -24,7 +24,7 @@ const REASSEMBLY_US: u64 = 60_000_000;
 pub struct Polled {
     pub request: Place,
     pub fragment: Place,
-    /// Time from the end of the previous fragment to the beginning of this one.
+    /// Microseconds from the end of the previous fragment to the beginning of this one.
     pub wait_us: u64,
 }
 
@@ -33,9 +33,9 @@ pub enum Fate {
     /// The first frame of the datagram was sent; the others follow.
     Begun,
     Arrived,
-    /// The sender gave the datagram up at one of its frames: the last attempt, the number of
-    /// attempts, and the frame of a hidden node with which an attempt collided, if half of the
-    /// attempts or more collided.
+    /// The sender gave up the datagram at one of its frames: the frame's last attempt and number of
+    /// attempts. `hidden` is a hidden node's frame, if at least half of the attempts collided with
+    /// one.
     Lost {
         last: Place,
         attempts: u32,
@@ -44,12 +44,12 @@ pub enum Fate {
         /// not receive the acknowledgement, or sends no more fragments because of an earlier loss.
         is_sure: bool,
     },
-    /// The outcome is not judged: the frame's datagram has arrived, or was in transit at the end of
-    /// the capture. The attempts are counted.
+    /// The outcome is not judged: the datagram arrived earlier, or was in transit at the end of the
+    /// capture. Its attempts are counted.
     Tried,
 }
 
-/// A TCP segment over one link, with the known facts about its transmission.
+/// A TCP segment over one link, with the observed facts about its transmission.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     pub src: Address,
@@ -64,14 +64,14 @@ pub struct Datagram {
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
-    /// Attempts that collided with a frame of a sender that had not heard this one, or vice versa.
+    /// Attempts that collided with a frame whose sender did not hear this sender, or vice versa.
     pub collided: u64,
     /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
 }
 
-/// Labels of datagrams. Tags of RFC 4944 and of RFC 8931 are counted separately, and so are those
-/// of each pair of ends of a mesh header.
+/// Identifies a datagram on a link. RFC 4944 and RFC 8931 have separate tag spaces, and so has each
+/// pair of mesh header ends.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Label {
     Fragments(u16, Ends),
@@ -90,7 +90,7 @@ struct Assembly {
     attempts: u32,
     acked: u32,
     frame: Frame,
-    /// Whether the sender has begun another datagram for the same node since.
+    /// Whether the sender has begun another datagram for the same receiver since the last frame.
     is_passed: bool,
     polled: Vec<Polled>,
     collided: u64,
@@ -102,7 +102,7 @@ struct Assembly {
 struct Frame {
     last: Place,
     attempts: u32,
-    /// Whether the last attempts were not acknowledged.
+    /// Whether the latest attempts were not acknowledged.
     is_lost: bool,
     collided: usize,
     /// The last frame with which an attempt collided.
@@ -121,7 +121,7 @@ impl Frame {
         self.hidden = transfer.collided.last().copied().or(self.hidden);
     }
 
-    /// Returns the datagram's outcome if its sender gives it up at this frame.
+    /// Returns the outcome of a datagram whose sender gives up at this frame.
     fn given_up(&self) -> Fate {
         let mostly = 2 * self.collided >= self.attempts as usize;
         Fate::Lost {
@@ -135,7 +135,7 @@ impl Frame {
 
 struct Part {
     label: Label,
-    /// Length of the whole datagram, uncompressed or compressed, if the part is the first one.
+    /// Form and length of the whole datagram, if this part is the first one.
     head: Option<Whole>,
     place: PartPlace,
 }
@@ -143,7 +143,7 @@ struct Part {
 enum PartPlace {
     /// Fragments of RFC 4944, which are sent in order.
     InOrder { is_last: bool },
-    /// Fragments of RFC 8931: number, and bytes of the compressed datagram.
+    /// Fragments of RFC 8931: number, and length in bytes within the compressed datagram.
     Numbered { sequence: u8, len: usize },
 }
 
@@ -177,10 +177,10 @@ impl Progress {
 pub struct Datagrams {
     contexts: Contexts,
     assembled: HashMap<Link, Assembly>,
-    /// The last fragmented datagram that arrived on each link; its sender may repeat frames of it.
+    /// The last fragmented datagram that arrived on each link; its sender may retransmit frames.
     complete: HashMap<(Address, Address), (Label, Datagram)>,
     asked: HashMap<Address, Place>,
-    /// Datagrams that are not TCP, or cannot be read.
+    /// Number of datagrams that are not TCP, or cannot be parsed.
     pub others: u64,
 }
 
@@ -309,8 +309,8 @@ impl Datagrams {
         }
     }
 
-    /// Returns whether a first fragment belongs to an earlier datagram: RFC 8931 retransmits single
-    /// fragments, also for a datagram that is lost at a later hop.
+    /// Returns whether a first fragment belongs to an earlier datagram. RFC 8931 senders retransmit
+    /// single fragments, even after the datagram was lost at a later hop.
     fn goes_on(&self, key: Link, segment: Option<&Segment>) -> bool {
         let is_complete = |(label, datagram): &(Label, Datagram)| {
             *label == key.2 && segment.is_some_and(|it| datagram.segment.repeats(it))
@@ -324,8 +324,8 @@ impl Datagrams {
     }
 
     /// Handles the beginning of a datagram. Reports the datagrams that its sender has given up:
-    /// those with a lost frame, with the same label or the same segment, and those that are too old
-    /// for reassembly. Losses of the same segment on other links are reported too.
+    /// those with a lost frame, with the same label or segment, and those that exceed the
+    /// reassembly time. Reports losses of the same segment on other links too.
     fn give_up(
         &mut self,
         transfer: &Transfer,
@@ -373,7 +373,7 @@ impl Datagrams {
 }
 
 impl Datagram {
-    /// Makes a datagram of which `transfer` carries the first frame, without counting its attempts.
+    /// Returns the datagram whose first frame is `transfer`, without counting its attempts.
     fn begun(transfer: &Transfer, segment: Segment) -> Datagram {
         Datagram {
             src: transfer.src,
@@ -503,7 +503,7 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// Ends the datagram, after its last frame, and returns it.
+    /// Ends the datagram when no more frames are expected, and returns it.
     fn left(self) -> Option<Datagram> {
         let fate = if self.frame.is_lost {
             self.frame.given_up()

@@ -1,4 +1,4 @@
-//! Step 4: a leaf's readings at a real MQTT broker.
+//! Step 4: a leaf publishes its readings to a real MQTT broker.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -22,7 +22,7 @@ const PROGRAMS: [&str; 3] = [
 ];
 /// Number of complete batches that the step requires.
 const BATCHES: usize = 2;
-/// Time for the leaf to connect, which it tries every few seconds, and to fill its batches.
+/// Longest wait for the readings. The leaf tries to connect every few seconds.
 const PATIENCE: Duration = Duration::from_secs(90);
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
@@ -47,7 +47,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
 }
 
 /// Watches the arriving readings until [`BATCHES`] batches are complete, and at least for the time
-/// of one batch, because the leaf has kept readings from before the broker started.
+/// of one batch: the first readings may be older than the broker, because the leaf stored them.
 fn watch(
     subscriber: &mut Subscriber,
     readings: &Readings,
@@ -106,7 +106,7 @@ fn shown(payload: &[u8]) -> String {
     words.join(" ")
 }
 
-/// A mosquitto that the demonstration started, ended when dropped.
+/// A mosquitto process of the demonstration. Dropping the value kills the process.
 struct Broker(Child);
 
 impl Broker {

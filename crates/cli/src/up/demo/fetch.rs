@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::show::{Step, kbps};
 use super::{Outcome, StepFailure, command, is_installed};
 
-/// Time limit of the transfer in seconds, which any working mesh keeps for a file of this size.
+/// Time limit of the transfer in seconds. Any working mesh transfers a file of this size sooner.
 const MAX_TIME_S: &str = "300";
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {

@@ -1,4 +1,4 @@
-//! A mesh that finds its routes itself needs time, so the demonstration waits for the server.
+//! Waits until the server of a mesh with RPL can be reached, because RPL needs time to find routes.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::StepFailure;
 use super::plan::Plan;
 
-/// Longest wait for the mesh to form: a mesh of some hops forms in half a minute.
+/// Longest wait for the mesh to form. A mesh of a few hops forms in half a minute.
 const PATIENCE: Duration = Duration::from_secs(90);
 const ANSWER: Duration = Duration::from_secs(5);
 

@@ -26,8 +26,8 @@ impl Subscriber {
         };
         let mut outbox = BytesMut::new();
         let mut connect = Connect::new("redpoll-demo");
-        // The client only listens: with a keep-alive, the broker would close the connection after
-        // one and a half times this interval.
+        // The client never sends: with a keep-alive, the broker would close the connection after
+        // one and a half times the keep-alive interval.
         connect.keep_alive = 0;
         connect.write(&mut outbox).map_err(wrong)?;
         let mut subscribe = Subscribe::new("#", QoS::AtMostOnce);

@@ -8,7 +8,7 @@ use super::show::Step;
 use super::{Outcome, StepFailure, command, is_installed};
 
 const COUNT: u32 = 5;
-/// Sufficient number of answers: the radio may lose one, but a working mesh does not lose most.
+/// Required number of answers. A working mesh may lose a few packets, but not most of them.
 const ENOUGH: u32 = 3;
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
@@ -46,7 +46,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     )))
 }
 
-/// Removes the last figure from `71.2/80.0/90.1/7.0 ms`.
+/// Removes the last figure, the deviation, from `71.2/80.0/90.1/7.0 ms`.
 fn least_mean_most(figures: &str) -> String {
     let figures = figures.split_whitespace().next().unwrap_or_default();
     let three: Vec<&str> = figures.split('/').take(3).collect();

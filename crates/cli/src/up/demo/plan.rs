@@ -39,7 +39,7 @@ impl Readings {
     }
 }
 
-/// The demonstration of a scenario on this host.
+/// The parts of a scenario that the demonstration uses on this host.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub(super) server: Server,
@@ -48,7 +48,7 @@ pub(super) struct Plan {
     pub(super) readings: Option<Readings>,
     /// Whether the host's own network reaches the mesh.
     pub(super) host_is_joined: bool,
-    /// Port of the host that is forwarded to the server's port, if one is.
+    /// Host port that is forwarded to the server's port, if any.
     pub(super) forwarded_port: Option<u16>,
 }
 
@@ -151,7 +151,7 @@ impl Plan {
         }
     }
 
-    /// Returns why a step that needs an interface is left out.
+    /// Returns the reason for which a step that needs an interface is skipped.
     pub(super) fn needs_tun(&self) -> String {
         "this step needs a network interface, which this user may not create; run the demo as root"
             .to_owned()

@@ -1,4 +1,4 @@
-//! Step 3: a leaf uploads to a plain TCP server of this host: a kernel socket.
+//! Step 3: a leaf uploads to a TCP server of this process, which uses the host kernel's TCP.
 
 use std::io::{ErrorKind, Read};
 use std::net::{TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use super::plan::{Plan, Upload};
 use super::show::{Step, kbps};
 use super::{Outcome, StepFailure};
 
-/// Time for the leaf to connect, which it tries every few seconds.
+/// Longest wait for the leaf's connection. The leaf tries to connect every few seconds.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {

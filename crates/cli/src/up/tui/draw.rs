@@ -8,9 +8,9 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
 
 use super::view::{FlowLine, NodeLine, View};
 
-/// Least width of a screen on which the connections are next to the nodes.
+/// Smallest width in columns at which the connections are drawn to the right of the nodes.
 const WIDE: u16 = 156;
-/// Width of the table of nodes on a screen of at least [`WIDE`].
+/// Width in columns of the table of nodes on a screen of at least [`WIDE`] columns.
 const NODES: u16 = 74;
 
 const KEYS: [(&str, &str); 6] = [
@@ -95,7 +95,7 @@ fn nodes(frame: &mut Frame<'_>, area: Rect, view: &View) {
     frame.render_stateful_widget(table, area, &mut state);
 }
 
-/// Colours repeat information that the words also give.
+/// Formats a node as a row. Colours only repeat what the words state.
 fn node(line: &NodeLine) -> Row<'_> {
     let deep = "  ".repeat(line.depth.min(8));
     let mut name = format!("{deep}{}", line.name);

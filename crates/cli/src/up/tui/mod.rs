@@ -1,9 +1,9 @@
-//! `redpoll up --tui`: the mesh in the terminal, by the interface of the live view ([ADR
+//! `redpoll up --tui`: the mesh in the terminal, through the interface of the live view ([ADR
 //! 22](../../../../../docs/adr/0022-a-seam-for-viewers.md)).
 //!
-//! - `view`: the shown state, made from samples of the world, without a terminal;
+//! - `view`: the state to show, made from samples of the world, independent of a terminal;
 //! - `draw`: its layout on a screen of any size;
-//! - `screen`: the terminal, whose state is restored at the end.
+//! - `screen`: the terminal, which is restored at the end.
 
 mod draw;
 mod screen;
@@ -48,7 +48,7 @@ impl Tui {
         })
     }
 
-    /// Returns the mesh's time at which [`turn`](Self::turn) is due.
+    /// Returns the mesh time at which [`turn`](Self::turn) is due.
     pub(super) fn next_turn(&self) -> Instant {
         self.next
     }
@@ -58,8 +58,8 @@ impl Tui {
         self.view.log(line.trim());
     }
 
-    /// Handles the pressed keys, and draws after a key, or if `next` has come. Fails if the
-    /// terminal cannot be read or written.
+    /// Handles the pressed keys. Draws the view after a key, and whenever `next` is reached. Fails
+    /// if the terminal cannot be read or written.
     pub(super) fn turn(&mut self, world: &mut World, now: Instant) -> io::Result<Wish> {
         let mut is_new = now >= self.next;
         while event::poll(std::time::Duration::ZERO)? {

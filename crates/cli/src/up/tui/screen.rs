@@ -1,4 +1,4 @@
-//! The terminal, whose state is changed for the view and restored.
+//! Sets up the terminal for the view, and restores it.
 
 use std::io::{self, IsTerminal as _, Stdout};
 use std::panic;
@@ -11,8 +11,8 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::{Frame, Terminal};
 
-/// A terminal in raw mode with its alternate screen. Dropping it restores the terminal, and so
-/// does a panic, before its message.
+/// A terminal in raw mode with its alternate screen. Dropping this value restores the terminal; a
+/// panic restores it before printing its message.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
@@ -79,7 +79,7 @@ mod tests {
 
     const CHILD: &str = "REDPOLL_TEST_TUI_PANICS";
 
-    /// Runs the test below on a separate terminal.
+    /// The child process of the next test: takes its terminal and panics. Otherwise does nothing.
     #[test]
     fn takes_the_terminal_and_panics_if_asked() {
         if std::env::var_os(CHILD).is_some() {

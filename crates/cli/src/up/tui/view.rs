@@ -1,4 +1,4 @@
-//! The content of the view: nodes as a tree, connections, a log; and the requests that keys make.
+//! The content of the view: a tree of nodes, connections and a log; and the commands of keys.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,9 +10,9 @@ use redpoll_tcp::Endpoint;
 const LOG: usize = 500;
 /// Time over which goodput is measured, in microseconds.
 const SPAN_US: u64 = 2_000_000;
-/// Number of bytes of a requested transfer.
+/// Size in bytes of the transfer that a key starts.
 const TRANSFER: u64 = 50 * 1024;
-/// Shares of a node's frames that are lost; each press of the key selects the next one.
+/// Shares of a node's frames that are lost. Each press of `l` selects the next share.
 const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,9 +21,9 @@ pub(super) enum Key {
     Up,
     Down,
     Power,
-    /// Selects the next larger share of the node's frames that are lost, or 0 after the largest.
+    /// Selects the node's next larger loss share, or 0 after the largest.
     Lose,
-    /// 50 KiB from the node to the border router.
+    /// Starts a transfer of 50 KiB from the node to the border router.
     Transfer,
     /// Pauses or resumes the view, while the mesh continues.
     Pause,
@@ -45,7 +45,7 @@ pub(super) struct NodeLine {
     pub sent: u32,
     pub retries: u32,
     pub collisions: u32,
-    /// Share of the node's frames that are lost because the user pressed the key.
+    /// Share of the node's frames that are lost, as selected with `l`.
     pub loss: f64,
 }
 
@@ -62,7 +62,7 @@ pub(super) struct FlowLine {
 
 #[derive(Clone, Debug, Default)]
 struct Track {
-    /// Bytes by time, over [`SPAN_US`].
+    /// Times in microseconds, and bytes acknowledged or received until then, over [`SPAN_US`].
     bytes: VecDeque<(u64, u64)>,
     timeouts: u32,
 }
@@ -231,7 +231,7 @@ impl View {
         }
         let mut lines = Vec::new();
         let mut is_told = vec![false; count];
-        // A loop of parents has no top, so the remaining nodes count as tops.
+        // Nodes in a loop of parents are below no top, so they follow as tops.
         for top in tops.into_iter().chain(0..count) {
             let mut stack = vec![(top, 0)];
             while let Some((index, depth)) = stack.pop() {
@@ -263,7 +263,7 @@ impl View {
         }
     }
 
-    /// Hops to the border router from parent to parent.
+    /// Counts the hops to the border router along the parents; `None` without a route.
     fn hops(&self, sample: &Sample, index: usize) -> Option<usize> {
         let mut at = index;
         for hops in 0..=sample.nodes.len() {
@@ -346,7 +346,7 @@ impl Track {
         let (from_us, from) = self.bytes[0];
         match at_us - from_us {
             0 => 0.0,
-            // A bit a microsecond is 1000 kb/s.
+            // One bit per microsecond is 1000 kb/s.
             us => bytes.saturating_sub(from) as f64 * 8.0 * 1e3 / us as f64,
         }
     }

@@ -49,7 +49,7 @@ fn nodes_hang_below_their_parents_and_connections_have_their_figures() {
     ];
     assert_eq!(depths, expected);
     assert_eq!(view.flows.len(), 1);
-    // About the goodput that `redpoll run line-3` reports: two seconds give no precise mean.
+    // The goodput of two seconds differs from the mean that `redpoll run line-3` reports.
     let kbps = view.flows[0].goodput_kbps;
     assert!((5.0..60.0).contains(&kbps), "{kbps}");
     for (width, height) in [(160, 40), (80, 24)] {
