@@ -1,4 +1,4 @@
-//! The program as its users meet it: exit codes, messages, files.
+//! The program's interface to its users: exit codes, messages, files.
 
 mod support;
 
@@ -446,8 +446,8 @@ fn an_endless_scenario_is_refused() {
 fn a_capture_cut_off_by_a_full_disk_is_readable() {
     let folder = Folder::new("full");
     let (file, json) = (folder.file("run.pcapng"), folder.file("run.json"));
-    // A limit of the file's size replaces the full disk. The signal that the limit would cause is
-    // ignored, because a full disk causes no signal.
+    // A file size limit replaces the full disk. SIGXFSZ is ignored, because a full disk causes no
+    // signal.
     let script = "trap '' XFSZ; ulimit -f 200; exec \"$0\" run pair --duration '600 s' --pcap \"$1\" --json \"$2\"";
     let output = Command::new("sh")
         .args(["-c", script, PROGRAM, &file, &json])
@@ -489,7 +489,7 @@ fn a_pipe_closed_by_the_reader_of_dissect_is_no_failure() {
     assert_eq!(stderr(&output), "");
 }
 
-/// Checks the end by Ctrl-C with and without a browser, for which the server has its own threads.
+/// Checks that Ctrl-C ends a run with its results, also with `--web`, whose server has threads.
 #[test]
 fn ctrl_c_ends_a_run_early_with_the_results_so_far() {
     for more in [&[][..], &["--web", "127.0.0.1:0"]] {
@@ -553,8 +553,8 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     assert_eq!(code(&output), 2);
 }
 
-/// Runs a mesh of 10,000 nodes with more and more address space. A program without enough memory
-/// for itself fails to start, and one without enough for the nodes must refuse the scenario.
+/// Runs a mesh of 10,000 nodes with more and more address space. With too little for the program,
+/// it fails to start; with too little for the nodes, it must refuse the scenario.
 #[test]
 #[cfg(target_os = "linux")]
 fn a_scenario_that_needs_more_than_the_memory_is_refused() {

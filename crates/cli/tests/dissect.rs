@@ -110,7 +110,7 @@ fn json_has_an_object_for_each_frame() {
     assert_eq!(tcp["tcp.checksum.status"], 1);
 }
 
-/// The fragments of each datagram of a run give the upper layer with a right checksum.
+/// Checks that the fragments of a run are reassembled to packets with correct checksums.
 #[test]
 fn fragments_of_a_run_are_put_together() {
     let folder = Folder::new("fragments");

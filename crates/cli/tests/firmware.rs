@@ -2,7 +2,7 @@
 //!
 //! `REDPOLL_FIRMWARE` names the folder with the images, and `cargo xtask firmware` builds them and
 //! sets it. Without images or without QEMU, a test is skipped and its name printed.
-//! `REDPOLL_FIRMWARE_LONG` sets the duration of the endurance test.
+//! `REDPOLL_FIRMWARE_LONG` selects the long form of the endurance test.
 
 #[path = "../../sim/tests/support/same.rs"]
 mod same;
@@ -74,8 +74,8 @@ impl Drop for Emulator {
     }
 }
 
-/// Starts `board` with its serial line at `socket`, repeatedly until there is a listener.
-/// `None`, and a line about the skipped test, if it is impossible.
+/// Starts `board` with its serial line at `socket`, to which QEMU connects as soon as there is a
+/// listener. Without images or QEMU, prints that the test is skipped and returns `None`.
 fn emulate(test: &str, board: &Board, socket: &Path) -> Option<Emulator> {
     let Some(folder) = std::env::var_os("REDPOLL_FIRMWARE") else {
         skip(test, "no images (cargo xtask firmware)");
@@ -139,7 +139,7 @@ impl Line for Socket {
     }
 }
 
-/// Checks that an emulated leaf in virtual time sends a simulated leaf's bytes at the same times.
+/// Checks that an emulated leaf in virtual time sends a simulated leaf's bytes at equal times.
 fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
     let scratch = Scratch::new(test);
     let Some(_emulator) = emulate(test, board, &scratch.socket()) else {
@@ -204,13 +204,12 @@ fn curl_fetches_from_a_microcontroller_over_three_hops() {
         .args(["-c", &format!("printf %s '{file}' | sha256sum")])
         .output()
         .unwrap();
-    // The shell's substitution removed no line feed, because it is within quotes.
     let sum = String::from_utf8_lossy(&sum.stdout).into_owned();
     assert!(printed.contains(sum.trim()), "{printed}\n{sum}");
 }
 
-/// Checks that requests, losses and damaged frames cause no reset; short unless the long form is
-/// requested.
+/// Checks that requests, losses and damaged frames cause no reset. `REDPOLL_FIRMWARE_LONG` selects
+/// the long form.
 #[test]
 fn a_cortex_m0_endures_loss_and_garbage() {
     let test = "endurance";
@@ -263,7 +262,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     );
 }
 
-/// Returns a frame to all nodes or to the leaf, with arbitrary bytes after its header.
+/// Returns arbitrary bytes. Three of four have the header of a frame to the leaf or to all nodes.
 fn garbage(rng: &mut Rng) -> Vec<u8> {
     let len = 9 + rng.below(110) as usize;
     let mut frame: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();

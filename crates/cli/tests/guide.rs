@@ -1,4 +1,4 @@
-//! The program's output about itself, a run's troubles and captures.
+//! The program's lists, help and pages, its messages about failed runs, and its captures.
 
 mod support;
 
@@ -119,8 +119,8 @@ fn a_capture_of_something_else_is_refused_once() {
     assert!(line.contains("(1); allowed: IEEE 802.15.4"), "{line}");
 }
 
-/// With the printed option stock tshark has the mesh's addresses and finds no wrong checksum;
-/// without the option it does not.
+/// Checks that stock tshark with the printed option shows the mesh's addresses and finds no wrong
+/// checksum, and that it finds wrong checksums without the option.
 #[test]
 fn tshark_reads_a_capture_with_the_line_that_is_printed() {
     if Command::new("tshark").arg("-v").output().is_err() {

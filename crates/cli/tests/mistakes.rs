@@ -1,5 +1,5 @@
-//! Mistakes of users and faults of the system, as a family: each is one line with a remedy, has the
-//! exit code 2 or 1, and leaves nothing behind. Each row runs in a separate network namespace.
+//! Mistakes of users and faults of the system. For each, the program prints one line with a remedy,
+//! ends with exit code 2 or 1, and leaves nothing behind. Each row runs in a new network namespace.
 
 #[path = "mistakes/disk.rs"]
 mod disk;
@@ -12,12 +12,12 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
 /// A mistake or fault.
 struct Row {
     name: &'static str,
-    /// Commands of the shell before the program, with `$R` for it and `$D` for a folder.
+    /// Shell commands before the program; `$R` is the program, `$D` a folder.
     before: &'static str,
     /// Arguments of the program.
     args: &'static str,
     code: i32,
-    /// Words of the cause, and words of the remedy.
+    /// Words of the cause and of the remedy that the output must contain.
     words: [&'static str; 2],
     /// Whether the program may print several faults and its progress, instead of one line.
     is_chatty: bool,
@@ -202,7 +202,7 @@ const ROWS: [Row; 20] = [
     ),
 ];
 
-/// Prints the interfaces, the rules and the queues of the namespace.
+/// Defines a shell function that prints the interfaces, rules and queues of the namespace.
 const STATE: &str = "state() { ip -o link | cut -d: -f2; for it in legacy nft; do ip6tables-$it-save 2>/dev/null \
     | grep '^-A'; done; cut -c1-6 /proc/self/net/netfilter/nfnetlink_queue; }";
 

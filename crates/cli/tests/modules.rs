@@ -35,7 +35,7 @@ fn scenario(folder: &Folder, module: &str) -> String {
     file
 }
 
-/// The module's file is beside the scenario's file, and the modules' text goes to a file.
+/// Checks that a module's path is relative to the scenario, and that `--module-log` has its output.
 #[test]
 fn modules_run_and_print() {
     let folder = Folder::new("modules-run");
@@ -73,7 +73,7 @@ fn a_module_that_cannot_be_loaded_is_one_line_and_exit_code_2() {
     }
 }
 
-/// A module that never waits ends the program, on load or after its run.
+/// Checks that a module that hangs when it is loaded, or at a later tick, ends the program.
 #[test]
 fn a_module_that_hangs_is_one_line_and_exit_code_2() {
     for tick in ["0", "7"] {
@@ -85,7 +85,7 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
         let told = stderr(&run);
         assert_eq!(code(&run), 2, "{told}");
         assert!(told.contains("mesh.toml: nodes.node-"), "{told}");
-        // The time for which the module was seen to run depends on the load of the machine.
+        // The message states how long the module has run, which depends on the load of the machine.
         for part in [
             "the module hangs: it has run for",
             "at most 0.5 s (modules.patience)",
@@ -97,7 +97,7 @@ fn a_module_that_hangs_is_one_line_and_exit_code_2() {
     }
 }
 
-/// Firmware with `redpoll_module.h` runs, and its failure is a line at the end of a complete run.
+/// Checks that firmware with `redpoll_module.h` runs, and that its failure ends the output.
 #[test]
 fn firmware_that_fails_is_named_after_the_run() {
     let folder = Folder::new("firmware");

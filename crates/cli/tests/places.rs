@@ -162,7 +162,7 @@ fn no_output_overwrites_a_capture_or_a_result() {
     }
     assert_eq!(fs::read(&capture).unwrap(), kept);
     assert_eq!(fs::read(&json).unwrap(), kept_json);
-    // An existing page is overwritten, and other files may be added.
+    // In a result folder, an earlier page or file of another name may be overwritten.
     for _ in 0..2 {
         let output = redpoll(&["report", &result]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));

@@ -1,4 +1,4 @@
-//! The rights of `redpoll up` in /proc once it is up; its files and live view work with them.
+//! The rights of a running `redpoll up` in /proc; with them its files and live view still work.
 
 #[path = "up/program.rs"]
 mod program;
@@ -33,7 +33,7 @@ const OFFICE: [&str; 6] = [
     "0:leaf-12:80",
 ];
 
-/// Starts the program. Returns the port that leads to its leaf.
+/// Starts the program. Returns the port that is forwarded to the leaf.
 fn up(more: &[&str]) -> (Program, u16) {
     let mut mesh = Program::start(&[&OFFICE[..], more].concat());
     mesh.wait_until_up();
@@ -111,8 +111,8 @@ fn dropped_capabilities_cannot_be_regained() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Each thread is the user without any capability. The leaf and the live view answer, and all files
-/// are complete and belong to that user.
+/// Each thread runs as the user without any capability. The leaf and the live view answer, and all
+/// files are complete and belong to that user.
 #[test]
 fn as_another_user_the_mesh_serves_and_writes_files() {
     if !is_root("as_another_user_the_mesh_serves_and_writes_files") {
@@ -210,7 +210,7 @@ fn running_as_root_is_reported() {
     }
 }
 
-/// Runs a border router on a radio of datagrams until it has stored a frame counter; returns the
+/// Runs a border router on a radio over UDP until it has stored a frame counter; returns the
 /// counter.
 fn counted(state: &str, as_user: bool) -> u32 {
     let listen = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -342,7 +342,7 @@ fn up_on(radio: &str) -> Program {
     mesh
 }
 
-/// The sandbox lets the program open its serial radio again, which is a new device by then.
+/// The sandbox lets the program open its serial radio again after replugging, as a new device.
 #[test]
 fn a_replugged_radio_works_in_the_sandbox() {
     let test = "a_replugged_radio_works_in_the_sandbox";
@@ -366,14 +366,14 @@ fn a_replugged_radio_works_in_the_sandbox() {
     check(&settled(mesh.pid(), 1), NOTHING, true);
     let said = mesh.ends_with(Signal::SIGINT);
     assert!(!said.contains("cannot open"), "{said}");
-    // For root's device, the program prints a warning at the start.
+    // The user may not open a device of root, so the program prints a warning at the start.
     let _stick = Stick::plug_in(&link, 0);
     let mesh = up_on(&format!("spinel+hdlc+uart://{}", link.display()));
     let said = mesh.ends_with(Signal::SIGINT);
     assert!(said.contains("cannot open"), "{said}");
 }
 
-/// Variable with which this test program acts as the program of a radio.
+/// Environment variable that makes this test program act as a radio program.
 const IS_RADIO: &str = "REDPOLL_TEST_IS_RADIO";
 
 #[test]
@@ -442,7 +442,7 @@ fn a_radio_program_runs_as_the_user_and_is_restarted() {
     };
     std::thread::sleep(Duration::from_millis(300));
     assert!(is_users(&second));
-    // The program of the radio inherits the seccomp filter.
+    // The radio program inherits the seccomp filter.
     let status = std::fs::read_to_string(format!("/proc/{second}/status")).unwrap();
     assert!(status.contains("Seccomp:\t2"), "{status}");
     mesh.end(Signal::SIGINT, Some(0));

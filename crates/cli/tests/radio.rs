@@ -1,4 +1,4 @@
-//! Border routers on radios: over UDP with another Redpoll node, and messages without a radio.
+//! Border routers on radios over UDP and on co-processors, and messages about unusable radios.
 
 #[path = "radio/config.rs"]
 mod config;
@@ -79,7 +79,7 @@ fn echo_request(src: Addr, dst: Addr) -> Vec<u8> {
     packet
 }
 
-/// Pings a node from a host over a border router; both have the radios of these names.
+/// Pings a node from a host over a border router; `radios` are the URLs of their two radios.
 fn ping(security: &[(&str, &str)], radios: &[String; 2]) -> (OnRadio, OnRadio, bool) {
     let set: Vec<(String, String)> = ([("routing", "rpl")].iter().chain(security))
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
@@ -141,8 +141,8 @@ fn a_host_pings_a_node_whose_frames_are_protected() {
     }
 }
 
-/// Over two processes with OpenThread's firmware of a radio co-processor, which simulate
-/// their radios: `REDPOLL_RCP` is the program.
+/// Pings over two processes of OpenThread's radio co-processor, which simulate the radios.
+/// `REDPOLL_RCP` names the program.
 #[test]
 fn a_host_pings_a_node_over_openthreads_own_co_processor() {
     let Ok(program) = std::env::var("REDPOLL_RCP") else {

@@ -11,7 +11,7 @@ use parquet::record::RowAccessor as _;
 use serde_json::Value;
 use support::{Folder, PROGRAM, code, complaint, on_terminal, redpoll, stderr, stdout};
 
-/// Columns of a CSV by name, without quoting: none of these runs needs it.
+/// Returns the rows of a CSV without quotes; the values are found by their column's name.
 fn rows(csv: &str) -> Vec<std::collections::HashMap<&str, &str>> {
     let mut lines = csv.lines();
     let names: Vec<&str> = lines.next().unwrap().split(',').collect();
@@ -242,7 +242,7 @@ fn a_result_is_plotted_explained_and_compared() {
         dots.contains("figures differ significantly. Goodput of B is 0."),
         "{dots}"
     );
-    // Each figure has three seeds on both sides.
+    // Each figure has three seeds for A and three for B.
     let figures = compared["comparisons"][0]["lines"]
         .as_array()
         .unwrap()
@@ -419,7 +419,7 @@ fn a_report_starts_with_the_outcome_its_causes_and_the_command() {
         .collect();
     assert!(places.is_sorted(), "{places:?}");
     assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none';"));
-    // A file that is not a capture does not become a page without the causes.
+    // `report` refuses a damaged capture, instead of leaving out the causes.
     folder.write("r/frames.pcapng", "nothing");
     let refused = redpoll(&["report", &out, "--out", "-"]);
     assert_eq!(code(&refused), 2);
@@ -529,7 +529,7 @@ fn two_programs_are_distinguished_by_their_first_frame() {
     let args = ["line-2", "--seed", "3", "--duration", "2 s"];
     let same = redpoll(&[&["diff", "--program", PROGRAM][..], &args].concat());
     assert_eq!(code(&same), 0, "{same:?}");
-    // The other program waits longer before it retransmits a frame.
+    // The other program waits longer before it sends a frame.
     let old = folder.write(
         "old",
         &format!("#!/bin/sh\nexec {PROGRAM} \"$@\" --set mac.min_be=5\n"),
@@ -544,7 +544,7 @@ fn two_programs_are_distinguished_by_their_first_frame() {
         "{text}"
     );
     assert!(text.contains("earlier difference: "), "{text}");
-    // A program that cannot run the scenario is not a difference.
+    // A program that cannot run the scenario is an error, not a difference.
     let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);
     assert_eq!(code(&failing), 2);
     assert!(complaint(&failing).contains("has written no capture"));

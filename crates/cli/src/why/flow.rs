@@ -10,8 +10,8 @@ use super::segment::End;
 use super::tally::{Event, Tally};
 use super::trace::Trace;
 
-/// Maximum number of connections that are followed at the same time. For one more connection, the
-/// one that was silent for longest counts as ended.
+/// Maximum number of connections that are followed at a time. Another connection ends the one that
+/// was silent for longest.
 const OPEN_MAX: usize = 1_024;
 /// Maximum number of flows; connections between more pairs of ends are only counted.
 const FLOWS_MAX: usize = 1_024;
@@ -19,9 +19,9 @@ const FLOWS_MAX: usize = 1_024;
 /// The packets between a client and a port of a server, in one or several connections.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// The end that was heard first, in the first connection, and the other end.
+    /// The sender of the flow's first captured segment, and the other end.
     pub ends: [End; 2],
-    /// Both directions, starting with that of the first end.
+    /// Both directions, starting with the one from the first end.
     pub halves: [Half; 2],
     pub connections: u64,
     pub start_us: u64,
@@ -132,7 +132,7 @@ impl Flow {
         }
     }
 
-    /// Returns the time in which data were in flight in either direction.
+    /// Returns the time in which data were in flight, summed over both directions, in microseconds.
     pub fn busy_us(&self) -> u64 {
         self.halves.iter().map(|half| half.busy_us).sum()
     }
@@ -161,7 +161,7 @@ impl Flows {
     pub fn input(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
-        // A first SYN can open a new connection with the ports of an ended one.
+        // A SYN with another initial sequence number opens a new connection between known ports.
         let is_begun = datagram.fate == Fate::Begun;
         let is_new = is_begun && segment.is_syn && segment.ack.is_none();
         let is_over = |flow: &Flow| {
@@ -190,7 +190,7 @@ impl Flows {
         }
     }
 
-    /// Returns the connections at the end of the capture, in the order in which they began.
+    /// Ends all connections. Returns the flows in the order in which they began.
     pub fn finish(&mut self) -> Vec<Flow> {
         let mut left: Vec<_> = self
             .open

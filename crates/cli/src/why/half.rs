@@ -12,22 +12,22 @@ use super::segment::Segment;
 use super::tally::{Event, Tally};
 
 const FLIGHT_MAX: usize = 1_024;
-/// Duplicates after which a segment is retransmitted at once (RFC 5681 §3.2).
+/// Number of duplicate acknowledgements that cause a retransmission at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
-/// A timeout counts as late if it takes more than this multiple of the necessary time. A sender
-/// also measures long round trips that a capture does not show: those of retransmitted segments.
+/// A timeout is late if it exceeds the timeout by RFC 6298 by this factor. The sender's own timeout
+/// may be longer, because the sender can also measure round trips of retransmitted segments.
 const LATE: u64 = 2;
 /// Maximum number of doublings of a timeout.
 const TIMEOUTS_MAX: u32 = 6;
-/// A sender that sends this soon after an acknowledgement waited for it, not for its application.
+/// Longest time from an acknowledgement to the next segment of a sender that waited for it, in µs.
 const WAITED_US: u64 = 100_000;
-/// An acknowledgement that leaves sooner was not delayed.
+/// Shortest delay in microseconds for which an acknowledgement counts as delayed.
 const PROMPT_US: u64 = 30_000;
-/// Number of hops by which the hops of a path are divided to get the number of segments that can be
-/// in transit: frames three hops away do not disturb a router of a mesh.
+/// Number of hops after which the channel can be used again, because frames three hops away do not
+/// disturb a router: a second segment can then follow.
 const REUSE_HOPS: u64 = 3;
 
-/// A segment with data that has not been acknowledged.
+/// A segment with data, SYN or FIN that has not been acknowledged.
 #[derive(Clone, Debug)]
 struct Sent {
     seq: SeqNum,
@@ -38,23 +38,23 @@ struct Sent {
     last: Place,
     last_end_us: u64,
     times: u32,
-    /// Loss of the segment's datagram since the segment was sent last.
+    /// Loss of the segment's latest transmission, if it was lost.
     lost: Option<Lost>,
-    /// Time of arrival, and the frame with which the datagram began.
+    /// The datagram's first frame; `end_us` is the time of arrival.
     arrived: Option<Place>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Lost {
     last: Place,
-    /// Time from the first attempt to the last attempt.
+    /// Microseconds from the start of the first attempt to the end of the last attempt.
     air_us: u64,
-    /// The frame with which the last attempt collided, from a sender that this sender does not
-    /// hear, if half of its attempts or more collided with such frames.
+    /// The frame of a hidden node with which the last attempt collided, if at least half of the
+    /// attempts collided with such frames.
     hidden: Option<Place>,
 }
 
-/// Why a sender waits for each acknowledgement.
+/// Reason for which a sender waits for each acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The other end's window has no room for two segments.
@@ -71,20 +71,20 @@ const PATHS_MAX: usize = 64;
 struct Paths {
     /// The last paths, from the oldest to the newest.
     followed: VecDeque<Path>,
-    /// Largest number of hops after the first.
+    /// Largest number of hops of a segment, without its first hop.
     most: u8,
 }
 
-/// The path of a segment, each time that it leaves its sender's node.
+/// The path of one transmission of a segment, from its sender's node.
 #[derive(Clone, Debug)]
 struct Path {
     /// Sequence number, length and acknowledgement number.
     segment: (SeqNum, u32, Option<SeqNum>),
     /// The time at which the segment left, in microseconds.
     start_us: u64,
-    /// The hop limits of the last link.
+    /// Hop limits of the segment on its latest link.
     limits: Limits,
-    /// Number of hops after the first.
+    /// Number of hops without the first hop.
     hops: u8,
 }
 
@@ -120,8 +120,8 @@ impl Paths {
     }
 }
 
-/// Returns the number of hops between two links. A tunnel begins and ends at nodes that reduce the
-/// hop limit of the packet in it by one.
+/// Returns the number of hops between two links. In a tunnel only the tunnel's hop limit decreases;
+/// the nodes at its ends reduce the hop limit of the packet inside by one.
 fn fallen(before: Limits, after: Limits) -> u8 {
     match (before.0.saturating_sub(after.0), before.1.zip(after.1)) {
         (0, Some((before, after))) => before.saturating_sub(after),
@@ -131,7 +131,7 @@ fn fallen(before: Limits, after: Limits) -> u8 {
 
 #[derive(Clone, Debug, Default)]
 pub struct Half {
-    /// The mesh's node at which the segments begin: the sender, or a border router.
+    /// The first node of the mesh on the segments' path: the sender, or a border router.
     pub near: Option<Address>,
     highest: (u8, Option<u8>),
     paths: Paths,
@@ -146,16 +146,16 @@ pub struct Half {
     sent: VecDeque<Sent>,
     duplicates: u32,
     has_sack: bool,
-    /// Last start of the retransmission timer by a retransmission or an acknowledgement; new
-    /// segments are not counted.
+    /// Time in microseconds at which a retransmission or an acknowledgement last restarted the
+    /// retransmission timer; starts by new segments are not counted.
     timer_us: u64,
-    /// Timeouts since a round trip was measured: each doubles the next (RFC 6298 §5.5, §5.7).
+    /// Timeouts since a round trip was measured. Each doubles the RTO (RFC 6298 §5.5, §5.7).
     timeouts: u32,
     pub round_trips: RoundTrips,
     busy_since: Option<u64>,
     busy_until: u64,
     acked_at: Option<u64>,
-    /// Waiting time of the last acknowledged segment, if no other segment was in flight.
+    /// The last acknowledged segment, if it was the only segment in flight.
     alone: Option<Alone>,
     pub longest: u32,
     /// Largest number of attempts for a frame that did not arrive.
@@ -166,7 +166,7 @@ pub struct Half {
     pub needless: u64,
     pub busy_us: u64,
     pub most: usize,
-    /// Segments that had waited until all data were acknowledged, and were then sent.
+    /// Number of segments for which the sender waited until all earlier data were acknowledged.
     pub waited: u64,
     waited_for_window: u64,
     pub late_timeouts: Tally,
@@ -176,20 +176,20 @@ pub struct Half {
     pub one_at_a_time: Tally,
 }
 
-/// The only segment in flight, at the arrival of its acknowledgement.
+/// A segment that was the only one in flight when the receiver sent its acknowledgement.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     first: Place,
     air_us: u64,
     wait_us: u64,
-    /// Time for which the receiver delayed the acknowledgement.
+    /// Microseconds for which the receiver delayed the acknowledgement.
     delay_us: u64,
     ack: Place,
 }
 
 impl Half {
-    /// Determines the node at which the direction begins, which is the one with the highest hop
-    /// limits, and the number of hops of its segments.
+    /// Determines the first node of this direction, which sends with the highest hop limits, and
+    /// the number of hops of the segments.
     pub fn locate(&mut self, datagram: &Datagram) {
         let limits = datagram.segment.hop_limits;
         // A packet that is not in a tunnel yet comes before the same packet in a tunnel.
@@ -208,7 +208,7 @@ impl Half {
         self.paths.most.saturating_add(1)
     }
 
-    /// Returns whether a SYN with this number is, or may be, its first segment.
+    /// Returns whether a SYN with this number is, or may be, this direction's first segment.
     pub fn began_with(&self, seq: SeqNum) -> bool {
         self.initial.is_none_or(|initial| initial == seq)
     }
@@ -271,7 +271,7 @@ impl Half {
         self.most = self.most.max(self.sent.len());
     }
 
-    /// Determines the reason why the sender waited, for a segment sent with nothing in flight.
+    /// Determines why the sender waited before it sent `segment` with no other data in flight.
     fn waits(&mut self, segment: &Segment) {
         let Some(alone) = self.alone.filter(|_| segment.len > 0) else {
             return;
@@ -287,8 +287,8 @@ impl Half {
                 detail_us: alone.delay_us,
             });
         }
-        // While a segment is on the first hops, a second segment cannot be sent; this time is not
-        // lost.
+        // While a segment is on the first hops, a second segment could not be sent with any window,
+        // so this time is not a cost.
         let shared = u64::from(self.hops()).min(REUSE_HOPS) - 1;
         let way_us = alone.air_us.saturating_mul(shared);
         let idle_us = alone.wait_us.saturating_sub(alone.delay_us);
@@ -368,7 +368,7 @@ impl Half {
         }
     }
 
-    /// Handles a segment at the end of its first link.
+    /// Handles the end of a segment's datagram on its first link.
     pub fn passed(&mut self, datagram: &Datagram) {
         let (seq, start_us) = (datagram.segment.seq, datagram.first.start_us);
         let is_it = |it: &&mut Sent| (it.seq, it.last.start_us) == (seq, start_us);
@@ -393,7 +393,7 @@ impl Half {
         let Some(ack) = datagram.segment.ack else {
             return;
         };
-        // An acknowledgement with data has waited for the application: its delay does not count.
+        // An acknowledgement with data may have waited for the application, so it is not counted.
         let delay_us = match (self.sent.front(), datagram.segment.len) {
             (
                 Some(Sent {
@@ -494,8 +494,8 @@ impl Half {
         self.one_at_a_time.join(other.one_at_a_time);
     }
 
-    /// Returns the reason why at most one segment is in flight; `None` if more segments are, or if
-    /// too few were sent.
+    /// Returns the reason for which the sender has at most one segment in flight; `None` if it has
+    /// more, or if the sender waited too few times.
     pub fn limit(&self) -> Option<Limit> {
         const ENOUGH: u64 = 8;
         let is_one = self.most == 1 && self.waited >= ENOUGH;

@@ -36,7 +36,7 @@ use datagrams::{Datagram, Datagrams};
 use flow::{Flow, Flows};
 use simulate::Comparison;
 
-/// Facts about a capture, in place of its frames.
+/// The facts extracted from a capture.
 pub struct Seen {
     pub frames: u64,
     /// Frames that are cut off, or whose check sequence is wrong.
@@ -47,12 +47,12 @@ pub struct Seen {
     pub secured: u64,
     pub opened: u64,
     pub acks: u64,
-    /// Datagrams without TCP, or that cannot be decoded.
+    /// Number of datagrams that carry no TCP, or cannot be decoded.
     pub others: u64,
-    /// Connections that did not fit into the table.
+    /// Number of connections that did not fit into the table.
     pub beyond: u64,
     pub flows: Vec<Flow>,
-    /// The links with frames, by their ends.
+    /// Counts for each link, by its sender and receiver.
     pub links: HashMap<(Address, Address), Link>,
 }
 
@@ -80,7 +80,7 @@ struct Reader {
     done: Vec<Datagram>,
     frames: u64,
     broken: u64,
-    /// Records without a frame of the radio: packets, datagrams in Ethernet.
+    /// Number of records without an 802.15.4 frame, such as IPv6 packets or Ethernet frames.
     without_radio: u64,
     links: HashMap<(Address, Address), Link>,
 }
@@ -277,8 +277,8 @@ fn try_run(args: &WhyArgs) -> Result<ExitCode, ExitCode> {
     })
 }
 
-/// Returns the causes in the capture of a result's folder, for its page; `nodes` are the names of
-/// the result's nodes.
+/// Returns the causes found in the capture of a result folder, for the page of the result. `nodes`
+/// are the names of the nodes.
 pub fn diagnosis(file: &Path, nodes: &[&str]) -> Result<Diagnosis, ExitCode> {
     let (seen, _) = read(file, &NetworkArgs::default(), 0)?;
     let connection = |flow: &Flow| Connection {

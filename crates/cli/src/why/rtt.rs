@@ -1,6 +1,6 @@
 //! The retransmission timeout that follows from a flow's round trips.
 
-/// The granularity of the clock in RFC 6298's formula.
+/// Clock granularity G in RFC 6298's formula, in microseconds.
 const GRANULARITY_US: u64 = 10_000;
 /// Least number of samples from which the timeout is derived.
 const SAMPLES_MIN: u64 = 4;
@@ -36,7 +36,7 @@ impl RoundTrips {
     }
 
     /// Adds the round trips of another connection between the same ends, for the median. The
-    /// timeout is that of the later connection.
+    /// timeout of the later connection is used if it has enough samples.
     pub fn join(&mut self, later: RoundTrips) {
         let room = KEPT_MAX.saturating_sub(self.kept.len());
         self.kept.extend(later.kept.into_iter().take(room));

@@ -17,15 +17,15 @@ pub struct End {
 pub struct Segment {
     pub from: End,
     pub to: End,
-    /// Hop limits, which decrease on the path: that of the packet, and that of the tunnel or the
-    /// mesh header around it.
+    /// Hop limits of the packet, and of the tunnel or mesh header around it. They decrease on the
+    /// path.
     pub hop_limits: (u8, Option<u8>),
     pub seq: SeqNum,
     pub ack: Option<SeqNum>,
     pub is_syn: bool,
     pub is_fin: bool,
     pub is_rst: bool,
-    /// The value in the header, not scaled.
+    /// Window field of the header, unscaled.
     pub window: u16,
     pub len: u32,
     pub mss: Option<u16>,
@@ -34,12 +34,12 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// Returns how many sequence numbers the segment takes: its data, SYN and FIN.
+    /// Returns the number of sequence numbers that data, SYN and FIN occupy.
     pub fn span(&self) -> u32 {
         self.len + u32::from(self.is_syn) + u32::from(self.is_fin)
     }
 
-    /// Returns whether its data, SYN or FIN begins at the same number as in `other`.
+    /// Returns whether both segments have the same ends and begin at the same sequence number.
     pub fn repeats(&self, other: &Segment) -> bool {
         self.span() > 0
             && other.span() > 0
@@ -47,8 +47,8 @@ impl Segment {
     }
 }
 
-/// Returns the segment in a packet or its beginning; `None` without a whole TCP header. `outside`
-/// is the hop limit outside of the packet, of a mesh header or a tunnel.
+/// Returns the segment in a packet or its beginning; `None` without a complete TCP header.
+/// `outside` is the hop limit of a mesh header or tunnel around the packet.
 pub fn parse(packet: &Packet, outside: Option<u8>) -> Option<Segment> {
     let inner = packet.inner()?;
     if inner.upper != next_header::TCP {

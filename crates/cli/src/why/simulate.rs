@@ -1,4 +1,4 @@
-//! The same traffic in the simulator: as captured, and with the remedy.
+//! Simulates similar traffic: with the cause as captured, and with the remedy.
 
 use std::cell::RefCell;
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ use super::flow::Flow;
 use super::half::Half;
 use crate::dissect::NetworkArgs;
 
-/// Hops of the longest line among the built-in scenarios.
+/// Number of hops of the longest built-in line scenario.
 const HOPS_MAX: u8 = 4;
 const DURATION: &str = "300 s";
-/// Losses between neighbours in these scenarios, divided by the losses at the edge of the range:
-/// the square of the neighbours' distance, which is 0.8 of the range.
+/// Ratio of the loss between neighbours in these scenarios to the loss at the edge of the range.
+/// Loss grows with the square of the distance, and neighbours are at 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
-/// The shortest segment of a scenario in bytes; `BUFFER_MIN` is the smallest buffer.
+/// Smallest segment of a scenario in bytes; `BUFFER_MIN`: smallest buffer in bytes.
 const SEGMENT_MIN: u32 = 16;
 const BUFFER_MIN: u32 = 64;
 /// Payload of an efficient segment, of five frames, in bytes.
@@ -43,9 +43,9 @@ pub struct Comparison {
     pub remedied: Simulated,
 }
 
-/// Simulates a flow with the cause and with its remedy: a line of the same length in hops, one bulk
-/// transfer, with the captured segments, window, losses and retries. `None` for values that the
-/// capture does not contain. The error states why it cannot be simulated.
+/// Simulates a flow with the cause and with its remedy: one bulk transfer over a line with the same
+/// number of hops, and the captured segment size, window, losses and retries. Values that the
+/// capture does not contain have defaults. The error states why the scenario is refused.
 pub fn compare(flow: &Flow, finding: &Finding) -> Result<Comparison, String> {
     let half = match finding.side {
         Some(side) => &flow.halves[side],
@@ -103,8 +103,8 @@ impl Traffic {
             set("tcp.send_buffer", format!("{flight} B")),
             set("tcp.receive_buffer", format!("{window} B")),
         ];
-        // A receiver acknowledges each attempt, whether or not the sender hears that.
-        // Simultaneous transmissions also occur in the simulation.
+        // A receiver acknowledges each attempt, even if the sender misses the acknowledgement.
+        // Attempts disturbed by other frames do not count: the simulation has such collisions too.
         let tried = flow.attempts.saturating_sub(flow.disturbed).max(1);
         let arrives = (flow.acked as f64 / tried as f64).min(1.0);
         let lost_at_the_edge = ((1.0 - arrives) / FELT).clamp(0.0, 0.95);

@@ -10,7 +10,7 @@ const KEPT_MAX: usize = 48;
 /// An event that delayed a flow.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
-    /// The frames to look at, earlier first.
+    /// The two frames that show the event.
     pub frames: [Place; 2],
     pub cost_us: u64,
     /// Another value in microseconds, whose meaning depends on the cause.

@@ -1,4 +1,4 @@
-//! The findings, for users and for programs.
+//! Prints the findings as text or as JSON.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -11,7 +11,7 @@ const POINTS_MAX: usize = 8_192;
 #[derive(Clone, Copy, Debug)]
 pub struct Sent {
     pub at_us: u64,
-    /// First byte, counted from the first segment; `len` is the number of bytes.
+    /// Offset of the first byte from the start of the first segment; `len`: number of bytes.
     pub from: u32,
     pub len: u32,
     pub is_again: bool,
@@ -62,7 +62,7 @@ impl Trace {
         }
     }
 
-    /// Returns the greatest number of bytes since the start.
+    /// Returns the end of the sent data, in bytes since the start of the first segment.
     pub fn most(&self) -> u32 {
         let ends = self.sent.iter().map(|sent| sent.from + sent.len);
         ends.max().unwrap_or_default()

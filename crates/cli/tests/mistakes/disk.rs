@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::{PROGRAM, Row, check, is_possible, row};
 
-/// A full file system at `$D/full`, a read-only one at `$D/read`, and files to read.
+/// Makes a full file system at `$D/full`, a read-only one at `$D/read`, and files to read.
 const BEFORE: &str = "mkdir $D/full $D/read; mount -t tmpfs -o size=16k none $D/full; head -c 20k /dev/zero >$D/full/filler 2>$D/out; \
     mount -t tmpfs -o ro none $D/read; cd $D; \
     printf '%s\\n' 'scenario = \"line-2\"' 'seeds = 2' '[set]' 'duration = \"2 s\"' \
@@ -55,7 +55,7 @@ const ROWS: [Row; 24] = [
     full("compare", "compare r r --json /dev/full"),
     full("plot", "plot r --out full"),
     full("report", "report r --out /dev/full"),
-    // As diff(1): 1 means that the captures differ.
+    // As in diff(1), exit code 1 means that the captures differ, so a fault has the code 2.
     row(
         "diff",
         BEFORE,

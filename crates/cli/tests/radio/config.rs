@@ -12,7 +12,7 @@ use nix::unistd::Pid;
 use crate::datagrams;
 use crate::support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
 
-/// Settings of a border router whose radio is datagrams, without an interface.
+/// Returns settings of a border router with a radio over UDP and without an interface.
 fn settings(more: &str) -> String {
     let [radio, _] = datagrams();
     let [port, _] = crate::ports();
@@ -74,7 +74,7 @@ impl Border {
         }
     }
 
-    /// Replaces the settings, as editors do, and sends SIGHUP.
+    /// Replaces the settings file by renaming, as editors do, and sends SIGHUP.
     fn reload(&self, text: &str) {
         let new = self.folder.write("new", text);
         std::fs::rename(new, self.folder.file("border.toml")).unwrap();
@@ -187,7 +187,7 @@ fn settings_are_checked_without_starting() {
         (code(&output), stdout(&output)),
         (0, format!("{config}: no errors\n"))
     );
-    // Each fault: the text, more options, and the words of the only line.
+    // Each fault: the text, more options, and the words of the one line of output.
     let faults: [(&str, &[&str], &str); 7] = [
         (
             "chanel = 20\n",

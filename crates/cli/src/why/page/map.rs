@@ -1,4 +1,4 @@
-//! The links of a capture, without positions: nodes in columns by their links from the first one.
+//! Draws the links of a capture. A node's column is its number of links from the first node.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -10,19 +10,19 @@ use super::super::Link;
 
 const WIDTH: f64 = 900.0;
 const MARGIN: f64 = 70.0;
-/// Pixels between two nodes with the same distance.
+/// Pixels between adjacent nodes of a column.
 const ROW: f64 = 64.0;
 /// Maximum number of nodes on the map; those with the most frames are shown.
 const NODES: usize = 60;
-/// Least number of a link's frames, as a share of the busiest link's; other links are left out.
+/// Smallest share of the busiest link's frames for which a link is drawn.
 const SHARE_MIN: f64 = 0.01;
 /// A link is red if a greater share of its attempts failed.
 const FAILED_MAX: f64 = 0.2;
 
-/// Both directions of a link.
+/// Links by their two ends. Each entry is the sum of both directions.
 type Edges = BTreeMap<(Address, Address), Link>;
 
-/// Draws the links; `near` is the first node, if it is known. Returns nothing without links.
+/// Draws the links; `near` is the first node, if it is known. Returns `None` without links.
 pub fn svg(links: &HashMap<(Address, Address), Link>, near: Option<Address>) -> Option<String> {
     let edges = edges(links);
     let busiest = edges.values().map(|link| link.frames).max()?;
@@ -133,7 +133,7 @@ fn neighbours(edges: &Edges, node: Address) -> impl Iterator<Item = Address> + '
     })
 }
 
-/// Returns the nodes of each column. Nodes without a path to the first one have separate columns.
+/// Returns the nodes of each column. Nodes without a path to the first node follow in more columns.
 fn columns(edges: &Edges, near: Option<Address>) -> Vec<Vec<Address>> {
     let mut rest: BTreeSet<Address> = edges.keys().flat_map(|(a, b)| [*a, *b]).collect();
     let mut columns = Vec::new();
@@ -205,7 +205,7 @@ mod tests {
             ((node(2), node(3)), link(50)),
             ((node(2), node(1)), link(100)),
             ((node(2), node(4)), link(100)),
-            // Not used to place nodes 1 to 4: a multicast, few frames, and other nodes.
+            // These links do not affect nodes 1 to 4: a multicast, few frames, and other nodes.
             ((node(2), node(0xffff)), link(900)),
             ((node(1), node(4)), link(1)),
             ((node(8), node(9)), link(30)),
@@ -213,11 +213,11 @@ mod tests {
         let places = places(&edges(&links), Some(node(3)));
         let column = |at: u16| places[&node(at)].0 as u32;
         assert_eq!([3, 2, 1, 4, 8, 9].map(column), [0, 1, 2, 2, 3, 4]);
-        // A column of one node is in the middle of a column of two.
+        // A column of one node is centred beside a column of two.
         let rows = [3, 2, 1, 4, 8, 9].map(|at| places[&node(at)].1);
         assert_eq!(rows, [0.5, 0.5, 0.0, 1.0, 0.5, 0.5]);
         let svg = svg(&links, Some(node(3))).unwrap();
-        // Half of the attempts failed at all four links.
+        // On each of the four links, half of the attempts failed.
         assert_eq!(svg.matches("stroke=\"var(--bad)\"").count(), 4, "{svg}");
         assert_eq!(svg.matches(">50 %</text>").count(), 4);
         assert_eq!(super::svg(&HashMap::new(), None), None);
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn links_between_columns_do_not_cross_if_they_need_not() {
         let node = Address::Short;
-        // Two branches whose addresses have the opposite order.
+        // Two branches. Nodes 9 and 8 must have the order of nodes 2 and 3, their neighbours.
         let pairs = [(1, 2), (1, 3), (2, 9), (3, 8), (9, 6), (8, 7)];
         let link = |(a, b)| {
             (

@@ -16,11 +16,11 @@ use super::{Seen, Told, WhyArgs, tell};
 use crate::FAILED;
 use crate::output::{fail, is_standard, print};
 
-/// Number of connections on the page; those that lost most time come first.
+/// Maximum number of connections on the page; those with the most costly causes come first.
 const FLOWS: usize = 6;
-/// Number of causes of a connection with plots.
+/// Maximum number of a connection's causes that have plots.
 const CAUSES: usize = 3;
-/// A plot of one event starts and ends this many times its duration before and after it.
+/// Time shown before and after an event, as a multiple of the event's duration.
 const AROUND: f64 = 2.0;
 /// Shortest time that a plot of one event shows, in seconds.
 const CLOSE_MIN_S: f64 = 1.0;
