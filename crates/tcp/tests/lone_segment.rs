@@ -58,7 +58,7 @@ fn time_to_send(nagle: bool, window: u16, bytes: usize) -> (u64, u32) {
     (sender.ms(), sender.conn.stats().data_segments_sent)
 }
 
-/// Through a window that never fits two full-sized segments, two smaller segments are sent.
+/// Into a window without room for two full-sized segments, the sender sends two smaller ones.
 #[test]
 fn a_window_of_one_segment_takes_two_halves() {
     let (time, segments) = time_to_send(true, 462, 4 * 462);
@@ -69,7 +69,7 @@ fn a_window_of_one_segment_takes_two_halves() {
     );
     let (time, _) = time_to_send(true, 693, 2 * 693);
     assert!(time <= 2 * (2 * LATENCY + 2), "{time} ms for two");
-    // With room for two segments, segments are not divided.
+    // The sender does not divide segments if the window has room for two.
     let (_, segments) = time_to_send(true, 924, 4 * 462);
     assert_eq!(segments, 4);
 }

@@ -1,5 +1,5 @@
-//! Pins: whatever happens between two fragments of a segment, its bytes do not change, or they are
-//! gone permanently. Data that the link has yet to send are not retransmitted.
+//! Pins: the link reads a segment in fragments. Between two reads the bytes stay the same, or all
+//! later reads return `Gone`. Data that the link holds are not retransmitted.
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Gone, Header, Segment, SegmentDesc, State};
@@ -180,7 +180,7 @@ impl Rig {
             Happening::Timeout => {
                 let at = self.t.conn.poll_at().map_or(now, |wake| wake.at);
                 let ms = at.as_millis().max(now.as_millis()) - 1000;
-                // Sends no segment: the link is busy.
+                // `skip_to` expires the timer but sends no segment, because the link is busy.
                 self.t.skip_to(ms);
             }
             Happening::Close => self.t.close(),
@@ -236,8 +236,8 @@ fn is_gone(t: &Host, held: &Held) -> bool {
     t.conn.read(held.desc.token, 0, &mut [0]) == Err(Gone)
 }
 
-/// Runs a transfer with two events at every two times. The link loses no segment, or that with
-/// number `lost`.
+/// Runs transfers with every pair of events at every pair of times. The link loses the segment
+/// number `lost`, or none.
 fn all_pairs(lost: Option<usize>) {
     for first in HAPPENINGS {
         for second in HAPPENINGS.into_iter().chain([Happening::Nothing]) {
@@ -302,7 +302,7 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
     let mut t = Host::established(&config, MSS, 4096);
     t.write(&[b'x'; 2000]);
     let now = t.now();
-    // Initial window: four segments. More would be allowed after an ACK.
+    // The initial window permits four segments. After the ACK the free pin is the limit, not cwnd.
     let mut held: Vec<_> = std::iter::from_fn(|| t.conn.poll_segment(now, 1240)).collect();
     assert_eq!(held.len(), 4);
     t.conn.on_segment_sent(held.remove(0).token, now);
@@ -315,8 +315,8 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
     assert!(t.conn.poll_segment(now, 1240).is_none());
 }
 
-/// After the link gives up a segment, the connection retransmits it at once, then with the timer's
-/// backoff, and finally fails.
+/// If the link loses all copies of a segment, the connection retransmits at once, then with the
+/// timer's backoff, and finally fails.
 #[test]
 fn a_failing_link_is_retried_at_once_then_by_timer_then_given_up() {
     let config = Config {
@@ -386,7 +386,7 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     for desc in &held[1..] {
         t.conn.on_segment_sent(desc.token, now);
     }
-    // SACK of data beyond the gap does not end the recovery.
+    // Duplicate ACKs of the same loss cause no second reduction.
     for _ in 0..3 {
         send!(t, seq 1, ack 1);
     }
@@ -399,8 +399,8 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     recv!(t, flags FIN_ACK, seq 401, ack 1);
 }
 
-/// The window opens while a probe waits in the link's queue: the octet of the probe must not be
-/// sent a second time.
+/// The window opens while a probe waits in the link's queue. The connection sends no data until the
+/// link has sent the probe.
 #[test]
 fn a_probe_with_the_link_holds_back_new_data() {
     let config = Config {

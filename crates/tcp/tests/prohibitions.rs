@@ -21,8 +21,8 @@ struct World {
     rng: Rng,
     has_sack: bool,
     has_ts: bool,
-    /// Our stream: bytes given by the application, bytes ever sent, and bytes that the peer holds,
-    /// could acknowledge, and acknowledged.
+    /// Our stream: bytes given by the application, and bytes sent. `held`: which bytes the peer
+    /// has; it may acknowledge `acked` bytes, and its last ACK covered `told` bytes.
     given: usize,
     sent: usize,
     held: Vec<bool>,
@@ -40,9 +40,9 @@ struct World {
     read: usize,
     /// Deadline of an acknowledgment, and the number that it must cover.
     due: Option<(u64, usize)>,
-    /// Number of tail probes, and of RTT samples at the last of them.
+    /// Number of tail probes, and number of RTT samples at the last probe.
     probes: (u64, u64),
-    /// The peer's valid timestamps; `stamped` has the last ones that we sent and echoed.
+    /// Timestamps that the peer sent; `stamped`: value and echo of our last segment.
     stamps: Vec<u32>,
     stamped: (u32, u32),
     /// Numbers of the peer's segments, of calls that read, and of empty acknowledgments.
@@ -173,13 +173,13 @@ impl World {
             // RFC 9293 §3.10.7.4, second step: a reset that is not at RCV.NXT.
             0 => record.flags(RST).seq(whole + 1 + far),
             1 => record.flags(RST).seq(whole.wrapping_sub(70_000 + far)),
-            // Fourth: a SYN.
+            // Fourth step: a SYN.
             2 => record.flags(SYN).seq(whole - 1 + far).data(&data),
             3 => record.flags(SYN_ACK).seq(whole + far),
-            // Fifth: an acknowledgment of data that were never sent, or an old one.
+            // Fifth step: an acknowledgment of data that were never sent, or an old acknowledgment.
             4 => record.ack(self.sent as u32 + 3 + far).data(&data),
             5 => record.ack(ack.wrapping_sub(70_000 + far)).data(&data),
-            // First: outside the window.
+            // First step: data outside the window.
             _ => record.seq(self.edge as u32 + 1 + far).data(&data),
         };
         let before = self.state();
@@ -452,8 +452,8 @@ fn no_forbidden_segment_is_sent() {
 }
 
 /// RFC 6298 §5: "a segment is never retransmitted too early, i.e., less than one RTO after the
-/// previous transmission of that segment", as long as ACKs report nothing else: here they are late,
-/// are lost, and repeat nothing.
+/// previous transmission of that segment", unless ACKs report a loss. Here ACKs are late or lost,
+/// and none is a duplicate.
 #[test]
 fn nothing_is_retransmitted_within_a_timeout() {
     for seed in 0..200 {

@@ -1,5 +1,5 @@
-//! A peer sends requests and other segments at random to all addresses of a host. The engine keeps
-//! to the local address of each OPEN, passive or active (RFC 9293 §3.9.1.1, MUST-43).
+//! A peer sends SYNs and other segments at random to all addresses of a host. The engine uses only
+//! the local address of each OPEN, passive or active (RFC 9293 §3.9.1.1, MUST-43).
 
 use redpoll_base::{Addr, Ecn, Instant, Rng};
 use redpoll_tcp::{
@@ -22,7 +22,7 @@ struct World {
     /// Passive opens, at most one for each address and port.
     listeners: Vec<Listener>,
     conns: Vec<Connection<Vec<u8>>>,
-    /// Numbers of requests accepted at a given address, and at any address.
+    /// Numbers of SYNs accepted by listeners at one address, and by listeners at `ANY`.
     accepted: [u32; 2],
     established: u32,
 }
@@ -157,7 +157,7 @@ impl World {
             ..Fields::default()
         };
         self.arrive(local, remote, &fields);
-        // The peer answers a segment at the right address and at another address of the host.
+        // The peer answers each segment, to a random address of the host.
         for (local, remote, seq) in sent {
             let fields = Fields {
                 flags: SYN_ACK,

@@ -1,6 +1,6 @@
-//! A peer without SACK repeats duplicate ACKs at random, many more than there are segments. A
-//! sender subtracts at most RecoverFS from the bytes in flight (RFC 9937 §6.2), and sends no more
-//! than that allows.
+//! A peer without SACK repeats duplicate ACKs at random, many more than there are segments. The
+//! sender subtracts at most RecoverFS from the bytes in flight (RFC 9937 §6.2), so these ACKs
+//! release a limited number of segments.
 
 #![cfg(feature = "stats")]
 
@@ -62,7 +62,7 @@ impl World {
         }
     }
 
-    /// Gives whole segments, so that each segment is full-sized.
+    /// Writes a multiple of the MSS, so that each segment is full-sized.
     fn give(&mut self) {
         let room = self.t.conn.send_room() / MSS as usize;
         let len = room.min(self.rng.below(20) as usize) * MSS as usize;
@@ -94,9 +94,9 @@ impl World {
         let subtracted = told.min(episode.recover_fs);
         self.judged += 1;
         self.bounded += u32::from(told > episode.recover_fs);
-        // Before a partial ACK, one segment is lost and was retransmitted at once.
+        // Until a partial ACK, one segment is lost, and its retransmission is in flight.
         if episode.is_partial {
-            // A second segment is lost, and its retransmission may wait for the window.
+            // The partial ACK reveals a second loss, whose retransmission may wait for the window.
             let least = flight.saturating_sub(MSS + subtracted);
             assert!(in_flight >= least, "{in_flight} in flight, not {least}");
         } else {

@@ -16,8 +16,8 @@ use redpoll_testkit::{Host, Record, ms};
 use crate::algorithms::{DUPLICATES, NO_RACK};
 
 const MSS: u32 = 100;
-/// Segments of the stream, and the maximum in flight, which is less than the scoreboard can
-/// distinguish.
+/// Number of segments of the stream, and of segments in flight: few enough that the scoreboard
+/// stores every hole.
 const SEGMENTS: usize = 300;
 const FLIGHT: usize = if cfg!(feature = "large-windows") {
     12
@@ -45,11 +45,10 @@ struct World<A: Algorithms> {
     t: Host<A>,
     rng: Rng,
     has_rack: bool,
-    /// Minimum round trip, and maximum additional delay.
+    /// Minimum round trip, and maximum additional delay, in milliseconds.
     rtt: u64,
     jitter: u64,
-    /// Percentage of lost segments; half of it applies to acknowledgments, some of which are
-    /// doubled.
+    /// Percentage of lost data segments. The path loses half that percentage of acknowledgments.
     loss: u32,
     events: BTreeMap<(u64, u32), Event>,
     count: u32,
@@ -62,8 +61,8 @@ struct World<A: Algorithms> {
     /// Which segments the peer holds; `blocks` is the order of its SACK blocks.
     held: Vec<bool>,
     blocks: Vec<usize>,
-    /// Newest delivered transmission since the last timeout; `surely`: of segments that were never
-    /// retransmitted.
+    /// Newest delivered transmission. `surely`: the newest one of segments that were sent once,
+    /// since the last timeout.
     newest: Option<(u64, u32)>,
     surely: Option<(u64, u32)>,
     transmissions: u32,
@@ -72,13 +71,13 @@ struct World<A: Algorithms> {
     reordered: bool,
     /// Whether reordering was observed before the current recovery.
     was_reordered: bool,
-    /// Segment whose acknowledgment ends recovery; the last timeout, and the outstanding data at
-    /// that time.
+    /// Segment whose acknowledgment ends recovery. `timeout`: time of the last timeout, and SND.NXT
+    /// in segments at that time.
     recover: usize,
     timeout: (u64, usize),
-    /// End of the data of the last reduction without a timeout.
+    /// SND.NXT, in segments, at the last reduction without a timeout.
     reduced: usize,
-    /// Data of the last round trip: time, bytes, and whether cwnd did not apply.
+    /// Transmissions of the last round trip: time, bytes, and whether they may exceed cwnd.
     round: Vec<(u64, u32, bool)>,
     windows: Vec<(u64, u32)>,
     /// Number of judged retransmissions; `recovered` is the number of ended recoveries.
@@ -356,7 +355,7 @@ impl<A: Algorithms> World<A> {
         let segment = &self.segments[at];
         assert!(!segment.is_known, "{at} has arrived");
         let last = *segment.sent.last().unwrap();
-        // A timeout marks the data outstanding at that time.
+        // A timeout marks the outstanding data as lost.
         if is_timeout || at < self.timeout.1 && last.0 <= self.timeout.0 {
             return;
         }
@@ -387,9 +386,9 @@ impl<A: Algorithms> World<A> {
         );
     }
 
-    /// Judges reductions: one for the data up to RecoveryPoint (RFC 6675 §5), unless a
-    /// retransmission was lost or a timeout occurred; ssthresh within equation (4) (RFC 5681 §3.1,
-    /// §4.3); and cwnd at most ssthresh at the end of recovery.
+    /// Judges reductions: data up to RecoveryPoint cause only one (RFC 6675 §5), unless a
+    /// retransmission was lost or a timeout occurred. ssthresh obeys equation (4) (RFC 5681 §3.1,
+    /// §4.3), and cwnd is at most ssthresh at the end of recovery.
     fn judge_reduction(
         &mut self,
         before: &Before,
@@ -525,7 +524,7 @@ fn rack_keeps_its_bounds() {
     assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
 }
 
-/// RFC 6675 without RACK: three segments beyond a gap, and each hole is repaired once.
+/// RFC 6675 without RACK: three segments beyond a gap are a loss, and each hole is repaired once.
 #[test]
 fn three_segments_beyond_a_gap_are_needed_without_rack() {
     for recovery in [NO_RACK, DUPLICATES] {

@@ -24,7 +24,7 @@ struct World {
     /// R2 of this connection: consecutive timeouts, and the user timeout in milliseconds.
     retries: u32,
     user_timeout: Option<u64>,
-    /// Timeouts permitted by a user timeout before the application cleared it.
+    /// Number of timeouts when the application last set or cleared the user timeout.
     allowed: u32,
     /// Timeouts since the last progress, the time of the last one, and its timeout value.
     timeouts: u32,

@@ -62,7 +62,7 @@ impl World {
         let (out, back) = (bits & 255, bits >> 8 & 255);
         self.t.write(&vec![b'x'; out as usize]);
         if bits >> 16 & 1 == 0 {
-            // The application does not wait for the end.
+            // The application does not wait for the end of the connection.
             let now = self.t.now();
             self.t.close();
             self.t.conn.orphan(now, Duration::from_secs(1_000));

@@ -120,7 +120,7 @@ impl World {
                 self.full()
             );
             if from < self.sent {
-                // A retransmission, which new data may fill up (RFC 9293 §3.8.6).
+                // A retransmission, to which the sender may append new data (RFC 9293 §3.8.6).
                 self.sent = end;
                 continue;
             }
@@ -164,9 +164,9 @@ impl World {
         if !self.has_nagle && unsent == self.full() && len == unsent.div_ceil(2) {
             return true;
         }
-        // The condition in brackets is the Nagle algorithm (RFC 9293 §3.7.4, appendix A.3).
+        // The Nagle algorithm adds a condition to rules 2 and 3 (RFC 9293 §3.7.4, appendix A.3).
         let nagle_holds = self.has_nagle && self.small_end > self.acked;
-        // Rule 2, with the flag that MUST-61 requires, and rule 3.
+        // Rule 2, with the PSH flag that MUST-61 requires, and rule 3.
         let all = end == self.given && record.control().contains(Flags::PSH);
         !nagle_holds && (all || len >= self.max_window / 2)
     }

@@ -134,8 +134,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Freezing after any event at one end or both, with an immediate restoration or after a sleep
-    /// in which all segments are lost: no byte is missing, doubled or wrong.
+    /// One end or both are frozen after any event, and restored at once or after a sleep in which
+    /// all segments are lost. No byte is missing, doubled or wrong.
     #[test]
     fn a_connection_that_is_frozen_at_any_event_loses_nothing(
         seed: u64,
@@ -340,8 +340,8 @@ fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
 }
 
 /// Applies random segments, calls, reports of the link and times to a connection. Nothing may
-/// panic, `read` must keep its guarantee, and the connection must not request a wake-up that makes
-/// no progress. This is the entry for fuzzing: the stream of random numbers is the input.
+/// panic, `read` must return a whole payload or fail, and the connection must not request a wake-up
+/// that makes no progress. For fuzzing, the stream of random numbers is the input.
 fn wild_run(rng: &mut Rng, steps: u32) {
     let config = Config {
         timestamps: rng.below(2) == 0,

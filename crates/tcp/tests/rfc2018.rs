@@ -30,7 +30,8 @@ fn sack_permitted_is_negotiated() {
     assert!(!format!("{answer:?}").contains("sack"));
 }
 
-/// RFC 2018 §2: "It MUST NOT be sent on non-SYN segments"; no blocks without it.
+/// RFC 2018 §2: the SACK-permitted option "MUST NOT be sent on non-SYN segments". Without the
+/// option, no SACK blocks are sent.
 #[test]
 fn no_sack_blocks_are_sent_without_sack_permitted() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -121,7 +122,7 @@ fn a_peer_may_renege() {
     let mut t = four_out();
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     recv!(t, seq 1, ack 1, len 100);
-    // The hole is filled, and all data beyond it are gone. A reordered acknowledgment would look
+    // The hole is filled, and the peer has discarded the data beyond it. A reordered ACK would look
     // the same, so the sender waits for half a round trip.
     t.wait(100);
     send!(t, seq 1, ack 101);

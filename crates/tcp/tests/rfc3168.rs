@@ -39,7 +39,7 @@ fn has(record: &Record, flags: Flags) -> bool {
 fn negotiation() {
     let mut t = capable();
     assert_eq!(t.sent()[0].codepoint(), Ecn::Ect0);
-    // An answer that reflects both flags, or has neither, does not agree.
+    // An answer that reflects both flags, or has neither, does not accept ECN.
     for answer in [SYN_ACK, SETUP_SYN_ACK.with(Flags::CWR)] {
         let mut t = Host::connect(&plain(), 4096, 4096);
         t.sent();
@@ -124,8 +124,8 @@ fn a_syn_that_comes_again_without_the_flags_refuses() {
     assert!(!has(&sent[0], Flags::ECE));
 }
 
-/// RFC 3168 §6.1.2, with RFC 8511 §3: one milder reduction per window; CWR once, on the first new
-/// data.
+/// RFC 3168 §6.1.2, with RFC 8511 §3: marks reduce cwnd once per window, less than a loss does. The
+/// first new data have CWR.
 #[test]
 fn an_echo_reduces_once_a_window() {
     let mut t = capable();
@@ -152,8 +152,8 @@ fn an_echo_reduces_once_a_window() {
     assert_eq!(t.conn.stats().ecn_reductions, 2);
 }
 
-/// RFC 3168 §6.1.2: "The TCP source ... should not increase the congestion window" for an ACK with
-/// an echo, even without a further reduction.
+/// RFC 3168 §6.1.2: "The sending TCP SHOULD NOT increase the congestion window in response to the
+/// receipt of an ECN-Echo ACK packet", even without a further reduction.
 #[test]
 fn the_window_does_not_grow_by_an_echo() {
     let mut t = capable();
@@ -211,8 +211,8 @@ fn marks_are_echoed_until_the_peer_knows() {
     assert!(t.sent().iter().all(|r| !has(r, Flags::ECE)));
 }
 
-/// RFC 3168 §6.1.5: a mark on a segment outside the window has no effect; §6.1.4: nor has a mark on
-/// a pure ACK.
+/// RFC 3168 §6.1.5 and §6.1.4: a mark on a segment outside the window, or on a pure ACK, has no
+/// effect.
 #[test]
 fn some_marks_mean_nothing() {
     let mut t = capable();

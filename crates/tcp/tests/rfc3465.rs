@@ -5,7 +5,7 @@ use redpoll_testkit::{Host, ms, send};
 
 const MSS: u32 = 100;
 
-/// Sends a window of four segments of 100 bytes, starting at 1, and has more data than needed.
+/// Sends a window of four segments of 100 bytes, starting at 1. More data wait.
 fn busy() -> Host {
     let config = Config {
         timestamps: false,

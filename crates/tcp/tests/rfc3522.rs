@@ -43,8 +43,8 @@ fn a_timeout_that_was_right_stays() {
     assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
-/// RFC 3522 §3.2, step 5: everything had arrived and all ACKs were lost. The timeout was justified,
-/// whatever the echo says.
+/// RFC 3522 §3.2, step 5: all segments had arrived, but all ACKs were lost. The timeout was not
+/// spurious, whatever timestamp the ACK echoes.
 #[test]
 fn the_loss_of_all_acknowledgments_is_a_loss() {
     let mut t = four_out(false);
@@ -55,7 +55,7 @@ fn the_loss_of_all_acknowledgments_is_a_loss() {
     assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
-/// Reordering beyond RACK's window: cwnd is restored.
+/// Reordering beyond RACK's window causes a spurious retransmission; its reduction is undone.
 #[test]
 fn a_needless_fast_retransmission_is_taken_back() {
     let mut t = four_out(true);

@@ -19,7 +19,7 @@ struct Node<O = Cookies> {
 }
 
 struct SynAck {
-    /// Acknowledgment number of the next segment of the peer, relative as in a record.
+    /// Acknowledgment number for the peer's next segment, relative to the ISS as in a `Record`.
     ack: u32,
     flags: Flags,
     options: Options,
@@ -182,7 +182,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
         connection.send(node.now, &[1; 2_000]).unwrap();
         let segment = connection.poll_segment(node.now, 1_240).unwrap();
         assert!(segment.ecn.is_capable());
-        // SACK reports a segment beyond a gap: 12 bytes more.
+        // The SACK option for a segment beyond a gap takes 12 bytes.
         let header_len = segment.header.as_bytes().len();
         let beyond = Record::new()
             .seq(21)
@@ -232,7 +232,7 @@ fn a_cookie_cannot_be_made_up() {
     let good = Record::new().seq(1).ack(answer.ack);
     assert!(node.complete(&good).is_some());
     assert!(node.complete(&good.clone().seq(2)).is_none(), "another ISN");
-    // Three bits encode the MSS, which only concerns the peer itself.
+    // Three bits of the cookie encode the MSS. A peer that changes them affects only itself.
     let others = (0..32).filter(|bit| {
         let iss = answer.ack.wrapping_add(ISS.0).wrapping_sub(1) ^ 1 << bit;
         let ack = iss.wrapping_sub(ISS.0).wrapping_add(1);
@@ -252,8 +252,8 @@ fn a_cookie_cannot_be_made_up() {
     }
 }
 
-/// RFC 9293 §3.10.7.2: a reset answers an ACK in LISTEN. While cookies are in use, the ACK may come
-/// from a peer whose first segment was lost.
+/// RFC 9293 §3.10.7.2: a reset answers an ACK in LISTEN. While cookies are in use, the ACK is
+/// dropped: the peer's first segment, with the cookie, may have been lost.
 #[test]
 fn unexpected_acks_are_reset_unless_cookies_are_in_use() {
     let mut node = Node::new(0);
@@ -274,8 +274,8 @@ fn is_reset(header: &Header) -> bool {
     seg.flags.rst()
 }
 
-/// The table is full at the first SYN and not at the second SYN. The first answer arrives
-/// nevertheless.
+/// The table is full at the first SYN, which a cookie answers, and has a free entry at the second.
+/// The peer acknowledges the cookie.
 #[test]
 fn a_cookie_is_good_beside_an_entry() {
     let mut node = Node::new(1);

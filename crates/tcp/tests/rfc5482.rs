@@ -10,7 +10,7 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Announces 300 s to the peer, and allows it an hour.
+/// Advertises a timeout of 300 s, and adopts at most an hour from the peer.
 fn with_option() -> Config {
     Config {
         timestamps: false,
@@ -90,7 +90,7 @@ fn the_longer_user_timeout_applies_within_the_limits() {
     assert_eq!(t.conn.user_timeout(), Some(s(100)), "L_LIMIT");
 }
 
-/// The option is valid on any segment that passes the checks, and has its effect.
+/// The option takes effect on any segment that passes the checks.
 #[test]
 fn a_later_option_changes_the_timeout() {
     let mut t = established(&with_option(), None);
@@ -127,7 +127,7 @@ fn the_timeout_of_the_application_stays() {
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
 
-/// RFC 5482 §3.3: the option applies only to an open connection; before, the usual limits apply.
+/// RFC 5482 §3.3: the option does not apply to the handshake, which has the usual limits.
 #[test]
 fn the_option_does_not_limit_the_handshake() {
     let mut t = Host::connect(&with_option(), 1024, 1024);

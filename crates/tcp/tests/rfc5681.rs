@@ -157,7 +157,7 @@ fn fast_retransmit() {
     assert_eq!(t.conn.info().ssthresh, 250);
     recv_nothing!(t);
     // Three of the seven outstanding segments have arrived and one is retransmitted. Two more
-    // duplicates reduce the rest below ssthresh; then new data follow.
+    // duplicates reduce the bytes in flight below ssthresh; then new data follow.
     send!(t, seq 1, ack 101, win 60_000);
     send!(t, seq 1, ack 101, win 60_000);
     recv_nothing!(t);
@@ -233,8 +233,8 @@ fn an_idle_connection_restarts_slowly() {
     assert_eq!(t.sent().len(), 4);
 }
 
-/// RFC 5681 §3.1 and RFC 7661 §4.3: acknowledgments show nothing about the path if the connection
-/// never fills its window, and the window does not grow.
+/// RFC 5681 §3.1 and RFC 7661 §4.3: cwnd does not grow while the connection never fills it, because
+/// the ACKs then show nothing about the path.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let config = Config {
@@ -274,9 +274,9 @@ fn a_window_that_is_not_used_does_not_grow() {
     );
 }
 
-/// RFC 7661 §4.3: whether a window was filled depends on the maximum outstanding in the round trip,
-/// and not on the rest after each ACK. With an ACK for each of the four segments of a filled
-/// window, slow start doubles it.
+/// RFC 7661 §4.3: whether cwnd was filled depends on the maximum outstanding in the round trip, not
+/// on the data outstanding at each ACK. In slow start, four ACKs for the four segments of a filled
+/// cwnd double it.
 #[test]
 fn every_acknowledgment_of_a_filled_window_counts() {
     let mut t = busy();

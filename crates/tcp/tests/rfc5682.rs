@@ -144,7 +144,7 @@ fn without_new_data_the_repair_goes_on() {
 }
 
 /// RFC 5682 §2.1, step 1: a second timeout of the same segment continues the test; a timeout after
-/// the first answer does not.
+/// the first ACK ends it.
 #[test]
 fn a_second_timeout() {
     let mut t = timed_out(false, 4096, 60_000);

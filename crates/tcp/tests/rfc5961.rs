@@ -36,7 +36,8 @@ fn a_reset_at_rcv_nxt_is_obeyed() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// RFC 5961 §3.2, 3: a reset elsewhere in the window is challenged; then the real peer answers.
+/// RFC 5961 §3.2, 3: a reset elsewhere in the window is challenged; the real peer then resets
+/// exactly.
 #[test]
 fn a_reset_elsewhere_in_the_window_is_challenged() {
     for seq in [4, 1000, 2000] {

@@ -12,7 +12,7 @@ fn plain() -> Config {
     }
 }
 
-/// A low minimum, so that the estimate itself is visible.
+/// Returns a configuration in which the minimum of 1 ms does not hide the estimate.
 fn low_floor() -> Config {
     Config {
         min_rto: ms(1),
@@ -167,9 +167,9 @@ fn the_backoff_stays_until_a_segment_is_measured() {
     assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
-/// RFC 6298 §3 and §5: with timestamps, the ACK of a retransmission measures and ends the backoff,
-/// although another retransmission is outstanding. The ACK of an earlier transmission does not
-/// measure.
+/// RFC 6298 §3 and §5: with timestamps, the ACK of a retransmission gives an RTT sample and ends
+/// the backoff, although another retransmission is outstanding. The ACK of an earlier transmission
+/// gives no sample.
 #[test]
 fn an_ack_of_a_retransmission_ends_the_backoff() {
     for (echo, rto) in [(2_040, 2_000), (3_040, 1_000)] {

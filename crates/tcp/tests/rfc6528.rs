@@ -10,7 +10,7 @@ fn endpoint(host: u8, port: u16) -> Endpoint {
 }
 
 /// RFC 9293 §3.4.1: the clock ticks every 4 microseconds, so that a later connection between the
-/// same ends starts above an earlier connection.
+/// same ends has a higher initial number.
 #[test]
 fn the_same_pair_of_ends_moves_with_the_clock() {
     let generator = IsnGenerator::new(*b"sixteen secrets!");

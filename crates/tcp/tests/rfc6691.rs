@@ -64,8 +64,8 @@ fn a_link_that_takes_less_gets_less() {
     recv!(t, seq 201, ack 1, len 200);
 }
 
-/// RFC 9293 §3.7.2: a smaller path MTU reduces the segments, outstanding data are retransmitted in
-/// smaller segments, and RFC 5681 §3.1 scales cwnd.
+/// RFC 9293 §3.7.2: a smaller path MTU reduces the segment size and, by RFC 5681 §3.1, cwnd.
+/// Outstanding data are retransmitted in smaller segments.
 #[test]
 #[cfg(feature = "large-windows")]
 fn a_smaller_path_mtu_makes_smaller_segments() {

@@ -99,7 +99,7 @@ mod client {
         assert_eq!(next.codepoint(), Ecn::Ect0);
     }
 
-    /// RFC 7413 §4.2.2: "data up to the cached server MSS"; all options fit.
+    /// RFC 7413 §4.2.2: the SYN has "data up to the cached server MSS" and all options.
     #[test]
     fn fills_the_syn_up_to_the_servers_mss() {
         for (mss, most) in [(Some(MSS), 474 - 40), (None, 1220 - 40)] {
@@ -167,7 +167,7 @@ mod client {
         }
     }
 
-    /// A SYN that the link has lost never reached the network.
+    /// A SYN that the link has lost is retransmitted with the data: it never reached the network.
     #[test]
     fn retransmits_with_data_a_syn_that_the_link_lost() {
         let mut t = client(COOKIE, None, b"data");
@@ -197,7 +197,7 @@ mod client {
         assert_eq!(t.conn.state(), State::SynSent);
     }
 
-    /// RFC 7413 §4.2.2: in a simultaneous open the SYN with ACK has no data. Those of the peer wait
+    /// RFC 7413 §4.2.2: in a simultaneous open the SYN with ACK has no data. The peer's data wait
     /// for ESTABLISHED (RFC 9293 §3.10.7.3).
     #[test]
     fn opens_at_once_with_a_peer_that_does() {
@@ -228,8 +228,8 @@ mod servers {
         FastOpenServers::new(vec![FastOpenServer::default(); entries])
     }
 
-    /// Opens a connection to the server with the stored cookie and data. Returns `None` if the
-    /// attempt is without Fast Open.
+    /// Opens a connection to the server with data and the stored cookie. Returns `None` while Fast
+    /// Open is suspended for the server.
     fn open(servers: &Servers, at: Instant) -> Option<Host> {
         let (cookie, mss) = servers.find(at, &REMOTE)?;
         let mut t = Host::connect(&config(), 4096, 4096);
@@ -267,7 +267,7 @@ mod servers {
         assert_eq!(t.conn.state(), State::Established);
         let kept = Some((cookie(COOKIE), Some(MSS)));
         assert_eq!(known.find(START, &REMOTE), kept);
-        // Accepted data and an empty option have no effect.
+        // An answer that accepts the data and has an empty option does not change the cookie.
         let mut t = open(&known, START).unwrap();
         answer(&mut known, &mut t, syn_ack(5).fo(REQUEST));
         assert_eq!(known.find(START, &REMOTE), kept);
@@ -335,7 +335,7 @@ mod servers {
         }
     }
 
-    /// The answer to the first SYN was late and not lost.
+    /// An answer to the first SYN that was late and not lost ends the suspension of Fast Open.
     #[test]
     fn forget_the_failure_of_a_slow_server() {
         let mut known = servers(1);
@@ -607,7 +607,6 @@ mod server {
         assert_eq!(t.read(99), b"6789");
     }
 
-    /// The application closes before the handshake is complete.
     #[test]
     fn ends_when_the_peer_resets_or_never_answers() {
         let mut t = opened(1024, b"data");

@@ -373,8 +373,8 @@ fn a_needless_retransmission_by_time_widens_the_window() {
     assert_eq!(reordering_window(&mut t, 202), RTT / 2);
 }
 
-/// RFC 8985 §6.2, step 4: probes and timeouts do not depend on the reordering window. If ACKs are
-/// lost, their segments arrive twice, and the window does not change.
+/// RFC 8985 §6.2, step 4: probes and timeouts do not depend on the reordering window. If a lost ACK
+/// lets them retransmit a segment that arrived, the window does not change.
 #[test]
 fn a_needless_probe_or_timeout_leaves_the_window() {
     for timeout in [false, true] {

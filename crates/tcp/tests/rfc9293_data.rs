@@ -258,7 +258,7 @@ fn a_closed_window_is_probed_for_ever_if_the_peer_answers() {
     t.sent();
     t.wait(10);
     send!(t, seq 1, ack 201, win 0);
-    // SHLD-29 and SHLD-30, up to the limit of a minute.
+    // SHLD-29 and SHLD-30: the probe interval doubles, up to a minute.
     let mut at = 10;
     for interval in [
         1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60, 60,
@@ -463,7 +463,8 @@ fn simultaneous_window_probes_do_not_block_each_other() {
     recv!(t, seq 101, ack 101, len 100);
 }
 
-/// RFC 5681 §4.2 and RFC 9293 §3.8.6.3: the ACK clock of a four-segment window.
+/// RFC 5681 §4.2 and RFC 9293 §3.8.6.3: every second segment of a four-segment window is
+/// acknowledged.
 #[test]
 fn reading_late_does_not_double_the_acknowledgments() {
     let mut t = Host::established_with(&plain(), 462, 4096, 64, 1848);
@@ -548,7 +549,7 @@ fn silence_is_reported_and_then_ends_the_connection() {
     assert_eq!(t.events(), [Event::Failed(Error::TimedOut)]);
 }
 
-/// SHLD-11: more than 100 seconds by default.
+/// SHLD-11: by default R2 is more than 100 seconds.
 #[test]
 fn by_default_data_is_tried_for_more_than_100_seconds() {
     let mut t = established();

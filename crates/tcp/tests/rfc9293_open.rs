@@ -148,7 +148,7 @@ fn a_fin_on_a_crossing_syn_is_queued() {
     }
 }
 
-/// The peer retransmits text on a crossing SYN that does not fit.
+/// Text on a crossing SYN that exceeds the buffer is dropped, and the peer retransmits the text.
 #[test]
 fn text_on_a_crossing_syn_without_room_comes_again() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -168,7 +168,7 @@ fn simultaneous_open_when_the_peers_syn_ack_is_lost() {
     recv!(t, flags SYN, seq 0, mss 462);
     send!(t, flags SYN, seq 0);
     recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
-    // Our SYN,ACK establishes the peer's connection, and the peer answers its repetition.
+    // Our first SYN,ACK establishes the peer's connection, and the peer answers our second one.
     recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
     send!(t, seq 1, ack 1);
     assert_eq!(t.conn.state(), State::Established);

@@ -95,8 +95,8 @@ impl Out {
         self.host.send(record);
     }
 
-    /// Delivers all sent segments a round trip later, until the transfer is complete, which takes
-    /// at most 50 round trips: two timeouts, the second one twice as long.
+    /// Delivers all sent segments a round trip later, until the transfer is complete. The limit of
+    /// 50 round trips covers two timeouts, the second one twice as long.
     fn finish(&mut self) {
         for _ in 0..50 {
             self.collect();
@@ -118,7 +118,7 @@ impl Out {
     /// §6.2, step 4, with RACK.reordering_seen.
     fn suspects_reordering(mut self) -> bool {
         let mut una = self.una + self.has.len() as u32 * SEGMENT;
-        // The window opens again if a timeout has closed it.
+        // cwnd grows again if a timeout has reduced it.
         for _ in 0..4 {
             self.host.write(&[b'x'; 4 * SEGMENT as usize]);
             while self.host.conn.unacked() > 0 {

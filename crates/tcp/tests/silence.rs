@@ -17,7 +17,7 @@ struct World {
     /// Highest sequence number sent; `acked` is the latest acknowledgment of the peer.
     sent: SeqNum,
     acked: SeqNum,
-    /// The peer's next byte, and our last timestamp that the peer received.
+    /// The peer's next byte, and our timestamps that the peer received.
     theirs: SeqNum,
     seen: Vec<u32>,
     has_ts: bool,
@@ -301,8 +301,8 @@ fn a_silent_peer_ends_the_connection() {
     }
 }
 
-/// The link gives up the only segment, so no timer runs yet. The peer reports it by SACK and does
-/// not acknowledge it (RFC 2018 §8).
+/// The link loses the only segment, so no timer runs yet. The peer reports it by SACK and does not
+/// acknowledge it (RFC 2018 §8).
 #[test]
 fn lost_by_the_link_and_selectively_acknowledged() {
     let config = Config {

@@ -13,8 +13,7 @@ use redpoll_wire::tcp::Flags;
 const RTT: u64 = 100;
 const MSS: usize = 100;
 
-/// A case: the options in use, and what happens to which data segments and acknowledgments, by
-/// number.
+/// A case: the TCP options in use, and the numbers of the lost, late and marked segments.
 #[derive(Clone, Default)]
 struct Case {
     sack: bool,
