@@ -112,7 +112,7 @@ fn a_figure_gives_a_table_rows_and_a_page_and_its_runs_are_kept() {
     assert!(rows.contains("core seconds"), "{rows}");
     assert!(rows.contains(&table), "{rows}");
 
-    // No run is left to be simulated, and the second call gives the same results.
+    // All runs are stored: the second call simulates nothing and gives the same results.
     let kept = fs::read(folder.0.join("kumar2020.sqlite")).unwrap();
     let second = study(&folder.0, &args);
     assert_eq!(String::from_utf8(second.stdout).unwrap(), table);

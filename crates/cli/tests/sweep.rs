@@ -78,7 +78,7 @@ fn every_combination_is_run_with_every_seed_and_none_twice() {
     let alone = report["flows"][0]["goodput_kbps"].as_f64().unwrap();
     assert_eq!(goodput[0].parse::<f64>().unwrap(), alone);
 
-    // No run is missing: the stored processor times are unchanged.
+    // All runs are stored: the second call repeats none, so the processor times are unchanged.
     let again = stdout(&sweep(&folder, &["a.toml", "--flows", "-"]));
     assert_eq!(again, flows);
     // If one more value is given, only its runs are new.
@@ -104,7 +104,7 @@ fn a_sweep_that_was_killed_goes_on_where_it_was() {
         .stdout(Stdio::null())
         .spawn()
         .unwrap();
-    // Kills the program once some runs are stored, which the test reads from the file meanwhile.
+    // Kills the program as soon as its file, which the test polls, contains three runs.
     let path = folder.0.join("a.sqlite");
     let count = || {
         let file = rusqlite::Connection::open(&path).ok()?;

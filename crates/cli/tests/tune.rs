@@ -11,9 +11,9 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use support::{Folder, PROGRAM, code, complaint, stderr, stdout};
 
-/// A leaf that asks its parent at intervals whether a packet waits for it. A request that arrives
-/// at any moment of the interval is answered at the end of the interval: of a hundred requests the
-/// 95th waits for about 0.95 intervals, and the radio is on once an interval.
+/// A leaf that polls its parent at a fixed interval. A request that arrives at a random time is
+/// answered at the end of the interval: of a hundred requests, the 95th waits for about 0.95
+/// intervals. The radio is on once an interval.
 const MESH: &str = r#"
 duration = "20 min"
 
@@ -100,7 +100,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     let output = tune(&folder, &["goal.toml", "--json", "-"]);
     assert_eq!(code(&output), 0, "{output:?}");
     let json = found(&output);
-    // At most 2 s / 0.95; the difference to the lower bound allows for the error of few seeds.
+    // The limit allows at most 2 s / 0.95. The lower bound allows for the error of few seeds.
     let interval = seconds(&json["found"]["values"]["poll.base_interval"]);
     assert!((1.6..=2.11).contains(&interval), "{interval}");
     let figures = json["found"]["figures"].as_array().unwrap();
@@ -161,7 +161,7 @@ fn compiles(folder: &Folder) {
         .status();
     assert!(c.expect("Rust links with cc").success());
     let module = std::fs::read_to_string(folder.file("goal.rs")).unwrap();
-    // For the compiler, a type of the same name with the same constructors is sufficient.
+    // `core::time` has a `Duration` type with constructors of the same names.
     folder.write("b.rs", &module.replace("redpoll_base", "core::time"));
     let rust = Command::new(std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned()))
         .args([
@@ -316,7 +316,7 @@ fn mistakes_are_named_before_the_first_run() {
         assert_eq!(code(&output), 2, "{complaint}");
         assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
     }
-    // A node without data needs the least current, but has no goodput, which a limit excludes.
+    // A node without data needs the least current, so `minimize = "current"` needs a limit.
     let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
     folder.write("goal.toml", &bare);
     let told = complaint(&tune(&folder, &["goal.toml", "--list"]));

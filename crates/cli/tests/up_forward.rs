@@ -46,7 +46,7 @@ fn a_page_comes_through_a_forwarded_port() {
     let mut mesh = office(&FORWARD);
     mesh.wait_until_up();
     let port = forwarded_port(&mesh.line());
-    // Connections one after the other: the forwarder frees each connection at its end.
+    // One connection after another: the forwarder must free each connection at its end.
     for _ in 0..3 {
         assert!(get(port).contains("This is leaf-12"));
     }
@@ -143,8 +143,8 @@ fn six_connections_at_once_are_all_served() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Handshakes with a node that is off stay open for minutes; forwards to other nodes have room,
-/// even if all begin at the same moment.
+/// Handshakes with a node that is off stay open for minutes. They must leave room for forwards to
+/// other nodes, even if all begin at the same moment.
 #[test]
 fn eight_unanswered_handshakes_leave_room_for_a_ninth() {
     let off = ["faults.off.type=node-off", "faults.off.node=leaf-12"];
@@ -303,7 +303,7 @@ fn a_live_view_that_others_reach_says_so() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// With a live view the mesh stays after the steps, which this test leaves out.
+/// With a live view the mesh continues after the demonstration, whose steps find no programs here.
 #[test]
 fn with_a_live_view_the_mesh_stays_after_the_demonstration() {
     let args = ["up", "office", "--join", "forward", "--demo"];

@@ -118,14 +118,14 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the office with separate addresses for parallel tests. Its nodes send to this computer.
+/// Starts `office` with addresses of its own for parallel tests. Its nodes send to this computer.
 fn office(n: u16, more: &[&str]) -> Program {
     let sends = ["apps.upload.when=up", "apps.mqtt.when=up"];
     let sends = sends.map(|set| ["--set", set]).concat();
     quiet_office(n, &[&sends[..], more].concat())
 }
 
-/// Returns the office as it is without options.
+/// Starts `office` with its default applications.
 fn quiet_office(n: u16, more: &[&str]) -> Program {
     let prefix = format!("{}/64", prefix(n));
     let host = format!("border.host={}", host_address(n));
@@ -199,7 +199,7 @@ fn serves_100_kib() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// 12 KiB are 27 segments, which leave TAiM 400 ms apart, except for the first two packets.
+/// Checks that TAiM spaces 27 segments (12 KiB) by 400 ms, except for the first two packets.
 fn taim_spaces() {
     let web = ["--set", "apps.web.file=12 KiB"];
     let delay = ["--taim", "--set", "taim.initial_delay=400 ms"];
@@ -242,7 +242,7 @@ fn uploads_100_kib() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Nodes do not send to services that nothing has started.
+/// Checks that nodes send nothing to this computer unless an option starts their applications.
 fn no_node_sends_unasked() {
     let mut mesh = quiet_office(74, &[]);
     mesh.wait_until_up();
@@ -331,8 +331,8 @@ fn coap(n: u16, path: &str, args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// libcoap's client gets a page, a file in blocks of both sizes, puts a body in blocks and gets it
-/// again, and receives the error of a wrong request.
+/// Checks that libcoap's client gets a page and a file in blocks of two sizes, puts a body in
+/// blocks and gets it again, and receives the error of a wrong request.
 fn libcoap_gets_and_puts() {
     let mut mesh = office(6, &["--set", "apps.coap.file=3 KiB"]);
     mesh.wait_until_up();
@@ -407,8 +407,8 @@ fn no_users() -> Option<String> {
     is_of_a_user.then(|| "it needs root".to_owned())
 }
 
-/// An interface in the program's own network namespace or in this one, and a program that runs as
-/// another user without any capability.
+/// Checks `--user` with an interface in this namespace and in the program's own: the program runs
+/// as another user without any capability.
 fn another_user_has_an_interface() {
     for (n, join) in [(63, "tun"), (64, "namespace")] {
         let mut mesh = office(n, &["--join", join, "--user", USER_OPTION]);
@@ -442,7 +442,7 @@ fn interface_set_down() {
     );
 }
 
-/// Two pages over one connection, and the second half of a file.
+/// Checks that curl gets two pages over one connection, and the second half of a file.
 fn curl_goes_on() {
     let mut mesh = office(62, &["--set", "apps.web.file=2 KiB"]);
     mesh.wait_until_up();
@@ -534,8 +534,8 @@ fn strangers_do_not_fill_a_sink() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Eight connection requests to the border router from unused addresses: its answers are lost,
-/// and other connections by a forward or to its sink are served.
+/// Eight connection requests to the border router have unused source addresses, so its answers are
+/// lost. Other connections, by a forward or to its sink, must be served.
 fn requests_from_unused_addresses_do_not_block_others() {
     let sink = ["--set", "apps.sink.when=up"];
     let forward = ["--join", "tun", "--forward", "0:leaf-12:80"];
@@ -562,7 +562,7 @@ fn requests_from_unused_addresses_do_not_block_others() {
         let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number);
         ask(nobody, 4_000 + number);
     }
-    // Shows that requests from `raw` arrive: that from this computer's address is answered.
+    // The request from this computer's address is answered, so requests from `raw` arrive.
     let answers = open(SockProtocol::Tcp);
     setsockopt(&answers, ReceiveTimeout, &TimeVal::seconds(20)).unwrap();
     ask(host_address(68), 4_000);
@@ -583,8 +583,8 @@ fn requests_from_unused_addresses_do_not_block_others() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// A node that no scenario knows sends to services of this computer that listen on [::], with its
-/// own address, and with addresses that are not its own.
+/// Checks that a node that no scenario contains reaches only exposed services of this computer, and
+/// only with its own address. The services listen on [::].
 fn only_exposed_services_are_reachable() {
     let bind = || UdpSocket::bind("[::]:0").unwrap();
     let (open, closed) = (bind(), bind());
@@ -677,7 +677,7 @@ fn second_mesh_is_refused() {
     first.end(Signal::SIGINT, Some(0));
 }
 
-/// The neighbour learns the route to the mesh, uses it, and removes it with the mesh.
+/// The neighbour learns the route to the mesh, uses it, and removes it when the mesh ends.
 fn neighbours_learn_the_way() {
     let neighbour = Neighbour::beside("wire0");
     std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").unwrap();

@@ -27,7 +27,7 @@ use support::Folder;
 const PAGE: &str = "127.0.0.1:8080";
 /// Number of this test's prefix and host address, as in `up_joined`.
 const NUMBER: u16 = 70;
-/// Transfers of one curl; its limit is 300.
+/// Number of transfers of one curl process, which carries out at most 300.
 const PARALLEL: usize = 250;
 /// Time after which a mesh that has not found its routes, or a transfer, counts as failed.
 const PATIENCE: Duration = Duration::from_secs(1_500);
@@ -81,7 +81,7 @@ impl Grid {
         )
     }
 
-    /// Returns this number of nodes, spread evenly over the grid, without the border router.
+    /// Returns `count` nodes without the border router, spread evenly over the grid.
     fn servers(&self, count: usize) -> Vec<usize> {
         let border = self.border();
         let nodes = self.columns * self.rows;
@@ -147,7 +147,7 @@ struct Seen {
     longest_silence: Duration,
 }
 
-/// Requests the page every half a second.
+/// Requests the page every half second.
 fn ask_for_page(ends: &AtomicBool, seen: &mut Seen) {
     while !ends.load(Ordering::Relaxed) {
         let began = Instant::now();
@@ -210,7 +210,7 @@ fn transfer(servers: &[usize], bytes: usize, folder: &Folder) -> Vec<String> {
     for curl in curls {
         let output = curl.wait_with_output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
-        // The lines of the progress are of no interest.
+        // Skips the progress lines of curl.
         let complaints = errors
             .split(['\r', '\n'])
             .filter_map(|it| it.find("curl: (").map(|at| &it[at..]));

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Restores the previous screen.
+/// Control sequence that restores the previous screen.
 const LEFT: &str = "\u{1b}[?1049l";
 
 struct Session {
@@ -141,7 +141,7 @@ fn a_mesh_is_shown_changed_and_left_by_a_key() {
     session.wait_for("leaf-12");
     session.wait_for("TCP connections");
     assert!(session.is_raw());
-    // The border router's first child is switched off.
+    // Selects the border router's first child, and switches it off.
     session.press("jx");
     session.wait_for("node-2 is switched off");
     session.press("x");

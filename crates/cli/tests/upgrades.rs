@@ -1,4 +1,4 @@
-//! Files of earlier versions: this program reads every result, recording and results file in
+//! Checks files of earlier versions. This program reads every result, recording and results file in
 //! `written`, which has a folder for each version, and refuses files of later versions with advice.
 //!
 //! `REDPOLL_BLESS=0.2.0 cargo test -p redpoll --test upgrades` writes the folder of version 0.2.0.

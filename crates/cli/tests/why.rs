@@ -72,7 +72,7 @@ fn causes(found: &Value) -> Vec<&str> {
 #[test]
 fn a_page_shows_the_links_the_causes_and_the_simulated_remedy() {
     let folder = Folder::new("why-page");
-    // A hostile name of a file: the page has it as text.
+    // The name of this file is hostile. The page must show it as text.
     let capture = folder.file("<img src=x onerror=alert(1)>'\"&.pcapng");
     let mut run = vec!["run", "line-3", "--duration", "30 s", "--pcap", &capture];
     run.extend(["--set", "tcp.transport=uip-3.0"]);
@@ -206,7 +206,7 @@ fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
         let found = found(&folder, scenario, settings, &["--simulate"]);
         let named = causes(&found);
         assert!(named.contains(&cause), "{cause}: {named:?}");
-        // Lost frames also cause timeouts, and nothing else does.
+        // Only `rto-floor` may come with another cause: lost frames, which also cause timeouts.
         let others = named.iter().filter(|it| **it != cause);
         assert!(
             others.clone().count() == 0
@@ -295,7 +295,7 @@ fn evidence_of_a_late_timeout_is_a_segment_and_the_next_time_it_was_sent() {
     let [_, why] = lossy(&folder, (60, 2), "1 s", &[]);
     let lines = stdout(&redpoll(&["dissect", &folder.file("lossy.pcapng")]));
     let lines: Vec<&str> = lines.lines().collect();
-    // The segment that begins in a frame, if one does, and the frame's number.
+    // Returns the TCP and frame sequence numbers, if a segment's first fragment is in the line.
     let begun = |at: usize| {
         let (head, tcp) = lines[at].split_once(" TCP ")?;
         let seq = tcp.split_once(" seq ")?.1.split(' ').next()?;
@@ -501,7 +501,7 @@ fn write(path: &str, link: DataLink, frames: impl IntoIterator<Item = Vec<u8>>) 
     write_at(path, link, timed);
 }
 
-/// Frames at their times, in microseconds.
+/// Writes a capture of frames and their times in microseconds.
 fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, Vec<u8>)>) {
     let header = PcapHeader {
         datalink: link,
@@ -565,7 +565,7 @@ fn why_reads_protected_frames_with_the_key() {
     assert!(lines.contains(" secured FRAG1 "), "opened");
     assert!(!lines.contains("malformed"), "each of them whole");
     assert!(!lines.contains("wrong checksum"), "each of them right");
-    // Frames of another sender are not decrypted, as without a key.
+    // Frames of the node with the wrong EUI-64 are not decrypted, as without a key.
     let other = ["--eui64", "0x0002=0000000000000001"];
     let other = redpoll(&[&["dissect", &capture, "--key", &file][..], &other].concat());
     assert!(

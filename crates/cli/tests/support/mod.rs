@@ -1,4 +1,4 @@
-//! The common parts of the program's tests: temporary folders, and its output.
+//! Shared code of the program's tests: temporary folders, and the program's output.
 #![allow(
     dead_code,
     reason = "each test binary uses its own part of this module"
@@ -82,7 +82,7 @@ pub fn on_terminal(args: &[&str]) -> (i32, String) {
         .spawn()
         .unwrap();
     let mut shown = Vec::new();
-    // A terminal without a user ends with an error.
+    // Reading fails when no process has the terminal open any more.
     let mut master = File::from(master);
     let mut buffer = [0; 4096];
     while let Ok(len @ 1..) = master.read(&mut buffer) {

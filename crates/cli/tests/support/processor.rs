@@ -1,6 +1,6 @@
 //! Processor time of a process.
 
-/// Seconds of processor time that a process has had, in itself and in the kernel.
+/// Returns the processor time of a process in user and kernel mode, in seconds.
 pub fn processor_seconds(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("the process runs");
     let fields: Vec<&str> = stat

@@ -14,7 +14,7 @@ use nix::unistd::Pid;
 pub const USER: u32 = 64_321;
 pub const GROUP: u32 = 64_123;
 pub const USER_OPTION: &str = "64321:64123";
-/// The set that contains only `CAP_NET_ADMIN`, as /proc writes it.
+/// The capability set with only `CAP_NET_ADMIN`, as /proc writes it.
 pub const NET_ADMIN: &str = "0000000000001000";
 pub const NOTHING: &str = "0000000000000000";
 
@@ -25,7 +25,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// Returns the words of a line, separated by single spaces.
+    /// Returns the value of a status line, with its words separated by single spaces.
     pub fn line(&self, name: &str) -> String {
         let mut lines = self.status.lines();
         let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -48,13 +48,13 @@ pub fn threads(pid: u32) -> Vec<Thread> {
         .collect()
 }
 
-/// Waits until the program has `count` threads, all under a filter. The program greets the user
-/// before this point, so its output is not a sign.
+/// Waits until the program has `count` threads, all with a seccomp filter. The program prints its
+/// greeting before it sets the filter.
 pub fn settled(pid: u32, count: usize) -> Vec<Thread> {
     wait_for(pid, count, "2")
 }
 
-/// Waits until the program has `count` threads without a filter.
+/// Waits until the program has `count` threads without a seccomp filter.
 pub fn started(pid: u32, count: usize) -> Vec<Thread> {
     wait_for(pid, count, "0")
 }
@@ -73,8 +73,8 @@ fn wait_for(pid: u32, count: usize, filter: &str) -> Vec<Thread> {
     }
 }
 
-/// Checks that each thread has exactly these capabilities, can gain none, and is the user of
-/// the tests, or root.
+/// Checks that each thread has exactly these capabilities, can gain none, and runs as the user of
+/// the tests or as root.
 pub fn check(threads: &[Thread], capabilities: &str, is_user: bool) {
     let ids = |id: u32| format!("{id} {id} {id} {id}");
     let (user, group, groups) = if is_user {
@@ -101,9 +101,9 @@ pub fn check(threads: &[Thread], capabilities: &str, is_user: bool) {
     }
 }
 
-/// Makes a thread of the program call the kernel, by ptrace(2). `bytes` are written into its
-/// memory; an argument of [`BYTES`] is replaced by their address. Returns the kernel's answer: a
-/// value, or the negative number of an error.
+/// Makes a thread of the program execute a system call, by ptrace(2). `bytes` are written into its
+/// memory; an argument of [`BYTES`] is replaced by their address. Returns the value of the system
+/// call, or the negative number of an error.
 #[cfg(target_arch = "x86_64")]
 pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -> i64 {
     use nix::sys::ptrace;
@@ -123,7 +123,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
         let instruction = ptrace::read(tid, (before.rip - 2) as ptrace::AddressType).unwrap();
         // The thread waits in a system call, as it does most of the time.
         if instruction & 0xffff == SYSCALL {
-            // Below the part of the stack that is in use.
+            // The bytes are written below the used part of the stack.
             let place = (before.rsp - 2_048) & !7;
             for (at, word) in bytes.chunks(8).enumerate() {
                 let mut value = [0; 8];
@@ -138,7 +138,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
             let mut asking = before;
             asking.rip -= 2;
             asking.rax = number as u64;
-            // No system call is to be restarted.
+            // Prevents the kernel from restarting the interrupted system call.
             asking.orig_rax = u64::MAX;
             asking.rdi = argument(0);
             asking.rsi = argument(1);
@@ -160,7 +160,7 @@ pub fn answer(tid: Pid, number: libc::c_long, arguments: &[u64], bytes: &[u8]) -
     panic!("the thread {tid} is never in a system call");
 }
 
-/// An argument that is replaced by the address of the bytes of [`answer`].
+/// An argument that [`answer`] replaces with the address of its bytes.
 pub const BYTES: u64 = u64::MAX - 1;
 
 /// Checks that the sandbox denies forbidden system calls to each thread. Without the sandbox,
@@ -183,10 +183,10 @@ pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
         let socket = ask(libc::SYS_socket, &socket, &[]);
         assert!(socket >= 0, "{name}: {socket}");
         let connected = ask(libc::SYS_connect, &[socket as u64, BYTES, 16], &address);
-        // Signal 0 only checks whether another signal would be allowed.
+        // Signal 0 only checks whether the process may send a signal.
         let parent = std::process::id().into();
         let signalled = ask(libc::SYS_kill, &[parent, 0], &[]);
-        // A program that does not exist, and a question about this process.
+        // Executes a program that does not exist, and queries the personality of this process.
         let executed = ask(libc::SYS_execve, &[BYTES], b"/no/such/program\0");
         let personality = ask(libc::SYS_personality, &[0xffff_ffff], &[]);
         let x32 = ask(0x4000_0000 | libc::SYS_getpid, &[], &[]);
@@ -246,7 +246,7 @@ pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
     }
 }
 
-/// On other processors the registers have other names.
+/// Skips the check on other processors, whose registers have other names.
 #[cfg(not(target_arch = "x86_64"))]
 pub fn check_sandbox(_: &[Thread], _: &str, _: bool) {
     redpoll_testkit::skipped("check of what the sandbox denies: it traces x86-64 processes");

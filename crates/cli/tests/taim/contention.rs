@@ -92,7 +92,7 @@ pub fn competing() {
     ]);
 }
 
-/// Checks that two flows of a fast mesh do not wait.
+/// Checks that packets of two flows do not wait in a fast mesh.
 pub fn fast() {
     let network = Network::new(53, [1, 2]);
     rules("53");

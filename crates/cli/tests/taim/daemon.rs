@@ -13,7 +13,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Returns a command that delays packets always, as the paper does.
+    /// Returns a command with `--always`: it delays packets in every mesh, as the TAiM paper does.
     pub fn command(args: &[&str]) -> Command {
         Self::plain(&[&["--always"], args].concat())
     }
@@ -62,7 +62,7 @@ impl Daemon {
         Daemon { child, said }
     }
 
-    /// Returns a program that runs, with the first lines of its log.
+    /// Wraps a running program and the first lines of its log.
     pub fn of(child: Child, said: String) -> Daemon {
         Daemon { child, said }
     }
@@ -71,7 +71,7 @@ impl Daemon {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("the program still runs");
     }
 
-    /// Returns a line of `status` of proc(5), without its name.
+    /// Returns the value of a line of /proc/PID/status (proc(5)).
     pub fn status(&self, name: &str) -> String {
         let all = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let all = all.expect("the program runs");

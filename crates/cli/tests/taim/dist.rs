@@ -77,7 +77,7 @@ pub fn dashboard() {
     let missing: Vec<_> = wanted.difference(&served).collect();
     assert!(missing.is_empty(), "{missing:?} of {served:?}");
 
-    // The conventions of Prometheus: counters end in `_total`, and each help text stands alone.
+    // Conventions of Prometheus: counters end in `_total`, and a help text contains no link.
     let mut kinds = 0;
     for line in metrics.lines() {
         if let Some(rest) = line.strip_prefix("# TYPE ") {
@@ -132,7 +132,7 @@ pub fn units() {
     }
 }
 
-/// Fails if systemd finds the service more exposed than this, in tenths; 100 is unprotected.
+/// Fails if systemd's exposure level of the service exceeds `max`, in tenths; 100 is unprotected.
 fn exposed(path: &str, max: u32) {
     let threshold = format!("--threshold={max}");
     let args = ["security", "--no-pager", "--offline=true", &threshold, path];
@@ -151,7 +151,7 @@ pub fn example() {
     let path = dist("taim.toml").display().to_string();
     let output = redpoll(&["taim", "--check-config", "--config", &path]);
     assert_eq!(code(&output), 0, "{output:?}");
-    // Each key is there, and each documented default is that of the program.
+    // The example has each option, and each documented default is that of the program.
     let help = redpoll(&["taim", "--help"]);
     let help = String::from_utf8(help.stdout).unwrap();
     let text = read("taim.toml");

@@ -44,7 +44,7 @@ fn shapes(n: u16, queue: &str, user: &str) {
     let network = Network::new(n, [1, 1]);
     rules(queue);
     let free = bytes(&network);
-    // In each second 50 packets leave, of both flows and in both directions.
+    // In each second 50 packets leave, counted over both flows and both directions.
     let daemon = Daemon::start(&[
         "--queue",
         queue,

@@ -209,9 +209,9 @@ fn rules_of(program: &str, queue: &str) {
     }
 }
 
-/// Packets that the operator's firewall drops stay dropped, and others pass: without the program,
-/// with it, stopped and killed. With the queue in the table `filter`, before the firewall's rules,
-/// all of them would pass, which this shows as well.
+/// Checks that the firewall of an operator still drops its packets and passes others: without the
+/// program, with it, stopped and killed. Also shows that all packets pass if the queue is in the
+/// table `filter`, before the rules of the firewall.
 fn firewall_decides(program: &'static str, number: u16) {
     let queue = number.to_string();
     let network = Network::new(number, [1, 1]);
@@ -333,8 +333,8 @@ const TURN: Duration = Duration::from_secs(12);
 /// Maximum number of turns in which a million forged flows are made: half an hour.
 const TURNS: u32 = 130;
 
-/// Returns the number of forged flows, and the largest number of turns in which they are made. A
-/// million flows take minutes, so they are made only if `TAIM_FORGED` is set, and then all of them.
+/// Returns the number of forged flows, and the largest number of turns in which they are made.
+/// `TAIM_FORGED` sets the number; then all are made, although a million flows take minutes.
 fn forged_count() -> (u32, u32) {
     let long = std::env::var("TAIM_FORGED").ok();
     let count = long.map(|text| text.parse().expect("TAIM_FORGED is a number"));
@@ -362,7 +362,7 @@ fn forged_flows() {
     let before = daemon.memory();
     let flood = Flood::start(pour, count);
     let mut beside = Vec::new();
-    // On a busy machine, the few flows that must be made take more than one turn.
+    // A quarter of the flows is sufficient by default. A busy machine needs several turns for it.
     let least = match turns {
         1 => count / 4,
         _ => count,

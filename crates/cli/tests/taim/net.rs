@@ -16,7 +16,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::socket::{setsockopt, sockopt};
 use redpoll_linux::tun::{Tun, TunConfig};
 
-/// The command that sets rules: NFQUEUE by the older interface, which more kernels have.
+/// Command that sets the rules. More kernels support NFQUEUE in the legacy interface.
 pub const IP6TABLES: &str = "ip6tables-legacy";
 const PORT: u16 = 5_001;
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -29,7 +29,7 @@ struct Place {
 }
 
 impl Place {
-    /// Returns a namespace with a link to this namespace; `near` is the address of this end.
+    /// Makes a namespace with a link to this one. Also returns the name of this end's interface.
     fn new(n: u16, k: u16, way: Way) -> (Place, String) {
         let (far, near) = (address(n, k, 2), address(n, k, 1));
         let own = Tun::create(&TunConfig {
@@ -73,11 +73,11 @@ fn address(n: u16, k: u16, last: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x7461, n, k, 0, 0, 0, last)
 }
 
-/// A link to a place.
+/// Delay and medium of the link to a place.
 #[derive(Clone)]
 struct Way {
     delay: Duration,
-    /// The medium that the link shares with other links; `None` without a limit of packets.
+    /// The medium that the link shares with other links; `None` if the packet rate is unlimited.
     medium: Option<Arc<Medium>>,
 }
 
@@ -88,7 +88,7 @@ struct Medium {
 }
 
 impl Way {
-    /// Returns the time at which a packet arrives that is sent now.
+    /// Returns the arrival time of a packet sent now, and reserves the medium for the packet.
     fn arrival(&self, now: Instant) -> Instant {
         let sent = self.medium.as_ref().map_or(now, |medium| {
             let mut until = medium.is_busy_until.lock().unwrap();
@@ -237,7 +237,7 @@ impl Network {
         counts
     }
 
-    /// Makes the near node send `len` bytes to the host; returns the time until their confirmation.
+    /// Makes the near node send `len` bytes to the host; returns the time until the host confirms.
     pub fn transfer(&self, len: usize) -> Duration {
         let server = self.server;
         let (ready, is_ready) = channel();
@@ -343,8 +343,8 @@ fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
 
-/// Two interfaces of this namespace: packets that are written to one interface are forwarded, and
-/// read from the other.
+/// Two interfaces of this namespace. The kernel forwards packets that the test writes to one
+/// interface, and the test reads them from the other.
 pub struct Pour {
     mesh: Tun,
     host: Tun,
@@ -352,7 +352,7 @@ pub struct Pour {
 }
 
 impl Pour {
-    /// Makes both interfaces. The mesh's interface is one of those in [`MESH`].
+    /// Makes both interfaces. The name of the mesh's interface matches [`MESH`].
     pub fn new(n: u16) -> Pour {
         std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1")
             .expect("the namespace may forward");
@@ -430,7 +430,7 @@ impl Pour {
     }
 }
 
-/// A thread that sends one packet each of flows that do not exist.
+/// A thread that sends packets of flows that do not exist, one packet for each flow.
 pub struct Flood {
     sent: Arc<AtomicU32>,
     is_to_end: Arc<AtomicBool>,
@@ -486,7 +486,7 @@ fn write(into: &Tun, bytes: &[u8]) {
     }
 }
 
-/// Returns the number of segments for that address that have left an interface.
+/// Returns the number of segments to `wanted` that have left an interface.
 fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
     let mut out = [0; 2_048];
     let mut count = 0;

@@ -79,7 +79,7 @@ impl Firewall {
         }
     }
 
-    /// Sends forwarded TCP packets to the queue before the firewall's rules, which is dangerous.
+    /// Sends forwarded TCP packets to the queue before the firewall's rules, which they then skip.
     fn endanger(self, queue: &str, bypass: bool) {
         match self {
             Firewall::Ip6tables(program) => {
@@ -111,7 +111,7 @@ fn nft(rules: &str) {
     assert!(done.expect("nft runs").success(), "{rules}");
 }
 
-/// Runs `redpoll taim` with the words of `line` for the interface of a network.
+/// Runs `redpoll taim` with the words of `line` as arguments.
 fn taim(line: &str) -> Output {
     let args: Vec<&str> = ["taim"].into_iter().chain(line.split(' ')).collect();
     redpoll(&args)
@@ -143,7 +143,7 @@ pub fn installed(firewall: Firewall, n: u16) {
     assert_eq!((rc, &found["verdict"]), (1, &"missing".into()), "{found}");
     assert_eq!(kinds(&found), ["no_rule", "no_rule", "no_program"]);
 
-    // Printing the commands changes nothing. The printed commands have the same effect later.
+    // Printing the commands changes nothing. Below, a shell executes them with the same effect.
     let printed = taim(&format!("install {place} --firewall {name} --print"));
     assert_eq!((code(&printed), firewall.shown()), (0, before.clone()));
     let done = taim(&format!("install {place} --firewall {name}"));
@@ -248,16 +248,16 @@ pub fn failures(program: &'static str, n: u16) {
         program.uid(65_534).output()
     };
     for command in ["install", "uninstall", "check"] {
-        // The namespace of an ordinary user contains no other user.
+        // The namespace of an ordinary user contains no other user: skip this part.
         let Ok(output) = nobody(command) else { break };
         let line = complaint(&output);
         assert_eq!((code(&output), firewall.shown()), (2, before.clone()));
         assert!(line.contains("run the command as root"), "{line}");
     }
 
-    // The kernel accepts the first rule and refuses the second.
+    // With these scripts, the kernel accepts the first rule and refuses the second.
     let folder = Folder::new(&format!("taim-{n}"));
-    // `ip6tables` is one of the back ends.
+    // `redpoll taim` may run the back end by the name `ip6tables`, too.
     for restore in [format!("{program}-restore"), "ip6tables-restore".to_owned()] {
         let script = format!(
             "#!/bin/sh\nPATH=/usr/sbin:/sbin:/usr/bin:/bin\nsed '/-o /s/NFQUEUE/NOSUCH/' | {restore} \"$@\"\n"
@@ -299,7 +299,7 @@ pub fn failures(program: &'static str, n: u16) {
     assert_eq!(code(&taim("uninstall")), 0);
     assert_eq!(firewall.shown(), before);
 
-    // Rules that were added by hand suffice, and are removed for a named interface.
+    // Rules that were added by hand suffice; `uninstall` removes them only for a named interface.
     for way in ["-i", "-o"] {
         let interface = format!("rpt{n}x16");
         let queue = n.to_string();

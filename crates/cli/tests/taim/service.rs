@@ -39,7 +39,7 @@ impl Service {
         std::fs::read_to_string(self.folder.file("log")).unwrap()
     }
 
-    /// Replaces the configuration file, as editors do, and sends SIGHUP.
+    /// Replaces the configuration file by renaming, as editors do, and sends SIGHUP.
     fn reload(&self, text: &str) {
         let new = self.folder.write("new", text);
         std::fs::rename(new, self.folder.file("taim.toml")).unwrap();
@@ -75,7 +75,7 @@ pub fn reloads() {
     service.hears("error: the settings were not reloaded: cannot read ");
     assert_eq!(service.delay(), 0.03);
 
-    // A setting that needs a restart is named each time, and does not change.
+    // A setting that needs a restart is reported at each reload, and does not change.
     for times in 1..=2 {
         service.reload("queue = 42\nflows = 77\nlog_level = \"debug\"\n");
         until("nothing is named", || {
@@ -158,7 +158,7 @@ pub fn logs() {
     let bytes: u64 = network.upload(Duration::from_secs(2), 1).iter().sum();
     assert!(bytes > 0);
     service.hears("warning: the queue overflowed: packets left before their turn packets=");
-    // With a level, less severe events are left out.
+    // The log level `warn` leaves out less severe events.
     service.reload(&format!("{text}log_level = \"warn\"\n"));
     until("it is not quiet", || {
         let before = service.log().len();

@@ -1,4 +1,4 @@
-//! Ends and stops of all kinds, under load: no flow breaks.
+//! Checks that no flow breaks when the program ends or stops under load.
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
@@ -117,8 +117,8 @@ pub fn ctrl_z_sets_free() {
     assert_eq!(code, Some(0));
 }
 
-/// A process is not informed of SIGSTOP. It then behaves like a program in an endless loop: the
-/// packets that the kernel holds for it do not move, and all others pass.
+/// A process cannot react to SIGSTOP. As with a program in an endless loop, the packets that the
+/// kernel holds for the process do not move, and all others pass.
 pub fn stopped() {
     let network = Network::new(8, [1, 1]);
     rules("18");
@@ -157,7 +157,7 @@ pub fn supervised() {
     is_told(&socket, &address, &[("WATCHDOG_USEC", "0")], false);
 }
 
-/// The program reports its start to `address`, and then that it is alive if it `has_watchdog`.
+/// Checks that the program reports its start to `address`, and with a watchdog that it is alive.
 fn is_told(socket: &UnixDatagram, address: &str, environment: &[(&str, &str)], has_watchdog: bool) {
     let mut command = Daemon::command(&["--queue", "19"]);
     command.env("NOTIFY_SOCKET", address);

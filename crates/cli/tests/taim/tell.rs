@@ -1,4 +1,4 @@
-//! Figures of the program from end to end, each with its bound: `make taim` prints them.
+//! End-to-end figures of the program, each with its bound; `make taim` prints them.
 
 #[derive(Clone, Copy)]
 pub enum Must {

@@ -1,4 +1,4 @@
-//! A node on the air that no scenario knows: frames in UDP datagrams with any IPv6 packet inside.
+//! A node that no scenario contains. It sends any IPv6 packet in frames over UDP.
 
 use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -28,7 +28,7 @@ impl Intruder {
         )
     }
 
-    /// Sends a UDP datagram to the border router's short address, with these IPv6 ends.
+    /// Sends a UDP datagram from `from` to `to`, in a frame to the border router's short address.
     pub fn send(&mut self, from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), text: &[u8]) {
         let mut frame = vec![0x41, 0x88, self.sequence];
         self.sequence = self.sequence.wrapping_add(1);
@@ -68,7 +68,7 @@ fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), text: &[u8]) -> Vec<u8> {
     packet
 }
 
-/// Returns as text everything that arrives at a UDP socket until a second without packets.
+/// Returns the datagrams that arrive at a UDP socket, as text, until one second of silence.
 pub fn received(socket: &UdpSocket) -> Vec<(SocketAddrV6, String)> {
     socket
         .set_read_timeout(Some(Duration::from_secs(1)))

@@ -46,7 +46,7 @@ impl Neighbour {
             + &String::from_utf8_lossy(&output.stderr)
     }
 
-    /// Waits until it has a route to `prefix`, or has none.
+    /// Waits until the neighbour has a route to `prefix`, or has none if `wanted` is false.
     pub fn wait_for_route(&self, prefix: &str, wanted: bool) {
         let end = std::time::Instant::now() + Duration::from_secs(30);
         loop {
@@ -72,7 +72,7 @@ fn ip(arguments: &[&str]) {
     assert!(output.status.success(), "{arguments:?}: {output:?}");
 }
 
-/// Returns the programs for [`Neighbour::beside`] that this computer lacks.
+/// Returns the reason for which [`Neighbour::beside`] cannot work here, if there is one.
 pub fn no_wire() -> Option<String> {
     let program = |name: &str| Command::new(name).arg("--version").output().is_err();
     if let Some(name) = ["ip", "nsenter", "unshare", "ping"]

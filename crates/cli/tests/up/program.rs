@@ -82,7 +82,7 @@ impl Program {
         line
     }
 
-    /// Process identifier of the program.
+    /// Returns the process identifier of the program.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

@@ -72,7 +72,7 @@ pub struct Stick {
 impl Stick {
     pub fn plug_in(link: &Path, owner: u32) -> Stick {
         let pty = openpty(None, None).expect("a pseudo-terminal");
-        // A program that inherits the descriptors keeps the line open after the stick was pulled.
+        // A program that inherited the descriptors would keep the line open after unplugging.
         for end in [pty.master.as_fd(), pty.slave.as_fd()] {
             fcntl(end, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
         }
@@ -83,7 +83,7 @@ impl Stick {
         let (ends, end) = channel();
         let (sender, asked) = channel();
         let thread = std::thread::spawn(move || {
-            // This end stays open, because the line would end while no program has it open.
+            // This end stays open, because otherwise the line ends while no program has it open.
             let _slave = pty.slave;
             serve(File::from(pty.master), &end, &sender);
         });

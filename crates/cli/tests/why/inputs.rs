@@ -16,7 +16,7 @@ fn why(file: &str) -> Value {
     serde_json::from_str(&stdout(&output)).unwrap()
 }
 
-/// RFC 6554: the destination changes at each stop of a source route; the connection is the same.
+/// In non-storing mode, the destination changes at each hop of a source route (RFC 6554).
 #[test]
 fn non_storing_mode_gives_the_connection_of_storing_mode() {
     let folder = Folder::new("down");

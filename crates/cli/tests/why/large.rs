@@ -17,19 +17,19 @@ struct Size {
     most_kib: u64,
 }
 
-/// A quarter of a gigabyte: any memory that grows with the capture would be visible. A shorter
-/// capture of endless interfaces would not be refused.
+/// In 256 MiB, any memory that grows with the capture is visible. The program does not refuse a
+/// shorter capture of endless interfaces.
 const LONG: Size = Size {
     bytes: 256 << 20,
     most_kib: 48 << 10,
 };
-/// Memory for a ninth of the capture exceeds the limit.
+/// A program that keeps a ninth of the capture in memory exceeds the limit.
 const SHORT: Size = Size {
     bytes: 96 << 20,
     most_kib: 32 << 10,
 };
 
-/// Returns the size of a capture that is read to its end: the long one takes a minute more.
+/// Returns the size of a capture; `REDPOLL_WHY_LONG` selects the long one, for one minute more.
 fn whole() -> Size {
     match std::env::var_os("REDPOLL_WHY_LONG") {
         Some(_) => LONG,
@@ -78,7 +78,7 @@ fn memory(child: &Child) -> Option<u64> {
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Writes the output of `next` to `command` until it is enough or the command has ended. Returns
+/// Writes the output of `next` to `command`, up to `bytes` or until the command has ended. Returns
 /// the command's exit code, its largest memory in KiB, and its error output.
 fn read(
     command: &str,
@@ -120,7 +120,7 @@ fn a_long_capture_takes_no_more_memory_than_a_short_one() {
         let (code, most, errors) = read(command, size.bytes, |chunk| {
             at_us += 4_000;
             let mut frame = real[rng.below(real.len() as u32) as usize].clone();
-            // Nodes, ports and tags that are new all the time.
+            // Changed bytes continually give new nodes, ports and tags.
             if rng.below(4) == 0 {
                 let at = rng.below(frame.len() as u32) as usize;
                 frame[at] = rng.below(256) as u8;
@@ -133,7 +133,7 @@ fn a_long_capture_takes_no_more_memory_than_a_short_one() {
     }
 }
 
-/// pcapng lets a file describe interfaces without end.
+/// Checks captures with endless interface blocks, which pcapng permits.
 #[test]
 fn a_capture_of_endless_interfaces_is_refused() {
     for command in ["why", "dissect"] {
@@ -142,7 +142,7 @@ fn a_capture_of_endless_interfaces_is_refused() {
         assert_eq!(code, Some(1), "{command}: {errors}");
         assert!(errors.contains("interfaces"), "{command}: {errors}");
         assert!((1..LONG.most_kib).contains(&most), "{command}: {most} KiB");
-        // A few long blocks have the same total length.
+        // Repeats this with fewer, longer blocks of the same total length.
         let (code, most, errors) = read(command, LONG.bytes, |chunk| {
             let comment = vec![b'x'; 0xfffc];
             let option = [&[1, 0, 0xfc, 0xff][..], &comment].concat();

@@ -1,6 +1,6 @@
-//! A capture of another stack, as it could look: extended addresses, headers that are compressed in
-//! other ways in each direction, fragments, check sequences, and no metadata of the radio. The test
-//! writes it byte by byte from the standards, without Redpoll's code.
+//! A capture as another stack could make it: extended addresses, a different header compression in
+//! each direction, fragments, check sequences, and no metadata of the radio. The test writes the
+//! bytes by the standards, without Redpoll's code.
 
 use pcap_file::DataLink;
 use serde_json::Value;
@@ -18,7 +18,7 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const PUSH: u8 = 0x08;
 
-/// Time on the air of a byte. [`GAP_US`] passes before a frame, [`TURN_US`] before its ACK.
+/// Microseconds on the air per byte. [`GAP_US`] passes before a frame, [`TURN_US`] before its ACK.
 const BYTE_US: u64 = 32;
 const GAP_US: u64 = 1_500;
 const TURN_US: u64 = 192;
@@ -67,8 +67,8 @@ fn segment(from: &End, to: &End, flags: u8, options: &[u8], data: &[u8]) -> Vec<
     bytes
 }
 
-/// Returns the client's header: traffic class and flow label in full, hop limit 64, the prefix by
-/// context 0 and the rest of the addresses by the link's (RFC 6282 §3.1).
+/// Returns the client's compressed header: traffic class and flow label in full, hop limit 64, the
+/// prefixes by context 0, the other address bits from the link addresses (RFC 6282 §3.1).
 fn short_header() -> Vec<u8> {
     vec![0x62, 0x77, 0x00, 0x00, 0x00, 0x00, 6]
 }
@@ -249,7 +249,7 @@ fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
     assert_eq!(cause["times"], 8, "{cause}");
 }
 
-/// A router that forwards fragments at once interleaves those of several datagrams.
+/// A router that forwards fragments at once interleaves the fragments of several datagrams.
 #[test]
 fn datagrams_whose_fragments_take_turns_are_not_lost() {
     let (mut air, mut client, server) = connected();
