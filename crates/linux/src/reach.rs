@@ -20,7 +20,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 const FLOWS_MAX: usize = 4_096;
 /// Stands for the node in a flow to a group, which any member may answer.
 const ANY_NODE: Ipv6Addr = Ipv6Addr::UNSPECIFIED;
-/// Maximum number of withheld destinations that wait for their report, and of reported ones.
+/// Maximum number of refused destinations that wait to be reported, and of those remembered.
 const REPORTS_MAX: usize = 64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -194,7 +194,7 @@ impl Reach {
         self.flows.len()
     }
 
-    /// Returns the next refused destination of a node. Each pair of the two is reported once.
+    /// Returns the next refused destination of a node. Repetitions of the last 64 are left out.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.attempts.pop_front()
     }

@@ -1,5 +1,5 @@
 //! Signals at a descriptor that can be polled. SIGINT, SIGTERM and SIGHUP request the end of the
-//! program. SIGCHLD reports that a program next to the mesh has ended. SIGTSTP requests a stop,
+//! program. SIGCHLD reports that a [companion](crate::child) has ended. SIGTSTP requests a stop,
 //! which is not possible at every point.
 
 use std::io;
@@ -14,13 +14,13 @@ pub enum Notice {
     /// The user or the system wants the process to end.
     End(Signal),
     Child,
-    /// The user wants the process to stop for a while (Ctrl-Z); with [`Signals::watch_stop`].
+    /// The user wants to stop the process (Ctrl-Z). Only [`Signals::watch_stop`] reports this.
     Stop,
 }
 
 /// The signals of this process, which arrive at a descriptor instead of interrupting it.
 ///
-/// Make it before the first thread, because threads inherit the blocked signals.
+/// Create this value before the first thread, because threads inherit the blocked signals.
 #[derive(Debug)]
 pub struct Signals {
     fd: SignalFd,
@@ -48,8 +48,7 @@ impl Signals {
         ];
         let heard: SigSet = all.iter().chain(more).copied().collect();
         heard.thread_block()?;
-        // While a shell next to the mesh owns the terminal, writing to it must not stop this
-        // process.
+        // While a companion shell owns the terminal, writing to it must not stop this process.
         SigSet::from(Signal::SIGTTOU).thread_block()?;
         let fd = SignalFd::with_flags(&heard, SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC)?;
         Ok(Signals { fd })

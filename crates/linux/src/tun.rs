@@ -1,7 +1,7 @@
 //! A TUN interface: whole IPv6 packets between the host's kernel and this process.
 //!
 //! The interface is not persistent. It exists, with its address and its route, as long as the
-//! descriptor. At any end of the process, even by SIGKILL, the kernel removes all of it.
+//! descriptor. When the process ends, even by SIGKILL, the kernel removes all three.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek as _, SeekFrom, Write};
@@ -29,7 +29,7 @@ pub struct TunConfig {
 
 #[derive(Debug, thiserror::Error)]
 pub enum TunError {
-    /// The device node is missing: no `tun` module, or a container without it.
+    /// The device node is missing: no `tun` module, or a container without the device.
     #[error(
         "{DEVICE} does not exist (load it with `modprobe tun`, or give the container the device)"
     )]
@@ -86,8 +86,8 @@ pub struct Tun {
     device: File,
     name: String,
     route: (Ipv6Addr, u8),
-    /// The routes of this network, opened while files may still be opened; `None` where the
-    /// kernel does not list them.
+    /// The list of routes, opened before the sandbox forbids opening files; `None` if the kernel
+    /// does not list routes.
     routes: Option<File>,
 }
 
@@ -97,8 +97,8 @@ impl Tun {
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
         let device = open()?;
         let name = attach(&device, &config.name)?;
-        // This check comes after `attach`, which proves the right to an interface here. A user
-        // without this right can have one in another namespace, with the same address.
+        // This check comes after `attach`, which fails without permission. A user without
+        // permission may still create an interface with this address in another namespace.
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
         }

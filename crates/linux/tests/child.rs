@@ -1,5 +1,5 @@
-//! No process that a companion has started outlives it. The file has one test, because a companion
-//! treats all children of its process as its own.
+//! Processes that a companion has started end with the companion. The file has one test, because a
+//! companion treats all children of the test process as its own.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -13,8 +13,8 @@ use nix::unistd::{Pid, pipe2};
 use redpoll_linux::child::Companion;
 use redpoll_linux::signals::Signals;
 
-/// Runs a shell next to this process, which prints the numbers of two processes that it leaves
-/// behind, and ends the shell. Returns the time that this took.
+/// Runs `script`, which prints the numbers of two processes that it starts, as a companion. Ends
+/// the companion, checks that both have ended, and returns the time that this took.
 fn run(script: &str) -> Duration {
     let (reader, writer) = pipe2(OFlag::O_CLOEXEC).unwrap();
     let mut command = Command::new("sh");
@@ -51,7 +51,7 @@ fn processes_started_by_a_companion_end_with_it() {
     );
     let stubborn = "sleep 1000 & echo $!; (trap '' TERM HUP; sleep 1000 & echo $!) & wait";
     assert!(run(stubborn) < Duration::from_secs(5));
-    // This process has its own session, so signals to the companion's group do not reach it.
+    // The second process has its own session, so signals to the companion's group miss it.
     let other_session = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & wait";
     assert!(run(other_session) < Duration::from_secs(1));
 }

@@ -1,4 +1,4 @@
-//! Async sockets of a node over IP devices, with the kernel's TCP and programs of others at the
+//! Async sockets of a node over IP devices, with the kernel's TCP and third-party programs at the
 //! other end. The applications are those of `samples`, which know only the traits of edge-nal: over
 //! a TUN interface and over a serial line, curl fetches from the web server and mosquitto receives
 //! readings; OpenSSL receives some over TLS.
@@ -270,8 +270,8 @@ fn with_psk(n: u16, known: &[u8], flights: &RefCell<Vec<(Way, usize)>>) -> Resul
 fn openssl_takes_a_reading_by_a_key() {
     let flights = RefCell::default();
     with_psk(3, &[0x5a; 32], &flights).unwrap();
-    // The sizes of `redpoll bench readings` and docs/everywhere.md: the first flight; its
-    // answer; the client's part with a record of the reading; the answer's record; the end.
+    // The sizes of `redpoll bench readings` and docs/everywhere.md: the client's first flight; the
+    // server's; the client's second with the reading's record; the answer's record; the end.
     let record = |bytes| bytes + 22;
     let flights = flights.into_inner();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! A helper ends with the process that started it, even if that is killed.
+//! A helper ends with the process that started it, even if a signal kills that process.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -123,7 +123,7 @@ proptest! {
         prop_assert_eq!(theirs.payload.slice(), payload);
     }
 
-    /// Both parsers walk the same chain to the same place, or both report an error.
+    /// Both parsers find the same end of a chain of extension headers, or both report an error.
     #[test]
     fn etherparse_walks_extension_headers_alike(
         chain in prop::collection::vec((0..3usize, 0..3u8), 0..4),

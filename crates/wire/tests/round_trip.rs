@@ -122,7 +122,7 @@ fn nd_option() -> impl Strategy<Value = NdOption<'static>> {
     ]
 }
 
-/// Any message, its variable part and its options taken from the arguments.
+/// Returns a message of any type, with the values of the arguments as its fields.
 fn message<'a>(
     kind: u8,
     word: u32,

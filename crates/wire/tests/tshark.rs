@@ -160,7 +160,8 @@ fn packets() -> Vec<(Ipv6Header, UdpHeader)> {
     let mut packets = Vec::new();
     for (i, src) in sources.into_iter().enumerate() {
         for (j, dst) in destinations.into_iter().enumerate() {
-            // All combinations of two factors, with the values of the other factors in turn.
+            // All combinations of source and destination; the other fields take their values in
+            // turn.
             let k = packets.len();
             let (dscp, ecn, flow_label) = classes[(i + 2 * j) % classes.len()];
             let (src_port, dst_port) = ports[(i + j) % ports.len()];

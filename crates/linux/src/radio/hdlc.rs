@@ -3,7 +3,7 @@
 
 use redpoll_wire::hdlc::{Deframer, Fcs16, send};
 
-/// Bytes that only Spinel escapes: XON, XOFF, and one that some bootloaders mistake for theirs.
+/// Bytes that only Spinel escapes: XON, XOFF, and 0xf8, to which some bootloaders react.
 const SPECIAL: [u8; 3] = [0x11, 0x13, 0xf8];
 
 /// The longest frame that is accepted, its check sequence included.

@@ -1,4 +1,4 @@
-//! Lines to a radio co-processor: a serial port, a pseudo-terminal, or a process on one.
+//! Lines to a radio co-processor: a serial port, or a process on a pseudo-terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -133,7 +133,7 @@ fn is_for_later(error: &io::Error) -> bool {
     )
 }
 
-/// Sets the line so that bytes pass unchanged; with this rate, if it is a serial port.
+/// Sets the line to pass bytes unchanged, and a serial port to the rate `baud`.
 fn make_raw(line: BorrowedFd<'_>, baud: Option<u32>) -> io::Result<()> {
     let mut settings = termios::tcgetattr(line)?;
     termios::cfmakeraw(&mut settings);

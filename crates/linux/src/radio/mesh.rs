@@ -14,7 +14,7 @@ use super::counter::{Keeper, KeeperCounters, Store};
 use super::rcp::Event;
 use crate::gateway::Mesh;
 
-/// Packets from the host that wait while the node has no room.
+/// Maximum number of packets from the host that wait while the node has no room.
 const WAITING: usize = 64;
 
 /// A line for the user about the radio or the frame counter.

@@ -31,7 +31,7 @@ use zep::Zep;
 
 /// Pause after the loss of a line before it is opened again.
 const REOPEN: Duration = Duration::from_millis(1_000);
-/// Reads in a row before other events are handled.
+/// Maximum number of reads before other events are handled.
 const BURST: usize = 64;
 
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Radio {
         }
     }
 
-    /// Sends a frame, which ends in [`Event::Done`].
+    /// Sends a frame. [`Event::Done`] reports the end of the transmission.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         match &mut self.kind {
             Link::Spinel(stick) => {

@@ -24,10 +24,10 @@ const ANSWER: Duration = Duration::from_millis(1_000);
 const TRANSMISSION: Duration = Duration::from_millis(3_000);
 /// Longest time for a reset.
 const BEGINNING: Duration = Duration::from_millis(2_000);
-/// Unanswered questions before the set-up starts again.
+/// Retries of an unanswered request before the set-up starts again.
 const PATIENCE: u8 = 3;
-/// Reset notices that the host answers by its first request during the set-up. Some radios send
-/// two: when they are powered on and after a reset command.
+/// Maximum number of reset notices in a set-up that the host answers with its first request. Some
+/// radios send two: when they are powered on and after a reset command.
 const NOTICES: u32 = 4;
 /// Maximum number of bytes that wait for the line. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
@@ -156,7 +156,7 @@ pub struct Rcp {
     version: String,
     caps: RadioCaps,
     transmission: Option<Transmission>,
-    /// Neighbours with waiting data, also for the next set-up.
+    /// Neighbours with waiting data, kept for the next set-up.
     pending: BTreeSet<u16>,
     output: VecDeque<u8>,
     events: VecDeque<Event>,
@@ -227,8 +227,8 @@ impl Rcp {
         self.events.pop_front()
     }
 
-    /// Sends a frame: an MPDU without its check sequence, of at most 125 bytes. The transmission
-    /// ends in [`Event::Done`]; there is one at a time.
+    /// Sends a frame: an MPDU without its check sequence, of at most 125 bytes. [`Event::Done`]
+    /// reports the end, before which no other frame may be sent.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         if self.phase != Phase::Ready || self.transmission.is_some() {
             // Reports a busy channel, because the frame was not transmitted.
@@ -475,7 +475,7 @@ impl Rcp {
                  reset notices are ignored"
                     .to_owned(),
             ),
-            // The deadline of the last request has not passed.
+            // Wait for the deadline of the last request.
             _ => {}
         }
     }
@@ -486,7 +486,7 @@ impl Rcp {
         };
         let mut fields = Fields(message.value);
         let understood = match (STEPS[step], code) {
-            // Older firmware does not know this request, and performs all functions.
+            // Older firmware does not know this request. It performs neither CSMA nor retries.
             (Step::Caps, Some(_)) => {
                 self.caps = caps(radio_caps::ACK_TIMEOUT);
                 Some(())

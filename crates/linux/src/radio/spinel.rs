@@ -160,7 +160,7 @@ impl<'a> Fields<'a> {
         None
     }
 
-    /// Reads the types `d`, with its length before it, and `t`.
+    /// Reads the types `d` and `t`: data after their length.
     pub fn data(&mut self) -> Option<&'a [u8]> {
         let len = self.u16()?.into();
         let (data, rest) = self.0.split_at_checked(len)?;
@@ -168,7 +168,7 @@ impl<'a> Fields<'a> {
         Some(data)
     }
 
-    /// `U`: text up to a zero.
+    /// Reads the type `U`: text up to a zero byte.
     pub fn text(&mut self) -> Option<&'a str> {
         let len = self.0.iter().position(|byte| *byte == 0)?;
         let text = std::str::from_utf8(self.0.get(..len)?).ok()?;

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use super::rcp::{Event, Identity};
 
 const HEADER_LEN: usize = 32;
-/// A frame follows, with its check sequence.
+/// Type of a datagram that contains a frame and its check sequence.
 const DATA: u8 = 1;
 /// Seconds from 1900, where NTP's time begins, to 1970.
 const NTP_EPOCH_S: u64 = 2_208_988_800;
@@ -70,7 +70,7 @@ impl<'a> Datagram<'a> {
         })
     }
 
-    /// Returns the datagram, sent at `at` since 1970.
+    /// Returns the datagram, which was sent at the time `at` after the beginning of 1970.
     pub fn to_bytes(&self, at: std::time::Duration) -> Vec<u8> {
         let mut bytes = vec![b'E', b'X', 2, DATA, self.channel];
         bytes.extend(self.device.to_be_bytes());
@@ -163,7 +163,7 @@ impl Zep {
         });
     }
 
-    /// Sends a frame. The transmission ends in [`Event::Done`]; there is one at a time.
+    /// Sends a frame. [`Event::Done`] reports the end, before which no other frame may be sent.
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8]) {
         self.counters.sent += 1;
         self.send(mpdu);

@@ -34,7 +34,7 @@ impl Case {
         }
     }
 
-    /// A test that uses a program of the host.
+    /// Returns a test that uses a program of the host.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"
@@ -46,7 +46,7 @@ impl Case {
         }
     }
 
-    /// A test in this network that is skipped if a requirement is missing.
+    /// Returns a test that is skipped if `obstacle` returns a reason.
     #[allow(
         dead_code,
         reason = "each test binary uses its own part of this module"
@@ -155,7 +155,7 @@ pub fn host_address(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x6564, 0, n, 0, 0, 0, 1)
 }
 
-/// Returns another address of the interface of test number `n`.
+/// Returns the address of a node behind the interface of test number `n`.
 #[allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

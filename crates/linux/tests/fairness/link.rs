@@ -9,7 +9,7 @@ const RATE_BPS: u64 = 75_000;
 const DELAY: Duration = Duration::from_millis(50);
 
 pub struct Shaper {
-    /// Packets that wait or are being sent.
+    /// Maximum number of packets that wait or are being sent.
     queue: usize,
     busy_until: Instant,
     departures: VecDeque<Instant>,

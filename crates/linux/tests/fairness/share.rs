@@ -65,7 +65,7 @@ struct World {
     dropped: u64,
 }
 
-/// Runs a pair for `time`, prints a line, and judges if it was long enough.
+/// Runs a pair for `time` and prints the result. If `is_judged`, checks Jain's index.
 pub fn run(prefix: u16, pair: Pair, queue: usize, time: StdDuration, is_judged: bool) {
     let tcp = transport::Config {
         mss: MSS,
@@ -221,7 +221,7 @@ impl World {
     }
 }
 
-/// A flow from the kernel to itself, by the mirror, with the kernel's Reno.
+/// A flow of the kernel's Reno from the kernel to itself, through [`World::arrive`].
 struct Kernel {
     listener: TcpListener,
     sender: TcpStream,

@@ -121,7 +121,7 @@ pub fn from_the_kernel(prefix: u16) {
     }
 }
 
-/// Accepts a connection at the kernel and returns the bytes that it receives.
+/// Accepts a connection at the kernel and echoes its bytes. Returns whether the SYN had data.
 fn answer(listener: &TcpListener) -> bool {
     let (mut stream, _) = listener.accept().expect("the node connects");
     let mut block = [0; 512];

@@ -28,7 +28,7 @@ pub fn from_the_host(prefix: u16) {
     );
     let mut rng = Rng::named(1, "garbage");
 
-    // Bytes that no kernel would have sent, straight into the mesh's side.
+    // Bytes that no kernel would send go directly to the mesh's side.
     for _ in 0..PACKETS {
         let len = rng.below(1400) as usize;
         let mut packet: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();
@@ -87,7 +87,7 @@ fn throw(prefix: u16, rng: &mut Rng) {
     for _ in 0..PACKETS {
         let socket = &sockets[rng.below(sockets.len() as u32) as usize];
         let bytes: Vec<u8> = (0..rng.below(1200)).map(|_| rng.next_u32() as u8).collect();
-        // The kernel refuses some, such as an ICMPv6 message without a header.
+        // The kernel refuses some packets, such as an ICMPv6 message without a header.
         let _ = sendto(socket.as_raw_fd(), &bytes, &target, MsgFlags::empty());
     }
 }

@@ -109,7 +109,7 @@ impl Time {
         .await;
     }
 
-    /// Waits for a packet, a byte or a timer, and wakes its tasks.
+    /// Waits for a packet, a byte or a timer, and wakes the tasks that waited for it.
     fn wait(&self, sources: &[BorrowedFd<'_>]) {
         let mut fds: Vec<_> = sources
             .iter()
@@ -161,7 +161,7 @@ pub fn run(
     }
 }
 
-/// A TUN interface as embassy-net has devices.
+/// A TUN interface as a device of embassy-net.
 pub struct Device<'t> {
     pub tun: &'t Tun,
     pub time: &'t Time,
@@ -270,7 +270,7 @@ impl Read for Line<'_> {
 }
 
 impl Write for Line<'_> {
-    /// Writing to a full line is tried again after bytes were read from the line.
+    /// Retries the write to a full line when bytes may be read from the line.
     async fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.until(|fd| nix::unistd::write(fd.as_fd(), buf)).await
     }

@@ -93,7 +93,7 @@ impl Broker {
         self.address
     }
 
-    /// Panics unless it received this number of readings.
+    /// Panics unless the broker received this number of readings.
     pub fn heard(self, readings: usize) {
         // The broker writes its output in blocks, and the last block at its end.
         let pid = nix::unistd::Pid::from_raw(self.server.child.id() as i32);
@@ -107,7 +107,7 @@ impl Broker {
 }
 
 pub enum Proof<'p> {
-    /// A pre-shared key of both ends, by this name.
+    /// A pre-shared key of both ends, with its identity.
     Psk {
         key: &'p [u8],
         identity: &'p str,
@@ -192,7 +192,7 @@ impl Certificates {
         self.0.join(name)
     }
 
-    /// Returns the certificate of `ca`, or of `other`, an authority without signatures.
+    /// Returns the certificate of `ca`, or of `other`, an authority that has signed nothing.
     pub fn der(&self, name: &str) -> Vec<u8> {
         let pem = format!("{name}.pem");
         self.openssl(&["x509", "-in", &pem, "-outform", "DER"])

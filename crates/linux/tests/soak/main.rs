@@ -25,7 +25,7 @@ use world::World;
 /// of ports than TIME-WAIT can hold.
 const WORKERS: u64 = 4;
 const FIRST_PREFIX: u16 = 0x500;
-/// Limit of the growth of the process's memory after a tenth of the work.
+/// Limit of the growth of the process's memory after the first tenth of the work, in kB.
 const GROWTH_KB: u64 = 1_024;
 
 fn main() -> ExitCode {

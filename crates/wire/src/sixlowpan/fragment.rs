@@ -42,7 +42,7 @@ impl Header {
     /// Length of a FRAGN header in bytes.
     pub const NEXT_LEN: usize = 5;
 
-    /// Parses the header; returns it and the rest.
+    /// Parses the header; returns the header and the bytes after it.
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Reserved`] if the dispatch is not that of a fragment;
@@ -68,7 +68,7 @@ impl Header {
     }
 
     /// Writes the header. Bits of the size beyond 11 are ignored, and an offset is rounded down to
-    /// its unit.
+    /// a multiple of 8.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let [t0, t1] = self.tag().to_be_bytes();
         let size = self.size() & MAX_DATAGRAM;

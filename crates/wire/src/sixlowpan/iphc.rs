@@ -165,11 +165,11 @@ pub fn decompress(
     expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// Decompresses like [`decompress`] the beginning of a datagram whose *compressed* size is known,
-/// as in RFC 8931 §5.1.
+/// Decompresses the start of a datagram like [`decompress`], from the size of the *compressed*
+/// datagram (RFC 8931 §5.1).
 ///
 /// # Errors
-/// As [`decompress`]; [`Error::Length`] when the headers are longer than that size.
+/// As [`decompress`]; [`Error::Length`] if the headers are longer than `compressed_len`.
 pub fn decompress_of(
     bytes: &[u8],
     link_src: Address,

@@ -109,7 +109,7 @@ fn expand_udp(encoding: u8, input: &mut Reader<'_>) -> Result<UdpHeader, Error> 
     })
 }
 
-/// Expands an extension header, whose next header is in-line unless `more`.
+/// Expands an extension header. If `more`, an encoding follows in place of the next-header number.
 fn expand_extension(
     number: u8,
     more: bool,
@@ -149,7 +149,7 @@ fn expand_extension(
     Ok(())
 }
 
-/// Reads the next-header number: in-line, or that of the encoding that follows.
+/// Returns the next-header number: `inline`, or the number that the next encoding means.
 fn next_of(inline: Option<u8>, input: &Reader<'_>) -> Result<u8, Error> {
     match inline {
         Some(number) => Ok(number),

@@ -123,7 +123,7 @@ impl Fragment {
     ///
     /// # Errors
     /// [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] if the
-    /// number of bytes is not that in the header, or is zero without an abort.
+    /// header states another number of bytes, or zero without an abort.
     pub fn parse(bytes: &[u8]) -> Result<(Fragment, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let dispatch = input.u8()?;

@@ -21,7 +21,7 @@ pub struct HeaderView<'a> {
 impl<'a> HeaderView<'a> {
     /// Bytes of a header without options.
     pub const MIN_LEN: usize = 20;
-    /// Bytes of the longest header: the data offset counts to 15 words.
+    /// Bytes of the longest header: the data offset is at most 15 words.
     pub const MAX_LEN: usize = 60;
 
     /// Reads the header of a whole segment, which is an IP packet's whole payload.

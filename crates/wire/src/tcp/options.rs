@@ -26,13 +26,13 @@ pub mod kind {
     pub const FAST_OPEN: u8 = 34;
 }
 
-/// The option list of a header: its bytes behind the first 20, 0 to 40 of them.
+/// The option list of a header: 0 to 40 bytes, after the first 20 bytes of the header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct OptionList<'a>(pub &'a [u8]);
 
 impl<'a> OptionList<'a> {
-    /// Reads every item, including NOP, END and, as an error, an option of an impossible length. It
-    /// is for readers that judge a sender or show its bytes.
+    /// Reads every item, including NOP, END and, as an error, an option of an impossible length.
+    /// Use it to judge a sender or to display its bytes.
     pub fn strict(self) -> StrictOptions<'a> {
         StrictOptions { rest: self.0 }
     }
@@ -53,7 +53,7 @@ impl<'a> OptionList<'a> {
 /// An item of an option list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum OptionItem<'a> {
-    /// End of Option List; the bytes behind it are padding.
+    /// End of Option List; the bytes after it are padding.
     End,
     /// No-Operation.
     Nop,

@@ -7,8 +7,8 @@ use core::ops::{Add, AddAssign, Sub};
 /// A point in a connection's sequence space.
 ///
 /// Addition wraps. `a < b` means that `a` comes before `b` on the shorter way round the circle, as
-/// RFC 9293 §3.4 defines `=<`; numbers exactly 2^31 apart are not ordered. The order has a meaning
-/// only among the present numbers of one connection, which lie within a window of each other.
+/// RFC 9293 §3.4 defines `=<`; numbers exactly 2^31 apart are not ordered. Compare only numbers of
+/// one connection that lie within a window of each other.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SeqNum(pub u32);
 

@@ -23,7 +23,7 @@ pub struct KeeperCounters {
     pub failed: u64,
 }
 
-/// A failure that lasts.
+/// The failed attempts to store the counter since the last success.
 #[derive(Clone, Copy, Debug)]
 struct Failing {
     since: Instant,
