@@ -15,7 +15,7 @@ mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
 folder=$(realpath "$folder")
 
-# apt-get with a configuration of its own, for another architecture and without the system's lists.
+# Configures apt-get separately, for another architecture and without the lists of this system.
 cat >"$folder/apt.conf" <<END
 Dir::State::lists "$folder/lists";
 Dir::State::status "$folder/status";
@@ -42,7 +42,7 @@ if [ ! -d "$folder/kernel" ]; then
     cd - >/dev/null
 fi
 
-# The first file system: the program, the C library, a shell, and the modules of the queue.
+# The initial RAM disk: the program, the C library, a shell, and the modules of the queue.
 root=$folder/root
 rm -rf "$root"
 mkdir -p "$root/proc" "$root/sys" "$root/dev" "$root/lib" "$root/modules"

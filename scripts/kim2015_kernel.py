@@ -30,10 +30,10 @@ NODES = range(2, 32)
 PORT = 9000
 PACKET = 39
 QUEUE = 4
-# Time for the mesh to form, and then the time within which all nodes start.
+# Seconds for the mesh to form, and then seconds within which all nodes start.
 FORM_S = 120
 SPREAD_S = 60
-# Pause after a failed connection.
+# Pause in seconds after a failed connection.
 AGAIN_S = 10
 # Only sockets for all protocols see outgoing packets.
 ETH_P_ALL = 3

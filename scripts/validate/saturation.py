@@ -50,16 +50,16 @@ ACK_WAIT = 27  # macAckWaitDuration, 54 symbols (6.4.3)
 LIFS, SIFS, SIFS_MAX_BYTES = 20, 6, 18  # 40 and 12 symbols, aMaxSIFSFrameSize
 MIN_BE, MAX_BE, MAX_BACKOFFS = 3, 5, 4  # macMinBE, macMaxBE, macMaxCSMABackoffs
 
-# Number of backoff periods to draw from, by NB; after the last, a new frame uses the first.
+# Number of backoff periods to draw from, by NB. The first applies again to the next frame.
 WINDOWS = [1 << min(MIN_BE + nb, MAX_BE) for nb in range(MAX_BACKOFFS + 1)]
 LENGTH = ACK_WAIT + (1 << MAX_BE) * PERIOD
-# For the slot of an assessment and the next ones: share in which another assessment also
-# finds the channel idle, because it ends before the frame of the first assessment starts.
+# Probability that another assessment also finds the channel idle, by its delay in slots after a
+# first assessment: the other one ends before the frame of the first one starts.
 VULNERABLE = [0.5] + (TURNAROUND - 1) * [1.0] + [0.5]
-# The same after the end of a frame: the assessment ends before the acknowledgment starts.
+# The same between a frame and its acknowledgment, in slots after the end of the frame.
 GAP = [0.5] + (TURNAROUND - CCA - 1) * [1.0] + [0.5]
 
-# A distribution of senders: a row for each NB, with the mass by slots to the next assessment.
+# A distribution of senders: a row for each NB, with the mass by slots until the next assessment.
 
 
 def nobody():
@@ -182,7 +182,7 @@ class Idle:
 
     def collide(self, slot, chance, others, joins, late, joined):
         for last in range(len(VULNERABLE)):
-            # No sender joins after the last: the others join before it or are too late.
+            # `last` is the slot of the last sender that joins: others join earlier or are too late.
             early = [j[:last] + [j[last] / 2] for j in joins]
             free = [l + sum(e) for l, e in zip(late, early)]
             for index, count in enumerate(others):
@@ -222,8 +222,8 @@ class Saturation:
         for slots, weight in enumerate(idle.joined):
             back_off(first, ACK_WAIT - slots, weight)
             if chance:
-                # The others are spread over hundreds of slots, so their distribution is assumed
-                # to be independent of the slot in which the last sender joined.
+                # The remaining senders are spread over hundreds of slots, so their distribution is
+                # assumed to be independent of the slot in which the last sender joined.
                 add(rest, idle.late_joined, weight / chance, earlier=slots)
         rest = after_busy(rest, self.until_end)
         for slots, mass in enumerate(idle.between):

@@ -157,7 +157,7 @@ class Conflicts:
         best, steps = [0.0, 0], 0
 
         def bound(left):
-            # Each clique contributes its heaviest member at most.
+            # Each clique contributes at most its heaviest member.
             total = 0.0
             while left:
                 low = left & -left
@@ -372,7 +372,7 @@ def check():
         need = demands(paths, [Fraction(1)] * len(paths), "exchange", 2)
         keys = list(need)
         if len(keys) > 5:
-            # One direction is enough for an exhaustive search.
+            # Keeps one direction only, so that the exhaustive search remains possible.
             keys = [key for key in keys if parents[key[1]] == key[2]]
         conflict = lambda a, b: mesh.conflict(keys[a], keys[b])
         found, _ = least_time([need[key] for key in keys], Conflicts(len(keys), conflict))
@@ -383,8 +383,8 @@ def check():
     line = lambda hops: Mesh.of_positions([(40 * n, 0) for n in range(hops + 1)], 50)
     one = bound_kbps(line(1), [[1, 0]], [Fraction(1)])[0]
     same(one, 3_896 / 32.188, "one hop")
-    # Two and three hops are in one collision domain, so their times add up. The fifth hop of
-    # a line is the first that may be active with another.
+    # Two and three hops are in one collision domain, so their times add up. The fifth hop of a line
+    # is the first hop that may be active at the same time as another.
     for hops in (2, 3):
         path = list(range(hops, -1, -1))
         time = sum(demands([path], [1], "exchange", 2).values())
@@ -394,7 +394,7 @@ def check():
     same(sum(bound_kbps(star, [[1, 0], [2, 0]], [1, 1])), one, "hidden senders")
     apart = Mesh([{1}, {0}, {3}, {2}])
     same(bound_kbps(apart, [[1, 0], [3, 2]], [1, 1])[1], one, "two pairs")
-    # Air alone: five frames, half an acknowledgment and their link acknowledgments.
+    # Time on the air only: five frames, half an acknowledgment, and their link acknowledgments.
     air = (602 + 5 * 6 + (46 + 6) / 2 + 5.5 * 11) * 0.032
     same(bound_kbps(line(1), [[1, 0]], [1], "air")[0], 3_896 / air, "air of one hop")
     print(f"{done} comparisons agree")

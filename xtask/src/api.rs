@@ -157,7 +157,7 @@ fn left_over(workspace: &Workspace, listings: &[Listing]) -> Result<Vec<String>,
     Ok(findings)
 }
 
-/// Returns the lines in which two lists differ. Apart from these lines, both have the same order.
+/// Returns the lines that only one of two lists has. The order of the lines is not compared.
 fn differences<'a>(
     known: impl Iterator<Item = &'a str>,
     found: impl Iterator<Item = &'a str>,
@@ -264,7 +264,7 @@ fn listing(package: String, file: &Path) -> Result<Listing, Failure> {
             continue;
         }
         let line = item.to_string();
-        // `derive(PartialEq)` implements it, too, but only for the compiler.
+        // `derive(PartialEq)` also implements this trait, but only for the compiler.
         if line.contains("core::marker::StructuralPartialEq") {
             continue;
         }

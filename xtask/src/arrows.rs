@@ -1,8 +1,8 @@
 //! Checks that only allowed dependencies exist: between crates, and, by [`walls`], between the
 //! layers of a device crate.
 //!
-//! An arrow includes everything that its target may depend on. Tests may also use `testkit` and
-//! `samples`.
+//! An arrow is an allowed dependency. It includes everything that its target may depend on. Tests
+//! may also use `testkit` and `samples`.
 
 use std::collections::BTreeSet;
 
@@ -76,9 +76,9 @@ const ARROWS: [(&str, &[&str]); 42] = [
 
 /// Additional crates for tests.
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
-/// Additional crates for the tests of one crate: other TCPs and sockets over a device, which run
-/// against a kernel in place of Redpoll's; and programs for microcontrollers, which run with a
-/// simulated node; and the study whose nodes run OpenThread.
+/// Additional crates for the tests of one crate: other TCPs and sockets that run against a kernel,
+/// programs for microcontrollers that run with simulated nodes, and studies whose nodes run
+/// OpenThread.
 const TEST_ARROWS: [(&str, &str); 7] = [
     ("linux", "rivals"),
     ("linux", "socket"),

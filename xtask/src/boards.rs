@@ -42,7 +42,7 @@ pub fn check(workspace: &Workspace) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Checks images and boards; returns those for whose target the toolchain has no library.
+/// Checks images and boards; returns the skipped ones, for whose target the library is missing.
 fn run(
     workspace: &Workspace,
     images: &[(&str, &str, &str)],
@@ -77,8 +77,8 @@ fn run(
         let mut cargo = copy.cargo(workspace);
         cargo.args(["check", "--release", "--target", target]);
         cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
-        // The example's profile, so that common dependencies are checked once. A panic aborts on
-        // these targets in any case.
+        // Uses the profile of the example, so that common dependencies are checked once. On these
+        // targets a panic aborts in any case.
         cargo.env("CARGO_PROFILE_RELEASE_PANIC", "abort");
         cargo.env_remove("RUSTFLAGS");
         workspace::run(&mut cargo)?;
@@ -133,7 +133,7 @@ impl Drop for Copied {
     }
 }
 
-/// Replaces the published crates, which the template names by version, by this repository's.
+/// Returns the lines that replace published crates, which the template uses, by local crates.
 fn patches_of(workspace: &Workspace, template: &Path) -> Result<String, Failure> {
     let manifest = source::read(&template.join("Cargo.toml"))?;
     let (_, patched) = manifest
@@ -155,7 +155,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text).map_err(|error| failed(path, &error))
 }
 
-/// Copies a folder without builds.
+/// Copies a folder without its `target` folders.
 fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
     std::fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
     let entries = std::fs::read_dir(from).map_err(|error| failed(from, &error))?;

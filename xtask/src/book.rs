@@ -36,7 +36,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     };
     let mut build = Command::new(program);
     build.arg("build").arg(workspace.root.join("docs/book"));
-    // The preprocessor is this program, as it is.
+    // mdBook calls this running program as its preprocessor, so nothing has to be built.
     let this = std::env::current_exe()
         .map_err(|e| Failure::new(format!("book: cannot find the path of this program: {e}")))?;
     build.env(

@@ -1,4 +1,4 @@
-//! Everything that must hold before a change is accepted.
+//! Runs all checks that a change must pass.
 
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
@@ -37,8 +37,8 @@ const FIRST: [Step; 13] = [
     ("deny", deny::run),
 ];
 
-/// Builds for microcontrollers, and of OpenThread, in separate folders. They run in parallel with [`BUILDS`], because
-/// linking an image keeps only one processor busy, and so do the last crates of a workspace.
+/// Builds for microcontrollers and of OpenThread, in separate folders. They run in parallel with
+/// [`BUILDS`], whose last crates, like linking an image, keep only one processor busy.
 const BESIDE: [Step; 3] = [
     ("boards", boards::short),
     ("OpenThread built", thread::build),
@@ -63,7 +63,7 @@ const WAITING: [Step; 1] = [("tests that wait", |w| lanes::waiting(w).map(|()| N
 /// Tests that compute.
 const NEXT: [Step; 2] = [("OpenThread linked", thread::link), ("test", test)];
 
-/// Steps that use the program which the tests have built, and replace neither it nor the tests.
+/// Steps that use the program of the tests' build. They replace neither the program nor the tests.
 const USING: [Step; 7] = [
     ("package for C", clib::check),
     ("firmware", |w| firmware::run(w, false)),
@@ -78,8 +78,8 @@ const USING: [Step; 7] = [
     ("python", python::run),
 ];
 
-/// Steps that run alone: the page has limits in milliseconds, and for the modules another build of
-/// the program replaces that of the tests.
+/// Steps that run alone. The page has time limits in milliseconds; the build with modules replaces
+/// the program of the tests.
 const LAST: [Step; 2] = [("page", web::page), ("modules", modules)];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
@@ -89,7 +89,7 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     if ran.goes_on() {
         let beside = Beside::start(workspace, &["ci-beside"])?;
         ran.steps(workspace, &BUILDS);
-        // The process is awaited whatever the outcome of other steps, so that none remains.
+        // Waits for the process even after a failure of other steps, so that no process remains.
         ran.beside(&beside.wait()?);
     }
     if ran.goes_on() {
@@ -188,7 +188,7 @@ impl Ran {
     }
 }
 
-/// Formats the duration of a step and its share of processor time, which shows the waiting.
+/// Formats the duration of a step, and its processor time if the system reports it.
 fn spent(start: Instant, before: Option<f64>) -> String {
     let seconds = start.elapsed().as_secs_f64();
     match before.zip(computed()) {
@@ -261,7 +261,7 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// fail the check on a new machine.
 const JUDGED_WITH: &str = "1.95";
 
-/// Returns a note if warnings are only shown, because this is another release.
+/// Returns a note if the installed release is another one, whose warnings are only shown.
 pub fn unjudged(workspace: &Workspace) -> Option<String> {
     let version = workspace::output(workspace.cargo().arg("--version")).unwrap_or_default();
     let version = version.split(' ').nth(1).unwrap_or("?").trim();
@@ -271,8 +271,8 @@ pub fn unjudged(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// Builds the microcontroller code with one compiler, and measures sizes. Uses the installed target
-/// if there is one, which is faster. `make purity` does both with each compiler.
+/// Builds the microcontroller code with one compiler, and measures sizes. Prefers rustup's
+/// installed target, which is faster. `make purity` builds and measures with each compiler.
 fn purity_and_size(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let installed = Toolchain::find(Some(Way::Installed)).is_ok();
     let way = if installed || Toolchain::find(Some(Way::BuildStd)).is_err() {
@@ -302,8 +302,8 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// Checks the purity by `way`, or returns why this way is skipped. For root, which can install
-/// packages, it fails if no way is possible.
+/// Checks the purity by `way`, or returns the reason for which this way is skipped. Fails if no way
+/// is possible and the user is root, because root can install packages.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {
         Ok(_) => purity::run(workspace, Some(way)).map(|()| None),
@@ -326,9 +326,8 @@ fn size(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     Ok(size::uncounted())
 }
 
-/// Builds the documentation. Cargo keeps the results of each compiler apart, so the libraries are
-/// read as [`clippy`] has compiled them, with the same arguments and features; otherwise 58 crates
-/// would be compiled again.
+/// Builds the documentation with the arguments and features of [`clippy`], and with its driver.
+/// Cargo keeps the results of each compiler apart, so it would otherwise compile 58 crates again.
 fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
     /// Libraries, and programs without a library of the same name. An example makes cargo select
     /// the features of dependencies as for tests.
@@ -357,14 +356,12 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
-/// Features of `redpoll-tcp` that are tested in addition to its defaults, with which the workspace
-/// is tested: no features; and the features of the nodes of simulations and images, with a small
-/// scoreboard.
+/// Sets of features of `redpoll-tcp` that are tested in addition to the defaults: no features, and
+/// those of the nodes of simulations and images, with a small scoreboard.
 const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recovery"];
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     lanes::computing(workspace)?;
-    // TCP is also tested without its optional features.
     for features in TCP_FEATURES {
         let mut cargo = workspace.cargo();
         cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);
@@ -374,14 +371,14 @@ fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Builds and tests the program with nodes of another stack, which its default build lacks. The
-/// command names all packages, so that the packages below the program are not built again: a
-/// command for the program alone would select other features of them.
+/// Builds and tests the program with nodes of another stack, a feature that its default build
+/// lacks. The command names all packages, because a command for the program alone would select
+/// other features of the packages below the program and build them again.
 fn modules(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let with = ["--workspace", "--features", "redpoll/modules"];
     if has(workspace, "clippy") {
         let mut cargo = workspace.cargo();
-        // The other targets have no code of this feature, and were checked without it.
+        // Targets other than these have no code of this feature, and were checked without it.
         cargo.arg("clippy").args(with);
         cargo.args(["--bin", "redpoll", "--test", "modules"]);
         if unjudged(workspace).is_none() {

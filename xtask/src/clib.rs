@@ -31,8 +31,8 @@ pub enum Command {
 }
 
 impl Command {
-    /// Reads a command line; `None` if it is of another command. An error is a sentence about a
-    /// wrong argument.
+    /// Parses a command line; `None` if the command is not one of these. An error is a sentence
+    /// about a wrong argument.
     pub fn parse(args: &[&str]) -> Option<Result<Command, String>> {
         Some(match args {
             ["c-install", options @ ..] => Install::parse(options).map(Command::Install),
@@ -56,10 +56,10 @@ impl Command {
     }
 }
 
-/// Version of the library, and the parts of it that the packages name.
+/// Version of the library, and the part that the packages compare.
 struct Version {
     full: String,
-    /// Part that changes when the interface does: the major version, and for 0 also the minor one.
+    /// The part that changes with the interface: major version, and for 0 also minor version.
     compatible: String,
 }
 

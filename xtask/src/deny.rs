@@ -26,7 +26,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         deny.current_dir(&workspace.root);
         deny.args(["--log-level", "error", "--manifest-path", manifest]);
         deny.args(["--config", "deny.toml"]);
-        // A licence that only the other workspace has is allowed to be missing.
+        // Allows licences in deny.toml that only another workspace has.
         deny.args(["check", "--allow", "license-not-encountered"]);
         deny.args(["licenses", "bans", "sources"]);
         workspace::run(&mut deny)?;

@@ -56,7 +56,7 @@ fn fault(text: &str) -> Option<&'static str> {
     (!has_second || !next().is_empty()).then_some("its summary does not have two lines")
 }
 
-/// Returns the missing numbers between the first and the last record.
+/// Returns the missing numbers between 1 and the last record.
 fn gaps(numbers: &BTreeSet<u32>) -> Vec<u32> {
     let last = numbers.last().copied().unwrap_or_default();
     (1..last).filter(|it| !numbers.contains(it)).collect()

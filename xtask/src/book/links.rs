@@ -100,7 +100,7 @@ pub fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
-/// Resolves `file`, relative to the document at `from`, to a path from the root; `None` above it.
+/// Resolves `file`, relative to the document at `from`; `None` if the path leaves the root.
 pub fn beside(from: &Path, file: &str) -> Option<PathBuf> {
     let mut path = from.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(file).components() {
@@ -145,7 +145,7 @@ fn without_code(text: &str) -> String {
         } else if is_fenced {
             out += &blank(line);
         } else {
-            // An odd part is between two ticks.
+            // Parts with odd indices are between two backticks.
             for (at, part) in line.split_inclusive('`').enumerate() {
                 out += &if at % 2 == 1 {
                     blank(part)
@@ -210,7 +210,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn slug(heading: &str) -> String {
-    // A link in a heading counts with its words.
+    // A link in a heading contributes only its text.
     let mut words = String::new();
     let mut rest = heading;
     while let Some((before, after)) = rest.split_once("](") {

@@ -19,7 +19,7 @@ struct Picture {
     run: Vec<String>,
     /// Name of the picture of `redpoll plot`.
     picture: String,
-    /// The flows or nodes; all without it.
+    /// Flows or nodes to draw; all if the list is empty.
     #[serde(default)]
     of: Vec<String>,
 }
@@ -65,7 +65,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
             }
         }
     }
-    // A command may go over several lines.
+    // A command may span several lines.
     let words: String = pages
         .replace("\\\n", " ")
         .split_whitespace()
@@ -90,7 +90,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("book: its pictures:", findings)
 }
 
-/// Draws all pictures again with this program, or with one that is built for them.
+/// Draws all pictures again with `program`, or with a program that this function builds.
 pub fn make(workspace: &Workspace, program: Option<&str>) -> Outcome {
     let program = match program {
         Some(program) => PathBuf::from(program),

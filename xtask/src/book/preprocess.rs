@@ -59,7 +59,7 @@ fn framed(content: &str, path: &str, simulator: bool) -> String {
     out
 }
 
-/// Changes the links of the chapters in a value, and of the chapters in these.
+/// Changes the chapters in a value, and the nested chapters.
 fn walk(value: &mut Value, simulator: bool) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, simulator)),
@@ -77,7 +77,7 @@ fn walk(value: &mut Value, simulator: bool) {
     }
 }
 
-/// Returns the text of the chapter at `path` under `docs/`.
+/// Returns a chapter whose links to files outside `docs/` lead to the repository on the web.
 fn mended(content: &str, path: &str) -> String {
     let from = Path::new("docs").join(path);
     let mut out = String::new();

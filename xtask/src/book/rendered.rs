@@ -55,7 +55,7 @@ pub fn check(folder: &Path) -> Result<usize, Failure> {
     Ok(pages.len())
 }
 
-/// Returns whether mdBook makes the page by itself.
+/// Returns whether mdBook generates the page without a chapter.
 fn is_shell(path: &Path) -> bool {
     matches!(path.to_str(), Some("404.html" | "toc.html" | "print.html"))
 }

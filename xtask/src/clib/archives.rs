@@ -11,13 +11,13 @@ use crate::workspace::{self, Workspace};
 pub struct Kind {
     /// The target of Rust.
     pub target: &'static str,
-    /// Processors with these instructions.
+    /// Names of the processors with this instruction set.
     pub processors: &'static str,
     /// The compiler of C, and its options for this processor.
     pub compiler: &'static [&'static str],
     /// The emulator and its options, except for the image.
     pub emulator: &'static [&'static str],
-    /// Address at which the code begins; `data` is that of the data.
+    /// Address of the code; `data`: address of the data.
     pub code: u32,
     pub data: u32,
 }
@@ -106,12 +106,12 @@ pub struct Library {
     features: &'static str,
 }
 
-/// Nodes on a radio and over IPv6, with UDP and all of TCP.
+/// Library for nodes on a radio and for nodes over IPv6, with UDP and all of TCP.
 pub const WHOLE: Library = Library {
     file: "libredpoll.a",
     features: "radio,full",
 };
-/// Nodes over IPv6 only, with the functions of TCP that most peers have.
+/// Library for nodes over IPv6 only, with the functions of TCP that most peers have.
 pub const OVER_IP: Library = Library {
     file: "libredpoll_ip.a",
     features: "",
@@ -121,7 +121,7 @@ impl Kind {
     /// Builds the archive of a library for flash, and returns its path.
     pub fn build(&self, workspace: &Workspace, library: &Library) -> Result<PathBuf, Failure> {
         let mut cargo = workspace.cargo();
-        // Two builds in different folders give the same bytes.
+        // Removes the folder from the archive, so that each folder gives the same bytes.
         let root = workspace.root.display();
         cargo.env("RUSTFLAGS", format!("--remap-path-prefix={root}=redpoll"));
         self.build_with(cargo, &target_dir(workspace).join("c-libs"), library)
@@ -147,7 +147,7 @@ impl Kind {
         })?;
         let built = target.join(self.target).join("device");
         let archive = built.join(library.file);
-        // The next library has the same name.
+        // Keeps the archive, because the build of the next library overwrites this name.
         std::fs::copy(built.join("libredpoll_capi.a"), &archive)
             .map_err(|e| Failure::new(format!("cannot write {}: {e}", archive.display())))?;
         Ok(archive)
@@ -168,7 +168,7 @@ pub fn run(workspace: &Workspace, folder: &Path) -> Outcome {
     Ok(())
 }
 
-/// Writes these files with the cargo that `cargo` prepares, in the build folder `target`.
+/// Writes the files of [`run`] with the cargo that `cargo` prepares, in the build folder `target`.
 pub fn release(
     workspace: &Workspace,
     cargo: impl Fn() -> Command,

@@ -10,7 +10,7 @@ use crate::source;
 use crate::workspace::{self, Workspace};
 
 const DOCUMENT: &str = "docs/c.md";
-/// The document promises that the first program is no longer than this.
+/// Maximum number of lines of the first program, as the document promises.
 const LINES_MAX: usize = 20;
 /// The programs of the check, with the packages that have them.
 const TOOLS: [(&str, &str); 3] = [
@@ -66,7 +66,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Returns the block of the document that follows a paragraph which ends with this name.
+/// Returns the block of the document that follows a paragraph which ends with `name`.
 fn file(text: &str, name: &str) -> Result<String, Failure> {
     let mark = format!("`{name}`:\n\n```");
     let block = text.split_once(&mark).and_then(|(_, rest)| {
@@ -109,7 +109,7 @@ fn with_pkg_config(sources: &Path, prefix: &Path, is_static: bool) -> Result<Pat
     let mut compiler = Command::new("cc");
     compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-o"]);
     compiler.arg(&program).arg(sources.join("first.c"));
-    // With both libraries in the folder, the linker prefers the shared one.
+    // The linker would prefer the shared library in the same folder.
     for flag in flags.split_whitespace() {
         match flag {
             "-lredpoll" if is_static => compiler.arg("-l:libredpoll.a"),

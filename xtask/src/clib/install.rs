@@ -17,7 +17,7 @@ use crate::workspace::{self, Workspace};
 pub struct Options {
     /// Absolute path below which the files will be used.
     pub prefix: PathBuf,
-    /// Folder in which the prefix is made, for packages.
+    /// Folder below which the prefix is created, for the makers of packages.
     pub destdir: Option<PathBuf>,
     /// Folder of the libraries below the prefix.
     pub libdir: PathBuf,
@@ -94,7 +94,7 @@ impl Options {
     }
 }
 
-/// A file to install.
+/// Content of a file to install.
 enum Content {
     Copy(PathBuf),
     Text(String),

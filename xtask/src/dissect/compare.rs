@@ -1,4 +1,4 @@
-//! The findings of `redpoll dissect` and tshark in the same file.
+//! Compares the fields that `redpoll dissect` and tshark find in the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
@@ -24,7 +24,7 @@ pub struct Difference {
 
 pub struct Found {
     pub frames: usize,
-    /// Values that are the same.
+    /// Number of values that are the same.
     pub values: usize,
     pub differences: Vec<Difference>,
 }
@@ -36,7 +36,7 @@ const CONTEXTS: [(u8, &str); 4] = [
     (2, "2001:db8:a:b::"),
     (3, "2001:db8:ffff:1::"),
 ];
-/// Fields of tshark that no value is compared with, for conditions of the table.
+/// Fields of tshark that only conditions of the table use.
 const MARKS: [&str; 2] = ["_ws.malformed", "_ws.expert.message"];
 
 pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
@@ -124,7 +124,7 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
         "tcp.check_checksum:TRUE",
         "udp.check_checksum:TRUE",
         "tcp.relative_sequence_numbers:FALSE",
-        // Other protocols in the same payload.
+        // Otherwise tshark reassembles payloads of other protocols across segments.
         "tcp.desegment_tcp_streams:FALSE",
     ] {
         command.args(["-o", preference]);

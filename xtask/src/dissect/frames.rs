@@ -1,4 +1,4 @@
-//! Frames of all header forms, made without the project's codecs, so that their faults cannot hide.
+//! Frames of all header forms, made without the project's codecs: these would hide their faults.
 
 use super::packets;
 
@@ -96,8 +96,8 @@ impl Addresses {
         }
     }
 
-    /// Returns a header of this type and version, with the flags of the low byte. In version 2
-    /// `elements` follow the addresses.
+    /// Returns a header of this type and version, with `flags` in its frame control. `middle` is
+    /// the auxiliary security header. Version 2 may have header elements after it.
     fn header(&self, rng: &mut Rng, kind: u16, version: u16, flags: u16, middle: &[u8]) -> Vec<u8> {
         let mode = |len: usize| match len {
             0 => 0b00,
@@ -216,7 +216,7 @@ fn bare(rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// Returns a secured data frame without a key.
+/// Returns a data frame with a security header and an arbitrary payload and MIC.
 fn secured(rng: &mut Rng) -> Vec<u8> {
     let addresses = Addresses::of(rng, &[2, 8]);
     let (level, mode) = (rng.below(8) as u8, rng.below(4) as u8);
@@ -287,7 +287,7 @@ fn iphc(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     let bits = bits | sam << 4 | m << 3 | dac << 2 | dam;
     out.extend(bits.to_be_bytes());
     if cid == 1 {
-        // The contexts of both programs.
+        // Both programs know these contexts.
         out.push((rng.below(4) << 4 | rng.below(4)) as u8);
     }
     let mut class = rng.bytes([4, 3, 1, 0][usize::from(tf)]);
@@ -352,7 +352,7 @@ fn hc1(rng: &mut Rng) -> Vec<u8> {
     let is_udp = encoding >> 1 & 3 == 1 && rng.once_in(2);
     let mut bytes = vec![0x42, encoding | u8::from(is_udp)];
     if is_udp {
-        // Whole bytes only: both ports short, or none.
+        // The ports take whole bytes: both are compressed, or neither.
         bytes.push(rng.of(&[0xe0, 0x20, 0xc0, 0x00]));
     }
     bytes.push(rng.byte());

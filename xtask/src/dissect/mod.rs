@@ -22,11 +22,11 @@ use compare::Difference;
 use table::Table;
 
 const DOCUMENT: &str = "docs/dissect-check.md";
-/// Link type with check sequence, and without.
+/// Link type with check sequence; `WITHOUT_FCS`: link type without.
 const WITH_FCS: u32 = 195;
 const WITHOUT_FCS: u32 = 230;
 const PER_FILE: usize = 4_000;
-/// Differences that are shown for each field.
+/// Maximum number of differences shown for each field.
 const SHOWN: usize = 3;
 
 /// Amount of data that is compared.
@@ -74,8 +74,8 @@ pub fn run(workspace: &Workspace, extent: Extent) -> Result<Option<String>, Fail
         return Ok(Some(reason));
     }
     match extent {
-        // The program of the tests' build: a build of this package alone would select other features
-        // of its dependencies, which would all be compiled again.
+        // Uses the build of the tests, because a build of this package alone would select other
+        // features of its dependencies and compile all of them again.
         Extent::Short => lanes::build(workspace)?,
         Extent::Long => {
             let mut cargo = workspace.cargo();

@@ -1,4 +1,4 @@
-//! IPv6 packets with right checksums, for the frames of [`super::frames`].
+//! IPv6 packets with correct checksums, for the frames of [`super::frames`].
 
 use super::frames::Rng;
 
@@ -114,12 +114,12 @@ fn with_options(packet: &[u8], options: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// Returns a packet to `last` on a source route of RFC 6554 with two stops left.
+/// Returns a packet to `last` with a source route of two addresses (RFC 6554), in any state.
 fn with_route(rng: &mut Rng, src: [u8; 16], last: [u8; 16], next: u8, body: &[u8]) -> Vec<u8> {
     let mut stop = last;
     stop[14..].copy_from_slice(&[0x11, rng.byte()]);
     let left = rng.below(3) as u8;
-    // The first 8 bytes are those of the destination; the two addresses fill the header.
+    // The two addresses omit their first 8 bytes, which the destination has, and need no padding.
     let mut route = vec![next, 2, 3, left, 0x88, 0, 0, 0];
     route.extend([&[0, 0, 0, 0xff, 0xfe, 0, 0x22], [rng.byte()].as_slice()].concat());
     route.extend(&last[8..]);
@@ -332,7 +332,7 @@ fn options(rng: &mut Rng) -> Vec<u8> {
         all.extend(rng.bytes(10));
     }
     if rng.once_in(3) {
-        // Contexts that no frame uses: tshark learns them.
+        // tshark learns these contexts, so no frame uses them.
         all.extend([34, 2, 64, rng.byte() & 0x13 | 0x0c, 0, 0]);
         all.extend(rng.bytes(10));
     }

@@ -40,7 +40,7 @@ pub fn build(release: &Release<'_>) -> Outcome {
     Ok(())
 }
 
-/// Writes the bill of a product to the files of the release, and returns its path.
+/// Writes the bill of materials of a product into the release, and returns its path.
 pub fn make(release: &Release<'_>, product: &Product) -> Result<PathBuf, Failure> {
     let root = &release.workspace.root;
     let manifest = root.join(product.folder).join("Cargo.toml");
@@ -55,7 +55,7 @@ pub fn make(release: &Release<'_>, product: &Product) -> Result<PathBuf, Failure
     let name = format!("{}-{}.cdx.json", product.name, release.version);
     let path = release.out.join(name);
     write(&path, &published(&text, &shown(root)))?;
-    // cargo-cyclonedx writes a file for each package of the same workspace.
+    // cargo-cyclonedx also writes a file for each other package of the workspace: remove it.
     let crates = release.workspace.crates()?;
     let folders = crates.into_iter().map(|it| format!("crates/{it}"));
     for folder in folders.chain(["xtask".to_owned()]) {

@@ -1,8 +1,8 @@
 //! `cargo xtask dist-test`: installs, upgrades, uses and purges the packages in Debian's releases, and installs the
 //! wheel in an empty environment.
 //!
-//! debootstrap makes each system once. Those of other architectures run with QEMU, which knows no netfilter: there the
-//! firewall's rules are only printed. No system runs systemd, so the test runs the commands of the unit.
+//! debootstrap makes each system once. For other architectures, QEMU has no netfilter, so rules are
+//! only printed. No system runs systemd, so the test runs the commands of the unit.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -159,7 +159,7 @@ fn system(folder: &Path, suite: &str, arch: &Arch) -> Result<PathBuf, Failure> {
     if !is_native {
         bootstrap.arg("--foreign");
     }
-    // Systems of the same release share packages, and a failed run is repeated without the network.
+    // Systems of the same release share packages, and repeating a failed run needs no network.
     let packages = folder.join("packages");
     create(&packages)?;
     bootstrap.arg(format!("--cache-dir={}", shown(&packages)));
@@ -281,7 +281,7 @@ fn demonstrated(said: &str) -> String {
     }
 }
 
-/// Runs a script in the system, in a network and a tree of processes of its own. The script calls `taim` as `$TAIM`.
+/// Runs a script in separate network and process namespaces of a system; `$TAIM` is `taim`.
 fn call(root: &Path, script: &str, taim: &str, is_native: bool) -> Result<String, Failure> {
     let mut unshare = Command::new("unshare");
     unshare.args(["--net", "--pid", "--fork", "--kill-child", "--mount"]);

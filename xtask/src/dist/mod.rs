@@ -111,7 +111,7 @@ const PARTS: [Part; 5] = [
     ("bill", bill::build),
 ];
 
-/// The options.
+/// Options of the command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Options {
     archs: Vec<String>,
@@ -162,7 +162,7 @@ struct Release<'w> {
     options: &'w Options,
     /// Folder of the files to publish.
     out: PathBuf,
-    /// Folder of files between two parts.
+    /// Folder of the files that one part leaves for another.
     stage: PathBuf,
     /// Cargo's target folder.
     target: PathBuf,
@@ -287,7 +287,7 @@ fn build(
         version: version(workspace)?,
         epoch: epoch(workspace)?,
     };
-    // A whole release contains no file of an earlier version.
+    // Removes the files of earlier versions before a whole release.
     let is_whole = [&options.parts, &options.archs, &options.programs]
         .iter()
         .all(|chosen| chosen.is_empty());

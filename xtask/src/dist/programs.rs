@@ -1,5 +1,5 @@
-//! Programs for each architecture, with an old C library so that old systems run them. zig is the
-//! linker and the C compiler for every architecture.
+//! Programs for each architecture, linked with an old C library so that they run on old systems.
+//! zig is the linker and the C compiler for every architecture.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -59,7 +59,7 @@ fn split(built: &Path, folder: &Path, program: &Program) -> Outcome {
     let debug = folder.join(format!("{}.debug", program.name));
     let call = |args: &[&str], from: &Path, to: &Path| {
         let mut command = objcopy()?;
-        // The link to the debug file contains its name and no path.
+        // Runs in the folder, so that the link to the debug file contains its name and no path.
         command.current_dir(folder).args(args).arg(from).arg(to);
         workspace::run(&mut command)
     };

@@ -5,7 +5,7 @@ use super::{Release, bill};
 use crate::report::Outcome;
 use crate::workspace;
 
-/// The oldest systems with pip that a wheel is for: glibc 2.28.
+/// Oldest systems that the wheels support: those with glibc 2.28.
 const COMPATIBILITY: &str = "manylinux_2_28";
 
 pub fn build(release: &Release<'_>) -> Outcome {

@@ -70,8 +70,8 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
 /// Builds the debug programs, and puts the daemon where the stripped one would be.
 fn stage(release: &Release<'_>) -> Outcome {
     let mut cargo = release.workspace.cargo();
-    // Selects the same packages as the tests' build: a build of this package alone would select
-    // other features of its dependencies, which would all be compiled again.
+    // Selects the packages of the tests' build, because a build of this package alone would select
+    // other features of its dependencies and compile all of them again.
     cargo.args(["build", "--quiet", "--workspace", "--tests"]);
     cargo.args(["--bin", "redpoll-taim", "--bin", "redpoll"]);
     workspace::run(&mut cargo)?;

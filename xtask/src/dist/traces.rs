@@ -1,5 +1,5 @@
-//! The check that no file of a release contains a path of the computer that built it: such a path would differ on
-//! another computer, and the files with it.
+//! Checks that no file of a release contains a path of the computer that built it. Such a path, and
+//! so the file, would differ on another computer.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,5 +1,5 @@
-//! The times that a new user of the Python package waits: for the installation of the wheel in an empty environment,
-//! and for the first result.
+//! Measures how long a new user of the Python package waits: for the installation of the wheel in
+//! an empty environment, and for the first result.
 
 use std::path::PathBuf;
 use std::process::Command;
