@@ -46,7 +46,7 @@ pub fn run<B: Board>() -> ! {
     serve::<B>(radio, &mut node, &mut services)
 }
 
-/// Makes the values in statics. The stack that this takes is free afterwards.
+/// Creates the radio and the storage in statics. The stack frame is free afterwards.
 #[inline(never)]
 fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Storage) {
     let radio = RADIO.put(|| {

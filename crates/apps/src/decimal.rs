@@ -14,7 +14,7 @@ const LEN: usize = 11;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Decimal {
-    /// The text is at the end.
+    /// The text, at the end of the array.
     bytes: [u8; LEN],
     begin: usize,
 }

@@ -42,8 +42,8 @@ const IDLE: u32 = 15_000 / LOOK;
 const GRACE: u32 = 2_000 / LOOK;
 /// Bytes of an answer that a client must receive in a second to keep its connection.
 const LEAST_PACE: u64 = 300;
-/// The same until the client has received [`BEGINNING`]: round trips limit its pace, and a careful
-/// server makes it wait.
+/// The lower limit until the client has received [`BEGINNING`]: round trips limit its pace, and a
+/// careful server makes it wait.
 const LEAST_FIRST_PACE: u64 = 120;
 /// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
 const BEGINNING: u64 = 1_500;
@@ -199,7 +199,7 @@ impl Slot {
 
     /// Returns how many bytes of the answer a careful server may write now: at most as many bytes
     /// are unacknowledged as the client has acknowledged, or [`FIRST_BYTES`] if these are more. The
-    /// last [`END_BYTES`] always go.
+    /// last [`END_BYTES`] are always allowed.
     fn allowance(&self) -> u64 {
         let taken = self.taken.get();
         let most = taken.max(FIRST_BYTES) + taken;
@@ -232,8 +232,8 @@ impl Slot {
         }
     }
 
-    /// Returns a value by which connections give way: the one with the highest value first. `None`
-    /// if this connection does not give way.
+    /// Returns the order in which connections are ended for other clients: the highest value first.
+    /// `None` if this connection must not be ended.
     fn rank(&self) -> Option<(bool, u64)> {
         let age = self.age.get();
         match self.phase.get() {
@@ -253,7 +253,7 @@ impl Slot {
     }
 }
 
-/// The end of a connection that the server gives up.
+/// The way in which the server ends a connection.
 #[derive(Clone, Copy)]
 enum Ending {
     Close,

@@ -42,7 +42,7 @@ const KEEP_ALIVE: u16 = 60;
 /// enough for most. Acknowledgments need no memory.
 ///
 /// # Errors
-/// The error; readings before it are published.
+/// The reason why the sensor stopped; the broker has acknowledged all earlier readings.
 pub async fn publish<N: TcpConnect, R: AsRef<[u8]>>(
     net: &N,
     broker: SocketAddr,

@@ -9,7 +9,7 @@ use embedded_tls::{
 };
 use rand_core::CryptoRngCore;
 
-/// The longest certificate that is taken from a server, in bytes.
+/// The longest certificate that is accepted from a server, in bytes.
 pub const CERTIFICATE: usize = 1_024;
 
 /// Memory of a connection: records in both directions.

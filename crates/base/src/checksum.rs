@@ -82,7 +82,7 @@ impl Checksum {
         if let [first] = last {
             sum(u16::from_ne_bytes([*first, 0]));
         }
-        // RFC 1071 §2 (B): if the bytes of all words are swapped, the sum is swapped, which is a
+        // RFC 1071 §2 (B): swapping the bytes of all words swaps the bytes of the sum, which is a
         // product with 256.
         let mut sum = fold(fold(total));
         let is_swapped = cfg!(target_endian = "little") == head.is_empty();

@@ -116,7 +116,7 @@ mod tests {
             assert!(ring.is_empty());
             ring.keep(head);
             assert_eq!(ring.free(head), head);
-            // Out of order, and more than fits.
+            // These bytes are out of order, and the last one does not fit.
             assert_eq!(ring.write_at(2, &[3, 4, 5, 6]), 3);
             assert_eq!(ring.write_at(0, &[1, 2]), 2);
             ring.keep(9);

@@ -9,8 +9,8 @@ use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 /// Number of meters. Destinations whose addresses have the same last five bits share one.
 const METERS: usize = 32;
-/// Time for which a byte of a request occupies its meter: 256 bytes per second pass, twice as many
-/// as `ping` sends by default.
+/// Time for which a byte of a request occupies its meter: 256 bytes per second pass, more than
+/// twice as many as `ping` sends by default.
 const BYTE: Duration = Duration::from_micros(1_000_000 / 256);
 /// Maximum time for which a meter is occupied: a burst of 4,096 bytes, which is three full packets.
 const BURST: Duration = Duration::from_secs(16);
@@ -44,8 +44,8 @@ impl EchoLimit {
     }
 }
 
-/// Returns whether `payload` behind the IPv6 header is an echo request (RFC 4443 §4.1). A fragment
-/// of an ICMPv6 message counts as one, because only the first fragment has the type.
+/// Returns whether `payload` after the IPv6 header is an echo request (RFC 4443 §4.1). A fragment
+/// of an ICMPv6 message counts as a request, because only the first fragment has the type.
 pub(crate) fn is_echo_request(header: &Ipv6Header, payload: &[u8]) -> bool {
     const ECHO_REQUEST: u8 = 128;
     let Ok((protocol, offset)) = ipv6::skip_extension_headers(header.next_header, payload) else {

@@ -20,7 +20,7 @@ pub enum Rejected {
     /// The source address is inside the mesh, but the packet came from the host side.
     SpoofedSource,
     /// The destination is link-local or a group: the host sends such packets on its interface for
-    /// its own purposes (router solicitations, multicast DNS). They stay there. See
+    /// its own purposes (router solicitations, multicast DNS). They do not enter the mesh. See
     /// [`Gate::with_groups`] for groups beyond the link.
     NotForMesh,
     /// The destination is not inside the mesh's prefix.
@@ -49,7 +49,7 @@ pub enum Withheld {
 pub struct GateCounters {
     /// Packets from the host that entered the node.
     pub to_mesh: u32,
-    /// Packets from the mesh that the host was given.
+    /// Packets from the mesh that passed to the host.
     pub to_host: u32,
     /// See [`Rejected::Malformed`].
     pub malformed: u32,
@@ -280,7 +280,7 @@ mod tests {
         assert_eq!(gate.check(&[]), Err(Rejected::Malformed));
     }
 
-    /// Special-purpose ranges of RFC 6890 and its registry, an address of each.
+    /// One address of each special-purpose range of RFC 6890 and its registry.
     const SPECIAL: [&str; 20] = [
         "::",
         "::1",

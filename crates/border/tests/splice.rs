@@ -249,7 +249,7 @@ fn the_mesh_ends_first_and_still_gets_all() {
     assert_eq!(pair.there.tcp_recv(pair.now, conn, &mut [0; 9]), Ok(0));
 }
 
-/// Checks that from neither side more bytes are read than the other side accepts.
+/// Checks that no more bytes are read from a side than the other side accepts.
 #[test]
 fn a_side_that_does_not_read_stops_the_other() {
     let mut pair = Pair::new();

@@ -1,9 +1,9 @@
 //! A leaf of a mesh as a product would have it: a node with its memory, and two services over TCP
 //! and one over UDP, behind a radio at the other end of a serial line ([`redpoll_uart`]).
 //!
-//! The images of `firmware/` run it on microcontrollers, tests on the host; the same requests bring
-//! the same answers on both. It starts with what every node needs, in [`Storage`], [`config`],
-//! [`node`] and [`Services::start`]: memory, a configuration, one route.
+//! The images of `firmware/` run this crate on microcontrollers, and tests run it on the host, with
+//! the same answers. [`Storage`], [`config`], [`node`] and [`Services::start`] contain what every
+//! node needs: memory, a configuration, one route.
 //!
 //! - `session.rs`: the one connection, and what is served over it;
 //! - `web.rs`: a page and a file by HTTP.
@@ -71,7 +71,7 @@ pub fn config(begin: &Begin) -> NodeConfig<Standard, NeverForwards> {
     }
 }
 
-/// Returns a node with these settings in its memory.
+/// Returns a node in `memory` with the settings of `begin`.
 #[inline(never)] // stack: this function's stack frame is free before the node runs
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);

@@ -31,7 +31,7 @@ pub(crate) struct Web {
     len: usize,
     /// Whether the first line has ended.
     has_line: bool,
-    /// Ends of lines in a row.
+    /// Number of consecutive line ends.
     ends: u8,
     field: Field,
     hosts: u8,

@@ -37,7 +37,7 @@ const LIMIT_STEP: u32 = 64;
 /// Opens the queue, with an engine without flows.
 pub(super) type Begin = Box<dyn Fn(&Settings) -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
 
-/// The source of the settings, which SIGHUP reads again.
+/// The source of the settings, which the daemon reads again at SIGHUP.
 pub(super) struct Reload {
     pub(super) options: Options,
     pub(super) file: ConfigFile,
@@ -212,8 +212,8 @@ impl Daemon {
         Ok(taken == BURST)
     }
 
-    /// Adapts the limit of the kernel's queue, which counts the packets held here as well. The rest
-    /// is small: if this program is stopped or hangs, the queue soon overflows and packets pass.
+    /// Adapts the limit of the kernel's queue, which also counts the packets held here. Few more
+    /// fit: if this program is stopped or hangs, the queue soon overflows and packets pass.
     fn keep_limit(&mut self) {
         let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
         let wanted = held.saturating_add(self.settings.margin);

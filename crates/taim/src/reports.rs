@@ -175,7 +175,7 @@ mod tests {
                     pending: None,
                 };
                 let mut reports = Reports::to(Box::new(failing), "the disk");
-                // The caller ends the reports with a closed pipe.
+                // The caller ends the reports if the pipe is closed.
                 let went_on = lines.iter().take_while(|line| reports.write(line)).count();
                 let text = String::from_utf8(content.take()).unwrap();
                 let whole = text.lines().filter(|it| lines.contains(it)).count();

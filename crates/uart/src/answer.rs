@@ -23,12 +23,12 @@ mod work {
     pub(super) const SOURCE_MATCH: u8 = 6;
 }
 
-/// A work for the radio.
+/// An operation for the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work<'a> {
     /// [`RadioWork::Load`], and the frame, at most 125 bytes.
     Load(&'a [u8]),
-    /// Any other work.
+    /// Any other operation.
     Order(RadioWork),
 }
 

@@ -118,8 +118,8 @@ impl Answerer {
         self.answer.len > MESSAGE_MAX - WORK_MAX
     }
 
-    /// Adds a radio work to the answer to the pending request; a [`RadioWork::Load`] loads `frame`.
-    /// Returns `false` if the answer has no room for the work, or the protocol has no code for it.
+    /// Adds an operation to the answer to the pending request; [`RadioWork::Load`] loads `frame`.
+    /// Returns `false` if the answer has no room for it, or the protocol has no code for it.
     pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
         let len = self.answer.len.max(WORKS_AT);
         let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());

@@ -48,7 +48,7 @@ impl Transceiver for Nrf<'_> {
     }
 
     fn received(&self) -> Option<(&[u8], RxInfo)> {
-        // The length comes from the air: the driver would read beyond its buffer.
+        // The length comes from the air. If too large, the driver would read beyond its buffer.
         let is_possible = usize::from(self.packet.len()) <= FrameBuf::CAPACITY;
         is_possible.then(|| (&self.packet[..], nrf52840::rx_info(self.packet.lqi())))
     }

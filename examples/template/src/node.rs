@@ -15,7 +15,7 @@ pub const LEAF: u16 = 2;
 /// Prefix of the mesh, a /64.
 pub const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// A node with its sockets. It has room for this many connections, listeners and UDP sockets in use.
+/// A node with its sockets: at most six connections, listeners and UDP sockets in use.
 pub type Net = LeafNet<fn() -> Instant, [Watch; 6]>;
 
 /// Short addresses of a node and of the neighbour through which it reaches all others.

@@ -197,7 +197,7 @@ fn tables<P: Protocol>(
     [Table::new(first, one, a), Table::new(second, other, b)]
 }
 
-/// Memory for two connections and two ports of a protocol, used once.
+/// Counts the instructions of a protocol, with statics for two connections and two ports.
 macro_rules! run {
     ($name:literal, $payload:expr, $segments:expr, $make:expr, $kind:ty) => {{
         static mut SLOTS: Option<[Place<<$kind as Protocol>::Control>; 2]> = None;

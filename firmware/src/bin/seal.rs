@@ -73,7 +73,7 @@ impl End {
 struct Laps {
     seal: Stopwatch,
     open: Stopwatch,
-    /// Time of the same frame through a MAC without security.
+    /// Instructions for the same frame through a MAC without security.
     plain: Stopwatch,
 }
 

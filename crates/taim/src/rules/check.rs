@@ -1,4 +1,4 @@
-//! Finds rules that endanger the firewall or the traffic, and missing ones.
+//! Finds rules that endanger the firewall or the traffic, and missing rules.
 
 use std::fmt::Write as _;
 

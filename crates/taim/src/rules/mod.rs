@@ -2,10 +2,10 @@
 //! `uninstall` and `check`.
 //!
 //! - `model`: chains and rules, whichever program shows them;
-//! - `ip6tables`, `nft`: their texts;
+//! - `ip6tables`, `nft`: the texts of these programs;
 //! - `system`: the programs of this system;
 //! - `change`: installs and removes rules;
-//! - `check`: finds rules that endanger the firewall, and missing ones.
+//! - `check`: finds rules that endanger the firewall, and missing rules.
 //!
 //! A packet that leaves an NFQUEUE skips the rest of its table, so our rules are in the table
 //! `mangle` behind its other rules, and the firewall in `filter` still decides. With nft they are

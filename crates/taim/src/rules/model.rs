@@ -104,7 +104,7 @@ impl Ruleset {
         }
     }
 
-    /// `calls` has the chains and rules that led here.
+    /// Visits the rules of `chain`. `calls` has the chains and rules that jumped to the chain.
     fn walk<'r>(
         &'r self,
         chain: &'r Chain,

@@ -37,8 +37,8 @@ impl System {
             system.is_legacy = !version.contains("nf_tables");
             system.save(Firewall::Ip6tables)?;
         }
-        // The kernel lists the existing tables of the older back end. The program would create
-        // them.
+        // Read the kernel's list of the older back end's tables, because running its program would
+        // create the tables.
         let tables = std::fs::read_to_string("/proc/net/ip6_tables_names");
         let has_tables = tables.is_ok_and(|text| !text.trim().is_empty());
         if system.is_legacy {
@@ -60,8 +60,8 @@ impl System {
         self.rulesets.iter().find(|it| it.firewall == firewall)
     }
 
-    /// Returns the name under which the rules of `asked` were read. The back end of `ip6tables` is
-    /// read under that name.
+    /// Returns the firewall under which [`System::read`] stored the rules of `asked`: the back end
+    /// that the command `ip6tables` uses is stored as [`Firewall::Ip6tables`].
     pub(super) fn same(&self, asked: Firewall) -> Firewall {
         match asked {
             Firewall::Ip6tablesNft if !self.is_legacy => Firewall::Ip6tables,

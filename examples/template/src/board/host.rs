@@ -76,7 +76,7 @@ async fn hello(net: &Net, to: Endpoint) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Advances the time of the radios, after all others had their turn.
+/// Advances the time of the radios after all other tasks have run.
 async fn air(ether: &Ether) -> Infallible {
     loop {
         yield_now().await;
