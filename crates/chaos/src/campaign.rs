@@ -18,7 +18,7 @@ use crate::shrink::shrink;
 /// Interval at which the caller decides whether to continue.
 const TICK: WallDuration = WallDuration::from_millis(100);
 /// Real time that a simulated second may take before the run counts as hanging. The slowest run
-/// takes 10 ms for a simulated second.
+/// needs 10 ms for a simulated second.
 const HANG: WallDuration = WallDuration::from_secs(60);
 
 #[derive(Clone, Debug)]

@@ -1,6 +1,5 @@
-//! Probes: observations during a run, in addition to the report at its end. A study has its probes
-//! in `probes.rs` or `probes/` of its own folder, because the fingerprint of stored runs covers
-//! only those names.
+//! Probes: observations during a run, in addition to the report at its end. A study keeps its
+//! probes in `probes.rs` or in the folder `probes/`, because the fingerprint covers only these.
 
 use std::any::type_name;
 use std::fmt;
@@ -14,10 +13,10 @@ use serde_json::Value;
 /// Default interval between two samples.
 pub const SLICE: Duration = Duration::from_millis(1_000);
 
-/// An observation of a run. Its type and its `Debug` output identify it: runs with equal scenarios
-/// and probes are equal.
+/// An observation of a run. The type and the `Debug` output identify the probe. Runs with equal
+/// scenarios and equal probes have equal results.
 pub trait Probe: fmt::Debug + Send + Sync + 'static {
-    /// The result, whose fields rows read.
+    /// The result of the probe, from which rows read numbers.
     type Found: Serialize + DeserializeOwned + Send + Sync + 'static;
 
     /// Returns the virtual time between two samples.

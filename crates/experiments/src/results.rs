@@ -1,10 +1,10 @@
 //! The results file: the results of all runs in one SQLite file, so that an interrupted study can
 //! continue.
 //!
-//! The file stores a run under its case, its seed and the fingerprint of the sources that computed
-//! it. A rebuild therefore finds the stored runs, and a program with other sources repeats its runs
-//! and keeps the stored ones. Several programs may use the file at the same time. No
-//! program empties or overwrites it: to start again, remove the file or name another one.
+//! The key of a stored run is its case, its seed and the fingerprint of the sources that computed
+//! it. After a rebuild of the same sources, stored runs are found. After a change of the sources,
+//! runs are repeated, and the old ones stay. Several programs may use the file at the same time. No
+//! program empties or overwrites the file: to start again, remove it or name another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,8 @@ impl Results {
         Ok(results)
     }
 
-    /// Enables SQLite's write-ahead log: reads and writes overlap, and storing a run costs one
-    /// write.
+    /// Enables SQLite's write-ahead log, with which reads and writes overlap and storing a run
+    /// costs one write.
     fn write_ahead(&self) -> Result<(), ResultsError> {
         let until = Instant::now() + PATIENCE;
         loop {
@@ -105,7 +105,7 @@ impl Results {
         look().map_err(|error| self.wrong(error))
     }
 
-    /// Creates the tables in one transaction, unless another process just did.
+    /// Creates the tables in one transaction, unless another process has created them.
     fn make(&mut self) -> Result<(), ResultsError> {
         let sql = format!(
             "PRAGMA application_id = {APPLICATION};
@@ -233,7 +233,7 @@ impl Results {
         };
         let raw = read().map_err(|error| match error {
             rusqlite::Error::SqliteFailure(..) => self.wrong(error),
-            // A column of another type, or text that is not UTF-8.
+            // A column has another type, or its text is not UTF-8.
             _ => damaged(error.to_string()),
         })?;
         let case = case.text();
@@ -251,7 +251,7 @@ impl Results {
         Ok(results)
     }
 
-    /// Returns all runs: the case in words ([`Case::text`]), the seed and the result.
+    /// Returns all runs: the text of the case ([`Case::text`]), the seed and the result.
     pub fn all(&self) -> Result<Vec<(String, u64, Run)>, ResultsError> {
         let read = || {
             let sql = "SELECT seed, cpu_s, run, checksum, case_key, case_text FROM runs
@@ -308,7 +308,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<StoredText> {
     })
 }
 
-/// Converts SQLite's error for the file at `path`.
+/// Converts SQLite's error for the file at `path` to an error of this crate.
 fn explain(path: &Path, error: rusqlite::Error) -> ResultsError {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     let path = path.display().to_string();

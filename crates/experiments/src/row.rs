@@ -1,4 +1,4 @@
-//! Rows: the numbers of the runs for each row of a figure, by seed, and the verdict.
+//! Rows of a figure: the number of each run, the mean over the seeds, and the verdict.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::figure::{Declared, Figure, Origin, X};
 use crate::results::{Results, StoredRun};
 use crate::run::{Gap, Run, mean};
 
-/// A number of a figure, with the paper's number.
+/// One number of a figure, with the corresponding number of the paper.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     pub study: &'static str,
@@ -21,7 +21,7 @@ pub struct Row {
     /// Name in `criteria.toml`, if present.
     pub id: Option<String>,
     pub kind: Purpose,
-    /// Series: the rows of one line or of one kind of bars.
+    /// Series: rows that are drawn as one line, or as bars of one colour.
     pub series: String,
     /// Position on the x axis.
     pub x: X,
@@ -52,12 +52,12 @@ pub struct RowDetails {
     /// The paper's statement, and its section.
     pub says: Option<(String, String)>,
     pub why: String,
-    /// Why the criterion does not hold, and the rows of the figure that show it.
+    /// Reason why the criterion does not hold, and the rows of the figure that show this reason.
     pub cause: Option<(String, Vec<usize>)>,
     pub is_aside: bool,
     /// Index of the row's case among the figure's cases.
     pub case: Option<usize>,
-    /// Ends of the error bar, if they are not the spread of the seeds.
+    /// Ends of the error bar; `None` if the bar shows the spread of the seeds.
     pub bar: Option<(f64, f64)>,
     /// Whether the row is an end of another row's error bar.
     pub is_bar: bool,
@@ -137,9 +137,9 @@ impl Figure {
         Ok(rows)
     }
 
-    /// Runs each case in the short form that `shorten` returns, with seed 1, and reads the values
-    /// of all rows. `runs` caches the runs that other figures of the study share. Fails if a case
-    /// cannot run, or a row reads a value that the run does not have.
+    /// Runs each case with seed 1, shortened by `shorten`, and reads the values of all rows. `runs`
+    /// caches runs for the other figures of the study. Fails if a case cannot run, or a row reads a
+    /// value that the run does not have.
     pub fn check_names(
         &self,
         shorten: impl Fn(Case) -> Case,
@@ -223,7 +223,7 @@ impl Figure {
 }
 
 impl Numbers {
-    /// Reads the number of each run. Fails with the text of [`Gap::Unknown`] if `read` does.
+    /// Reads the number of each run. If `read` fails with [`Gap::Unknown`], returns its text.
     fn of_runs(
         runs: &[StoredRun],
         read: impl Fn(&StoredRun) -> Result<f64, Gap>,
@@ -246,8 +246,8 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// Computes a row with `make` from other rows, for each common seed and for the means over
-    /// these.
+    /// Computes a row from other rows with `make`: for each seed that all of them have, and for
+    /// their means over these seeds.
     fn made(of: &[&Numbers], make: &dyn Fn(&[f64]) -> f64) -> Numbers {
         let mut numbers = Numbers {
             violation: of.iter().find_map(|it| it.violation.clone()),
@@ -271,7 +271,7 @@ impl Numbers {
                 .by_seed
                 .extend(finite(make(&values)).map(|value| (*seed, value)));
         }
-        // A seed without a result counts in no mean.
+        // The means leave out a seed for which any row has no number.
         let seeds: Vec<u64> = numbers.by_seed.keys().copied().collect();
         let mean_of = |it: &&Numbers| match it.known {
             Some(known) => Ok(known),

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// The run has no event to measure: for example, no data arrived, were requested or were lost.
+    /// Nothing to measure: for example, no data arrived, or nothing was requested or lost.
     Nothing,
-    /// The report does not contain this name, which is a mistake of the study.
+    /// The report does not contain the name in the text; this is a mistake of the study.
     Unknown(String),
 }
 
@@ -23,7 +23,7 @@ pub type Reading = Result<f64, Gap>;
 pub struct Run {
     report: Value,
     found: Value,
-    /// `found` as the probe's type, after the first access.
+    /// `found`, parsed as the probe's type at the first access.
     #[serde(skip)]
     parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
@@ -41,7 +41,7 @@ impl Run {
         Ok(run)
     }
 
-    /// Returns a result with this report and without a probe.
+    /// Returns a result with `report` and without the result of a probe.
     pub fn of(mut report: Value) -> Run {
         if let Some(fields) = report.as_object_mut() {
             // Two runs of the same seed may differ in these fields.
@@ -112,8 +112,9 @@ impl Run {
         }
     }
 
-    /// Returns the mean, over the flows that have it, of a number at a JSON pointer within each
-    /// flow. Fails if no flow has such a name, the pointer is unknown, or no flow has a number.
+    /// Returns a number at a JSON pointer within each flow whose name begins with `prefix`, as mean
+    /// over the flows that have the number. Fails if no flow has this prefix, the pointer is
+    /// unknown, or no flow has a number.
     pub fn flow(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
@@ -122,8 +123,9 @@ impl Run {
         Ok(numbers(&self.flows(prefix)?, pointer)?.iter().sum())
     }
 
-    /// Returns the mean, over the nodes that have it, of a number at a JSON pointer within each
-    /// node. Fails if no node has such a name, the pointer is unknown, or no node has a number.
+    /// Returns a number at a JSON pointer within each node whose name begins with `prefix`, as mean
+    /// over the nodes that have the number. Fails if no node has this prefix, the pointer is
+    /// unknown, or no node has a number.
     pub fn node(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }
@@ -133,7 +135,7 @@ impl Run {
     }
 }
 
-/// Parts that a report omits for a flow or a node without requests, readings and so on.
+/// Optional parts of a flow or node in a report, absent if the flow or node has no such activity.
 const OPTIONAL: [&str; 4] = ["requests", "readings", "recovery", "image"];
 
 fn number(value: &Value, pointer: &str) -> Reading {

@@ -1,4 +1,4 @@
-//! Studies and figures by name.
+//! Selects studies and figures by name.
 
 use crate::figure::Figure;
 use crate::study::Study;
@@ -23,8 +23,8 @@ pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> 
         })
 }
 
-/// Returns the figures called `names`, or all if there are no names. `5B`, `fig5b` and `Fig. 5b`
-/// all mean `5b`. An error names the unknown figure, and lists all names.
+/// Returns the figures whose names are in `names`, or all if `names` is empty. `5B`, `fig5b` and
+/// `Fig. 5b` all mean `5b`. An error states the unknown name, and lists all names.
 pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>, Unknown> {
     let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();
     for (name, plain_name) in names.iter().zip(&plain_names) {

@@ -12,7 +12,7 @@ use crate::figure::Figure;
 pub struct Study {
     /// Short name on the command line.
     pub name: &'static str,
-    /// Authors, title, place and date.
+    /// Authors, title, place of publication and date.
     pub citation: &'static str,
     /// Definitions of the terms in its figures, such as the names of series.
     pub terms: &'static [(&'static str, &'static str)],
@@ -30,7 +30,7 @@ pub type OverLinks = fn(&MeasuredLinks) -> Result<Figure, LinksError>;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MeasuredLinks {
-    /// The file, in the K7 format.
+    /// Path of the file, which is in K7 format.
     pub file: PathBuf,
     pub channel: u8,
 }
@@ -40,7 +40,7 @@ pub enum LinksError {
     /// The study has no figure over measured links.
     #[error("the study {0} has no figure over measured links")]
     NotTaken(&'static str),
-    /// The path of the file is not UTF-8, as scenarios require.
+    /// The path of the file is not UTF-8, which a scenario requires.
     #[error("{}: its path is not UTF-8; allowed: a path in UTF-8", .0.display())]
     Path(PathBuf),
     /// The file cannot be read, or does not contain measured links.
@@ -57,7 +57,7 @@ pub enum LinksError {
     Alone { file: PathBuf, channel: u8 },
 }
 
-/// A colour of the page. Colour-blind readers can distinguish these colours.
+/// A colour of the page; colour-blind readers can distinguish all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hue {
     Blue,
@@ -87,7 +87,7 @@ impl Study {
 }
 
 /// Assigns each judged row of `figures` its entry of the `criteria.toml` in `text`. Fails if `text`
-/// is invalid, has a row that no figure declares, or lacks one.
+/// is invalid, has an entry that no figure declares, or lacks an entry for a judged row.
 pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
     let mut judgements = judgements(text)?;
     for figure in figures {
@@ -95,7 +95,7 @@ pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
         for row in &mut figure.rows {
             let Some(own) = &row.id else { continue };
             let id = format!("{name}/{own}");
-            // A second row of that name then has no entry.
+            // Removing the entry makes a second row of the same name fail.
             let judgement = judgements.remove(&id);
             row.judgement = Some(judgement.ok_or(CriteriaError::Missing(id))?);
         }

@@ -20,7 +20,7 @@ fn the_simulator_is_all_that_it_depends_on() {
     ] {
         assert!(found.contains(name), "{name} is missing: {found:?}");
     }
-    // The simulator's tests depend on some of these crates; others depend on the simulator.
+    // Only the simulator's tests depend on these crates, or the crates depend on the simulator.
     for name in ["testkit", "leaf", "experiments", "studies", "cli"] {
         assert!(!found.contains(name), "{name} decides no run: {found:?}");
     }

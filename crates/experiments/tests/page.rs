@@ -67,7 +67,7 @@ fn a_page_shows_verdicts_authors_versions_and_commands() {
     }
     let at = |part: &str| html.find(part).unwrap();
     assert!(at("id=\"misses\"") < at("id=\"figures\""));
-    // The page loads no part from another server.
+    // The page loads nothing from a server.
     for part in ["http://", "https://", "<script", "@import", "url("] {
         assert!(!html.contains(part), "{part}");
     }

@@ -1,4 +1,4 @@
-//! The results file: it continues interrupted runs, rejects other files, is shared, detects damage.
+//! The results file: continuation of interrupted runs, foreign files, concurrent use, and damage.
 
 use crate::common;
 
@@ -40,7 +40,7 @@ fn a_stopped_study_keeps_its_finished_runs() {
     assert!((1..=8).contains(&left), "{left}");
 }
 
-/// A case keeps its own number of seeds, independently of other cases of the figure.
+/// Each case has its own limits of the number of seeds, independent of other cases of the figure.
 #[test]
 fn cases_have_as_many_seeds_as_they_say() {
     let file = Temporary::new("seeds");
@@ -56,7 +56,7 @@ fn cases_have_as_many_seeds_as_they_say() {
     assert_eq!([kept(&few), kept(&at(0)), kept(&many)], [1, 3, 7]);
 }
 
-/// The identity of a run is the meaning of its scenario, not its text.
+/// The parsed scenario identifies a run, not the text of the scenario.
 #[test]
 fn equal_scenarios_share_their_runs() {
     let key = |case: redpoll_experiments::Case| case.key().unwrap();
@@ -68,8 +68,8 @@ fn equal_scenarios_share_their_runs() {
     assert_ne!(key(at(40)), key(at(0)));
 }
 
-/// A rebuild of the same sources finds the stored runs. After a change of the sources, the runs are
-/// repeated, and the stored runs stay.
+/// After a rebuild of the same sources, stored runs are found. After a change of the sources, runs
+/// are repeated, and the old runs stay.
 #[test]
 fn runs_of_other_sources_are_left_alone() {
     let figures = bound();
@@ -142,8 +142,8 @@ fn a_damaged_row_is_reported() {
     }
 }
 
-/// If a process is killed while it creates the file, the file remains usable: a header without
-/// tables, or an empty file.
+/// A process that is killed while it creates the file leaves an empty file, or a header without
+/// tables. Both remain usable.
 #[test]
 fn a_file_that_was_just_begun_is_no_other_programs() {
     let file = Temporary::new("begun");

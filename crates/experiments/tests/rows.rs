@@ -44,7 +44,8 @@ fn odd_seed(run: &Run) -> Result<f64, Gap> {
     }
 }
 
-/// A seed without a value is missing only from its row. Quotients pair values by seed, not index.
+/// A seed without a value for one row still counts in other rows. Computed rows pair values by
+/// seed, not by index.
 #[test]
 fn rows_made_of_others_pair_them_by_seed() {
     const SEED: Metric = Metric::new("seed", "");
@@ -88,7 +89,7 @@ fn a_violation_marks_every_row_made_of_the_run() {
     let results = file.open();
     let figures = bound();
     run_all(&figures, &results, 2);
-    // A run with a violation, which none of the real runs has.
+    // A run with an artificial violation; the real runs have none.
     let run = results.runs(&at(0), 2).unwrap().remove(1).run;
     let mut value = serde_json::to_value(&run).unwrap();
     value["report"]["oracle"]["violations"] = serde_json::json!(["a byte is gone"]);

@@ -1,8 +1,8 @@
-//! Fuzz targets of every parser, and of every state machine that processes input of other nodes.
+//! Fuzz targets for every parser, and for every state machine that processes input of other nodes.
 //!
-//! A [`Target`] is a function of bytes, which panics if it finds a mistake. Three runners use it:
-//! `cargo test` replays the inputs in `seeds` and adds a fixed number of random ones; the program
-//! of this crate runs random inputs for a given time on stable Rust; and `make fuzz` runs
+//! A [`Target`] is a function that takes bytes and panics if it finds a mistake. Three runners use
+//! it. `cargo test` replays the inputs in `seeds` and adds a fixed number of random ones. The
+//! program of this crate runs random inputs for a given time on stable Rust. `make fuzz` runs
 //! libFuzzer, which is guided by coverage and needs nightly Rust.
 
 mod mutation;
@@ -14,7 +14,7 @@ pub use targets::{TARGETS, Target};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Inputs of targets that other tests have too: files of these folders, from the repository's root.
+/// Folders with further inputs of targets, which other tests also use, relative to the repository.
 const SHARED: [(&str, &str); 3] = [
     ("capture", "crates/dissect/tests/inputs"),
     ("recording", "crates/cli/tests/written/0.1.0/result"),
@@ -27,7 +27,8 @@ impl Target {
         TARGETS.iter().find(|target| target.name == name)
     }
 
-    /// Returns the folders of its inputs, from the repository's root: none if random bytes suffice.
+    /// Returns the folders of the target's inputs, relative to the repository; no folder if the
+    /// target needs only random bytes.
     pub fn folders(&self) -> Vec<String> {
         let shared = SHARED.iter().filter(|(name, _)| *name == self.name);
         let shared = shared.map(|(_, folder)| (*folder).to_owned());
@@ -36,7 +37,7 @@ impl Target {
         all.filter(|folder| root().join(folder).is_dir()).collect()
     }
 
-    /// Reads the inputs in these folders, sorted by name.
+    /// Reads the inputs in the target's folders, sorted by path.
     pub fn seeds(&self) -> io::Result<Vec<Vec<u8>>> {
         let mut paths = Vec::new();
         for folder in self.folders() {

@@ -10,19 +10,19 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use redpoll_fuzz::{Mutator, TARGETS, Target};
 
-/// Time after which an input is reported as one that does not end.
+/// Time after which a running input is reported as endless.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Interval between two checks for inputs that do not end.
+/// Interval between two checks for endless inputs.
 const WATCH: Duration = Duration::from_millis(500);
 
 /// Give random bytes to the parsers and state machines of Redpoll.
 ///
-/// An input that makes a target panic, or that does not end within 20 s, is written to a file, and
-/// the target is not run further. Without a target, all targets run, as many at once as there are
-/// cores.
+/// An input that makes a target panic, or that does not end within 20 s, is written to a file. The
+/// program then stops running this target. Without a target, all targets run, as many at once as
+/// there are cores.
 ///
-/// Exit code: 0 when nothing was found; 1 when an input was found or a file cannot be written; 2
-/// when the call is wrong.
+/// Exit code: 0 when no input failed; 1 when an input failed or a file cannot be written; 2 when
+/// the call is wrong.
 #[derive(Parser)]
 #[command(name = "redpoll-fuzz")]
 struct Args {
@@ -36,7 +36,7 @@ struct Args {
     /// Seed of the random inputs
     #[arg(long, default_value_t = 1, value_name = "N")]
     seed: u64,
-    /// Folder for inputs that were found
+    /// Folder for failing inputs
     #[arg(long, default_value = "target/fuzz", value_name = "DIR")]
     out: PathBuf,
     /// Print the targets with the folders of their inputs, and exit
@@ -44,11 +44,11 @@ struct Args {
     list: bool,
 }
 
-/// The input that a thread runs, for the watch.
+/// The input that a thread currently runs, which [`watch`] reads.
 #[derive(Default)]
 struct Running {
     target: Mutex<Option<(&'static Target, Vec<u8>)>>,
-    /// Executions, so that the watch sees a thread that does not advance.
+    /// Number of executions; [`watch`] compares it to detect an endless input.
     count: AtomicU64,
 }
 
@@ -116,7 +116,7 @@ fn campaign(args: &Args, targets: &[&'static Target]) -> ExitCode {
             .collect();
         scope.spawn(|| watch(args, &running, &is_done));
         for thread in threads {
-            // A panic of a target is caught, so none reaches this place.
+            // `fuzz` catches the panics of targets, so `join` cannot fail.
             let _ = thread.join();
         }
         is_done.store(true, Relaxed);
@@ -132,8 +132,8 @@ fn campaign(args: &Args, targets: &[&'static Target]) -> ExitCode {
     }
 }
 
-/// Runs a target for its time. Returns the number of executions, or a line about an input that was
-/// found.
+/// Runs a target for the given time. Returns the number of executions, or a line about a failing
+/// input.
 fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, String> {
     let seeds = target.seeds();
     let seeds = seeds.map_err(|error| format!("{}: cannot read seeds: {error}", target.name))?;
@@ -141,7 +141,8 @@ fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, 
     let mut mutator = Mutator::new(args.seed, seeds);
     let begin = Instant::now();
     let (mut input, mut count) = (Vec::new(), 0);
-    // The clock is read rarely, because many targets take less time than reading it.
+    // Read the clock only every 16 executions, because many targets run faster than the clock is
+    // read.
     while count % 16 != 0 || begin.elapsed() < Duration::from_secs(args.seconds) {
         match inputs.next() {
             Some(seed) => input = seed,
@@ -169,7 +170,7 @@ fn fuzz(args: &Args, target: &'static Target, running: &Running) -> Result<u64, 
     Ok(count)
 }
 
-/// Ends the program if an input does not end.
+/// Writes an endless input to a file, and ends the program.
 fn watch(args: &Args, running: &[Running], is_done: &AtomicBool) {
     let mut seen: Vec<(u64, Instant)> = running.iter().map(|_| (0, Instant::now())).collect();
     while !is_done.load(Relaxed) {
@@ -191,7 +192,7 @@ fn watch(args: &Args, running: &[Running], is_done: &AtomicBool) {
     }
 }
 
-/// Writes an input that was found, and returns a line about it.
+/// Writes a failing input to a file, and returns a line about it.
 fn keep(folder: &Path, target: &Target, input: &[u8], what: &str) -> String {
     let name = target.name;
     let sum = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, byte| {

@@ -1,12 +1,12 @@
-//! Random inputs: from nothing, or from an input by a few changes.
+//! Random inputs: random bytes, or a seed input with a few changes.
 
 use redpoll_base::Rng;
 
-/// Longest input in bytes that is made from nothing.
+/// Maximum length of an input of random bytes, in bytes.
 const LONGEST: u32 = 400;
 /// Maximum length of an input after its changes, in bytes.
 const MOST: usize = 4_096;
-/// Numbers at the edges of fields.
+/// Byte values at the limits of typical fields.
 const EDGES: [u8; 8] = [0, 1, 0x3f, 0x40, 0x7f, 0x80, 0xfe, 0xff];
 
 /// A source of inputs for one target. The same seed gives the same inputs.
@@ -60,7 +60,7 @@ impl Mutator {
             4 => drop(input.drain(at..end)),
             5 => input.extend_from_within(at..end),
             _ => {
-                // A part of another input replaces the rest.
+                // Replace the rest by a part of another input.
                 let other = self.below(self.seeds.len() as u32) as usize;
                 let other = &self.seeds[other];
                 input.truncate(at);

@@ -1,10 +1,10 @@
-//! Replays the kept inputs of every target, and gives it some random ones.
+//! Replays the stored inputs of every target, and runs each target with some random inputs.
 
 use redpoll_fuzz::{Mutator, TARGETS, Target};
 
-/// Number of random inputs of a parser.
+/// Number of random inputs for a fast target.
 const RANDOM: u32 = 2_000;
-/// Targets that simulate or use files, and run a hundredth of the inputs.
+/// Targets that simulate or use files; they run with a hundredth of the random inputs.
 const SLOW: [&str; 8] = [
     "cache", "command", "k7", "node", "noise", "scenario", "tcp", "world",
 ];

@@ -1,4 +1,4 @@
-/* Example of firmware for redpoll_module.h: each node broadcasts a counter every second and prints
+/* Example firmware for redpoll_module.h. Each node broadcasts a counter every second and prints
  * the counters that it receives. Console lines: "energy", "ask", "set TEXT", "get". */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * The firmware defines one symbol, `redpoll_module`. Each simulated node runs in its own process,
  * so the firmware may keep state in globals. The simulator calls one function of the firmware at a
  * time. Virtual time stands still until the function returns. The firmware must not block, start
- * threads, or read clocks and random numbers of the operating system: a run is then the same each
- * time.
+ * threads, or read clocks and random numbers of the operating system. Then every run with the same
+ * seed gives the same result.
  *
  * Times are in microseconds of the node's clock, which begins near 0 and may drift. Extended
  * addresses are in printed order. Frames are without their check sequence (two bytes).
@@ -95,8 +95,8 @@ struct redpoll_host {
     int (*transmit)(void *self, const uint8_t *frame, size_t len, uint8_t backoffs);
     /* Measures the energy of the channel; `on_energy` reports the result. */
     int (*measure_energy)(void *self, uint32_t duration_us);
-    /* Returns the energy of the channel in dBm at the beginning of this call of the module: -75 if
-     * busy, -100 if free. */
+    /* Returns the energy of the channel in dBm at the beginning of the current call of the firmware:
+     * -75 if busy, -100 if free. */
     int8_t (*rssi_dbm)(void *self);
     /* Sets whether data requests of a neighbour are acknowledged with the frame pending bit. The
      * address has two or eight bytes, in printed order. */
@@ -105,7 +105,7 @@ struct redpoll_host {
     void (*source_match_all)(void *self, int all);
 
     /* Settings: values under a key and an index, kept until the run ends. `setting_get` returns the
-     * length of the value and copies at most `capacity` bytes, or returns -1 if it does not exist.
+     * length of the value and copies at most `capacity` bytes, or returns -1 for a missing value.
      * `setting_add` appends a value. `setting_remove` removes one value, or all with index -1. */
     int (*setting_get)(void *self, uint16_t key, int index, uint8_t *to, size_t capacity);
     int (*setting_add)(void *self, uint16_t key, const uint8_t *value, size_t len);
@@ -113,12 +113,12 @@ struct redpoll_host {
 
     /* Prints text to the log of the run. A line ends with a line feed. */
     void (*print)(void *self, const char *text, size_t len);
-    /* Ends the node with this reason. It does not return to the module. */
+    /* Ends the node and reports the reason. This function does not return. */
     void (*fail)(void *self, const char *reason);
-    /* Reports an event of the stream of an app of the scenario, which the simulator knows by the
-     * address of the peer (16 bytes) and the port of the receiver. The simulator compares the
-     * received bytes with the sent ones, and measures goodput. It ignores other streams. A receiver
-     * that does not know the sender passes 16 zero bytes, for the first stream to its port. */
+    /* Reports an event of the stream of a scenario's app. The address of the peer (16 bytes) and the
+     * port of the receiver identify the stream. The simulator compares the received bytes with the
+     * sent ones, measures goodput, and ignores unknown streams. A receiver that does not know the
+     * sender passes 16 zero bytes, which stand for the first stream to its port. */
     void (*stream)(void *self, enum redpoll_stream event, const uint8_t *peer, uint16_t port,
                    const uint8_t *bytes, size_t len);
 };

@@ -7,9 +7,9 @@ use std::ptr::NonNull;
 use crate::library::Library;
 use crate::random;
 
-/// The longest frame without its check sequence (IEEE 802.15.4-2015 §7.2).
+/// Maximum length of a frame in bytes, without check sequence (IEEE 802.15.4-2015 §7.2).
 pub(crate) const FRAME_MAX: usize = 125;
-/// Maximum length of the text that a node can print in one run, in bytes.
+/// Maximum length of the text that a node prints during one tick, in bytes.
 const TEXT_MAX: usize = 8_192;
 
 #[derive(Clone, Copy)]
@@ -94,19 +94,19 @@ pub(crate) struct Interface {
     text_flag: Global<c_char>,
     text_len: Global<c_int>,
     text: Buffer,
-    /// The state of the node's random numbers, between two ticks.
+    /// State of the node's random generator while the node does not run.
     random: u64,
     /// Declared after all fields that point into the library, so that it is dropped last.
     _library: Library,
 }
 
-// SAFETY: a module's node has no thread and keeps nothing in thread-local storage; it runs
-// in whichever thread calls `tick`, and the pointers lead to globals of the process.
+// SAFETY: a module's node has no thread and no thread-local storage. The node runs in the thread
+// that calls `tick`, and the pointers refer to globals of the process, which any thread may use.
 unsafe impl Send for Interface {}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timers {
-    /// Whether the module has more to do, or waits in a loop for its radio or for a time.
+    /// Whether the module has more work, or waits in a loop for its radio or for a time.
     pub(crate) runs_on: bool,
     pub(crate) timer_ms: Option<u64>,
     /// Time of the real-time timer in µs; it expires when the clock shows exactly this time.
@@ -114,13 +114,13 @@ pub(crate) struct Timers {
 }
 
 impl Interface {
-    /// Finds the symbols of a module that is not in use.
+    /// Finds the symbols of a module that no other interface uses.
     pub(crate) fn find(library: Library) -> Result<Interface, String> {
         let it = &library;
         let entry = |name: &CStr| -> Result<Entry, String> {
             let Global(address) = Global::<u8>::find(it, name)?;
-            // SAFETY: the symbol is a function of a loaded object, and by the interface it has no
-            // arguments. In some releases it returns a number, which the caller ignores.
+            // SAFETY: the symbol is a function of a loaded object, which by the interface takes no
+            // arguments. Some releases return a number, which the caller ignores.
             Ok(unsafe { std::mem::transmute::<*mut u8, Entry>(address.as_ptr()) })
         };
         let interface = Interface {
@@ -192,7 +192,8 @@ impl Interface {
         }
     }
 
-    /// Sets the signal at the module's antenna: a frame of this strength, other energy, or silence.
+    /// Sets the signal at the module's antenna. `receiving` is true during a frame; `signal_dbm` is
+    /// the strength of the frame, other energy or silence.
     pub(crate) fn set_channel(&self, receiving: bool, signal_dbm: i8) {
         self.receiving.set(receiving.into());
         self.signal_dbm.set(signal_dbm.into());
@@ -206,7 +207,7 @@ impl Interface {
         self.lqi.set(lqi.into());
     }
 
-    /// Stores a received frame; it replaces a frame that was not read.
+    /// Stores a received frame. The frame replaces an unread one.
     pub(crate) fn receive(&self, frame: &[u8]) {
         let len = self.input.write(frame);
         self.in_size.set(len as c_int);

@@ -1,19 +1,19 @@
-//! Nodes of another stack in the simulator: firmware as a shared object, with the interface that
-//! Contiki-NG's nodes have for the simulator Cooja (from release 4.9 on).
+//! Nodes of another stack in the simulator: firmware as a shared object. Its interface is that of
+//! Contiki-NG (from release 4.9 on) for the simulator Cooja.
 //!
-//! The user names a file; [`Modules`] loads a copy of it for each node and runs it in the
-//! simulation's time. `docs/modules.md` states the purpose of such nodes and what they do not show.
+//! The user names a file; [`Modules`] loads a copy of it for each node and runs it in virtual time.
+//! `docs/modules.md` states the purpose of such nodes and what they do not show.
 //!
 //! - `library.rs`: a private copy of a shared object;
-//! - `interface.rs`: its symbols, and what they hold;
+//! - `interface.rs`: the symbols of the shared object;
 //! - `node.rs`: the simulator's [`redpoll_sim::foreign::ForeignNode`];
 //! - `random.rs`: libc's `rand`, with a state for each node;
 //! - `watch.rs`: firmware that never waits;
 //! - `guest/`: firmware with the interface of `redpoll_module.h`, each node in a separate process.
 //!
-//! A module of Contiki-NG is foreign code in this process: it can do whatever the process can, and
-//! if it crashes, the program crashes. This crate is therefore separate, and the program contains
-//! it only with the feature `modules`.
+//! A Contiki-NG module is foreign code in the process of the simulator. The module can do whatever
+//! the process can, and a crash of the module is a crash of the program. This crate is therefore
+//! separate, and the program contains it only with the feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 
 mod guest;
@@ -50,7 +50,7 @@ impl Modules {
 }
 
 impl Modules {
-    /// Loads the node `spec`, independently of the others. The error is a one-line message.
+    /// Loads the node `spec` with its own copy of the firmware. The error is a one-line message.
     pub fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
         let shown = spec.module.display();
         let file = std::fs::read(spec.module).map_err(|error| {
@@ -71,11 +71,8 @@ impl Modules {
     }
 }
 
-/// Loads the firmware of the node `spec`, with the interface of `redpoll_module.h`, in a process of
-/// its own.
-///
-/// # Errors
-/// A one-line message.
+/// Loads the firmware of the node `spec`, with the interface of `redpoll_module.h`, in a separate
+/// process.
 pub fn load_guest(spec: &ForeignSpec<'_>) -> Result<Box<dyn GuestNode>, String> {
     match Process::start(spec) {
         Ok(process) => Ok(Box::new(process)),

@@ -13,7 +13,8 @@ use std::ptr::NonNull;
 /// A loaded shared object. It is unloaded when this is dropped.
 pub(crate) struct Library {
     handle: NonNull<libc::c_void>,
-    /// Open as long as the object is loaded: the loader knows it by the descriptor's name.
+    /// The file of the object, which stays open because the loader identifies the object by its
+    /// path.
     _file: File,
 }
 
@@ -31,8 +32,8 @@ impl Library {
         file.write_all(bytes).map_err(|error| error.to_string())?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
         let name = CString::new(path.clone()).map_err(|error| error.to_string())?;
-        // All symbols are bound at once: a node's stack is small, and the loader's own code
-        // would run on it.
+        // Bind all symbols now: later binding would run the loader's code on the node's small
+        // stack.
         let flags = libc::RTLD_NOW | libc::RTLD_LOCAL;
         // SAFETY: the name is a C string. The object's constructors run; the user has chosen to
         // run this code.
@@ -47,21 +48,21 @@ impl Library {
     }
 
     pub(crate) fn symbol(&self, name: &CStr) -> Option<NonNull<libc::c_void>> {
-        // SAFETY: the handle is that of a loaded object, the name a C string.
+        // SAFETY: the handle belongs to a loaded object, and the name is a C string.
         NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) })
     }
 }
 
 impl Drop for Library {
     fn drop(&mut self) {
-        // SAFETY: the handle is that of a loaded object, and is not used again.
+        // SAFETY: the handle belongs to a loaded object, and is not used again.
         unsafe { libc::dlclose(self.handle.as_ptr()) };
     }
 }
 
 fn last_error() -> String {
-    // SAFETY: the text that it returns, if any, is a C string that is good until the next
-    // call in this thread.
+    // SAFETY: the returned text, if any, is a C string that stays valid until the next call in this
+    // thread.
     let text = unsafe {
         let text = libc::dlerror();
         (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
@@ -69,8 +70,8 @@ fn last_error() -> String {
     text.unwrap_or_default()
 }
 
-/// Raises the limit of descriptors: each node needs one, and the default limit is too low for a
-/// thousand nodes.
+/// Raises the limit of file descriptors to its maximum: each node needs one, and the default limit
+/// is too low for a thousand nodes.
 pub(crate) fn more_descriptors() {
     let mut limit = libc::rlimit {
         rlim_cur: 0,

@@ -6,17 +6,17 @@ use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};
 use crate::interface::{FRAME_MAX, Interface};
 use crate::watch::Ward;
 
-/// The level at an antenna without a signal, in dBm; below the CCA threshold of modules.
+/// Signal level at an antenna without a signal, in dBm; below the CCA threshold of modules.
 const SILENCE_DBM: i8 = -100;
-/// The level at an antenna in dBm while there is a signal that the radio does not receive as a
-/// frame; above the CCA threshold of modules.
+/// Signal level at an antenna with energy that the radio cannot receive as a frame, in dBm; above
+/// the CCA threshold of modules.
 const ENERGY_DBM: i8 = -80;
 
 pub(crate) struct Module {
     interface: Interface,
     ward: Ward,
     quantum: Duration,
-    /// The time of its last tick, in microseconds of its clock.
+    /// Time of the module's last tick, in microseconds of the node's clock.
     ticked_us: Option<u64>,
     /// Signal strength of the arriving frame, if there is one.
     hears_dbm: Option<i8>,
@@ -39,8 +39,8 @@ impl Module {
     }
 
     /// Returns the time of the node's clock. The module's timer expires only if the clock shows
-    /// exactly the timer's time. A clock that runs fast may skip that microsecond, so this function
-    /// returns the timer's time once if it has passed.
+    /// exactly the timer's time, which a fast clock may skip. The first call after the timer's time
+    /// therefore returns that time.
     fn clock_us(&self, now: Instant) -> u64 {
         let now_us = now.as_micros();
         let timer_us = self.interface.timers().rtimer_us;

@@ -1,8 +1,8 @@
-//! `rand` and `srand` of the C library, with a state for each node.
+//! `rand` and `srand` of the C library, with a separate state for each node.
 //!
-//! Modules take their random numbers from libc, which has one generator for the whole process,
-//! so a node that seeds it would do so for all. The dynamic loader looks for symbols in the
-//! program first, so these two functions replace libc's.
+//! Modules take random numbers from libc, which has one generator for the whole process. A node
+//! that seeds this generator would therefore seed it for all nodes. The dynamic loader looks for
+//! symbols in the program first, so the two functions in this file replace libc's.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 pub(crate) fn enter(state: u64) {
-    // This keeps the two functions in the linked program.
+    // Refer to both functions, so that the linker keeps them.
     std::hint::black_box((
         rand as extern "C" fn() -> c_int,
         srand as extern "C" fn(c_uint),
@@ -23,12 +23,12 @@ pub(crate) fn enter(state: u64) {
     STATE.set(state);
 }
 
-/// Ends the run of a node; returns the state of its random numbers.
+/// Ends the run of a node. Returns the state of the node's random generator.
 pub(crate) fn leave() -> u64 {
     STATE.replace(1)
 }
 
-/// C17 §7.22.2.1: a number from 0 to `RAND_MAX`, 2^31 - 1.
+/// Returns a number from 0 to `RAND_MAX`, 2^31 - 1 (C17 §7.22.2.1).
 // SAFETY: no other symbol of this name is in the program. The function replaces libc's on purpose,
 // and behaves as the C standard requires.
 #[unsafe(no_mangle)]
@@ -40,8 +40,8 @@ extern "C" fn rand() -> c_int {
     (number >> 33) as c_int
 }
 
-/// C17 §7.22.2.2.
-// SAFETY: as with `rand`.
+/// Seeds the generator (C17 §7.22.2.2).
+// SAFETY: as for `rand`.
 #[unsafe(no_mangle)]
 extern "C" fn srand(seed: c_uint) {
     STATE.set(u64::from(seed));

@@ -1,7 +1,4 @@
-//! Detection of firmware that never waits: a thread measures for how long a node has been running.
-//!
-//! A module runs in the thread of the simulation, which nothing can stop. The program therefore
-//! reports the module and ends.
+//! Detects firmware that never waits: a thread measures how long the current node has been running.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +7,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 pub(crate) struct Watch {
-    /// Counter of the starts and ends of runs, so it is odd while a node runs.
+    /// Number of starts and ends of runs; odd while a node runs.
     turn: AtomicU64,
     who: AtomicUsize,
     nodes: Mutex<Vec<Watched>>,
@@ -29,7 +26,8 @@ pub(crate) struct Ward {
 }
 
 impl Watch {
-    /// Begins to watch; `on_hang` gets a line about the node that has run for too long.
+    /// Starts the watch thread. If a node runs for too long, the thread calls `on_hang` with a line
+    /// about the node.
     pub(crate) fn begin(on_hang: impl Fn(&str) + Send + 'static) -> Arc<Watch> {
         let watch = Arc::new(Watch {
             turn: AtomicU64::new(0),

@@ -112,7 +112,7 @@ fn two_hundred_nodes_of_one_file_share_no_state() {
     assert_ne!(first.0, digest(200, 8).0);
 }
 
-/// Firmware that fails is named, and the other nodes continue.
+/// A run reports firmware that fails, and the other nodes continue.
 #[test]
 fn firmware_that_fails_leaves_the_others_alone() {
     let module = compile("fails", &[]);
@@ -136,7 +136,7 @@ fn firmware_that_fails_leaves_the_others_alone() {
     }
 }
 
-/// Each mistake that loading finds is a line with the remedy.
+/// Each problem during loading is reported in one line, which says what to do.
 #[test]
 fn a_file_that_cannot_be_used_is_named_with_the_remedy() {
     let text = Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");

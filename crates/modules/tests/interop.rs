@@ -1,9 +1,9 @@
-//! Mixed meshes: our nodes and those of another stack, over one medium.
+//! Meshes of Redpoll's nodes and nodes of another stack over one medium.
 //!
-//! `REDPOLL_MODULES` names a folder with modules; `docs/modules.md` lists them and their
-//! firmware. A test without its modules is ignored, by name. More variables: `REDPOLL_SEED`,
-//! `REDPOLL_SET` with keys to set, `REDPOLL_PRINT` to see the output of modules, `REDPOLL_PCAP`
-//! with a folder for captures.
+//! `REDPOLL_MODULES` names a folder with modules; `docs/modules.md` lists them and their firmware.
+//! A test without its modules is listed as ignored. More variables: `REDPOLL_SEED`, `REDPOLL_SET`
+//! with scenario keys, `REDPOLL_PRINT` to see the output of modules, and `REDPOLL_PCAP` with a
+//! folder for captures.
 
 #[path = "support/client.rs"]
 mod client;
@@ -93,11 +93,11 @@ const CASES: [Case; 12] = [
     },
 ];
 
-/// Keys with which Redpoll's nodes interoperate with these nodes. If one of the keys is missing, a
+/// Keys that Redpoll's nodes need to interoperate with Contiki-NG. Without any one of the keys, a
 /// case fails (docs/modules.md).
 const KEYS: &str = "packet_option = \"rfc6553\"\nsender_rank = \"rank\"\ndao_targets = 1\n";
 
-/// Time at which Redpoll's nodes begin to send requests, and duration of a run.
+/// Time at which Redpoll's nodes begin to send requests, and the duration of a run, in seconds.
 const BEGINS_S: u64 = 90;
 const RUN_S: u64 = 600;
 
@@ -120,7 +120,7 @@ fn main() -> std::process::ExitCode {
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
 }
 
-/// Keys to set, as `key=value key=value`.
+/// Returns the scenario keys in `REDPOLL_SET`, which has the form `key=value key=value`.
 fn overrides() -> Vec<(String, String)> {
     let text = std::env::var("REDPOLL_SET").unwrap_or_default();
     let pairs = text.split_whitespace().filter_map(|it| it.split_once('='));
@@ -155,7 +155,7 @@ impl Case {
         text += &format!(
             "nodes = {}\n[rpl]\nmode = \"{mode}\"\ndao_ack = {}\n{KEYS}",
             self.places.len(),
-            // In storing mode, Contiki's routers acknowledge no DAO.
+            // In storing mode, Contiki's routers do not acknowledge DAOs.
             !self.storing
         );
         for (index, place) in self.places.iter().enumerate() {
@@ -197,7 +197,8 @@ impl Case {
         }
         let name = |index: usize| format!("node-{}", index + 1);
         let places = self.places.iter().enumerate();
-        // Redpoll's nodes ask the root; a Redpoll root asks the farthest module.
+        // Redpoll's nodes send requests to the root; a Redpoll root sends them to the farthest
+        // module.
         let farthest = places.clone().rev().find(|(_, place)| **place == Theirs);
         let farthest = farthest.map_or(0, |(index, _)| index);
         let mut clients: Vec<Client> = Vec::new();
@@ -245,7 +246,7 @@ impl Case {
     }
 }
 
-/// A module's report of its own requests.
+/// Results of a module's own requests, from its output.
 #[derive(Debug, Default)]
 struct Asked {
     datagrams: (usize, usize),

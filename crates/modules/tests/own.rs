@@ -1,4 +1,5 @@
-//! Modules in general, with a module that the tests compile: loading, clocks, frames, randomness.
+//! Tests of the module interface with modules that the tests compile: loading, clocks, frames,
+//! random numbers.
 
 mod support;
 
@@ -44,8 +45,8 @@ fn modules_exchange_frames() {
     assert_eq!(of(&lines, 0, "deaf"), [""; 0], "a frame has a signal");
 }
 
-/// Each turn of a waiting loop takes one `modules.quantum`. A timer in microseconds expires
-/// exactly, even if the node's clock is fast or slow.
+/// Each iteration of a waiting loop takes one `modules.quantum`. A timer in microseconds expires at
+/// its exact time, even if the node's clock is fast or slow.
 #[test]
 fn time_is_the_simulations() {
     let module = compile("time", &[]);
@@ -58,8 +59,8 @@ fn time_is_the_simulations() {
         let lines = run(&mut world, 10);
         assert_eq!(of(&lines, 0, "exactly").len(), 1, "{drift}");
         assert_eq!(of(&lines, 0, "missed"), [""; 0], "{drift}");
-        // The frame takes 32 µs for each of its 16 bytes and eight more; two turns follow the turn
-        // at its end.
+        // The frame takes 32 µs per byte for 16 bytes and eight more. Two more iterations of the
+        // loop follow the iteration at its end.
         let least = 768 + 2 * if quantum == "1 ms" { 1_000 } else { 192 };
         for waited in of(&lines, 0, "waited") {
             let waited: u64 = waited.parse().unwrap();
@@ -69,8 +70,8 @@ fn time_is_the_simulations() {
     }
 }
 
-/// Each node has its own globals and its own random numbers: the same for the same seed,
-/// independent of other nodes.
+/// Each node has its own globals and random numbers. The random numbers depend only on the seed,
+/// not on other nodes.
 #[test]
 fn nodes_of_one_module_share_no_state() {
     let module = compile("copies", &[]);

@@ -5,7 +5,7 @@ use crate::layer::{Bytes, Layer, hex};
 const OPTIONS_MAX: usize = 64;
 
 /// Decodes the message in a UDP datagram, if it is CoAP version 1. If `is_part`, the datagram is
-/// only the start of a message, and a truncated option is no error.
+/// only the start of a message and may end within an option.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     message(payload, is_part).map(|(layer, _)| layer)
 }

@@ -27,7 +27,7 @@ pub struct Line {
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// Horizontal bars with names, one below the other.
+/// A chart of horizontal bars, each with a name.
 #[derive(Clone, Debug)]
 pub struct Bars {
     pub title: String,
@@ -38,7 +38,7 @@ pub struct Bars {
 
 const NAMES: f64 = 140.0;
 const BAR: f64 = 18.0;
-/// Maximum number of letters of a name; the rest is cut.
+/// Maximum number of letters of a name; longer names are truncated.
 const LETTERS: usize = 20;
 
 impl Plot {
@@ -103,7 +103,8 @@ impl Line {
 
 type Point = (f64, Option<f64>);
 
-/// Reduces the points without visible change: keeps first, least, greatest and last per half pixel.
+/// Reduces the points without visible change: keeps the first, least, greatest and last point of
+/// each half pixel.
 fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let same = |a: &Point, b: &Point| {
@@ -125,12 +126,12 @@ fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     kept
 }
 
-/// Least number of neighbouring bars with equal numbers that are drawn as one bar.
+/// Minimum number of adjacent bars with equal numbers that are drawn as one bar.
 const SAME: usize = 3;
 
 impl Bars {
-    /// Returns the drawn bars: [`SAME`] or more in a row with the same printed number become one
-    /// bar, with the names of the first and the last.
+    /// Returns the bars to draw: [`SAME`] or more adjacent bars with the same printed number become
+    /// one bar, with the names of the first and the last.
     fn merged(&self) -> Vec<(String, f64)> {
         let mut merged = Vec::new();
         for group in self.bars.chunk_by(|a, b| number(a.1) == number(b.1)) {

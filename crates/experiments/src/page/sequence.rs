@@ -1,5 +1,5 @@
-//! Sequence plots of a TCP connection: its segments and acknowledgements over time, with the
-//! periods of delay by causes as shades.
+//! Sequence plots of a TCP connection: segments and acknowledgments over time. Shades mark the
+//! periods in which a cause delayed the connection.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,8 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::frame::{BOTTOM, Fit, Legend, TOP, frame, label};
 
-/// Times are in seconds and sequence numbers in bytes, both since the start.
+/// A sequence plot. Times are in seconds and sequence numbers in bytes, both since the start of the
+/// connection.
 #[derive(Clone, Debug, Default)]
 pub struct Sequence {
     pub title: String,
@@ -15,17 +16,17 @@ pub struct Sequence {
     pub sent: Vec<Range>,
     /// Retransmissions.
     pub again: Vec<Range>,
-    /// Times at which the sender received an acknowledgement, and the acknowledged number.
+    /// Times at which the sender received an acknowledgment, and the acknowledged sequence numbers.
     pub acked: Vec<(f64, f64)>,
     pub shades: Vec<Shades>,
     /// Ends of the x axis.
     pub t: (f64, f64),
-    /// Greatest number on the y axis, which then starts at zero; `None`: that of the visible
-    /// segments.
+    /// Greatest number on the y axis, which then starts at zero. With `None`, the axis covers the
+    /// visible segments.
     pub most: Option<f64>,
 }
 
-/// A segment on its way.
+/// The transmission of a segment: time, first sequence number and end.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Range {
     pub t: f64,
@@ -42,7 +43,7 @@ pub struct Shades {
     pub times: Vec<(f64, f64)>,
 }
 
-/// Least width of a shade in pixels.
+/// Minimum width of a shade in pixels.
 const SHADE_MIN: f64 = 1.5;
 
 impl Sequence {
@@ -161,7 +162,7 @@ fn shade((left, right): (f64, f64), (top, bottom): (f64, f64), look: Look) -> St
     )
 }
 
-/// Draws segments as vertical strokes from their first to their last byte.
+/// Draws each segment as a vertical stroke from its first to its last byte.
 fn segments<'a>(
     svg: &mut String,
     ranges: impl Iterator<Item = &'a Range>,
@@ -171,7 +172,7 @@ fn segments<'a>(
     let mut path = String::new();
     for range in ranges {
         let [from, until] = [range.from, range.until].map(|at| y.px(at).clamp(TOP, BOTTOM));
-        // A short segment, too, is visible.
+        // Make a short segment visible as well.
         let until = until.min(from - 2.0);
         let _ = write!(path, "M{:.1} {from:.1}V{until:.1}", x.px(range.t));
     }

@@ -7,12 +7,12 @@ use super::colours::Look;
 
 const WIDTH: f64 = 240.0;
 const HEIGHT: f64 = 46.0;
-/// Height of the first sample in pixels, and the distance of the second one.
+/// y coordinate of the first sample in pixels, and distance between the samples.
 const ROW: f64 = 10.0;
-/// Left and right end of the axis.
+/// Left and right end of the axis, in pixels.
 const ENDS: (f64, f64) = (22.0, 222.0);
 
-/// Draws the values of `a` above those of `b`, with the least and the greatest value.
+/// Draws the values of `a` above those of `b`; labels the least and the greatest value.
 pub fn strip(a: &[f64], b: &[f64]) -> String {
     let all = || a.iter().chain(b).copied();
     let low = all().fold(f64::INFINITY, f64::min);

@@ -83,7 +83,6 @@ impl Mesh {
         }
     }
 
-    /// Draws the map as SVG.
     pub fn svg(&self, fit: Fit) -> String {
         let nodes = self.nodes.iter().map(|node| node.position_m);
         let others = self.interferers.iter().map(|it| it.1);
@@ -100,8 +99,8 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
 /// Pixels between the centre of a node and the tip of an arrow that points to it.
 const CLEAR: f64 = 10.0;
 
-/// Draws an arrow from a node to its parent, which ends outside of the parent's mark. Nodes that
-/// are too close get a line without a head.
+/// Draws an arrow from a node to its parent that ends outside the parent's mark. If the nodes are
+/// too close, draws a line without a head.
 fn arrow(from: (f64, f64), to: (f64, f64)) -> String {
     const LENGTH: f64 = 9.0;
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
@@ -133,7 +132,7 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)], width: f64) -> String {
         .min((HEIGHTS.1 - 2.0 * MARGIN) / (top - bottom).max(1.0));
     let height = (2.0 * MARGIN + scale * (top - bottom)).max(HEIGHTS.0);
     let x = |metres: f64| MARGIN + scale * (metres - left);
-    // As in the live view, y grows upwards.
+    // y grows upwards, as in the live view.
     let y = |metres: f64| height / 2.0 - scale * (metres - (top + bottom) / 2.0);
     let at = |(a, b): (f64, f64)| (x(a), y(b));
     let mut svg = format!(
@@ -216,7 +215,7 @@ mod tests {
         (number("cx"), number("cy"))
     }
 
-    /// In the live view, y increases upwards and x to the right (`web/src/map/view.ts`).
+    /// As in the live view (`web/src/map/view.ts`), y grows upwards and x to the right.
     #[test]
     fn a_map_has_the_orientation_of_the_live_view() {
         let mesh = Mesh {
@@ -236,7 +235,7 @@ mod tests {
     #[test]
     fn an_arrow_points_to_the_parent_and_ends_outside_of_its_mark() {
         let svg = arrow((100.0, 50.0), (20.0, 50.0));
-        // The head's wings are behind the tip, which is 10 pixels before the parent.
+        // The tip of the arrow is 10 pixels before the parent.
         assert!(
             svg.ends_with("d=\"M39.0 46.5L30.0 50.0L39.0 53.5Z\"/>"),
             "{svg}"

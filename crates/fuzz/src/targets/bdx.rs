@@ -1,4 +1,4 @@
-//! Both ends of Matter's bulk data exchange, under unlikely datagrams.
+//! Both ends of Matter's bulk data exchange (BDX), with arbitrary datagrams.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_rivals::bdx::{Config, DATAGRAM_MAX, Provider, Receiver};
@@ -11,8 +11,8 @@ pub fn run(bytes: &[u8]) {
     let mut receiver = Receiver::new(now, config, Rng::new(1), 0);
     let mut provider = Provider::new(config, Rng::new(2), IMAGE);
     let mut out = [0; DATAGRAM_MAX];
-    // The input is a list of datagrams: a length, and that many bytes. Each goes to both ends,
-    // which also exchange their messages.
+    // The input is a list of datagrams, each a length byte and as many bytes. Both ends receive
+    // each datagram, and also exchange their own messages.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -1,7 +1,6 @@
-//! The cache of segments with unlikely packets: segments of a few connections, with any numbers
-//! and bytes changed anywhere, partly with corrected checksums. It may send only packets that
-//! have passed before, or acknowledgments of data that an end has acknowledged in a segment
-//! that its receiver may accept.
+//! The segment cache with segments of a few connections, which have arbitrary numbers and sometimes
+//! a changed byte. The cache may retransmit only packets that it has forwarded, and acknowledge
+//! only data that an end has acknowledged in a segment that its receiver may accept.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,12 +15,12 @@ const FLOWS: usize = 2;
 const PACKETS: usize = 3;
 const ROOM: usize = 100;
 const HEADERS: usize = 60;
-/// A window without a scale.
+/// Largest window without window scaling, in bytes.
 const WINDOW: u32 = 65_535;
 const ACK: u8 = 16;
 const SYN: u8 = 2;
 
-/// Returns a packet without its ECN field and hop limit, which differ in a copy.
+/// Returns a packet without ECN field and hop limit, in which a retransmitted copy may differ.
 fn bare(packet: &[u8]) -> Vec<u8> {
     let mut bare = packet.to_vec();
     bare[1] &= !0x30;
@@ -33,14 +32,14 @@ fn number(packet: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]])
 }
 
-/// Returns the sender and the receiver of a packet.
+/// Returns address and port of the sender and of the receiver.
 fn ends(packet: &[u8]) -> [Vec<u8>; 2] {
     let end =
         |addr: usize, port: usize| [&packet[addr..addr + 16], &packet[port..port + 2]].concat();
     [end(8, 40), end(24, 42)]
 }
 
-/// Returns whether a packet is TCP with a good checksum, right behind the IPv6 header.
+/// Returns whether a packet has TCP with a correct checksum directly after the IPv6 header.
 fn is_sound(packet: &[u8]) -> bool {
     if packet.len() < HEADERS || packet[6] != 6 {
         return false;
@@ -53,7 +52,7 @@ fn is_sound(packet: &[u8]) -> bool {
     sum.is_valid() && is_whole && (20..=packet.len() - 40).contains(&offset)
 }
 
-/// Writes the checksum that a packet should have.
+/// Corrects the TCP checksum of a packet.
 fn mend(packet: &mut [u8]) {
     packet[56..58].fill(0);
     let addr = |at: usize| Addr(packet[at..at + 16].try_into().expect("16 bytes"));
@@ -63,7 +62,8 @@ fn mend(packet: &mut [u8]) {
     packet[56..58].copy_from_slice(&sum);
 }
 
-/// Makes the packet of a step: flow, direction, flags, numbers, data, options, a byte to change.
+/// Builds a packet from a step of the input, whose bytes select flow, direction, flags, numbers,
+/// data, options and a byte to change.
 fn packet(step: &[u8]) -> Vec<u8> {
     let (flow, is_up) = (step[0] & 3, step[0] & 0x80 != 0);
     let options: &[u8] = match (step[0] >> 2) & 3 {
@@ -86,7 +86,8 @@ fn packet(step: &[u8]) -> Vec<u8> {
     for [_, high, low] in ends {
         packet.extend([high, low]);
     }
-    // The numbers are around the end of the sequence space, or far from it.
+    // Sequence and acknowledgment numbers are near the wrap-around of the sequence space, or far
+    // away.
     for (near, far) in [(step[3], step[4]), (step[5], step[6])] {
         let far = if far > 200 { u32::from(far) << 20 } else { 0 };
         packet.extend(
@@ -111,7 +112,7 @@ fn packet(step: &[u8]) -> Vec<u8> {
     packet.extend(options);
     packet.extend((0..data).map(|at| at as u8));
     mend(&mut packet);
-    // Changes a byte of few packets; half of these packets get a correct checksum again.
+    // Change a byte of some packets; correct the checksum in half of these.
     if step[11] > 200 {
         let place = usize::from(step[12]) % packet.len();
         packet[place] ^= step[13];
@@ -141,16 +142,16 @@ fn params(choice: u8) -> Params {
     }
 }
 
-/// The record of packets that passed.
+/// The packets and acknowledgments that the cache has seen, as a reference for what it may send.
 #[derive(Default)]
 struct Known {
-    /// Number of times that the cache kept a packet and has yet to forward it.
+    /// For each kept packet, how many copies the cache has yet to forward.
     owed: HashMap<Vec<u8>, u32>,
-    /// Forwarded packets that the cache has not retransmitted since.
+    /// Forwarded packets, until the cache retransmits them.
     passed: HashSet<Vec<u8>>,
-    /// Acknowledgment numbers in any packet.
+    /// Acknowledgment numbers of all packets, by sender and receiver.
     said: HashMap<[Vec<u8>; 2], HashSet<u32>>,
-    /// Acknowledgment numbers in segments that their receiver may accept.
+    /// Acknowledgment numbers of segments that the receiver may accept.
     told: HashSet<([Vec<u8>; 2], u32)>,
 }
 
@@ -252,7 +253,7 @@ pub fn run(bytes: &[u8]) {
         }
         assert!(cache.flows() <= FLOWS);
     }
-    // Every kept packet is sent or dropped; then the cache has no timer.
+    // The cache sends or drops every kept packet, and then has no timer.
     for _ in 0..64 {
         let Some(wake) = cache.poll_at() else { break };
         now = wake.at.max(now);

@@ -1,5 +1,5 @@
-//! Captures of every format and link type, decoded to layers without keys and with the keys of IEEE
-//! 802.15.4 and of Thread. Reading comes to an end, and the frames can be printed.
+//! Captures of every format and link type, decoded without keys, and with keys of IEEE 802.15.4 and
+//! of Thread. Reading must end, and every frame must have a text.
 
 use std::io::Cursor;
 

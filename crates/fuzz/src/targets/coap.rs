@@ -1,4 +1,4 @@
-//! A CoAP endpoint, client and server at the same time, under unlikely datagrams.
+//! A CoAP endpoint, client and server at the same time, with arbitrary datagrams.
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_coap::{Config, Endpoint, Event, Method, Peer, Request, Response, RtoPolicy, Status};
@@ -17,8 +17,8 @@ pub fn run(bytes: &[u8]) {
         port: 5_683,
     };
     let mut now = Instant::ZERO;
-    // The input is a list of datagrams: a length, and that many bytes. Before each, this end makes
-    // a request.
+    // The input is a list of datagrams, each a length byte and as many bytes. Before each datagram,
+    // the endpoint sends a request.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

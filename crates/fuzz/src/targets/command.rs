@@ -1,5 +1,5 @@
-//! Messages of the live view's page, carried out in a running mesh: each line is one message.
-//! Every refusal has a text, and the run continues.
+//! Messages of the live view's page to a running mesh, one per line. Every rejection must have a
+//! text, and the run must continue.
 
 use redpoll_base::Duration;
 use redpoll_sim::{Scenario, World};

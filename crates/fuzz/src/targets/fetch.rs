@@ -1,4 +1,4 @@
-//! A leaf's handling of an arbitrary answer with an image, in any pieces.
+//! A leaf that downloads an image and receives an arbitrary response in pieces of any size.
 
 use redpoll_ota::{ETag, Fetch, Have, Pages};
 

@@ -1,5 +1,5 @@
-//! A series of frames, decoded to layers: each is a length and its bytes. Fragments are joined over
-//! the series.
+//! A series of frames, each a length byte and its bytes, decoded to layers. Fragments are
+//! reassembled across the frames.
 
 use redpoll_base::Addr;
 use redpoll_dissect::{Dissector, Keys, Reading};
@@ -19,7 +19,7 @@ pub fn run(bytes: &[u8]) {
     while let Some((len, tail)) = rest.split_first() {
         let (frame, tail) = tail.split_at(tail.len().min(usize::from(*len)));
         rest = tail;
-        // Some frames arrive after the time in which a datagram must be complete.
+        // Some frames arrive after the reassembly timeout.
         at_us += u64::from(*len) * 100_000;
         let frame = dissector.mpdu(frame, at_us);
         frame.checksum();

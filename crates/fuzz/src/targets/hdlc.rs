@@ -1,4 +1,4 @@
-//! HDLC-like framing with both check sequences: lines of any bytes, and of framed messages.
+//! HDLC-like framing with both check sequences, on arbitrary bytes and on framed messages.
 
 use redpoll_wire::hdlc::{Check, Deframer, Fcs16, Fcs32, Frame, send};
 
@@ -17,14 +17,15 @@ fn try_one<C: Check>(bytes: &[u8], is_special: impl Fn(u8) -> bool) {
             assert!((1..=ROOM - C::LEN).contains(&message.len()));
         }
     }
-    // At least one frame is received after any bytes, which may be this frame without its end.
+    // The deframer must receive this frame after any bytes. It receives the frame twice if the
+    // bytes end with this frame without its closing flag.
     let mut good = 0;
     send::<C>(b"~first}", &is_special, |byte| {
         let frame = deframer.input(byte);
         good += usize::from(frame == Some(Frame::Good(b"~first}")));
     });
     assert!(good >= 1);
-    // Any message is received if the buffer has room for it, and otherwise counts as damaged.
+    // A message is received if the buffer has room for it, and otherwise counts as damaged.
     let mut line = Vec::new();
     send::<C>(bytes, &is_special, |byte| line.push(byte));
     let inner = &line[1..line.len() - 1];

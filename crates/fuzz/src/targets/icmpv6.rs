@@ -25,7 +25,7 @@ pub fn run(bytes: &[u8]) {
             .emit(&addr, &addr, &mut out)
             .expect("the emitted bytes are no longer than the parsed ones");
         assert_eq!(out.position(), message.len());
-        // Only an error that quotes too much is cut.
+        // Emitting shortens only an error message whose quoted packet is too long.
         if message.len() == bytes.len() {
             assert_eq!(Message::parse_unverified(out.written()), Ok(message));
         }

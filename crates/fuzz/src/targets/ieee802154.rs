@@ -13,7 +13,7 @@ pub fn run(frame: &[u8]) {
             .emit(&mut out)
             .expect("23 bytes are the longest header");
         assert_eq!(out.position(), header.len());
-        // Version 2 is read, but not written.
+        // Frame version 2 is parsed, but never written.
         if header.version < 2 {
             assert_eq!(FrameHeader::parse(out.written()), Ok((header, &[][..])));
         }

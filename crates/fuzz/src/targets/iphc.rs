@@ -1,5 +1,5 @@
-//! Compressed headers (RFC 6282): an expanded header is compressed again without loss, and marking
-//! changes ECN only.
+//! Compressed headers (RFC 6282): an expanded header is compressed again without loss, and ECN
+//! marking changes only the ECN field.
 
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::Cursor;

@@ -1,4 +1,4 @@
-//! IPv6 headers, extension headers, and changes in place (RFC 8200).
+//! IPv6 headers and extension headers (RFC 8200), and modifications in place.
 
 use redpoll_wire::ipv6::{self, Ipv6Header};
 

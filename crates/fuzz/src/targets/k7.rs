@@ -1,5 +1,5 @@
-//! Files of measured links, plain or compressed with gzip, as a scenario reads them. The reader
-//! checks its result with debug assertions.
+//! Files of measured links in K7 format, plain or compressed with gzip, read by a scenario. The
+//! reader checks its result with debug assertions.
 
 use redpoll_sim::{LinkSource, Scenario};
 

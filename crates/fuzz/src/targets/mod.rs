@@ -32,7 +32,7 @@ mod uart;
 mod udp;
 mod world;
 
-/// Memory of the nodes and tables of all targets.
+/// Heap memory for the nodes and tables of all targets.
 enum Heap {}
 
 impl redpoll_base::Memory for Heap {
@@ -42,7 +42,7 @@ impl redpoll_base::Memory for Heap {
     const JOINS_FRAGMENTS: bool = true;
 }
 
-/// A function of bytes that panics if it finds a mistake.
+/// A function that takes bytes and panics if it finds a mistake.
 #[derive(Debug)]
 pub struct Target {
     pub name: &'static str,

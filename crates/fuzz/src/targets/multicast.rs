@@ -1,6 +1,6 @@
-//! The forwarder of multicast groups with any packets to groups: messages with correct headers and
-//! changed bytes, packets from the host, and time that passes. Messages leave a bounded number of
-//! times, with fewer hops, and each is delivered once.
+//! The multicast forwarder with MPL messages that sometimes have a changed byte, packets from the
+//! host, and passing time. Each message is forwarded a bounded number of times, and never with a
+//! hop limit of 0.
 
 use redpoll_assist::multicast::{
     Fate, GroupSlot, Memory, MessageSlot, Multicast, Params, SeedSlot,
@@ -58,7 +58,7 @@ pub fn run(bytes: &[u8]) {
             0 => packet(GROUP, usize::from(step[0])),
             _ => message(step),
         };
-        // Changes a byte of few packets.
+        // Change a byte of some packets.
         if step[5] > 200 {
             let place = usize::from(step[6]) % packet.len();
             packet[place] ^= step[5];
@@ -89,7 +89,7 @@ pub fn run(bytes: &[u8]) {
             assert!(turns <= MESSAGES * usize::from(params.expirations));
         }
     }
-    // Every message ends.
+    // The forwarder drops every message after a bounded number of transmissions.
     for _ in 0..=MESSAGES * usize::from(params.expirations) {
         let Some(wake) = node.poll_at() else { break };
         node.poll_packet(wake.at, &mut [0; 1_280]);

@@ -1,10 +1,10 @@
-//! A whole node under frames from its mesh and packets from its host. It must not panic, and when
-//! no work is left, every datagram slot must be free.
+//! A complete node with frames from its mesh and packets from its host. The node must not panic,
+//! and when no work is left, every datagram slot must be free.
 //!
-//! The first byte selects the routes: given ones, or those of a root, a router or a leaf of RPL.
-//! The rest is a list of steps: a byte that says what happens, and for frames, packets and control
-//! messages a length and the bytes. Control messages are put into frames here, with a good
-//! checksum, which random bytes hardly ever have.
+//! The first byte selects the routes: configured ones, or those of a root, router or leaf of RPL.
+//! The rest is a list of steps: a byte for the kind of event, and for frames, packets and control
+//! messages a length and bytes. This target wraps control messages in frames with a correct
+//! checksum, which random bytes rarely have.
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Rng};
@@ -35,10 +35,10 @@ const PREFIX: Addr = Addr([
 
 const PAN: u16 = 0x7270;
 const OWN: u16 = 1;
-/// Bytes of the longest frame without its check sequence.
+/// Maximum length of a frame in bytes, without check sequence.
 const FRAME: usize = 125;
 const ICMPV6: u8 = 58;
-/// The configuration that a root announces.
+/// The DODAG configuration that a root advertises.
 const CONFIGURATION: Configuration = Configuration {
     flags: config_flag::RPI_0X23,
     interval_doublings: 8,
@@ -51,7 +51,7 @@ const CONFIGURATION: Configuration = Configuration {
     lifetime_unit_s: 60,
 };
 
-/// Returns the node's role in a DODAG; `None` if its routes are given.
+/// Returns the node's role in a DODAG; `None` if its routes are configured.
 fn role(choice: u8) -> Option<RplRole> {
     let root = |mode| RplRole::Root(RplRoot::new(PREFIX, mode, CONFIGURATION));
     match choice % 8 {
@@ -121,7 +121,7 @@ fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
             paths: vec![SwitchedPath::EMPTY; 2].into(),
         },
     );
-    // RPL gives routers and leaves their default route, and a root its routes into the mesh.
+    // RPL sets the default route of routers and leaves, and a root's routes into the mesh.
     let is_border = matches!(role, None | Some(RplRole::Root(_)));
     let routes = [
         (PREFIX, 64, Via::OnLink, role.is_none()),
@@ -139,8 +139,8 @@ fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
     node
 }
 
-/// Builds the frame of a control message from a neighbour. The first byte selects sender and
-/// receiver; type, code and body follow.
+/// Builds a frame with a control message from a neighbour. The first byte selects source and
+/// destination; type, code and body follow.
 fn control(bytes: &[u8]) -> Option<Vec<u8>> {
     let [ends, kind, code, body @ ..] = bytes else {
         return None;
@@ -206,7 +206,8 @@ struct Scene {
 }
 
 impl Scene {
-    /// Does all work until `end`. The application reads all data, and closes what the peer closed.
+    /// Runs the node until `end`. The application reads all data, and closes connections that the
+    /// peer has closed.
     fn run_until(&mut self, end: Instant) {
         loop {
             self.serve();
@@ -241,7 +242,7 @@ impl Scene {
                 RadioWork::Transmit { .. } => RadioResult::Acked {
                     frame_pending: false,
                 },
-                // This node does no operation of a duty-cycled MAC.
+                // The configured MAC uses no operations of duty-cycled MACs.
                 _ => continue,
             };
             self.node.on_radio_done(self.now, result);
@@ -249,8 +250,8 @@ impl Scene {
         while self.node.poll_packet(self.now, &mut bytes).is_some() {}
     }
 
-    /// Releases everything and lets all timers expire. No connection remains, and no slot except
-    /// those of RPL's periodic messages.
+    /// Releases all connections and lets all timers expire. Then no connection and no slot may be
+    /// in use, except the slots of RPL's periodic messages.
     fn come_to_rest(&mut self) {
         while self.node.tcp_accept(self.listener).is_some() {}
         let open: Vec<_> = self.node.tcp_connections().map(|(id, _)| id).collect();

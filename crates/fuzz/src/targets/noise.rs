@@ -1,4 +1,4 @@
-//! Traces of noise, plain or compressed with gzip, as a scenario reads them.
+//! Noise traces, plain or compressed with gzip, read by a scenario.
 
 use redpoll_sim::Scenario;
 

@@ -1,4 +1,4 @@
-//! Both ends of a body by Q-Block1, under unlikely datagrams.
+//! Sender and receiver of a body with Q-Block1 (RFC 9177), with arbitrary datagrams.
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_coap::{BlockSize, Peer, QuickConfig, QuickReceiver, QuickSender};
@@ -19,7 +19,7 @@ pub fn run(bytes: &[u8]) {
     };
     let mut receiver = QuickReceiver::new(config, 1);
     let mut now = Instant::ZERO;
-    // The input is a list of datagrams, each a length and that many bytes. Before each datagram,
+    // The input is a list of datagrams, each a length byte and as many bytes. Before each datagram,
     // the sender sends its next block, if one is due.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
@@ -28,7 +28,7 @@ pub fn run(bytes: &[u8]) {
         if let Some(num) = sender.poll_block(now) {
             let left = BODY as usize - num as usize * 64;
             let message = sender.message(num, &vec![7; left.min(64)]);
-            // The block as it is, and its beginning followed by the bytes of the input.
+            // The complete block, and a truncated block followed by bytes of the input.
             let cut = usize::from(*len).min(message.len());
             receiver.input(now, peer, &message);
             receiver.input(now, peer, &[&message[..cut], datagram].concat());

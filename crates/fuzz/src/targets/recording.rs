@@ -1,4 +1,4 @@
-//! Recordings, as `redpoll view` reads them: from the start, and from any moment.
+//! Recordings, read as in `redpoll view`: from the start, and from any time.
 
 use std::io::Cursor;
 

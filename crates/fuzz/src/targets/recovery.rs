@@ -1,9 +1,9 @@
-//! Feeds a relay plain and recoverable fragments (RFC 4944 §5.3, RFC 8931 §5) and datagrams of
-//! its own. The relay must not panic. After all its timers have run out, it must have no timer
-//! set, no slot in use and no queued datagram.
+//! A relay that receives plain and recoverable fragments (RFC 4944 §5.3, RFC 8931 §5) and sends its
+//! own datagrams. The relay must not panic. After all its timers have expired, it must have no
+//! timer set, no slot in use and no queued datagram.
 //!
 //! The input is a list of steps: a byte for the kind of step, a byte for a length, a time or a
-//! result, and the bytes of a frame if there is one.
+//! result, and the bytes of a frame if any.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_lowpan::{
@@ -105,7 +105,7 @@ pub fn run(input: &[u8]) {
         }
         while relay.poll_event().is_some() {}
     }
-    // No more answers arrive, and all timers expire.
+    // No more acknowledgments arrive, and all timers expire.
     for _ in 0..2_000 {
         while relay
             .next_frame(now, HERE, 116, &mut frame, &mut NoTransport)

@@ -6,7 +6,7 @@ use redpoll_wire::rpl::{Advance, Message, Options, PacketInformation, SourceRout
 
 pub fn run(bytes: &[u8]) {
     if let Ok(options) = Options::parse(bytes) {
-        // Bits behind a prefix are dropped, and options may be written shorter.
+        // Emitting zeroes the bits after a prefix, and may write options shorter.
         let mut buffer = vec![0; bytes.len() * 2 + 64];
         let mut out = Cursor::new(&mut buffer);
         for option in options.iter() {
@@ -35,7 +35,7 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(PacketInformation::find(&packet), Some(information));
     }
     let left = SourceRoute::parse(packet.get(at..).unwrap_or_default());
-    // A route ends after its stated number of stops.
+    // A source route must end after its number of segments left.
     let mut stops = left.map_or(0, |route| u32::from(route.segments_left));
     while let Advance::Onward(_) = advance(&mut packet, at, |_| false) {
         assert!(stops > 0);

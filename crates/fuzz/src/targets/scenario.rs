@@ -1,8 +1,9 @@
-//! Scenarios. A mistake is reported in one line, and a small correct scenario can be built.
+//! Scenario files. Every mistake is reported in one line, and every small valid scenario can be
+//! built.
 
 use redpoll_sim::{Scenario, World};
 
-/// Maximum number of nodes of a scenario that is built: more would only take time.
+/// Maximum number of nodes of a scenario that the target builds, which bounds its time.
 const NODES: usize = 40;
 
 pub fn run(bytes: &[u8]) {

@@ -1,4 +1,4 @@
-//! Auxiliary security headers, and what a node with security makes of any frame.
+//! Auxiliary security headers, and a node with security that receives arbitrary frames.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_mac::security::{

@@ -1,4 +1,4 @@
-//! SLIP (RFC 1055): a line of any bytes, and packets that must not change.
+//! SLIP (RFC 1055): arbitrary bytes on a line, and packets that must arrive unchanged.
 
 use redpoll_wire::slip::{Decoder, encode};
 
@@ -10,7 +10,7 @@ pub fn run(bytes: &[u8]) {
             assert!((1..=64).contains(&packet.len()));
         }
     }
-    // After any previous state, the second whole packet is delivered.
+    // After arbitrary bytes, the second complete packet must be delivered.
     let mut packets = 0;
     for byte in encode(b"first").chain(encode(&[0xc0, 0xdb, 0xdc, 0xdd])) {
         packets = match decoder.push(byte) {

@@ -1,4 +1,4 @@
-//! Lines to a radio co-processor, its messages, and frames in UDP datagrams.
+//! The serial line to a radio co-processor, its Spinel messages, and ZEP frames in UDP datagrams.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::radio::hdlc::{Decoder, encode};
@@ -24,7 +24,7 @@ pub fn run(bytes: &[u8]) {
             frames.push(frame.to_vec());
         }
     }
-    // The longest frame that is accepted, with its check sequence of two bytes.
+    // The longest accepted frame has 2,048 bytes, including a check sequence of two bytes.
     if !bytes.is_empty() && bytes.len() <= 2_046 {
         assert_eq!(frames, [bytes]);
     }
@@ -38,7 +38,7 @@ pub fn run(bytes: &[u8]) {
     }
     Zep::new(IDENTITY).input(bytes);
 
-    // The bytes as they are, then in frames of a serial line.
+    // The input as raw bytes, then in frames of the serial line.
     let mut rcp = Rcp::new(IDENTITY);
     let mut now = Instant::ZERO;
     rcp.on_connected(now);

@@ -1,5 +1,5 @@
-//! TAiM with unlikely packets: a header of an existing flow, with bytes changed anywhere. No
-//! packet may be lost, duplicated or held forever.
+//! TAiM with packets of a few flows, in which any byte may be changed. No packet may be lost,
+//! duplicated or held forever.
 
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};
 use redpoll_base::{Duration, Instant};
@@ -24,8 +24,8 @@ pub fn run(bytes: &[u8]) {
     let mut taim = Taim::new(params, [1, 2], memory);
     let mut now = Instant::ZERO;
     let mut inside = std::collections::BTreeSet::new();
-    // A step: flow and end, TCP's numbers (2 to 9), flags (10), place and value of a change (11,
-    // 12), length (13), and the time that passes (1, 14).
+    // Bytes of a step: flow and end (0), TCP fields (2 to 9), flags (10), place and value of a
+    // change (11, 12), length (13), and elapsed time (1, 14).
     for (handle, step) in bytes.chunks_exact(16).enumerate() {
         let mut packet = vec![0x60, 0, 0, 0, 0, 40, 6, 64];
         let (flow, is_up) = (step[0] % 6, step[0] & 0x80 != 0);

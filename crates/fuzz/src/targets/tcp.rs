@@ -1,9 +1,10 @@
-//! A TCP connection under unlikely segments. It must not panic, no timer may stay due for ever, no
-//! byte may be delivered twice, and after an abort the connection must end. If the first byte says
-//! so, it runs two connections and an adversary between them: see `redpoll_testkit::Between`.
+//! A TCP connection that receives arbitrary segments. The connection must not panic, no timer may
+//! stay due forever, no byte may be delivered twice, and an abort must end the connection. The
+//! first byte can instead select two connections with an adversary between them,
+//! `redpoll_testkit::Between`.
 //!
-//! The input is a list of steps. Numbers in segments are relative to what the connection expects,
-//! so that many are in its window.
+//! The input is a list of steps. Numbers in segments are relative to the numbers that the
+//! connection expects, so that many are in its window.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{
@@ -23,7 +24,7 @@ const REMOTE: Endpoint = Endpoint {
 };
 const BUFFER: usize = 2048;
 
-/// The input, read from the front; after its end, zeros.
+/// The input, read from the front; yields zeros after its end.
 struct Input<'a>(&'a [u8]);
 
 impl Input<'_> {
@@ -48,9 +49,10 @@ impl Input<'_> {
 struct World {
     connection: Connection<Box<[u8]>>,
     now: Instant,
-    /// Segments that the link holds.
+    /// Transmissions whose outcome the link has not yet reported.
     held: Vec<(Token, u16)>,
-    /// The highest sequence number that was sent; `theirs` is the next one of the peer.
+    /// Sequence number of the last segment that the connection sent; `theirs`: of the last it
+    /// received.
     ours: SeqNum,
     theirs: SeqNum,
     given: usize,
@@ -106,7 +108,7 @@ impl World {
             ecn: Ecn::from_bits(options >> 3),
             hop_limit: 64,
         };
-        // An option list that is too long for a header does not parse.
+        // An option list that is too long for a header fails to parse.
         if let Ok(segment) = Segment::parse(&meta, &bytes) {
             self.given += payload.len();
             self.theirs = segment.seq;
@@ -212,7 +214,7 @@ pub fn run(data: &[u8]) {
     }
 }
 
-/// Runs one connection with a peer that sends what the input says.
+/// Runs one connection, whose peer sends segments from the input.
 fn alone(data: &[u8]) {
     let mut input = Input(data);
     let config = Config {

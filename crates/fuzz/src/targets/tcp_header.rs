@@ -1,5 +1,5 @@
-//! TCP headers and option lists (RFC 9293 §3.1). The first byte is the number of bytes
-//! that are missing at the end of the segment.
+//! TCP headers and option lists (RFC 9293 §3.1). The first byte is the number of bytes that were
+//! truncated from the end of the segment.
 
 use redpoll_base::{Addr, Ecn};
 use redpoll_tcp::{IpMeta, Segment};

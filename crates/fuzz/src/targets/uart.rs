@@ -1,5 +1,5 @@
-//! Any bytes on a serial line, to both ends: as they are, and as framed messages. No end panics,
-//! and a request that was read can be written without a change.
+//! Arbitrary bytes on a serial line to both ends, raw and as framed messages. No end may panic, and
+//! each request that was parsed must be written unchanged.
 
 use redpoll_base::Instant;
 use redpoll_uart::{Answerer, Asker, AskerEvent, MESSAGE_MAX, Request, RequestEvent, hdlc};

@@ -1,6 +1,6 @@
-//! A running mesh with RPL under frames from a stranger and packets from the host. The first byte
-//! selects the scenario, the rest is a list of steps: a byte that says what happens, a length, and
-//! the bytes. Nothing panics, and the host gets only packets of the mesh.
+//! A running mesh with RPL that receives frames from an unknown node and packets from the host. The
+//! first byte selects the scenario. The rest is a list of steps: a byte for the kind of event, a
+//! length, and bytes. Nothing may panic, and the host may receive only packets of the mesh.
 
 use redpoll_base::{Addr, Duration};
 use redpoll_sim::{Scenario, World};
@@ -20,7 +20,7 @@ type = "http-server"
 on = "node-3"
 "#;
 const PREFIX: [u8; 8] = [0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c];
-/// Longest time of a step.
+/// Longest simulated time of a step.
 const STEP: Duration = Duration::from_millis(40);
 const STEPS: usize = 60;
 
@@ -62,7 +62,7 @@ pub fn run(bytes: &[u8]) {
     assert!(world.stall().is_none());
 }
 
-/// Returns the bytes as a packet from the host to a node, with a valid header.
+/// Returns a packet with a valid header from the host to a node, with `bytes` as content.
 fn towards_mesh(bytes: &[u8]) -> Vec<u8> {
     let Some((next_header, payload)) = bytes.split_first() else {
         return Vec::new();

@@ -6,14 +6,15 @@ use super::host::{State, exit, table};
 use super::interface::{Frame, Host, Module, VERSION};
 use super::message::{Event, LAST, read_event};
 
-/// Longest event in bytes: a line of the console.
+/// Maximum length of an event in bytes; the longest events are console lines.
 const EVENT_MAX: usize = 65_536;
 
-/// Loads the firmware, reports that, and serves events until the simulator closes the socket.
+/// Loads the firmware, reports the result, and handles events until the simulator closes the
+/// socket.
 pub(super) fn serve(socket: c_int, file: &CStr, seed: u64) -> ! {
     isolate(socket);
     let state = Box::into_raw(Box::new(State::new(SOCKET, seed)));
-    // The firmware keeps the address of the table.
+    // The firmware keeps the address of the table, which must therefore stay valid.
     let host = Box::leak(Box::new(table(state)));
     // SAFETY: the state was allocated above and is never freed. No firmware runs now.
     let reporter = unsafe { &mut *state };
@@ -33,7 +34,7 @@ pub(super) fn serve(socket: c_int, file: &CStr, seed: u64) -> ! {
         else {
             exit();
         };
-        // SAFETY: as with `reporter`, which is not used any more. The reference ends before the
+        // SAFETY: as for `reporter`, which is no longer used. The reference ends before the
         // firmware runs.
         let ours = unsafe { &mut *state };
         ours.now_us = request.now_us;
@@ -48,8 +49,8 @@ pub(super) fn serve(socket: c_int, file: &CStr, seed: u64) -> ! {
 /// Descriptor of the socket in this process.
 const SOCKET: c_int = 3;
 
-/// Leaves to this process the socket and nothing else of the simulator: no files, no output, no
-/// signals of the terminal, and no core file after a crash.
+/// Closes all files of the simulator except the socket. Detaches the process from the output and
+/// the signals of the terminal, and disables core files.
 fn isolate(socket: c_int) {
     let no_core = libc::rlimit {
         rlim_cur: 0,
@@ -94,7 +95,8 @@ fn load(file: &CStr) -> Result<Module, String> {
                 .to_owned(),
         );
     }
-    // SAFETY: by the header, the symbol's first field is the version, which is aligned.
+    // SAFETY: the header defines the version as the symbol's first field, so the address is
+    // aligned.
     let version = unsafe { symbol.cast::<u32>().read() };
     if version != VERSION {
         return Err(format!(
@@ -102,7 +104,7 @@ fn load(file: &CStr) -> Result<Module, String> {
              build it with this program's header"
         ));
     }
-    // SAFETY: with this version, the symbol is of this type.
+    // SAFETY: firmware of this version defines the symbol with this type.
     let module = unsafe { symbol.cast::<Module>().read() };
     match module.start {
         Some(_) => Ok(module),
@@ -124,9 +126,8 @@ fn loader_error() -> String {
 
 fn call(module: &Module, host: &Host, context: &mut *mut c_void, event: &Event) {
     let it = *context;
-    // SAFETY: the functions are those of the loaded firmware, with the arguments of the header,
-    // which stay valid during the call. Its behaviour is the user's choice, in a process of its
-    // own.
+    // SAFETY: the functions come from the loaded firmware. Their arguments are those of the header
+    // and stay valid during the call. The user chose to run the firmware, in a separate process.
     unsafe {
         match event {
             Event::Start(eui64) => {

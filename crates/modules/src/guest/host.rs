@@ -1,4 +1,4 @@
-//! The functions that the firmware calls: each notes an order, or reads the state of its process.
+//! The functions that the firmware calls. Each records an order, or reads the state of the process.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -9,9 +9,9 @@ use redpoll_sim::guest::{GuestOrder, StreamEvent};
 use super::interface::{FRAME_MAX, Host, NEVER, NO_CCA, VERSION};
 use super::message::{FAILED, MORE, write_order};
 
-/// Length of a part of an answer; a packet of the socket can be longer.
+/// Maximum length of one part of an answer in bytes; the socket allows longer packets.
 const PART: usize = 32_768;
-/// Energy of a busy channel in dBm; `FREE_DBM`: of a free channel. As in the simulator's guest.
+/// Energy of a busy and of a free channel in dBm, as in the simulator.
 const BUSY_DBM: i8 = -75;
 const FREE_DBM: i8 = -100;
 /// Longest reason of a failure in bytes.
@@ -23,7 +23,7 @@ pub(super) struct State {
     pub(super) busy: bool,
     /// Whether a transmission or a measurement is in progress.
     pub(super) works: bool,
-    /// Orders of the present call, after a byte for the kind of the part.
+    /// Kind of the part (one byte), then the orders of the current call.
     pub(super) answer: Vec<u8>,
     pub(super) socket: c_int,
     rng: Rng,
@@ -50,7 +50,8 @@ impl State {
         }
     }
 
-    /// Sends the noted orders. Ends the process if the simulator has ended.
+    /// Sends the recorded orders as a part of the given kind. Ends the process if the simulator has
+    /// ended.
     pub(super) fn send(&mut self, kind: u8) {
         self.answer[0] = kind;
         let flags = libc::MSG_NOSIGNAL;
@@ -82,7 +83,7 @@ impl State {
     }
 }
 
-/// Ends the process without the destructors of the simulator's copy.
+/// Ends the process without running destructors, which belong to the simulator before the fork.
 pub(super) fn exit() -> ! {
     // SAFETY: has no preconditions.
     unsafe { libc::_exit(0) }
@@ -216,7 +217,8 @@ extern "C" fn setting_get(
     };
     let len = value.len().min(capacity);
     if !to.is_null() {
-        // SAFETY: the header requires `capacity` writable bytes. The value is in other memory.
+        // SAFETY: the header requires `capacity` writable bytes. They do not overlap with the
+        // value.
         unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, len) };
     }
     value.len() as c_int

@@ -1,5 +1,5 @@
-//! Events and orders as bytes between the simulator and the process of a node. Both are the same
-//! program, so the format needs no version.
+//! Events and orders as bytes between the simulator and the process of a node. Both processes run
+//! the same program, so the format needs no version.
 
 use redpoll_base::Instant;
 use redpoll_mac::RxInfo;
@@ -11,7 +11,7 @@ pub(super) const LAST: u8 = 1;
 /// The node failed; the reason follows as text.
 pub(super) const FAILED: u8 = 2;
 
-/// Event as the process of the node reads it.
+/// Event, as parsed by the process of the node.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Event {
     Start([u8; 8]),
@@ -53,7 +53,7 @@ pub(super) fn write_event(now: Instant, busy: bool, event: GuestEvent<'_>, to: &
     }
 }
 
-/// Returns the value of `enum redpoll_sent`.
+/// Returns the number of an outcome in `enum redpoll_sent`.
 fn number(sent: GuestSent) -> u8 {
     match sent {
         GuestSent::Sent => 0,
@@ -131,8 +131,8 @@ pub(super) fn write_order(order: &GuestOrder, to: &mut Vec<u8>) {
     }
 }
 
-/// Reads all orders of an answer; `None` if the answer is malformed, as after the firmware has
-/// overwritten memory.
+/// Reads all orders of an answer. Returns `None` if the answer is malformed, for example because
+/// the firmware has overwritten memory.
 pub(super) fn read_orders(mut bytes: &[u8]) -> Option<Vec<GuestOrder>> {
     let mut orders = Vec::new();
     while let Some((kind, rest)) = bytes.split_first() {
@@ -144,7 +144,7 @@ pub(super) fn read_orders(mut bytes: &[u8]) -> Option<Vec<GuestOrder>> {
     Some(orders)
 }
 
-/// Returns `None` for a byte that is neither 0 nor 1.
+/// Parses a flag: 0 or 1.
 fn flag(byte: u8) -> Option<bool> {
     match byte {
         0 => Some(false),

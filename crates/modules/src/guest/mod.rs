@@ -6,7 +6,7 @@
 //! - `interface.rs`: the C types of the header;
 //! - `message.rs`: events and orders as bytes.
 //!
-//! A process for each node keeps the globals of nodes apart, and isolates crashes and hangs: the
+//! Separate processes keep the globals of nodes separate, and isolate crashes and hangs: the
 //! other nodes continue ([ADR 59](../../../docs/adr/0059-firmware-in-processes.md)).
 
 mod firmware;

@@ -13,7 +13,7 @@ use super::firmware;
 use super::message::{FAILED, LAST, MORE, read_orders, write_event};
 use crate::library::more_descriptors;
 
-/// Longest part of an answer in bytes.
+/// Maximum length of one part of an answer in bytes.
 const PART_MAX: usize = 131_072;
 
 pub(crate) struct Process {
@@ -26,8 +26,8 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts the process of a node, and loads its firmware there. An error is a problem that
-    /// follows the name of the file.
+    /// Starts the process of a node, and loads its firmware in this process. The error describes
+    /// the problem; the caller puts the name of the file before it.
     pub(crate) fn start(spec: &ForeignSpec<'_>) -> Result<Process, String> {
         let file = std::fs::canonicalize(spec.module)
             .map_err(|error| format!("cannot be read ({error}); allowed: a readable file"))?;
@@ -36,8 +36,9 @@ impl Process {
         more_descriptors();
         let (ours, theirs) = pair().map_err(system)?;
         set_patience(&ours, spec.patience).map_err(system)?;
-        // SAFETY: the child calls only `serve`, which uses no lock of another thread except those
-        // of the allocator and the loader, which glibc makes usable in the child.
+        // SAFETY: the child calls only `serve`. This function uses no lock that another thread
+        // could hold, except those of the allocator and the loader, which glibc makes usable in the
+        // child.
         let id = unsafe { libc::fork() };
         if id == 0 {
             firmware::serve(theirs.as_raw_fd(), &file, spec.seed);
@@ -58,7 +59,7 @@ impl Process {
         Ok(process)
     }
 
-    /// Reads the orders of the present event.
+    /// Reads the orders of the current event.
     fn answer(&mut self) -> Result<Vec<GuestOrder>, String> {
         let mut orders = Vec::new();
         loop {
@@ -115,7 +116,7 @@ impl Process {
         }
     }
 
-    /// Describes the end of a process that ended by itself.
+    /// Describes the crash or exit of a process that the simulator has not ended.
     fn crashed(&mut self) -> String {
         let status = self.reap();
         let how = match libc::WIFSIGNALED(status) {
@@ -136,7 +137,7 @@ impl Process {
 
     fn end(&mut self) {
         if !self.is_over {
-            // SAFETY: the process was not reaped, so no other process has its number.
+            // SAFETY: the process was not reaped, so no other process can have its process ID.
             unsafe { libc::kill(self.id, libc::SIGKILL) };
             self.reap();
         }
@@ -179,7 +180,7 @@ fn pair() -> std::io::Result<(OwnedFd, OwnedFd)> {
     if unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) } < 0 {
         return Err(std::io::Error::last_os_error());
     }
-    // SAFETY: the descriptors have just been opened, and have no other owner.
+    // SAFETY: the descriptors have just been opened, and nothing else owns them.
     Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]), OwnedFd::from_raw_fd(ends[1])) })
 }
 

@@ -1,4 +1,4 @@
-//! The applications of Redpoll's nodes in a mixed mesh: they echo, and request echoes.
+//! Applications of Redpoll's nodes in a mixed mesh: an echo service, and clients that use it.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_sim::World;
@@ -7,9 +7,9 @@ use redpoll_stack::{ConnId, UdpId};
 
 /// The port of the echo service (RFC 862).
 pub const PORT: u16 = 7;
-/// Bytes of a datagram: four fragments or more.
+/// Length of a datagram in bytes, which needs at least four fragments.
 const DATAGRAM: usize = 300;
-/// Bytes that the client sends on a connection and gets back.
+/// Bytes that the client sends over a connection, and that the server echoes.
 const STREAM: usize = 2_000;
 const DATAGRAM_EVERY_S: u64 = 10;
 const STREAM_EVERY_S: u64 = 60;
@@ -18,7 +18,7 @@ fn pattern(at: usize, factor: usize) -> u8 {
     (at * factor) as u8
 }
 
-/// Echoes datagrams, and repeatedly requests that another node echoes datagrams and streams.
+/// Echoes datagrams, and regularly requests echoes of datagrams and streams from another node.
 pub struct Client {
     node: String,
     to: Endpoint,
@@ -39,7 +39,8 @@ struct Stream {
 }
 
 impl Client {
-    /// Returns a client that begins after `begins_s` seconds, and `serves` other clients or not.
+    /// Returns a client that starts after `begins_s` seconds. `serves` says whether it also echoes
+    /// for other clients.
     pub fn new(world: &mut World, node: &str, to: Addr, serves: bool, begins_s: u64) -> Client {
         let port = if serves { PORT } else { 8_765 };
         let socket = world.with_node(node, |_, node| node.udp_bind(port));
@@ -66,7 +67,7 @@ impl Client {
             while let Some((len, from)) = node.udp_recv(self.socket, &mut buffer) {
                 if from.port != PORT {
                     self.echoed += 1;
-                    // A datagram that finds no room is lost, as datagrams may be.
+                    // If the queue is full, the datagram is lost.
                     let _ = node.udp_send(local, self.socket, from, &buffer[..len]);
                     continue;
                 }
@@ -101,7 +102,7 @@ impl Client {
             let Some(stream) = &mut self.stream else {
                 return;
             };
-            // The amount in transit stays small, because the echoing node may have little room.
+            // At most 200 bytes are in transit, because the echoing node may have small buffers.
             while stream.put < STREAM && stream.put - stream.got < 200 {
                 let bytes: Vec<u8> = (stream.put..STREAM.min(stream.put + 40))
                     .map(|at| pattern(at, 13))
