@@ -117,7 +117,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let short = options.short && options.action == Action::Check;
     let program = match &options.selection.program {
         Some(path) => path.clone(),
-        // The short check takes the build that the tests need in any case.
+        // The short check uses the build that the tests need in any case.
         None => runs::build(workspace, !short)?,
     };
     let (results, failed) = runs::carry_out(workspace, &program, needed(&wanted, short))?;
@@ -133,7 +133,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     }
     match options.action {
         Action::Print => print(&used, &expected),
-        // The documents may have been edited during the measurement.
+        // Reads the documents again, because they may have been edited during the measurement.
         Action::Write => write(&self::documents(workspace)?, &expected)?,
         Action::Check => check(workspace, &documents, &expected)?,
         Action::Loose => {}
@@ -141,7 +141,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     Failure::unless_empty("docs: these blocks could not be measured:", missing)
 }
 
-/// Returns the documents that may have marks: the README and what is under `docs/`.
+/// Returns the documents that may have marks: the README and the files under `docs/`.
 fn documents(workspace: &Workspace) -> Result<Vec<Document>, Failure> {
     let mut paths = vec![workspace.root.join("README.md")];
     let mut folders = vec![workspace.root.join("docs")];
@@ -163,7 +163,7 @@ fn documents(workspace: &Workspace) -> Result<Vec<Document>, Failure> {
     paths.into_iter().map(read).collect()
 }
 
-/// Returns the blocks of the documents, in order; these must be exactly the declared blocks.
+/// Returns the blocks of the documents, in order. Fails unless these are the declared blocks.
 fn used(
     workspace: &Workspace,
     documents: &[Document],

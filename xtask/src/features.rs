@@ -70,13 +70,13 @@ struct Published {
     default: bool,
 }
 
-/// The targets of the short check: the smallest processor and the other architecture. The targets
-/// between them differ from the first by their instructions for atomics and floating point, which
-/// no source mentions, and dependencies are compiled again for each target.
+/// The targets of the short check: the smallest processor and the other architecture. The other two
+/// targets differ from the first in atomics and floating point, which no source mentions. Each
+/// target costs another build of all dependencies.
 const SHORT: [&str; 2] = [TARGETS[0], TARGETS[3]];
 
 /// Checks the features of each crate and builds them for two targets; returns the targets that are
-/// not installed. `make publish-check` builds them for all.
+/// not installed. `make publish-check` builds them for all targets.
 pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
     run(workspace, &SHORT)
 }
@@ -135,7 +135,7 @@ fn products(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// Returns the missing licences: a package must contain the texts in its own folder.
+/// Returns licences that a crate's folder lacks, because a package must contain their texts.
 fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name);
     let mut findings = Vec::new();

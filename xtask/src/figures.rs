@@ -22,7 +22,7 @@ struct Figure {
     what: &'static str,
     scenario: &'static str,
     options: &'static [&'static str],
-    /// The result is divided by that of the same measure with these options instead.
+    /// Options of a second run. The result is divided by the second run's result.
     over: Option<&'static [&'static str]>,
     seeds: u64,
     measure: fn(&Value) -> f64,
@@ -153,14 +153,14 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 2 hops, AT86RF233, d = 40 ms", "line-2", &[], 46.0),
     goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 31.0),
     goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 26.0),
-    // Over one and two hops the bounds are those for equal ranges: no node disturbs a receiver
-    // that it does not hear. Over three and four hops, some nodes do. The bounds of these lines
-    // were set after the first run, a little below it, except for the 20 kb/s over four hops.
+    // Over one and two hops the bounds are those for equal ranges, because each receiver hears
+    // every node that disturbs it. Over three and four hops some nodes disturb unheard. These
+    // bounds were set a little below the first run's values, except for the 20 kb/s over four hops.
     goodput("goodput, 1 hop, interference 100 m", "line-1", FAR, 95.0),
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),
     goodput("goodput, 4 hops, interference 100 m", "line-4", FAR, 20.0),
-    // The bounds are 0.93 of the bound of one hop, and 0.88 of a half and of a third of it.
+    // The bounds are 0.93 of one hop's bound, and 0.88 of a half and of a third of that bound.
     goodput(
         "goodput, 1 hop, ideal radio, d = 40 ms",
         "line-1",
@@ -343,8 +343,7 @@ fn build(workspace: &Workspace) -> Outcome {
     workspace::run(&mut build)
 }
 
-/// Formats the value that counts, after its kind (such as mean or worst), and the range of all
-/// values.
+/// Formats the judged value after its kind (mean, worst or best), and the range of all values.
 fn measured(figure: &Figure, values: &[f64]) -> String {
     let of = |judged: Judged| short(judged.of(values, &figure.bound));
     format!(
@@ -357,7 +356,7 @@ fn measured(figure: &Figure, values: &[f64]) -> String {
     )
 }
 
-/// Formats a number with three significant digits, or as a whole number if it has more.
+/// Formats a number with two decimals, or as a whole number from 100 on.
 fn short(value: f64) -> String {
     let digits = if value.abs() >= 100.0 || value == 0.0 {
         0

@@ -6,8 +6,8 @@ use crate::report::Failure;
 use crate::size::{self, firmware};
 use crate::workspace::{self, Workspace};
 
-/// Runs the tests; with `lasts` the endurance test has its requested duration. Returns a note if
-/// the tests had to be skipped.
+/// Runs the tests; with `lasts`, the endurance test has its long form. Returns a note if the tests
+/// were skipped.
 pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure> {
     let Ok(toolchain) = Toolchain::find(None) else {
         return Ok(Some(
@@ -22,8 +22,8 @@ pub fn run(workspace: &Workspace, lasts: bool) -> Result<Option<String>, Failure
     }
     let folder = firmware::leaves(workspace, &toolchain)?;
     let mut cargo = workspace.cargo();
-    // The package is built as the tests are built: a build of this package alone would select other
-    // features of its dependencies.
+    // Builds the package with the features of all tests, because a build of this package alone
+    // would select other features of its dependencies.
     cargo.args(["test", "--workspace", "--test", "firmware"]);
     cargo.env("REDPOLL_FIRMWARE", folder);
     if lasts {

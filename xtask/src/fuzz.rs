@@ -1,4 +1,4 @@
-//! Gives every parser and engine inputs that libFuzzer makes, guided by coverage.
+//! Runs libFuzzer on every parser and engine, guided by coverage.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -47,7 +47,7 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
     Failure::unless_empty("fuzz: these targets found a failing input:", failed)
 }
 
-/// Runs a target. Returns the number of executions; `None` if it found something.
+/// Runs a target. Returns the number of executions; `None` if libFuzzer found a fault.
 fn one(
     workspace: &Workspace,
     target: &str,

@@ -15,8 +15,8 @@ use crate::workspace::{self, Workspace};
 /// Targets in addition to this computer's. docs/radios.md lists them.
 const TARGETS: [&str; 2] = ["armv7-unknown-linux-gnueabihf", "aarch64-unknown-linux-gnu"];
 
-/// A C compiler and an archiver that do nothing, for the build scripts of dependencies in C:
-/// a check links none of it.
+/// A program that does nothing, in place of a C compiler and an archiver: a check links no C code
+/// of dependencies.
 const NOTHING: &str = "true";
 
 /// The packages of `redpoll` and `redpoll-taim`.
@@ -30,7 +30,7 @@ pub fn short(workspace: &Workspace) -> Result<Option<String>, Failure> {
     run(workspace, &TARGETS[..1], &SYSTEM)
 }
 
-/// Checks `packages` for `targets`, and returns those that the toolchain lacks.
+/// Checks `packages` for `targets`, and returns the targets that the toolchain lacks.
 fn run(
     workspace: &Workspace,
     targets: &[&'static str],

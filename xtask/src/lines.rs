@@ -1,4 +1,4 @@
-//! Files and functions stay short enough to be read in one sitting.
+//! Checks that files and functions are short enough to be read in one sitting.
 //!
 //! A code line has at least one token on it. Blank lines, comments and documentation do not count,
 //! and neither does code under `#[cfg(test)]`.
@@ -90,7 +90,7 @@ fn code_lines(tokens: TokenStream) -> BTreeSet<usize> {
             lines.insert(group.span().start().line);
             lines.insert(group.span().end().line);
         }
-        // A string may go over several lines.
+        // A string may span several lines.
         other => lines.extend(other.span().start().line..=other.span().end().line),
     });
     lines

@@ -304,7 +304,7 @@ fn check_documents(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcom
         ["book", "--pictures"] => book::pictures(workspace, None),
         ["book", "--pictures", "--program", file] => book::pictures(workspace, Some(file)),
         ["book", "--preprocess"] => book::preprocess(),
-        // mdBook asks whether the preprocessor supports a kind of output: all are.
+        // mdBook asks whether the preprocessor supports a kind of output. It supports all kinds.
         ["book", "--preprocess", "supports", _] => Ok(()),
         ["docs", options @ ..] => match docs::Options::parse(options) {
             Ok(options) => docs::run(workspace, &options),

@@ -1,4 +1,4 @@
-//! Two public suites of packetdrill scripts against the library, and the tables of
+//! Runs two public suites of packetdrill scripts against the library, and writes the tables of
 //! `docs/packetdrill.md` and `docs/packetdrill-failures.md`.
 
 mod adapt;
@@ -29,7 +29,7 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads the options. An error names the words that do not fit.
+    /// Parses the options. An error names the unknown words.
     pub fn parse(words: &[&str]) -> Result<Options, String> {
         let mut options = Options::default();
         let mut rest = words.iter();

@@ -1,6 +1,6 @@
-//! The published crates: their packages are complete, they build with the oldest promised Rust,
-//! and they keep the promises of the last release. Checks without their tool on this machine
-//! are skipped by name.
+//! The published crates: their packages are complete, they build with the oldest promised Rust, and
+//! they keep the promises of the last release. A check whose tool this machine lacks is skipped,
+//! and reported as skipped.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -50,7 +50,7 @@ fn with_packages(mut cargo: Command, crates: &[String]) -> Command {
     cargo
 }
 
-/// A README has at least and at most this many bytes.
+/// Smallest and largest size of a README in bytes.
 const README_LEN: std::ops::RangeInclusive<usize> = 1_000..=3_072;
 /// The start of links from a README into the repository.
 const REPOSITORY: &str = "https://github.com/redpoll/redpoll/blob/main/";
@@ -167,7 +167,7 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
         "--all-features",
     ]);
     cargo.args(["--target-dir", "target/msrv"]);
-    // This program was started by another toolchain.
+    // Removes the variables by which another toolchain started this program.
     cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     workspace::run(&mut with_packages(cargo, crates))?;
     println!("publish: Rust {version} builds them");

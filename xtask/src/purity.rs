@@ -43,7 +43,7 @@ pub enum Libraries {
     /// For the device crates: if `core` is built from source, a crate that needs a heap does not
     /// build.
     Core,
-    /// An image that brings a heap, for the CoAP library.
+    /// For an image with a heap, which the CoAP library needs.
     CoreAndAlloc,
 }
 
@@ -153,9 +153,9 @@ impl Toolchain {
         })
     }
 
-    /// Returns the command `cargo SUBCOMMAND` for the target, in the repository's root. Its output
-    /// goes to a separate folder if the compiler may be another one. A toolchain that has the
-    /// target has all of `libraries` and more.
+    /// Returns the command `cargo SUBCOMMAND` for the target, in the repository's root. If `core`
+    /// is built from source, the output goes to a separate folder, because the compiler may be
+    /// another one. A toolchain with an installed target has more than `libraries`.
     pub fn cargo(&self, workspace: &Workspace, subcommand: &str, libraries: Libraries) -> Command {
         let mut command = Command::new(&self.cargo);
         command.current_dir(&workspace.root);

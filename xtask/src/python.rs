@@ -1,5 +1,5 @@
-//! Redpoll in Python: the extension is built and its tests run, in the environment that
-//! `scripts/setup.sh test` makes. If that environment is missing, the check is skipped and named.
+//! Redpoll in Python: builds the extension and runs its tests, in the environment that
+//! `scripts/setup.sh test` makes. Without that environment the check is skipped.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,7 +29,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             .current_dir(&workspace.root)
             .args(mypy),
     )?;
-    // The stubs describe the contents of the module.
+    // Checks that the stubs describe the contents of the module.
     let stubtest = ["-m", "mypy.stubtest", "redpoll._native"];
     workspace::run(
         Command::new(environment.join("python"))
@@ -50,9 +50,8 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(None)
 }
 
-/// Builds the extension. If Clippy is installed, it compiles this one crate. `cargo clippy` would
-/// also check all crates below it, which are compiled here in any case and are checked in their own
-/// workspace.
+/// Builds the extension. If Clippy is installed, its driver compiles this one crate. `cargo clippy`
+/// would also check all crates below it, which their own workspace checks, in a separate build.
 fn build(workspace: &Workspace, python: &Path) -> Result<(), Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["rustc", "--quiet", "--manifest-path", MANIFEST]);
@@ -73,7 +72,7 @@ fn has_packages(python: &Path) -> bool {
     python.is_file() && workspace::output(Command::new(python).args(imports)).is_ok()
 }
 
-/// Combines the package's two halves as in its wheel; returns the folder to import from.
+/// Combines Python files and native module as in the wheel; returns the folder to import from.
 fn lay_out(workspace: &Workspace) -> Result<PathBuf, Failure> {
     let folder = workspace.root.join("target/python");
     let package = folder.join("redpoll");

@@ -1,6 +1,6 @@
 //! The reference of the C and Python interfaces: `docs/reference/`, made of the comments of
-//! `redpoll.h` and the docstrings of the Python package. The reference of the commands is made by
-//! a test of the program (`crates/cli/src/reference.rs`), which has their arguments.
+//! `redpoll.h` and the docstrings of the Python package. A test of the program, which can read the
+//! definitions of commands, makes their reference (`crates/cli/src/reference.rs`).
 
 mod c;
 mod python;
@@ -9,7 +9,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// Returns the note at the head of each page, which also names its source.
+/// Returns the head of a page: its title, its source in a comment, and its introduction.
 fn head(title: &str, about: &str, source: &str) -> String {
     format!(
         "# {title}\n\n<!-- Generated from {source}: cargo xtask reference --write -->\n\n{about}\n"

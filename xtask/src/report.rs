@@ -5,7 +5,7 @@ use std::fmt;
 /// Outcome of a check: success, or the findings with instructions to correct them.
 pub type Outcome = Result<(), Failure>;
 
-/// Why a check failed: a headline and a line for each finding.
+/// Reason for which a check failed: a headline and a line for each finding.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     headline: String,

@@ -21,7 +21,7 @@ use ledger::{Ledger, Status};
 /// The RFC whose requirements have numbers that the sources cite without a section.
 const NUMBERED: u32 = 9293;
 
-/// `open`: lists every requirement that is not met.
+/// Checks the ledger and the citations. `open` also lists every requirement that is not met.
 pub fn run(workspace: &Workspace, open: bool) -> Outcome {
     let folder = workspace.root.join("docs/rfc");
     let sections = ledger::sections(&folder.join("sections.toml"))?;
@@ -48,8 +48,8 @@ pub fn run(workspace: &Workspace, open: bool) -> Outcome {
     Failure::unless_empty("rfc: broken references:", findings)
 }
 
-/// Returns the citations in the sources of all crates; in tests only wrong requirement numbers
-/// count.
+/// Returns the citations in the sources of all crates. In tests, only wrong requirement numbers are
+/// reported.
 fn cited(
     workspace: &Workspace,
     sections: &ledger::Sections,

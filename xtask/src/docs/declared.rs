@@ -30,7 +30,7 @@ pub struct Block {
     pub head: Vec<String>,
     pub rows: Vec<Row>,
     pub check: Check,
-    /// Whether the page names the command itself, once for all of its blocks.
+    /// Whether the page names the command in its own text, once for all of its blocks.
     without_caption: bool,
     seeds: Vec<u64>,
 }
@@ -74,7 +74,7 @@ struct BlockText {
     columns: Columns,
     rows: Vec<SideText>,
     check: Check,
-    /// Leaves the command out: the page names it once, for all of its blocks.
+    /// Leaves the command out, because the page names it once for all of its blocks.
     without_caption: bool,
     /// Text of the sentence, in a block without rows.
     value: Option<String>,
@@ -367,7 +367,7 @@ impl Cell {
 }
 
 impl Block {
-    /// Returns the line below a table: the command that prints it. `None` with `without_caption`.
+    /// Returns the line below a table: the command that prints the table, if the page shows it.
     pub fn caption(&self, name: &str) -> Option<String> {
         if self.without_caption {
             return None;

@@ -12,7 +12,7 @@ pub struct Mark {
     pub name: String,
     /// Line at which the mark begins, counted from 1.
     pub line: usize,
-    /// The text between the marks.
+    /// Range in bytes of the text between the marks.
     pub inside: Range<usize>,
 }
 
@@ -91,7 +91,7 @@ impl Expected {
         }
     }
 
-    /// Returns the cells that the text between the marks lacks.
+    /// Returns a line for each difference between the text between the marks and this text.
     pub fn differences(&self, inside: &str) -> Vec<String> {
         let (head, rows, caption) = match self {
             Expected::Inline(None) => return Vec::new(),

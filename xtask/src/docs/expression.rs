@@ -6,7 +6,7 @@
 //! | `flows.bulk.rtt_ms.p50` | an array's element by its `name` |
 //! | `nodes.leaf-*.energy.cpu_s` | a list: of all elements or fields that match |
 //! | `drops."mac.no_ack"?` | a field with dots in its name, which may be missing or `null` |
-//! | `*[figure=7.2, x=1].value` | of the elements whose fields have these values |
+//! | `*[figure=7.2, x=1].value` | a list: of all elements whose fields have these values |
 //! | `sum(…)`, `mean`, `median`, `least`, `most`, `count`, `jain` | one number of a list |
 //! | `a + b`, `-`, `*`, `/`, brackets | arithmetic, with blanks around the sign |
 //! | `goodput` | a declared measure, which is a formula itself |
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 pub type Measures = BTreeMap<String, String>;
 
-/// A term of a formula.
+/// The values to which a formula can refer.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     pub measures: &'a Measures,
@@ -78,7 +78,7 @@ impl Expression {
         }
     }
 
-    /// Returns the only number of the expression.
+    /// Evaluates an expression whose result must be one number.
     pub fn value(&self, sources: Sources<'_>) -> Result<f64, String> {
         match self.values(sources, DEPTH)?.as_slice() {
             [one] => Ok(*one),
@@ -181,7 +181,7 @@ fn collect(value: &Value, path: &[Segment], found: &mut Vec<f64>) -> Result<(), 
 }
 
 impl Segment {
-    /// Returns whether an element has these fields.
+    /// Returns whether an element has the required fields.
     fn wants(&self, element: &Value) -> bool {
         self.fields
             .iter()

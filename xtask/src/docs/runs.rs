@@ -30,7 +30,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// `redpoll run SCENARIO`, with overrides `KEY=VALUE`, the last of each key.
+    /// Returns `redpoll run SCENARIO` with overrides `KEY=VALUE`: the last one of each key.
     pub fn scenario(
         scenario: &str,
         set: &[String],
@@ -56,7 +56,7 @@ impl Run {
         Ok(Run { words, simulates })
     }
 
-    /// Another command of the program's, `redpoll` first.
+    /// Returns another command of the program; the first word is `redpoll`.
     pub fn command(words: Vec<String>) -> Run {
         let simulates = false;
         Run { words, simulates }
@@ -97,7 +97,7 @@ struct Kept {
 }
 
 impl Kept {
-    /// Opens the results of `program`. Only `make clean` deletes those of other programs.
+    /// Opens the results of `program`. Only `make clean` deletes results of other programs.
     fn of(workspace: &Workspace, program: &Path) -> Result<Kept, Failure> {
         let failed = |path: &Path, e| Failure::new(format!("docs: {}: {e}", path.display()));
         let bytes = std::fs::read(workspace.root.join(program)).map_err(|e| failed(program, e))?;

@@ -1,8 +1,8 @@
 //! The text of a cell, with placeholders for numbers: `{goodput:.1} ({rtt:.0})`.
 //!
 //! A placeholder is a formula, a colon and a format: `.1` with one digit after the point, `.1%` as
-//! a percentage, `,.0` with a comma at each thousand. Before the formula is the function of the
-//! seeds' numbers: none for their mean, `least of`, `most of`, or `range of`, which gives both.
+//! a percentage, `,.0` with a comma at each thousand. A function of the seeds' numbers may precede
+//! the formula: `least of`, `most of` or `range of` (both). The default is their mean.
 
 use super::expression::Expression;
 

@@ -1,5 +1,5 @@
-//! The cost of link-layer security: goodput, compared with a computation from the bytes and
-//! their time; and the bytes of security in a frame.
+//! The cost of link-layer security: goodput, compared with a value computed from the bytes and
+//! their transmission times; and the bytes of security in a frame.
 //!
 //! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with the
 //! frames of both kinds. Over more hops each frame takes the same time at every hop, so the
@@ -11,11 +11,11 @@ use super::measures::first_goodput;
 
 /// Nanoseconds of an octet at 250 kb/s.
 const OCTET: u64 = 32_000;
-/// Time of a byte between processor and AT86RF233.
+/// Nanoseconds of a byte between processor and AT86RF233.
 const SPI: u64 = 7_140;
 
-/// Returns the nanoseconds that a frame takes: loading (10 µs and six bytes of registers), the mean
-/// backoff, assessment, turnaround, preamble and frame, turnaround, Imm-ACK.
+/// Returns the nanoseconds of a frame: loading with 10 µs and six register bytes, the mean backoff,
+/// assessment, turnaround, preamble and frame, turnaround, Imm-ACK.
 const fn frame_ns(bytes: u64) -> u64 {
     let loading = 10_000 + (6 + bytes) * SPI;
     loading + 1_120_000 + 128_000 + 192_000 + (6 + bytes) * OCTET + 192_000 + 11 * OCTET
@@ -24,7 +24,7 @@ const fn frame_ns(bytes: u64) -> u64 {
 /// A segment, with the frames that it takes.
 struct Segment<'a> {
     payload: u64,
-    /// Bytes of each, frame check sequence included.
+    /// Bytes of each frame, with its check sequence.
     frames: &'a [u64],
 }
 
@@ -39,8 +39,8 @@ impl Segment<'_> {
     }
 }
 
-/// A segment in five frames, without security and with ten bytes of it in each frame: a fragment's
-/// payload is a multiple of eight, so the middle fragments carry 96 bytes instead of 104.
+/// Five frames; those of `PROTECTED` have ten bytes of security each. A fragment's payload is a
+/// multiple of eight, so middle fragments then carry 96 bytes instead of 104.
 const PLAIN: Segment<'static> = Segment {
     payload: 487,
     frames: &[123, 120, 120, 120, 119],
@@ -66,7 +66,7 @@ const fn pace(full: &Segment<'_>, ack: u64, rests: u64) -> f64 {
 }
 
 const WITHOUT: f64 = pace(&PLAIN, PLAIN_ACK, 0);
-/// The share that is kept if all segments are full: 0.901.
+/// Share of the goodput that remains if all segments are full: 0.901.
 const FULL: f64 = pace(&PROTECTED, PROTECTED_ACK, 0) / WITHOUT;
 /// The ratio if the remainder of the buffer always follows three full segments: 0.870.
 const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
@@ -75,7 +75,7 @@ const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
 const CHANCE: f64 = 0.0253;
 
 const AS_DERIVED: Bound = Bound::Between(FULL * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
-/// TCP decides how often it sends the remainder separately, so both frequencies are allowed.
+/// TCP decides how often it sends the remainder separately. The bound allows from never to always.
 const AS_SHIPPED: Bound = Bound::Between(WITH_RESTS * (1.0 - CHANCE), FULL * (1.0 + CHANCE));
 
 /// Frames that are encrypted and authenticated as in Thread.
@@ -86,7 +86,7 @@ const SECURED: &[&str] = &[
     "security.key=000102030405060708090a0b0c0d0e0f",
 ];
 
-/// The same protection, and buffers of three segments, which are shorter with protection.
+/// `SECURED`, with buffers of exactly three protected segments.
 const FITTED: &[&str] = &[
     "--set",
     "security.level=enc-mic-32",
@@ -165,9 +165,9 @@ pub(super) const FIGURES: &[Figure] = &[
 mod tests {
     use super::*;
 
-    /// A full segment: 640 bytes with preambles at 32 µs, 640 and six registers each at
-    /// 7.14 µs, and five times 1.994 ms around them. Half an acknowledgement: 62 bytes on the
-    /// air and on SPI, and 1.994 ms.
+    /// Compares with a sum by hand. A full segment has 640 bytes with preambles at 32 µs, 640 and
+    /// six registers each at 7.14 µs, and five times 1.994 ms around them. Half an acknowledgement
+    /// has 62 bytes on the air and on SPI, and 1.994 ms.
     #[test]
     fn the_share_by_hand() {
         assert_eq!(PROTECTED.ns(), 640 * (32_000 + 7_140) + 5 * 1_994_000);

@@ -102,7 +102,7 @@ const LINUX_COOKIES: [&str; 3] = ["3021b9d889017eeb", "c1d1e9742a47a9bc", "TFO_C
 pub fn adapt(suite: Suite, text: &str) -> (Adapted, Vec<usize>) {
     let mut adapted = Adapted {
         suite,
-        // FreeBSD's scripts contain variants for RFC 9293 and for FreeBSD.
+        // FreeBSD's scripts contain variants for RFC 9293 (`STANDARD`) and for FreeBSD.
         script: Script::parse(text, &["STANDARD"]),
         flags: suite.flags().split(',').map(str::to_owned).collect(),
     };
@@ -293,7 +293,7 @@ fn own_order(packet: &Packet) -> String {
         let cookie = option
             .split_once(' ')
             .map_or(0, |(_, cookie)| cookie.len() / 2);
-        // Two no-operations precede the option, and ends of the list follow it.
+        // Two no-operation options precede the option, and end-of-list options follow it.
         let ends = ",eol".repeat((2usize.wrapping_sub(kind + cookie)) % 4);
         format!("nop,nop,{option}{ends}")
     }));
@@ -360,7 +360,7 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
     changed
 }
 
-/// The bit of Linux's setting with which listeners need no own option.
+/// Bit of `net.ipv4.tcp_fastopen` with which listeners need no socket option of their own.
 const LISTENERS: u32 = 0x400;
 
 /// Returns the hexadecimal or decimal number at the start of `text`.

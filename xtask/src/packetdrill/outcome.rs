@@ -103,7 +103,7 @@ fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Fai
         }
         break;
     }
-    // Repeats the run with the counted outcome, so that its files stay in the folder.
+    // Repeats the run whose outcome counts, so that its files stay in the folder.
     if !matches!(ended, Ended::Passed) {
         ended = run(&adapted)?;
     }

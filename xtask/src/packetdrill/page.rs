@@ -12,8 +12,8 @@ use crate::report::Failure;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// Number of scripts of a cause up to which the page lists their names instead of the patterns
-/// that match them.
+/// Maximum number of a cause's scripts for which the page lists names. For more scripts, the page
+/// lists the patterns.
 const NAMES_MAX: usize = 5;
 
 /// Path of the page with the results, from the repository's root.
@@ -48,7 +48,7 @@ fn fill(workspace: &Workspace, file: &str, tables: &[(&str, String)]) -> Result<
         .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))
 }
 
-/// Returns the page with other text between the marks of this name.
+/// Returns the page with `table` between the marks of `name`.
 fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     let open = format!("<!-- packetdrill: {name} -->\n");
     let (before, rest) = text.split_once(&open)?;
@@ -56,8 +56,8 @@ fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     Some(format!("{before}{open}{table}<!-- end -->{after}"))
 }
 
-/// Returns the numbers of a suite: scripts, run, passed, not passed, and of these those caused by
-/// the stack.
+/// Returns the numbers of a suite: scripts, run, passed, not passed, and not passed because of the
+/// stack.
 pub fn counts(suite: Suite, causes: &[Cause], outcomes: &[Outcome]) -> [usize; 5] {
     let own = || outcomes.iter().filter(|outcome| outcome.suite == suite);
     let run = own().filter(|outcome| outcome.ended.is_ok()).count();
@@ -132,7 +132,7 @@ fn favours(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// Returns the scripts that do not pass, by cause: of a suite, or caused by the stack.
+/// Returns the scripts that do not pass, by cause: those of a suite, or those caused by the stack.
 fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> String {
     let mut rows = String::new();
     for cause in causes {
@@ -150,7 +150,7 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
             .collect();
         if chosen && !names.is_empty() {
             let (count, by) = (names.len(), cause.by.name());
-            // Patterns are shorter than many names.
+            // For many scripts, patterns are shorter than names.
             let patterns: Vec<&str> = cause.scripts.iter().map(String::as_str).collect();
             let shown = if count > NAMES_MAX {
                 by_folder(&patterns)
@@ -186,7 +186,7 @@ fn by_folder(names: &[&str]) -> String {
     text
 }
 
-/// Returns everything about every script.
+/// Returns the outcomes of all scripts as JSON.
 pub fn json(causes: &[Cause], outcomes: &[Outcome]) -> serde_json::Value {
     let rows = outcomes.iter().map(|outcome| {
         let (ended, line, message) = match &outcome.ended {

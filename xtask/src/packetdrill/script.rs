@@ -29,7 +29,7 @@ pub struct Packet {
     /// The fields of the IP header that the script names, with their brackets.
     mark: String,
     pub flags: String,
-    /// `SEQ:END(LENGTH)`
+    /// Sequence numbers, as `SEQ:END(LENGTH)`.
     pub sequence: String,
     pub ack: Option<String>,
     pub window: Option<String>,
@@ -216,8 +216,8 @@ fn preprocessed(text: &str, defined: &[&str]) -> String {
     kept.join("\n")
 }
 
-/// Removes everything between `open` and `close`, and gives it back with the number of the
-/// line where it begins. A time in front of it that is not `+0` stays, as an empty command.
+/// Removes all texts between `open` and `close`, and returns them with their first line numbers. A
+/// time before such a text, other than `+0`, stays as an empty command.
 fn cut(text: &str, open: &str, close: &str) -> (String, Vec<(usize, String)>) {
     let mut kept = String::new();
     let mut removed = Vec::new();

@@ -59,7 +59,7 @@ impl Suite {
         }
     }
 
-    /// Returns the library's flags for the system's defaults.
+    /// Returns the flags that give the library the defaults of the suite's operating system.
     pub fn flags(self) -> &'static str {
         match self {
             Suite::FreeBsd => "rcvbuf=65536,sndbuf=32768,ecn=2,iw=10,delack=40",
@@ -67,7 +67,7 @@ impl Suite {
         }
     }
 
-    /// Returns the folder of the scripts below the given one.
+    /// Returns the folder of the scripts below the folder `given`.
     fn folder(self, given: &Path) -> PathBuf {
         match self {
             Suite::FreeBsd => given.to_path_buf(),

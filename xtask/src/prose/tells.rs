@@ -121,7 +121,7 @@ pub fn words(text: &str) -> Vec<String> {
             let tail = &word[bare.len()..];
             let bare = bare.trim_start_matches(|c: char| "(*_\"'[".contains(c));
             let bare = bare.split("](").next().unwrap_or_default();
-            // A heading or a cell of a table may begin with "What".
+            // Marks of headings and cells count as words, because these may begin with "What".
             if bare.chars().any(char::is_alphanumeric) || matches!(bare, "#" | "##" | "###" | "|") {
                 words.push(bare.to_lowercase());
             }

@@ -25,12 +25,12 @@ pub fn page(workspace: &Workspace) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// Blocks of lines between blank lines outside of comments and braces.
+/// Splits a header at blank lines outside of comments and braces.
 fn blocks(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut block = String::new();
     let (mut depth, mut in_comment) = (0usize, false);
-    // The braces for C++ enclose the whole header.
+    // The braces for C++ enclose the whole header, so they are left out.
     let is_c = |line: &&str| *line != "extern \"C\" {" && *line != "}";
     for line in text.lines().filter(is_c) {
         if line.is_empty() && depth == 0 && !in_comment {

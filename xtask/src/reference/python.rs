@@ -1,5 +1,5 @@
 //! The page of the Python package: the public names of `__init__.py`, with their signatures and
-//! docstrings. The sources are read line by line: they are formatted, so that indentation suffices.
+//! docstrings. Sources are read line by line, because in formatted sources indentation suffices.
 
 use std::collections::BTreeMap;
 
@@ -188,7 +188,7 @@ fn members(lines: &[&str], class: &Definition) -> Vec<Definition> {
     found
 }
 
-/// `name: type` in the body of a class, or `self.name: type` after a comment `#:`.
+/// Returns an attribute: `name: type` in a class, or `self.name: type` after a comment `#:`.
 fn attribute(lines: &[&str], at: usize) -> Option<Definition> {
     let line = lines[at];
     let (indent, after) = (line.len() - line.trim_start().len(), line.trim_start());

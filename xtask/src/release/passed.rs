@@ -22,7 +22,7 @@ pub fn clean_commit(root: &Path) -> Option<String> {
     changes.is_empty().then(|| commit.trim().to_owned())
 }
 
-/// Records that all checks passed for the commit `before`, if the tree is clean and still has it.
+/// Records that all checks passed for the commit `before`, if it is still the clean tree's commit.
 pub fn note(root: &Path, before: Option<&str>, skipped: &[String]) {
     let Some(commit) = before.filter(|it| clean_commit(root).as_deref() == Some(it)) else {
         return;

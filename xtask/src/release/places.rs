@@ -1,4 +1,4 @@
-//! The places of the version: manifests, lock files, the citation, the header for C, its reference.
+//! The places of the version: manifests, lock files, the citation, the C header and its reference.
 
 use std::ops::Range;
 use std::path::Path;
@@ -61,7 +61,7 @@ pub fn dated(citation: &str, date: &str) -> String {
     out
 }
 
-/// Returns whether a package has the repository's version. Examples to copy have their own.
+/// Returns whether a package has the repository's version. Examples to copy have other versions.
 fn is_own(name: &str) -> bool {
     name == "xtask" || name == "redpoll" || name.starts_with("redpoll-")
 }

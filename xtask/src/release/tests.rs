@@ -20,7 +20,7 @@ impl Drop for Clone {
 }
 
 impl Clone {
-    /// `None` if this is not a clone of the repository, such as an unpacked archive.
+    /// Makes the clone; `None` if this folder is not a clone, such as an unpacked archive.
     fn new(name: &str) -> Option<Self> {
         let here = Repository::of(&Workspace::here());
         if here.git(&["rev-parse"]).is_err() {
@@ -45,7 +45,7 @@ impl Clone {
         clone.git(&["config", "user.name", "Tester"]);
         clone.git(&["config", "user.email", "tester@example.org"]);
         clone.git(&["checkout", "--quiet", "-B", BRANCH]);
-        // The tests judge the working tree.
+        // Copies changed files, because the tests judge the working tree.
         let changed = here.git(&["ls-files", "-z", "-m", "-o", "--exclude-standard"]);
         for path in changed.unwrap().split_terminator('\0') {
             let target = clone.repository.root.join(path);
@@ -117,7 +117,7 @@ impl Clone {
         self.pass();
     }
 
-    /// Returns the version after the present one.
+    /// Returns the next minor version.
     fn next(&self) -> Version {
         let Version([major, minor, _]) = self.repository.version().unwrap();
         Version([major, minor + 1, 0])
@@ -129,7 +129,7 @@ impl Clone {
         folder.join(self.next().to_string())
     }
 
-    /// Commit, tags and changes.
+    /// Returns the commit, the tags and the changes.
     fn state(&self) -> [String; 3] {
         let git = |args: &[&str]| self.git(args);
         [
@@ -327,7 +327,7 @@ fn other_versions_and_faults_leave_nothing(clone: &Clone) {
     assert!(refused.contains("CITATION.cff:10: 9."), "{refused}");
     clone.git(&["reset", "--quiet", "--hard", "HEAD^"]);
 
-    // A hook that refuses the commit.
+    // A hook refuses the commit.
     let hook = clone.repository.root.join(".git/hooks/pre-commit");
     fs::create_dir_all(hook.parent().unwrap()).unwrap();
     script(&hook, "exit 1");
