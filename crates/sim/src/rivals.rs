@@ -44,8 +44,8 @@ impl Scenario {
     }
 }
 
-/// Returns the transport that replaces TCP, with memory for `connections` and `listeners`, and its
-/// bytes. Its MSS is at most [`largest_mss`].
+/// Returns the TCP that replaces Redpoll's, with memory for `connections` and `listeners`, and the
+/// size of this memory in bytes. Its MSS is at most [`largest_mss`].
 pub(crate) fn rival(
     spec: &TransportSpec,
     scenario: &Scenario,

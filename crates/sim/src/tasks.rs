@@ -128,7 +128,7 @@ impl Tasks {
         self.time.0.now.set(now);
         self.time.wake();
         self.net.swap(node);
-        // This wakes a task that waits for an acknowledgment of all its data.
+        // Access to the sockets wakes a task that waits for an acknowledgment of all its data.
         self.net.with(|_, _| ());
         let waker = Waker::from(self.woken.clone());
         while let Some(future) = &mut self.future

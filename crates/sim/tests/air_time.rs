@@ -95,7 +95,7 @@ fn each_type_of_message_is_counted() {
         }
         assert_eq!(frames(&report, "other"), 0, "{case:?}");
     }
-    // `other` is for frames that no node of these scenarios sends.
+    // No node of these scenarios sends a frame of the type `other`.
     let (_, report) = run(("pair", &[], 1));
     for message in report.air_time.by_message.keys() {
         assert!(seen.contains(message) || *message == "other", "{message}");

@@ -12,8 +12,8 @@ use redpoll_sim::{Scenario, World};
 /// A full segment in its frames.
 #[derive(Debug)]
 struct Segment {
-    /// Bytes of each frame, including the frame check sequence: payload and 12 bytes of timestamps.
-    /// In the first frame, one byte shows that the segment is ECN-capable.
+    /// Bytes of each frame with all headers, 12 bytes of timestamps and the frame check sequence.
+    /// One byte of the first frame marks the segment as ECN-capable.
     frames: [u64; 5],
     payload_bits: u64,
     /// Overrides of the scenario for this segment.
@@ -124,9 +124,9 @@ fn bound_kbps(way: Way) -> f64 {
     kbps(way, segments_ns(way) + acknowledgement)
 }
 
-/// Returns an upper bound of the goodput. Two nodes work in parallel: the acknowledging node loads
-/// its frame while the other node prepares its own, and its interframe space has long passed. The
-/// other node's space passes during the acknowledgment.
+/// Returns an upper bound of the goodput. The acknowledging node loads its frame while the other
+/// node prepares the next one, and has no interframe space left. The other node's space passes
+/// during the acknowledgment.
 fn upper_kbps(way: Way) -> f64 {
     let alone = Way {
         spi_ns: 0,
@@ -166,7 +166,7 @@ fn overrides(segment: &Segment, more: &[(&str, &str)]) -> Vec<(String, String)> 
         .collect()
 }
 
-/// Number of frames of each length that each node sent, without repetitions.
+/// Number of frames of each length that each node sent, without retransmissions.
 #[derive(Clone, Default)]
 struct Lengths(
     Rc<RefCell<BTreeMap<(usize, u64), u32>>>,
@@ -229,7 +229,7 @@ fn the_bound_by_hand() {
     let each = |spi_ns, burst, ifs| bound_kbps(way(spi_ns, burst, ifs));
     // Air: (6 * 5 + 577) * 32 µs = 19.424 ms; other steps of five frames: 5 * 1.984 ms; half an
     // acknowledgment: (6 + 46) * 32 µs / 2 + 0.992 ms. The sum is 31.168 ms. One backoff in eight
-    // is zero, and the space is then 320 µs longer: 5.5 * 40 µs.
+    // is zero; the frame then waits 320 µs for the interframe space: 5.5 frames * 320 µs / 8.
     let ideal = each(0, false, Ifs::Minimum);
     assert!((ideal - 3_696.0 / 31.388).abs() < 1e-9);
     assert!((ideal - 117.8).abs() < 0.05, "{ideal}");
@@ -238,13 +238,13 @@ fn the_bound_by_hand() {
     assert!((sequential - 3_696.0 / 34.688).abs() < 1e-9);
     assert!((sequential - 106.5).abs() < 0.1, "{sequential}");
     assert!((each(0, false, Ifs::Off) - 3_696.0 / 31.168).abs() < 1e-9);
-    // Loading takes longer than the rest of the space: 5.5 * 10 µs and (577 + 23 + 33) * 7.14 µs,
-    // in addition to 31.168 ms. Loading the acknowledgment takes 381 µs.
+    // Loading takes longer than this wait: 5.5 * 10 µs and (577 + 23 + 33) * 7.14 µs, in addition
+    // to 31.168 ms. Loading the acknowledgment takes 381 µs.
     let loading = each(7_140, false, Ifs::Minimum);
     assert!((loading - 3_696.0 / 35.743).abs() < 0.05, "{loading}");
     let sequential = each(7_140, false, Ifs::Sequential);
     assert!((sequential - 94.1).abs() < 0.1, "{sequential}");
-    // A burst omits four backoffs of 1.12 ms, but its four spaces are 280 µs longer.
+    // A burst omits four backoffs of 1.12 ms, but the space delays those frames by 280 µs.
     assert!((each(0, true, Ifs::Minimum) - 3_696.0 / 28.028).abs() < 1e-9);
     let burst = each(7_140, true, Ifs::Minimum);
     assert!((burst - 118.2).abs() < 0.1, "{burst}");

@@ -136,7 +136,7 @@ fn random_network(rng: &mut Rng) -> String {
         ("one", &*last, 0),
         ("two", &*last, 0),
         ("three", "node-2", 0),
-        // By then the node has a cookie, if it requests cookies.
+        // At 8 s the node has a cookie, if it requests cookies.
         ("four", &*last, 8),
         ("five", "node-2", 12),
     ];

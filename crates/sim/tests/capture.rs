@@ -190,8 +190,8 @@ fn tshark_reads_recoverable_fragments() {
 
 /// Checks that no frame is malformed and that full segments are reassembled on all three links.
 fn segments_on_every_hop(path: &Path) {
-    // tshark 4.0 expects more bytes after an acknowledgment of fragments or an abort, and reports
-    // the frame as malformed because it has none.
+    // tshark 4.0 expects more bytes after an acknowledgment of fragments or an abort, and reports a
+    // frame without these bytes as malformed.
     let bad = "(_ws.malformed || wpan.fcs_ok == 0 || _ws.expert.severity == error) \
                && !6lowpan.rfrag.ack_bitmask && !(6lowpan.rfrag.datagram_size == 0)";
     let Some(found) = tshark(path, &["-Y", bad]) else {

@@ -48,8 +48,8 @@ fn every_node_with_links_both_ways_has_a_path() {
     }
 }
 
-/// Checks that deep fades cost retries and goodput, and longer ones more than link retries can
-/// repair. All received data is correct.
+/// Checks that deep fades cost retries and goodput, because link retries cannot repair the longer
+/// ones. All received data is correct.
 #[test]
 fn fading_costs_retries() {
     let run = |overrides: &[(&str, &str)]| {

@@ -54,7 +54,7 @@ struct Timestamps(Rc<RefCell<Vec<(Instant, u32)>>>);
 
 impl FrameTrace for Timestamps {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
-        // Two NOPs before the option (RFC 7323 appendix A), and its length.
+        // The search includes the two NOPs before the option (RFC 7323 appendix A) and its length.
         let option = frame
             .mpdu
             .windows(8)

@@ -55,7 +55,7 @@ struct Train {
 }
 
 impl Train {
-    /// Returns the gaps between its copies, in microseconds.
+    /// Returns the gaps between the copies, in microseconds.
     fn gaps(&self) -> impl Iterator<Item = u64> {
         let pairs = self.copies.windows(2);
         pairs.map(|pair| pair[1].start_us - pair[0].end_us)
@@ -209,9 +209,9 @@ fn an_idle_node_of_contikimac_is_off_as_long_as_its_authors_say() {
     assert!((fast / on - 2.0).abs() < 0.02, "16 Hz: {fast}");
 }
 
-/// Checks that an idle node assesses twice per cycle (CCA_COUNT_MAX of all releases). Each takes
-/// 192 µs until the CC2420 receives, 128 µs of assessment, and 53 µs until the processor has the
-/// result.
+/// Checks that an idle node assesses twice per cycle (CCA_COUNT_MAX of all releases). Each
+/// assessment takes 192 µs until the CC2420 receives, 128 µs on the channel, and 53 µs until the
+/// processor has the result.
 #[test]
 fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     let report = common::run("pair", &[CONTIKIMAC, CC2420, IDLE], 1, 100);
@@ -249,10 +249,10 @@ fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
     (node.radio_duty_cycle * seconds as f64 - silent_s) / found
 }
 
-/// Checks the duration of a wake-up with foreign energy (contikimac.c): an assessment every 20
-/// ticks of 30.5 µs, with 53 µs until the processor has the result. With fast sleep, ten of them
-/// without the beginning of a frame are enough. Otherwise they continue for 409 ticks, which the
-/// 19th exceeds. Before them is the assessment that found energy; the last one takes its 128 µs.
+/// Checks how long foreign energy keeps a node awake (contikimac.c). After the assessment that
+/// finds the energy, the node assesses every 20 ticks of 30.5 µs, and the result takes 53 µs. With
+/// fast sleep, it sleeps after ten assessments without the beginning of a frame, otherwise after
+/// 409 ticks: after the 19th assessment. The last assessment takes 128 µs.
 #[test]
 fn fast_sleep_halves_the_cost_of_foreign_energy() {
     for (fast_sleep, looks) in [("true", 10.0), ("false", 19.0)] {
@@ -292,8 +292,8 @@ fn silence_between_two_copies_is_as_long_as_the_release_has_it() {
     }
 }
 
-/// Checks that without phase lock a receiver wakes up anywhere within the repetition: on average
-/// after half a cycle, at most after a whole one, which STROBE_TIME exceeds by 2.4 ms.
+/// Checks that without phase lock a receiver wakes up at any time during the repetition of a frame:
+/// on average after half a cycle, at most after a whole one, which STROBE_TIME exceeds by 2.4 ms.
 #[test]
 fn without_phase_lock_a_frame_is_repeated_for_half_a_cycle() {
     let overrides = [CONTIKIMAC, CC2420, ("mac.phase_lock", "false")];
@@ -309,9 +309,9 @@ fn without_phase_lock_a_frame_is_repeated_for_half_a_cycle() {
     assert!(spans.max().unwrap() <= 127_441);
 }
 
-/// Checks that with phase lock a frame begins GUARD_TIME, less the assessments before it, ahead of
-/// the receiver: of 15.9 ms about 10.7 remain (six assessments of 373 µs, each with a pause of 488
-/// µs). The answered copy begins at most one copy and one wake-up later.
+/// Checks when a frame begins with phase lock. The sender is ready GUARD_TIME (15.9 ms) before the
+/// receiver, and first assesses six times (373 µs and a pause of 488 µs each): 10.7 ms remain. The
+/// answered copy begins at most one copy and one wake-up later than the receiver's wake-up.
 #[test]
 fn with_phase_lock_a_frame_begins_shortly_before_its_receiver_wakes_up() {
     let overrides = [CONTIKIMAC, CC2420, ("mac.strobe_bursts", "false")];
@@ -352,8 +352,8 @@ fn frames_of_a_burst_are_sent_once() {
     assert_eq!(quick.count(), 0);
 }
 
-/// Checks that a sleepy leaf repeats data requests to its duty-cycled parent, and gets its answers
-/// while it listens, without repetition.
+/// Checks that a sleepy leaf repeats data requests to its duty-cycled parent, and that the parent
+/// sends its answers only once, because the leaf listens.
 #[test]
 fn a_sleepy_leaf_behind_duty_cycled_routers() {
     let (report, frames) = record("sleepy-3", &[CONTIKIMAC, CC2420], 60);
@@ -378,8 +378,8 @@ const X_MAC: (&str, &str) = ("mac.access", "x-mac");
 const CX_MAC: (&str, &str) = ("mac.access", "cx-mac");
 const LPP: (&str, &str) = ("mac.access", "lpp");
 
-/// Checks the idle share. xmac.c: 204 of 4,096 ticks on, 5 %. lpp.c: one of sixteen ticks of 7.8
-/// ms, which begins with the probe.
+/// Checks the share of time in which an idle radio is on. xmac.c: 204 of 4,096 ticks, 5 %. lpp.c:
+/// one of sixteen ticks of 7.8 ms; the probe is at its beginning.
 #[test]
 fn idle_nodes_of_x_mac_and_lpp_are_on_for_their_part_of_each_cycle() {
     let (_, x_mac) = idle(&[X_MAC]);
@@ -418,7 +418,7 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
             assert!(apart == 3_876 || apart > 100_000, "{apart}");
         } else {
             answered += 1;
-            // The answer, a margin of 1 ms, and loading.
+            // The silence consists of the answer, a margin of 1 ms, and loading.
             let silence = pair[1].start_us - pair[0].end_us;
             assert!((1_288..3_000).contains(&silence), "{silence}");
         }

@@ -39,9 +39,9 @@ fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 
     whole - first
 }
 
-/// Returns the instructions of a leaf for a data request without a backoff: the timer, building the
-/// request, rest during the load; loaded, order to send, rest; acknowledged, rest. The radio sleeps
-/// between its operations.
+/// Returns the instructions of a leaf for a data request without a backoff. It builds the request
+/// after the timer, orders transmission after the load, and handles the result, each before a rest.
+/// The radio sleeps between its operations.
 fn request() -> f64 {
     cost("timer")
         + cost("request_out")
@@ -100,7 +100,7 @@ fn a_message_of_coap_costs_more_than_its_datagram() {
     };
     let [_, plain] = sender("udp", "bulk-sink", "never");
     let [server, message] = sender("unreliable", "coap-server", "always");
-    // CoAP needs another wake-up for each message; the rest is for its 120 bytes with all headers.
+    // Besides a wake-up, a message of CoAP costs the work for its 120 bytes with all headers.
     let bytes = message - plain - cost("message_out") - cost("rest");
     assert!((1_000.0..2_000.0).contains(&bytes), "{plain} {message}");
     assert!(

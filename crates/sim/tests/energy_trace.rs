@@ -9,7 +9,7 @@ use redpoll_sim::testing::energy::Figures;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Scenario, World};
 
-/// Currents of the AT86RF233 in mA: its data sheet, as in `docs/model/energy.md`.
+/// Currents of the AT86RF233 in mA, from the data sheet, as in `docs/model/energy.md`.
 const IDLE_MA: f64 = 0.3;
 const LISTEN_MA: f64 = 11.8;
 const TRANSMIT_MA: f64 = 13.8;
@@ -25,7 +25,7 @@ const ACK_WAIT: u64 = 864;
 #[derive(Clone, Debug)]
 struct Frame {
     from: usize,
-    /// `None`: an acknowledgment.
+    /// Receiver; `None` for an acknowledgment.
     to: Option<usize>,
     start: u64,
     end: u64,
@@ -133,7 +133,7 @@ fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
         if frame.from == leaf && frame.to.is_some() {
             let load = frame.bytes as f64 * SPI_BYTE;
             let begun = frame.start - CCA - TURNAROUND;
-            // A radio without work has slept meanwhile.
+            // A longer gap between two works means that the radio slept.
             let slept = begun as f64 - load > awake_until as f64 + WAKE_UP;
             let idle = if slept {
                 WAKE_UP + load

@@ -22,7 +22,7 @@ use same::{Played, assert_same, play, with_a_simulated_leaf, with_an_external_le
 struct Trouble {
     /// Average number of messages per damaged one, in both directions.
     damage: Option<u32>,
-    /// Number of requests, and the event after them.
+    /// An event, and the number of requests after which it happens.
     after: Option<(u32, Event)>,
     begun: u32,
 }

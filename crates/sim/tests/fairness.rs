@@ -35,8 +35,8 @@ fn index(a: f64, b: f64) -> f64 {
     (a + b).powi(2) / (2.0 * (a * a + b * b))
 }
 
-/// Checks that both flows get about equal air time, although a forwarded frame needs twice as much:
-/// datagrams take turns at the relay, and the farther node gets the share that its hop allows.
+/// Checks that both flows get about equal air time, although a forwarded packet needs twice as
+/// much: datagrams take turns at the relay.
 #[test]
 fn a_relay_serves_others_as_well_as_itself() {
     for (how, least) in [

@@ -120,7 +120,7 @@ fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
     }
 }
 
-/// Checks uploads through a border router to a host, as with reassembling relays.
+/// Checks that uploads to a host behind the border router arrive with forwarded fragments.
 #[test]
 fn uploads_to_a_host_arrive_with_forwarded_fragments() {
     for how in [FORWARDING, RECOVERY] {

@@ -9,7 +9,7 @@ use redpoll_replay::{CongestionUpdate, CongestionWindow};
 use redpoll_sim::congestion::Controller;
 use redpoll_sim::{BuildError, Scenario, World, WorldOptions};
 
-/// Keeps every connection's window at a number of segments, by the name in the scenario.
+/// Keeps every connection's window at one segment for the name `one`, otherwise at four.
 struct Fixed(Rc<RefCell<BTreeMap<String, u32>>>);
 
 struct Segments {

@@ -31,7 +31,7 @@ fn share(world: &World, kind: FrameClass) -> f64 {
     ledger.count(kind, Outcome::Delivered) as f64 / ledger.opened(kind) as f64
 }
 
-/// Checks that the share of delivered frames is within 2 % (four standard deviations of 10,000).
+/// Checks that the share of delivered frames is within 2 % (four standard deviations).
 #[test]
 fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,0.63,100\n\
@@ -50,8 +50,8 @@ fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
     }
 }
 
-/// Checks measurements at 0 s, 200 s and 400 s of the file; the second time `node-0` received
-/// nothing from `node-1`.
+/// Checks measurements at 0 s, 200 s and 400 s of the file; at 200 s `node-0` received nothing from
+/// `node-1`.
 #[test]
 fn links_change_at_their_next_measurement() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,1.0,100\n\

@@ -19,8 +19,8 @@ fn flow(name: &str, set: &[(&str, &str)]) -> Flow {
 
 const LOSSY: (&str, &str) = ("mac.link_retry_delay", "0 ms");
 
-/// Checks collisions, after which the link gives segments up. With link feedback TCP retransmits
-/// them at once, and otherwise after acknowledgments or the timer.
+/// Checks segments that the link drops after collisions. With link feedback TCP retransmits these
+/// segments at once, and otherwise after acknowledgments or the timer.
 #[test]
 fn tcp_without_link_feedback_finds_losses_by_acknowledgments() {
     for mute in [("tcp.link_feedback", "false"), ("tcp.queue_window", "true")] {
@@ -73,7 +73,7 @@ fn a_queued_window_is_within_the_round_trip() {
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
 
-/// Checks ten additional bytes in every frame: less payload, and longer frames.
+/// Checks the cost of ten additional bytes in every frame: less payload, and longer frames.
 #[test]
 fn link_security_costs_the_air_time_of_its_bytes() {
     let plain = flow("line-1", &[("tcp.mss", "5 frames")]);

@@ -17,7 +17,7 @@ const TURNAROUND: u64 = 192;
 const ACK_WAIT: u64 = 864;
 const SIFS: u64 = 192;
 const LIFS: u64 = 640;
-/// Octets of the longest frame with a short space: preamble, start of frame, length and MPDU.
+/// Octets of the longest frame followed by a SIFS: preamble, start of frame, length and MPDU.
 const SIFS_OCTETS: u64 = 6 + 18;
 
 /// Override: frames announce no following frame, so no receiver waits for one.
@@ -261,8 +261,8 @@ fn without_a_space_frames_follow_too_closely() {
     assert!(too_close(&frames("off")) > 100);
 }
 
-/// Checks that 0 to 7 periods occur equally often outside of bursts. Long ones are observed less
-/// often than drawn, because the receiver's own frame may come first.
+/// Checks that 0 to 7 periods occur equally often outside of bursts. Long backoffs are observed
+/// less often than drawn, because the receiver's own frame may come first.
 #[test]
 fn backoffs_are_uniform() {
     for (radio, spi_ns) in [("at86rf233", 7_140), ("ideal", 0)] {
@@ -341,8 +341,8 @@ fn undisturbed_before(waits: &[Wait], limit: u64) -> f64 {
 /// delay from 0 to 40 ms, and CSMA.
 ///
 /// Before 10 ms the share should be (10 − 1.12) / 40 = 22 %, as the first backoff takes 1.12 ms on
-/// average. It is 16 %, because four of five senders receive another frame meanwhile, whose frame
-/// or acknowledgment delays them. Without those, the share is as expected.
+/// average. The observed share is 16 %, because four of five senders receive another frame during
+/// the wait, which delays them. [`undisturbed_before`] corrects for these.
 #[test]
 fn retries_wait_for_a_uniform_delay() {
     let how = [

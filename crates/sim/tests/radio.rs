@@ -148,7 +148,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     }
 }
 
-/// Checks that a sleeping chip is off after a stopped receiver and after a transmission.
+/// Checks that the order to sleep switches the chip off, at once and again after a transmission.
 #[test]
 fn sleep_switches_a_chip_without_acknowledgments_off() {
     let (ether, nrf, mut radio) = over_a_driver();
@@ -253,7 +253,7 @@ fn every_fault_is_found() {
         assert!(!report.failures().is_empty(), "{fault:?} is not found");
         found.extend(report.failures());
     }
-    // Each property is missing in some radio.
+    // Every check must fail for at least one fault.
     let all = soft(EVERYTHING, None).checks;
     let never: Vec<_> = (all.iter().map(|it| it.name))
         .filter(|name| !found.contains(name))

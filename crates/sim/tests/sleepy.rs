@@ -1,4 +1,4 @@
-//! Sleepy leaves: their service, their cost, and the benefit of each technique of the link.
+//! Sleepy leaves: their service, their cost, and the benefit of each link-layer technique.
 
 use redpoll_base::Instant;
 use redpoll_sim::{App, Context, NodeFigures, Report, Scenario, World};
@@ -45,7 +45,7 @@ fn an_idle_leaf_asks_once_in_its_base_interval() {
     let idle = [("apps.readings.when", "never")];
     let report = run("sleepy-3", &idle, 1, 2_400);
     let leaf = node(&report, "node-4");
-    // Ten data requests, and a few for its registration and the renewal half an hour later.
+    // Ten data requests, and a few for the leaf's registration and its renewal half an hour later.
     assert!((10..=20).contains(&leaf.data_requests), "{leaf:?}");
     assert!(leaf.radio_duty_cycle < 0.000_1, "{leaf:?}");
 }
@@ -137,8 +137,8 @@ fn downstream_packets_take_the_new_parent() {
     assert_eq!(node(&report, "leaf").parent_changes, 1);
 }
 
-/// Checks that a leaf which listens while its parent repeats a frame for another node waits less if
-/// that frame yields (Kumar et al. 2020 §8.2.3).
+/// Checks that a listening leaf waits less if a frame that its parent repeats for another node is
+/// preempted (Kumar et al. 2020 §8.2.3).
 #[test]
 fn making_way_for_a_listening_leaf_shortens_its_wait() {
     let listening = |preempt: &str| -> f64 {
@@ -189,7 +189,7 @@ fn red_marks_packets_of_ecn_capable_flows() {
 }
 
 /// Checks that a parent which waits for the announced segment sends nothing that the sleeping leaf
-/// cannot receive: fewer repetitions and less radio time.
+/// cannot receive: fewer link retries and less radio time.
 #[test]
 fn segments_of_a_sleepy_leaf_follow_one_another() {
     let costs = |pending: &str| -> (f64, u64) {

@@ -145,7 +145,7 @@ fn datagrams_between_tasks() {
     assert!(heard.get());
 }
 
-/// Frames of a node with the first fragment of a segment with a reading.
+/// Counts the frames of a node that carry the first fragment of a segment with a reading.
 struct Readings {
     from: usize,
     count: Rc<Cell<u64>>,

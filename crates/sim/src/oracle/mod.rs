@@ -88,7 +88,7 @@ impl Oracle {
     }
 
     /// Sets whether TCP Fast Open is in use. If so, data of a SYN may arrive twice: a server that
-    /// has lost the connection accepts a late repetition of the SYN (RFC 7413 §2.1).
+    /// has lost the connection accepts a late duplicate of the SYN (RFC 7413 §2.1).
     pub(crate) fn with_fast_open(self, has_fast_open: bool) -> Oracle {
         Oracle {
             has_fast_open,
@@ -166,7 +166,7 @@ impl Oracle {
         }
     }
 
-    /// Returns each flow's progress, `None` for a flow that waits for neither bytes nor answers.
+    /// Returns each flow's progress counters; `None` for a flow without open bytes or requests.
     pub(crate) fn progress(&self) -> impl Iterator<Item = Option<(u64, u64)>> {
         self.flows.iter().map(Flow::progress)
     }
@@ -210,14 +210,14 @@ impl Oracle {
         readings.map_or(0, |readings| readings.made(now))
     }
 
-    /// Records that the sender dropped readings. Those that have arrived stay delivered.
+    /// Records that the sender dropped readings. Those that have arrived still count as delivered.
     pub fn readings_lost(&mut self, id: FlowId, numbers: Range<u32>) {
         if let Some(readings) = self.flow_mut(id).readings_mut() {
             readings.lost(numbers);
         }
     }
 
-    /// Returns whether a reading has arrived, which a real protocol cannot know without messages.
+    /// Returns whether a reading has arrived. A real protocol needs acknowledgments to know this.
     pub fn has_arrived(&mut self, id: FlowId, number: u32) -> bool {
         let readings = self.flow_mut(id).readings_mut();
         readings.is_some_and(|readings| readings.has_arrived(number))
@@ -254,7 +254,7 @@ impl Oracle {
         }
     }
 
-    /// Records that the source of an image has sent `bytes` bytes of it, possibly again.
+    /// Records that the source sent `bytes` bytes of its image, including retransmissions.
     pub fn image_sent(&mut self, id: FlowId, bytes: u64) {
         self.flow_mut(id).image_mut().sent(bytes);
     }
@@ -275,8 +275,8 @@ impl Oracle {
         self.flow_mut(id).requests_mut().failed();
     }
 
-    /// Records the messages that a sender with another transport than TCP has sent, how many of
-    /// them were repetitions, and a new round-trip time if there is one.
+    /// Records how many messages a sender with another transport than TCP has sent, how many of
+    /// these were retransmissions, and a new round-trip time if there is one.
     pub fn messages_sent(&mut self, id: FlowId, sent: u64, repeated: u64, rtt_us: Option<u64>) {
         self.flow_mut(id).messages_sent(sent, repeated, rtt_us);
     }
@@ -319,8 +319,8 @@ impl Oracle {
         self.is_at_rest = true;
     }
 
-    /// Returns whether the run may end: all apps have ended, and in one of the minutes since then,
-    /// every pool of buffers or connections of every node was empty at least once.
+    /// Returns whether the run may end: all apps have ended, and during one complete minute since
+    /// then, every pool of every node (slots, queues, connections) was empty at least once.
     pub fn is_at_rest(&self) -> bool {
         self.is_at_rest
     }
@@ -357,7 +357,7 @@ impl Oracle {
         self.new_watches.drain(..)
     }
 
-    /// Records the time, which must not run backwards.
+    /// Records the current time. A time before the previous one is a violation.
     pub(crate) fn at(&mut self, now: Instant) {
         if now < self.latest {
             let latest = self.latest;

@@ -39,7 +39,7 @@ pub enum Layout {
     Part,
 }
 
-/// Bytes of the offset at the beginning of a part.
+/// Length of the offset at the beginning of a part, in bytes.
 pub const PLACE: usize = 4;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -100,9 +100,9 @@ pub(super) struct Readings {
     format: ReadingFormat,
     /// Creation time and state of the latest readings.
     made: VecDeque<(Instant, ReadingState)>,
-    /// Number of older readings, which is also the number of the first remembered reading.
+    /// Number of readings before the first one in `made`, and number of that reading.
     old: u32,
-    /// Number of older readings that never arrived.
+    /// Number of readings before the first one in `made` that never arrived.
     old_lost: u64,
     arrived: u64,
     repeated: u64,
@@ -203,7 +203,7 @@ impl Readings {
         Ok(new)
     }
 
-    /// Records the arrival of a part of the stream, possibly a repetition.
+    /// Records the arrival of a part of the stream and returns the number of its new bytes.
     fn part(
         &mut self,
         now: Instant,
@@ -372,7 +372,7 @@ mod tests {
         let mut readings = readings(false);
         let message = [&[0, 0][..], &reading(1)].concat();
         readings.message(at(3), &message, content).unwrap();
-        // The longest took 2 s: of 0, 2 and 3, only those before 3 s are settled.
+        // The longest latency is 2 s: at 5 s, readings 0 and 2 are older and count as lost.
         assert_eq!(readings.figures(at(5)).lost, 2);
         assert_eq!(readings.figures(at(6)).lost, 3);
     }
@@ -414,7 +414,7 @@ mod tests {
         assert!(readings.message(at(5), &[0; 3], content).is_err());
     }
 
-    /// Checks that a sensor needs no more memory for weeks than for a day.
+    /// Checks that the record of a sensor's readings has a bounded size, however long the run is.
     #[test]
     fn old_readings_are_only_counted() {
         let mut readings = readings(true);

@@ -59,8 +59,8 @@ impl Tally {
         self.serial
     }
 
-    /// Accepts the statistics of the connection number `serial`; `segment` is the mean payload of
-    /// the flow's segments, in bytes.
+    /// Updates the counters with the statistics of connection number `serial`; `segment` is the
+    /// mean payload of the flow's segments, in bytes.
     pub(super) fn observe(&mut self, serial: u32, stats: &Stats, segment: f64) -> Observation {
         if serial != self.serial {
             return Observation::Stale;
@@ -134,7 +134,7 @@ impl Tally {
 }
 
 impl Sums {
-    /// Returns the sums after `stats`, whose 32-bit counters may wrap; `None` if a counter
+    /// Returns the sums updated by `stats`, whose 32-bit counters may wrap; `None` if a counter
     /// decreased.
     fn followed_by(&self, stats: &Stats) -> Option<Sums> {
         let again = &stats.retransmissions;

@@ -298,7 +298,7 @@ fn counters_may_overflow_but_not_go_down() {
     );
 }
 
-/// Checks that only Fast Open permits data twice (late repetition of a SYN, RFC 7413 §2.1).
+/// Checks that only Fast Open permits data twice (late duplicate of a SYN, RFC 7413 §2.1).
 #[test]
 fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
     for has_fast_open in [true, false] {
@@ -314,7 +314,7 @@ fn with_fast_open_the_first_bytes_of_a_connection_may_arrive_once_more() {
         oracle.received(id, at(30), b" world");
         assert_eq!(oracle.is_satisfied(), has_fast_open);
     }
-    // Checks that the first bytes of a new connection are not mistaken for a repetition.
+    // Checks that the first bytes of a connection are not mistaken for a duplicate SYN's.
     let mut oracle = Oracle::default().with_fast_open(true);
     let id = oracle.flow("bulk", "a", "b");
     for (ms, bytes) in [(1, b"one"), (2, b"two")] {

@@ -1,8 +1,9 @@
 //! Radio chips: their states, their timing and their automatic functions.
 //!
 //! All three models send and check link acknowledgments, and set the frame pending bit for
-//! neighbours in their source match table. The MAC controls backoff and retries; during the backoff
-//! the receiver is on. The models differ in the cost of moving a frame between processor and radio:
+//! neighbours in their source match table. The MAC controls backoff and retries; the receiver is on
+//! during the backoff unless `mac.deaf_backoff` is set. The models differ in the cost of moving a
+//! frame between processor and radio:
 //!
 //! - **AT86RF233**: SPI, and one frame buffer. Received frames overwrite the loaded frame, which
 //!   must then be loaded again. A frame that arrives while another is read is lost without an

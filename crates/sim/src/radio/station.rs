@@ -161,7 +161,7 @@ pub enum Work {
     Answer {
         channel: Channel,
     },
-    /// The radio refuses to send a frame repeatedly, because it is busy with another frame.
+    /// The radio refuses a repeated transmission because it is busy with another frame.
     Refuse,
     /// Wait for [`Strobe::gap`] after a copy of a repeated frame.
     Gap,
@@ -318,19 +318,19 @@ impl Station {
         self.times.state()
     }
 
-    /// Starts a new step of work, and cancels earlier ones.
+    /// Starts a step of work, and returns its number. Events of earlier steps are then ignored.
     pub fn step(&mut self, work: Work) -> u32 {
         self.work = work;
         self.generation = self.generation.wrapping_add(1);
         self.generation
     }
 
-    /// Returns whether its MAC expects no result.
+    /// Returns whether the radio has neither work for the MAC nor an acknowledgment to send.
     pub fn is_idle(&self) -> bool {
         self.work == Work::Idle && self.acking.is_none()
     }
 
-    /// Returns the radio to its state between operations, when it neither transmits nor receives.
+    /// Enters the state of a radio that neither transmits nor receives: asleep, idle or listening.
     pub fn rest(&mut self, now: Instant) {
         if self.state() == State::Off {
             return;

@@ -13,7 +13,7 @@ pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
 /// Bytes of the frame check sequence, which the radio adds and removes.
 pub const FCS_LEN: usize = 2;
 
-/// Returns the air time of a frame of `mpdu_len` bytes, without its FCS.
+/// Returns the air time of a frame of `mpdu_len` bytes plus the FCS.
 fn air_time(mpdu_len: usize) -> Duration {
     let octets = timing::SHR_PHR_US + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US;
     Duration::from_micros(octets)
@@ -28,7 +28,7 @@ pub struct Chip {
     pub wake_up: Duration,
     /// Time from the order to switch the receiver on until it receives.
     pub receiver_on: Duration,
-    /// Idle microseconds and register bytes before each move of a frame.
+    /// Overhead of each frame move: idle time in µs, and bytes of register accesses.
     overhead: (u64, u64),
     spi_ns_per_byte: u64,
     security_bytes: usize,
@@ -47,22 +47,22 @@ impl Chip {
         }
     }
 
-    /// Returns the time to move a frame of `mpdu_len` bytes, without its FCS, over the SPI bus,
-    /// including the interrupt and the registers before it, the FCS and link security.
+    /// Returns the time to move a frame of `mpdu_len` bytes plus FCS and link security over the SPI
+    /// bus, including the interrupt and register accesses before the frame.
     pub fn spi_time(&self, mpdu_len: usize) -> Duration {
         let (overhead_us, registers) = self.overhead;
         let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64 + registers;
         Duration::from_micros(overhead_us + (octets * self.spi_ns_per_byte + 500) / 1_000)
     }
 
-    /// Returns the time until the processor gets an assessment's result: the overhead of a move.
+    /// Returns the time until the processor gets an assessment's result: the overhead alone.
     pub fn answer_time(&self) -> Duration {
         let (overhead_us, registers) = self.overhead;
         Duration::from_micros(overhead_us + (registers * self.spi_ns_per_byte + 500) / 1_000)
     }
 
-    /// Returns the air time of a frame of `mpdu_len` bytes, without its FCS; `is_ack` if it is an
-    /// acknowledgment, which link security does not extend.
+    /// Returns the air time of a frame of `mpdu_len` bytes plus the FCS. Link security extends the
+    /// frame unless `is_ack` (the frame is an acknowledgment).
     pub fn air_time(&self, mpdu_len: usize, is_ack: bool) -> Duration {
         let security = if is_ack { 0 } else { self.security_bytes };
         air_time(mpdu_len + security)

@@ -1,8 +1,8 @@
 //! Figures that a report takes from the counters of other crates.
 //!
 //! The names in the JSON object are a contract with its readers and differ from the counters' names
-//! in the device crates. Each figure is declared here with its source: `NAME` is the counter of
-//! that name, `NAME = SOURCE` anything else.
+//! in the device crates. Each figure is declared here with its source: `NAME` takes the counter of
+//! that name, `NAME = SOURCE` the expression `SOURCE`.
 
 use redpoll_replay::DutyCounters;
 use redpoll_stack::RplCounters;
@@ -73,7 +73,7 @@ figures! {
         repeated_early,
         /// Segments that were already acknowledged, and therefore not forwarded.
         dropped,
-        /// Acknowledgments generated for those segments.
+        /// Acknowledgments generated for `dropped` segments.
         regenerated,
         /// Segments that found no room for a copy.
         without_room,
@@ -81,16 +81,16 @@ figures! {
         evicted,
         /// Overheard frames, whatever their destination.
         heard,
-        /// Copies that the next hop was overheard forwarding, under rules that use this.
+        /// Copies that the next hop was overheard forwarding; 0 without locks and holding back.
         reached,
-        /// Duplicate acknowledgments that the router answered by a copy.
+        /// Duplicate acknowledgments dropped, because the router retransmits the requested copy.
         duplicates,
         /// Packets that waited for earlier ones.
         waited,
         /// Packets that were not forwarded, because a copy was waiting already, for lack of room to
         /// wait, or because they had waited too long.
         refused,
-        /// Acknowledgments repeated.
+        /// Acknowledgments that the cache retransmitted.
         again,
     }
 }
@@ -135,7 +135,7 @@ figures! {
     /// Border router that compensates for the small windows of nodes.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     SpareFigures of(it: &redpoll_assist::spare::Counters, waiting: u64) {
-        /// Connections that the border router helps at present.
+        /// Connections that the border router has helped, including those in `given_up`.
         flows,
         /// Connections abandoned in favour of others, or because of an unsupported segment.
         given_up = it.evicted + it.given_up,
@@ -149,7 +149,7 @@ figures! {
         halfway,
         /// Segments from the host that were not forwarded.
         dropped,
-        /// Bytes that still wait.
+        /// Bytes in the border router's buffers at the end of the run.
         waiting = waiting,
     }
 }
@@ -206,9 +206,9 @@ figures! {
         /// Channel assessments, including those before transmissions, but not those between copies
         /// of a frame.
         assessments = station.assessments,
-        /// Attempts to repeat a frame until its receiver has woken up.
+        /// Trains: frames repeated until their receiver has woken up, or sent after its probe.
         trains,
-        /// Trains that began when the receiver was awake or expected to wake up.
+        /// Trains that began at the expected wake-up of the receiver.
         locked_trains,
         /// Copies of frames sent.
         copies = station.copies,
@@ -231,7 +231,7 @@ figures! {
         timeouts,
         /// Acknowledgments that reported congestion.
         congested,
-        /// Mean round trip at the end of the run; `None` without a measurement.
+        /// Smoothed round-trip time at the end of the run; `None` without a measurement.
         round_trip_ms: Option<f64> = measured_ms(it.round_trip_us),
         longest_round_trip_ms: Option<f64> = measured_ms(it.longest_round_trip_us),
     }

@@ -14,11 +14,11 @@ pub(crate) struct HostSide<'a> {
     pub(crate) to_mesh: u64,
     /// Packets that the host did not fetch in time.
     pub(crate) to_host: u64,
-    /// Packets lost by its serial line: for the mesh, and for the host.
+    /// Packets lost on the serial line: those for the mesh, and those for the host.
     pub(crate) serial: (u64, u64),
 }
 
-/// Returns all losses at a node, by layer and reason; `node` is its node of Redpoll's stack.
+/// Returns all losses at a node, by layer and reason; `node` is `None` if another stack runs there.
 pub(crate) fn drops(
     node: Option<&SimNode>,
     lost: &Counts,

@@ -29,7 +29,7 @@ pub struct Report {
     pub version: u32,
     pub scenario: String,
     pub seed: u64,
-    /// Overrides of the scenario's keys as given, without the key of the link's security.
+    /// Overrides of the scenario's keys as given, without the seed and secret keys.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// The medium, with its ranges or powers and thresholds.
@@ -88,20 +88,20 @@ pub struct NodeFigures {
     /// Hops to the root along the paths of least cost at the beginning of the run; `None` without a
     /// path. `rpl.hops` counts those of RPL.
     pub hops: Option<usize>,
-    /// Frames that its MAC sent, without link acknowledgments.
+    /// Frames that the node's MAC sent, without link acknowledgments.
     pub frames_sent: u64,
-    /// Sent frames that were repetitions.
+    /// Link retries among `frames_sent`.
     pub frame_retries: u64,
     /// Losses at this node, by reason. Reasons without losses are omitted.
     pub drops: BTreeMap<String, u64>,
     /// Share of the time in which the radio was neither asleep nor off. With a duty-cycled MAC,
     /// share of the time in which it received, was ready to receive, or sent.
     pub radio_duty_cycle: f64,
-    /// Times and charges.
+    /// Time in each state of radio and processor, and the charge consumed.
     pub energy: energy::Figures,
     pub data_requests: u64,
     pub parent_changes: u64,
-    /// Times that a router refused its address as a duplicate (RFC 6775 §8.2.4).
+    /// Number of times that a router refused the node's address as a duplicate (RFC 6775 §8.2.4).
     pub addresses_refused: u64,
     /// Datagrams that the node marked "congestion experienced".
     pub ecn_marks: u64,
@@ -111,7 +111,7 @@ pub struct NodeFigures {
     /// The node's cache of segments; `None` without a cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheFigures>,
-    /// The node's packets to groups; `None` without multicast forwarding.
+    /// The node's packets to multicast groups; `None` without multicast forwarding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub multicast: Option<MulticastFigures>,
     /// The node's rank and parents in the DODAG, and its RPL counters; `None` with fixed routes.

@@ -26,7 +26,7 @@ pub(crate) struct Values<'f> {
 #[derive(Debug)]
 pub(crate) enum NamedFile {
     OnDisk(PathBuf),
-    /// Part of the program, like the scenario.
+    /// Name of a file that is built into the program, as the scenario is.
     BuiltIn(String),
 }
 
@@ -174,8 +174,8 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// Returns the file that the text at `path` names. A relative name in the file starts at the
-    /// scenario's folder, and one in an override at the current folder.
+    /// Returns the file at the key `path`. A relative name in the scenario file is relative to the
+    /// scenario's folder; in an override, to the current folder.
     pub(crate) fn named_file(&self, path: &str) -> NamedFile {
         let name = self.text(path);
         let is_override = matches!(self.found.get(path), Some((_, Origin::Set(_))));
@@ -201,8 +201,8 @@ impl<'f> Values<'f> {
         self.names.get(table).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns `problem` with the key `path` and its origin: the line of the key, of its table, or
-    /// of the file's beginning.
+    /// Returns the error `problem` at the key `path`. Its place is the line or the override that
+    /// sets the key, otherwise the line of the innermost table above it, otherwise line 1.
     pub(crate) fn error(&self, path: &str, problem: impl Into<String>) -> ScenarioError {
         let mut origin = self.found.get(path).map(|(_, origin)| origin);
         let mut above = path;
@@ -299,7 +299,7 @@ impl<'f> Values<'f> {
     }
 }
 
-/// Returns `path` with another last step.
+/// Returns `path` with its last name replaced by `last`.
 fn sibling(path: &str, last: &str) -> String {
     match path.rsplit_once('.') {
         Some((table, _)) => format!("{table}.{last}"),

@@ -11,8 +11,7 @@ pub(crate) enum Origin {
 }
 
 /// An error in a scenario, with its place, the problem and the allowed values. Its text is one
-/// line: `file:line: key: problem; allowed: values`, or `--set key=value: …` if an override is to
-/// blame.
+/// line: `file:line: key: problem; allowed: values`, or `--set key=value: …` for an override.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     place: String,
@@ -42,7 +41,7 @@ impl ScenarioError {
         }
     }
 
-    /// Returns the dotted path of the key that is to blame; empty if no key is.
+    /// Returns the dotted path of the wrong key; empty if the error concerns the whole file.
     pub fn key(&self) -> &str {
         &self.key
     }

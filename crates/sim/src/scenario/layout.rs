@@ -1,7 +1,7 @@
 //! Positions for the topologies that a scenario describes in a few numbers.
 
-/// Returns the positions of `columns` × `rows` nodes, numbered along the columns, `spacing_m`
-/// metres apart. The first is at the origin.
+/// Returns the positions of `columns` × `rows` nodes, numbered row by row, `spacing_m` metres
+/// apart. The first is at the origin.
 pub fn grid(columns: usize, rows: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     let place = |index: usize| {
         let (row, column) = (index / columns, index % columns);

@@ -40,7 +40,7 @@ pub use units::time;
 
 use crate::name::is_name;
 
-/// Largest scenario file in bytes, more than any needs: limits the harm of a file given by mistake.
+/// Largest scenario file in bytes, so that a file given by mistake does not fill the memory.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Overrides that reports omit: a report has a field for the seed, and a key is secret.
@@ -115,9 +115,9 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Removes the apps that `command`, [`When::Run`], [`When::Up`] or [`When::Demo`], does not
-    /// run, and returns their names. The demonstration also runs the apps of [`When::Up`]. `redpoll
-    /// run` also leaves out apps whose destination is not simulated.
+    /// Removes the apps that do not run under `command` ([`When::Run`], [`When::Up`] or
+    /// [`When::Demo`]), and returns their names. [`When::Demo`] also runs the apps of [`When::Up`].
+    /// [`When::Run`] also removes apps without a simulated destination that accepts their data.
     pub fn retain_apps_of(&mut self, command: When) -> Vec<String> {
         let whole = self.clone();
         let mut left_out = Vec::new();

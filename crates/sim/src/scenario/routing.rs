@@ -36,8 +36,8 @@ pub struct RplParams {
     pub dao_interval: Option<Duration>,
     /// ETX of an unused link, in 128ths.
     pub initial_etx: u16,
-    /// Improvement over the present parent that makes MRHOF switch, in 128ths; `None`: by the
-    /// number of targets.
+    /// Improvement over the current parent that makes MRHOF switch, in 128ths of an ETX; `None`:
+    /// depends on the number of targets.
     pub switch_threshold: Option<u16>,
     /// Whether objective function zero counts hops.
     pub counts_hops: bool,
@@ -46,7 +46,7 @@ pub struct RplParams {
     pub neighbours: u16,
     /// Maximum number of RPL targets of a router; `None`: the number of nodes, at most a thousand.
     pub routes: Option<u16>,
-    /// Whether forwarded packets get an outer header.
+    /// Whether packets from outside get an outer IPv6 header for RPL (RFC 6553 §4).
     pub tunnels: bool,
     /// Whether packet information contains ranks instead of DAGRanks.
     pub plain_sender_rank: bool,

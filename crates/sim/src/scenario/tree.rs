@@ -103,7 +103,7 @@ pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), Scenari
             let problem = "got an empty key; allowed: names separated by single dots";
             return Err(ScenarioError::at("", &origin, key, problem));
         }
-        // A table replaces a value in its place; the check of known keys then reports an error.
+        // Replaces a value on the path by a table; the check of known keys then reports an error.
         if !matches!(here.raw, Raw::Table(_)) {
             here.raw = Raw::Table(Vec::new());
         }

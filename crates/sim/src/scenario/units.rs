@@ -97,7 +97,7 @@ impl Measure {
             return Err(Unfit::NoUnit);
         }
         match self.units().iter().find(|(name, _)| *name == unit) {
-            // Divide where possible: by a whole number this is exact, and a product may not be.
+            // Divides by a whole number: this rounds once, but a product with 0.001 rounds twice.
             Some((_, scale)) if *scale < 1.0 => Ok(value / (1.0 / scale).round()),
             Some((_, scale)) => Ok(value * scale),
             None => Err(Unfit::WrongUnit(unit.to_owned())),

@@ -17,8 +17,8 @@ pub struct TracedFrame<'a> {
     pub end: Instant,
     /// The frame without its frame check sequence.
     pub mpdu: &'a [u8],
-    /// Signal strength at its addressee, or at the one with the strongest signal; `None` if no
-    /// addressee is in range.
+    /// Signal strength at the frame's addressee, for a broadcast at the node with the strongest
+    /// signal; `None` if no addressee is in range.
     pub rssi_dbm: Option<i8>,
 }
 

@@ -49,8 +49,8 @@ mod tlv {
 pub struct Notes {
     /// Comment for the reader of the capture, such as a hint for decoding.
     pub comment: String,
-    /// Beginning of the run since 1970, from which times in the capture count; zero in virtual
-    /// time.
+    /// Time from 1970 to the beginning of the run, added to all times in the capture; zero in
+    /// virtual time.
     pub origin: std::time::Duration,
 }
 

@@ -17,7 +17,7 @@ struct Disk {
 impl io::Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.bytes.borrow_mut();
-        // As in the kernel, the fitting bytes are written before the error.
+        // Like the kernel, writes the bytes that fit before it returns an error.
         let len = bytes.len().min(self.room - file.len());
         if len == 0 {
             return Err(io::ErrorKind::StorageFull.into());

@@ -49,7 +49,7 @@ impl Sender {
 
     fn begin(&mut self) {
         if self.resumes {
-            // The last byte is retransmitted, so that the far end learns of the close.
+            // Sends at least one byte, so that the far end learns of the close.
             let left = |total: u64| total.saturating_sub(self.acked).max(1);
             self.total = self.total.map(left);
         }
@@ -66,7 +66,7 @@ impl Sender {
 
     fn pump(&mut self, cx: &mut Context<'_>) {
         let mut chunk = [0; CHUNK];
-        // The peer sends no data, and its end does not end this direction.
+        // Discards received data. The end of the peer's stream does not end this direction.
         while self.out.recv(cx, &mut chunk).is_some_and(|len| len > 0) {}
         while let (Some(conn), Some(flow)) = (self.out.conn(), self.out.flow()) {
             let left = self.total.map_or(u64::MAX, |total| total - self.offset);
@@ -185,7 +185,7 @@ impl Upload {
         if let Some(flow) = peers.flow(&pair, irs) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
-        // Without this, a sleepy node would poll at its base interval between two segments.
+        // Without expected packets, a sleepy node polls at its base interval between two segments.
         cx.node.expect(conn, true);
         let heard = cx.now;
         Some(Upload {

@@ -58,7 +58,7 @@ impl Conversation {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Moves the available data. Returns false once the conversation is over.
+    /// Returns available data to the peer. Returns false once the connection is over.
     fn pump(&mut self, cx: &mut Context<'_>) -> bool {
         loop {
             while self.sent < self.end {

@@ -119,7 +119,7 @@ impl App for Server {
         );
         self.make_room(cx);
         self.look_around(cx);
-        // Also counts bytes that are retransmitted to a client that has left.
+        // Counts also the bytes that TCP retransmits to a client that no longer answers.
         for exchange in self.sessions.open() {
             exchange.measure(cx);
         }

@@ -18,7 +18,7 @@ use crate::scenario::AppKind;
 /// Bytes of the longest packet that is accepted from a broker.
 const MAX_PACKET: usize = 256;
 
-/// Time for a broker's CONNACK: MQTT 3.1.1 §4.8 asks for a close after "a reasonable" time.
+/// Time for a broker's CONNACK: "a reasonable amount of time" in MQTT 3.1.1 §3.2.
 const CONNACK_TIME: Duration = Duration::from_secs(30);
 
 pub(super) struct Sensor {

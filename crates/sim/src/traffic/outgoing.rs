@@ -197,7 +197,7 @@ impl Outgoing {
         self.state = State::Over;
     }
 
-    /// Resets the connection and begins another attempt later.
+    /// Resets the connection and schedules another attempt.
     pub(super) fn abandon(&mut self, cx: &mut Context<'_>) {
         if let State::Connecting(conn) | State::Open(conn) | State::Closing(conn) = self.state {
             cx.node.abort(cx.now, conn);

@@ -40,8 +40,8 @@ struct Pairs {
 }
 
 impl Peers {
-    /// Assigns `pair` to `flow`, in place of the pair that the flow had. `iss` is the initial
-    /// sequence number of the sender, if the transport has one that is known.
+    /// Assigns `pair` to `flow`, and removes the flow's previous pair. `iss` is the initial send
+    /// sequence number of the sender, if known.
     pub(super) fn set(&self, pair: Pair, iss: Option<SeqNum>, flow: FlowId) {
         let mut pairs = self.0.borrow_mut();
         if let Some(old) = pairs.pairs.insert(flow, pair) {
@@ -50,8 +50,8 @@ impl Peers {
         pairs.flows.insert(pair, (flow, iss));
     }
 
-    /// Forgets the pair of `flow`, whose connection was lost. Its receiver may still read bytes of
-    /// it, which belong to no flow.
+    /// Forgets the pair of `flow`, whose connection was lost. Bytes that the receiver still reads
+    /// from this connection belong to no flow.
     pub(super) fn forget(&self, flow: FlowId) {
         let mut pairs = self.0.borrow_mut();
         if let Some(old) = pairs.pairs.remove(&flow) {
@@ -59,8 +59,8 @@ impl Peers {
         }
     }
 
-    /// Returns the flow over `pair`, whose sender began with `irs`; `None` for a connection
-    /// that its sender has given up, and for hosts outside the scenario.
+    /// Returns the flow over `pair` whose initial sequence number is `irs`; `None` for a connection
+    /// that its sender has abandoned, and for hosts outside the scenario.
     pub(super) fn flow(&self, pair: &Pair, irs: Option<SeqNum>) -> Option<FlowId> {
         let (flow, iss) = self.0.borrow().flows.get(pair).copied()?;
         let is_earlier = iss.zip(irs).is_some_and(|(iss, irs)| iss != irs);

@@ -143,8 +143,8 @@ impl<S: Session> Sessions<S> {
         self.open.len() >= self.connections || self.is_full(cx)
     }
 
-    /// Returns whether no more connections can be accepted. A connection that only waits for late
-    /// segments, or only has to send its reset, makes room automatically.
+    /// Returns whether no more connections can be accepted. A connection in TIME-WAIT, or one that
+    /// only has to send its reset, makes room automatically.
     fn is_full(&self, cx: &Context<'_>) -> bool {
         cx.node.live() >= self.connections
     }

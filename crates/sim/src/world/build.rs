@@ -34,7 +34,7 @@ pub enum BuildError {
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
         fault: usize,
-        /// The node's number in the fault.
+        /// Index of the node, as the fault gives it.
         node: usize,
     },
     /// A node's firmware could not be loaded.

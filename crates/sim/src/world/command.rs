@@ -52,7 +52,7 @@ pub enum Command {
     /// Attacks a node from beyond the border router, in place of the previous attack.
     Attack {
         node: u32,
-        /// Name of an attack of the drill that works anywhere; `None` ends the attack.
+        /// Name of a drill's attack that a host can run in any mesh; `None` ends the attack.
         name: Option<String>,
     },
 }

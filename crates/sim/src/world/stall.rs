@@ -1,7 +1,7 @@
 //! Ends a run whose time no longer advances.
 //!
 //! A node or an application may request calls at the same instant without end, for example with
-//! Python's `wake_in(0)`. The world counts these calls and ends the run at the limit of one place.
+//! Python's `wake_in(0)`. The world counts these calls and ends the run at a limit for each place.
 
 use redpoll_base::Instant;
 

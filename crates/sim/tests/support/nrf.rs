@@ -56,7 +56,7 @@ enum Outcome {
 struct Chip {
     raw: RawRadio,
     state: State,
-    /// Whether a changed setting requires switching it off and on.
+    /// Whether a changed setting requires switching the chip off and on.
     needs_enable: bool,
     assessment: Assessment,
     step: Option<(Instant, Step)>,
@@ -273,7 +273,7 @@ impl Ticker for Nrf {
     fn poll_until(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()> {
         // The first tick that is not before the time.
         let due = (ticks(at)..).map(at_tick).find(|it| *it >= at).unwrap();
-        // The tick begins within the microsecond that is rounded down.
+        // `at_tick` rounds down, so the tick may begin up to 1 µs later.
         let due = due + Duration::from_micros(1);
         let mut chip = self.chip.borrow_mut();
         if chip.raw.now() >= due {

@@ -377,9 +377,9 @@ fn chain(hops: usize, share: &str) -> Scenario {
     scenario
 }
 
-/// Lets four slow readers fill the server at the end of `scenario`'s chain, and another client ask
-/// for its file every 20 s. Returns how many of ten requests were answered in that time, and the
-/// mean time of an answer in tenths of a second.
+/// Lets four slow readers fill the server at the end of `scenario`'s chain, and another client
+/// request its file every 20 s, ten times. Returns the number of requests answered within 20 s, and
+/// their mean time in tenths of a second.
 fn beside_slow_readers(scenario: &Scenario, seed: u64) -> (u32, u32) {
     let mut world = World::new(scenario, seed).unwrap();
     let server = scenario.nodes.len() - 1;
@@ -465,7 +465,7 @@ fn idle_connections_give_way() {
     }
 }
 
-/// Checks one client that sends single bytes at long intervals, and others that read single bytes.
+/// Checks that clients which read one byte every five seconds are reset.
 #[test]
 fn slow_clients_are_given_up() {
     let mut world = World::new(&server(), 1).unwrap();

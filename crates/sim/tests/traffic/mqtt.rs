@@ -122,8 +122,8 @@ impl App for Broker {
     }
 }
 
-/// Returns a scenario with an MQTT sensor on node 2, whose broker is node 1 (to the sensor a host
-/// outside), and the sensor's kind after `change`.
+/// Returns a scenario with an MQTT sensor on node 2, changed by `change`. The broker is node 1,
+/// which the sensor treats as a host outside.
 fn sensor(change: impl FnOnce(&mut AppKind)) -> Scenario {
     let mut scenario = pair("");
     let addr = scenario.address(0).unwrap();

@@ -1,8 +1,8 @@
 //! Checks against independent sources; `docs/validation.md` lists the source of each.
 //!
-//! They are short by default. With `REDPOLL_VALIDATE=long` (`make validate`) they are as long as
-//! for the figures of that page. Checks whose programs are missing are skipped, and named in the
-//! file that `REDPOLL_SKIPPED` names.
+//! The checks are short by default. With `REDPOLL_VALIDATE=long` (`make validate`) they are as long
+//! as for that page's figures. Checks whose programs are missing are skipped, and named in the file
+//! that `REDPOLL_SKIPPED` names.
 
 mod contention;
 mod frame_errors;

@@ -2,8 +2,8 @@
 //! ns-3.
 //!
 //! They go from the last node to the first, hop by hop. For every second arrival, a frame returns.
-//! At most [`WINDOW`] are in transit. A relay forwards a datagram when it has all of it. When a
-//! frame fails, the rest of its datagram is dropped, and the sender learns it at once.
+//! At most [`WINDOW`] are in transit. A relay forwards a datagram once all its frames have arrived.
+//! When a frame fails, the rest of its datagram is dropped, and the sender is informed at once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

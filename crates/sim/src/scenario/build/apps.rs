@@ -329,7 +329,7 @@ impl App<'_, '_> {
         {
             let addr: Ipv6Addr = addr.parse().map_err(|_| wrong())?;
             let addr = addr.into();
-            // An address of the mesh belongs to the node that has it.
+            // If a simulated node has this address, the node is the target.
             let node = (0..self.scenario.nodes.len())
                 .find(|index| self.scenario.address(*index) == Some(addr));
             let host = node.map_or(TargetHost::Outside, TargetHost::Node);
@@ -425,7 +425,7 @@ impl App<'_, '_> {
     }
 }
 
-/// Returns the app's table in the file, from its flow's name.
+/// Returns the path of the app's table in the scenario file, derived from the flow's name.
 fn table_of(spec: &AppSpec) -> String {
     let name = spec.name.split('/').next().unwrap_or(&spec.name);
     format!("apps.{name}")
@@ -499,8 +499,8 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     Ok(())
 }
 
-/// Refuses senders whose data no application at the far node accepts. TCP needs a listener there.
-/// For datagrams, the far node counts the arrivals without an application.
+/// Refuses senders whose data no application at the far node accepts. TCP needs a listener. A far
+/// node counts plain datagrams without an application.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.places().flat_map(|place| &place.apps) {
         // A sender to a host that is not simulated needs a real host.

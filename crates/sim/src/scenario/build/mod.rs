@@ -234,7 +234,7 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     }))
 }
 
-/// Returns the channel access of announced frames. Bursts take precedence over shorter backoffs.
+/// Returns the channel access of frames that a frame pending bit announced; bursts come first.
 fn promised(values: &Values<'_>) -> Promised {
     if values.flag("lowpan.fragment_burst") {
         Promised::Burst
@@ -306,7 +306,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         join_fragments: values.flag("lowpan.join_fragments"),
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_pending: values.flag("lowpan.frame_pending"),
-        // A burst ends with the datagram unless the scenario continues it.
+        // A burst ends with the datagram unless `lowpan.segment_burst` is set.
         segment_pending: values.flag("lowpan.frame_pending")
             && (values.flag("lowpan.segment_burst") || !values.flag("lowpan.fragment_burst")),
         forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
@@ -349,8 +349,8 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
     Err(values.error("tcp.mss", problem))
 }
 
-/// Gives every node memory for `tcp.connections` connections. By default, a node has memory for
-/// four, one for each flow that begins or ends there, and two spare ones.
+/// Gives every node memory for `tcp.connections` connections. The default is one for each flow that
+/// begins or ends at the node and two spare ones, but at least four.
 fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const A_FEW: u16 = 4;
     const TO_SPARE: u16 = 2;

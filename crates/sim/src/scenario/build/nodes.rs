@@ -214,8 +214,7 @@ fn eui64(short: u16) -> [u8; 8] {
     [a, b, c, d, e, f, high, low]
 }
 
-/// Refuses short addresses that occur twice, a second border router and, in
-/// `positions`, nodes in the same place.
+/// Refuses duplicate short addresses, sleepy nodes other than leaves, and a second border router.
 fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, ScenarioError> {
     let mut by_address: Vec<&NodeSpec> = nodes.iter().collect();
     by_address.sort_by_key(|node| node.short);

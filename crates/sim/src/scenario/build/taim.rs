@@ -36,7 +36,7 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
     }))
 }
 
-/// Returns `None`, or an error if a key of the unused table is set.
+/// Returns `None` for the unused `table`, or an error with `problem` if one of its keys is set.
 fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<T>, ScenarioError> {
     let mut paths = keys::all().map(|key| key.path);
     match paths.find(|path| path.starts_with(table) && values.has(path)) {

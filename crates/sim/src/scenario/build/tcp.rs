@@ -26,7 +26,7 @@ pub(super) fn tcp(
     routing: &Routing,
 ) -> Result<TcpParams, ScenarioError> {
     let extended = values.text("mac.addresses") == "extended";
-    // RFC 6553: the option is not compressed.
+    // The RPL option (RFC 6553) is not compressed.
     let packet_information = match routing {
         Routing::Rpl(_) => PacketInformation::LEN as u16,
         Routing::Fixed => 0,
@@ -81,7 +81,7 @@ pub(super) fn tcp(
             - super::security::overhead(values),
     };
     if tcp.max_rto < tcp.min_rto {
-        // The default of tcp.max_rto is the largest allowed tcp.min_rto.
+        // A default is never too small: it is the largest allowed tcp.min_rto.
         let show = |time: Duration| Measure::Time.show(time.as_micros() as f64);
         let problem = format!(
             "got {}; allowed: at least {}, the value of tcp.min_rto",
@@ -93,7 +93,7 @@ pub(super) fn tcp(
     Ok(tcp)
 }
 
-/// Returns the loss recovery mechanisms: those of `tcp.recovery`, unless a key sets one alone.
+/// Returns the loss recovery mechanisms of `tcp.recovery`; keys such as `tcp.prr` override it.
 fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
     let all = values.text("tcp.recovery") == "rack";
     let chosen = |key, default| match values.has(key) {

@@ -59,7 +59,7 @@ pub enum AppKind {
         /// Bytes per second that the app reads from each connection; `None` without a limit.
         read_rate: Option<u64>,
     },
-    /// Sends a reading at every interval, one by one or in batches.
+    /// Takes a reading at every interval, and sends the readings one by one or in batches.
     Sensor(SensorSpec),
     /// Requests the same resource from a server periodically.
     Client(ClientSpec),
@@ -171,7 +171,7 @@ pub struct SensorSpec {
     pub message: u16,
     /// Whether CoAP sends all due readings as one body, in blocks of `message` bytes.
     pub blockwise: bool,
-    /// Time between messages that are not acknowledged.
+    /// Time between two messages of `Unreliable` or `Ideal`.
     pub spacing: Duration,
     pub cocoa: CocoaReading,
 }

@@ -24,7 +24,7 @@ pub struct MacParams {
     /// Upper bound of the random wait after a failed transmission, in addition to the next CSMA
     /// backoff (`d` of Kumar et al.).
     pub link_retry_delay: Duration,
-    /// Constant part of that wait.
+    /// Constant part of the wait after a failed transmission.
     pub link_retry_pause: Duration,
     /// Whether the receiver is off during backoffs.
     pub deaf_backoff: bool,
@@ -68,7 +68,7 @@ impl std::fmt::Debug for NodeKey {
 /// A duty-cycled MAC, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DutyParams {
-    /// Method, release and rate.
+    /// Method, Contiki release, check rate and options.
     pub config: DutyConfig,
     /// Whether the border router's receiver is always on.
     pub border_stays_awake: bool,
@@ -92,9 +92,9 @@ pub struct SleepyParams {
     pub polls: u8,
     /// Whether one request fetches all waiting datagrams.
     pub burst: bool,
-    /// Whether frames yield to frames for a node that is listening.
+    /// Whether a frame for a listening sleepy node preempts a frame that waits for an attempt.
     pub preempt: bool,
-    /// Consecutive failures after which a node leaves its parent.
+    /// Consecutive unacknowledged frames and data requests after which a node leaves its parent.
     pub parent_failures: u8,
 }
 
@@ -120,7 +120,7 @@ pub struct LowpanParams {
     pub recovery: Option<RecoveryParams>,
     /// Pause between two fragments of a datagram if routers forward fragments individually.
     pub fragment_gap: Duration,
-    /// Pause for each frame of a datagram that the next hop forwards.
+    /// Pause after a datagram that the next hop forwards, per frame of the datagram.
     pub pause: Duration,
     /// Random early detection.
     pub red: Option<RedConfig>,

@@ -59,7 +59,7 @@ pub struct Scenario {
     pub uip_forwarding: bool,
     /// Routers that keep copies of segments.
     pub cache: Option<CacheParams>,
-    /// Forwarding of packets to groups, if nodes have it.
+    /// Forwarding of packets to multicast groups; `None`: nodes do not forward them.
     pub multicast: Option<MulticastParams>,
     /// Parameters of nodes with the firmware of other stacks.
     pub modules: ModuleParams,
@@ -75,14 +75,13 @@ pub struct Scenario {
     pub links: LinkSource,
     /// Source of the SINR medium's noise; `None`: constant noise.
     pub noise: Option<NoiseSource>,
-    /// Largest clock drift in millionths. Each node's drift is drawn uniformly between minus and
-    /// plus this.
+    /// Largest clock drift in millionths. Each node's drift is uniform between ± this value.
     pub clock_drift_ppm: f64,
     pub interferers: Vec<medium::Interferer>,
     pub faults: Vec<fault::Spec>,
     /// Demands on the run.
     pub(crate) oracle: OracleParams,
-    /// Files on disk that the scenario was read from, its own first.
+    /// Files on disk from which the scenario was read, the scenario file first.
     pub files: Vec<PathBuf>,
 }
 

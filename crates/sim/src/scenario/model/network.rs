@@ -28,7 +28,7 @@ pub struct BorderParams {
 /// Serial line between a mote and a computer, which together are the border router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SerialParams {
-    /// Bits per second; a byte takes ten.
+    /// Bits per second; a byte takes ten bits.
     pub rate: u32,
     /// Time that the mote needs for a packet before it accepts the next.
     pub turn: Duration,

@@ -9,8 +9,8 @@ use super::link::NodeKey;
 use super::transport::{CongestionSpec, TransportSpec};
 use crate::medium::RadioSpec;
 
-/// Maximum number of connections of a node, including those for forwarded ports: a connection's
-/// index has eight bits, and a walk over the tables takes one step more than their length.
+/// Maximum number of connections of a node, including those for forwarded ports. A connection's
+/// index has eight bits, and loops over the tables count to one more than the length.
 pub const CONNECTIONS_MAX: u16 = 254;
 
 /// First six bytes of every Redpoll node's EUI-64; the short address follows.

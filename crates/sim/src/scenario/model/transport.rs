@@ -76,7 +76,7 @@ pub struct LossRepair {
     pub prr: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
-    /// Whether data slower than the handshake restart the round-trip estimate (RFC 6298 §1).
+    /// Whether a first data sample above the handshake's restarts the estimate (RFC 6298 §1).
     pub new_start: bool,
 }
 

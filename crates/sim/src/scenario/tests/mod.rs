@@ -169,7 +169,7 @@ fn an_overridden_model_passes_over_the_files_keys_for_the_old_one() {
         panic!()
     };
     assert_eq!(sinr.tx_power_dbm, -8.0);
-    // If the override itself sets the key, the key is an error.
+    // A key that an override sets is refused, not ignored.
     let both = [
         ("medium.model", "sinr"),
         ("medium.interference_range", "90 m"),
@@ -250,8 +250,8 @@ fn an_app_on_several_nodes_is_a_flow_each() {
 #[test]
 fn full_segments_fit_into_their_frames() {
     let mut tcp = load(SMALL, &[]).unwrap().tcp;
-    // A FRAG1 has room for 99 bytes after the MAC header, and a full frame for 85 bytes after the
-    // longest header.
+    // A FRAG1 has room for 99 bytes after the longest header inside the mesh, and for 85 bytes
+    // after one with an outside address. Both are rounded down to a multiple of eight.
     assert_eq!(tcp.payload_bytes(), 96 + 3 * 104 + 111 - 32);
     let outside = load(SMALL, &[("nodes.node-1.role", "border")]).unwrap().tcp;
     assert_eq!(outside.payload_bytes(), 80 + 3 * 104 + 111 - 32);

@@ -131,7 +131,7 @@ impl App for Server {
     fn start(&mut self, cx: &mut Context<'_>) {
         // The scenario ensures that no other app of the node uses the port.
         let _ = self.coap.open(cx, self.port);
-        // RFC 7252 §12.8: these scopes. Joining fails if the node has no multicast forwarding.
+        // The scopes of RFC 7252 §12.8. Joining fails if the node has no multicast forwarding.
         for scope in [2, 3, 5] {
             let _ = cx.node.join_group(&all_coap_nodes(scope));
         }

@@ -14,7 +14,7 @@ pub(super) struct Get {
     pub path: String,
     pub head_only: bool,
     pub part: Option<Part>,
-    /// `If-Range`: the part is sent if the file has this validator, otherwise the whole.
+    /// `If-Range`: the part is sent if the file has this validator, otherwise the whole file.
     pub if_range: Option<String>,
     pub stays_open: bool,
     /// Whether the request is HTTP/1.0, which has no Host.
@@ -31,8 +31,8 @@ pub(super) enum Part {
 }
 
 impl Part {
-    /// Returns the offsets of its beginning and end in a file of `whole` bytes; `None` if it is
-    /// empty.
+    /// Returns the offsets of the range's beginning and end in a file of `whole` bytes; `None` if
+    /// the range is empty.
     pub(super) fn of(self, whole: u64) -> Option<(u64, u64)> {
         let (first, end) = match self {
             Part::From(first, last) => {
@@ -45,7 +45,7 @@ impl Part {
     }
 
     /// Parses the field `Range`. Anything other than a single range of bytes is ignored, as RFC
-    /// 9110 §14.2 allows, and the whole is sent.
+    /// 9110 §14.2 allows, and the whole file is sent.
     fn parse(value: &str) -> Option<Part> {
         let range = value.strip_prefix("bytes=")?;
         let (first, last) = range.split_once('-')?;
@@ -160,7 +160,7 @@ impl Get {
             }
             "range" => self.part = Part::parse(value),
             "if-range" => self.if_range = Some(value.to_owned()),
-            // Requests after one with content are not read.
+            // The server does not read requests that follow a request with content.
             "content-length" if value != "0" => self.stays_open = false,
             "transfer-encoding" => self.stays_open = false,
             "host" => {

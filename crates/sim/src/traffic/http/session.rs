@@ -17,17 +17,18 @@ const REQUEST_TIME: Duration = Duration::from_secs(60);
 const IDLE_TIME: Duration = Duration::from_secs(15);
 /// Time for which a client may keep the connection open after the server's close.
 const CLOSE_TIME: Duration = Duration::from_secs(60);
-/// Period in which a client must read at least [`LEAST_BYTES`] of an answer, or its rest.
+/// Period in which a client must read at least [`LEAST_BYTES`] or the remaining bytes of an answer.
 const LEAST_TIME: Duration = Duration::from_secs(60);
-/// Less than a single-frame segment per second, which even the worst path carries.
+/// Less than a single-frame segment per second of [`LEAST_TIME`], which even the worst path
+/// carries.
 const LEAST_BYTES: u64 = 2_000;
 
 /// Time for which a new client is not reset in favour of waiting clients.
 const FRESH: Duration = Duration::from_secs(2);
 /// Bytes per second below which a client may be reset while another client waits for a slot.
 const LEAST_PACE: u64 = 300;
-/// The same until the client has received [`BEGINNING`]: round trips limit its pace, and a careful
-/// server makes it wait.
+/// [`LEAST_PACE`] until the client has received [`BEGINNING`]: round trips limit its pace, and a
+/// careful server makes it wait.
 const LEAST_FIRST_PACE: u64 = 120;
 /// Bytes of an answer to which [`LEAST_FIRST_PACE`] applies.
 const BEGINNING: u64 = 1_500;
@@ -116,8 +117,8 @@ impl Exchange {
         self.waits_for_ack
     }
 
-    /// Returns since when the session has had no complete request, or has only waited for its end.
-    /// It may then be reset in favour of a new client. A fresh session returns `None`.
+    /// Returns since when the session has had no complete request or only waits for its end; it may
+    /// then be reset for a new client. `None` until [`FRESH`] has passed.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
         let is_fresh = !self.has_served && now < self.since + FRESH;
         (!matches!(self.phase, Phase::Writing(_)) && !is_fresh).then_some(self.since)
@@ -142,7 +143,7 @@ impl Exchange {
     }
 
     /// Handles the deadline: closes a connection between two requests, and resets any other.
-    /// Returns false once it is over.
+    /// Returns false once the connection is over.
     pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
         let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
         if between {
@@ -160,8 +161,8 @@ impl Exchange {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Serves the connection as far as possible; `is_careful`: as a careful server. Returns false
-    /// once it is over.
+    /// Serves the connection as far as possible, with [limits](Self::allowance) if the server
+    /// `is_careful`. Returns false once the connection is over.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>, is_careful: bool) -> bool {
         loop {
             let step = match &mut self.phase {
@@ -242,10 +243,10 @@ impl Exchange {
         Step::Again
     }
 
-    /// Returns how many bytes a careful server may send now: at most as many bytes are
-    /// unacknowledged as the client has acknowledged, or [`FIRST_BYTES`] if these are more. Their
-    /// acknowledgment starts the measurement of the client's pace again, because the server made
-    /// the client wait. The last [`END_BYTES`] always go.
+    /// Returns how many bytes a careful server may send now. Unacknowledged bytes must not exceed
+    /// the acknowledged ones or [`FIRST_BYTES`], whichever is more; the last [`END_BYTES`] are
+    /// exempt. The client's pace is measured from the acknowledgment of the first bytes, because
+    /// the server made the client wait.
     fn allowance(&mut self, cx: &Context<'_>) -> u64 {
         let (Some((since, given)), Phase::Writing(writing)) = (&mut self.answer, &self.phase)
         else {

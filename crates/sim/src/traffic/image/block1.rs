@@ -14,7 +14,7 @@ pub(super) struct Block1 {
     route: Route,
     config: Config,
     rng: Rng,
-    /// `None` before the start and after a restart of the node.
+    /// Socket and CoAP endpoint; `None` before the start and after a restart of the node.
     port: Option<Port>,
     /// The request that announces the leaf to the source.
     told: Option<RequestId>,
@@ -75,7 +75,7 @@ impl ImageTransfer for Block1 {
         if self.port.is_none() {
             let rng = Rng::new(self.rng.next_u64());
             let mut port = Port::new(self.config, rng);
-            // The node has a socket for this port.
+            // Opening succeeds, because the node has memory for this socket.
             let _ = open_port(cx, &self.route, flash.flow, |cx, number| {
                 port.open(cx, number)
             });

@@ -44,7 +44,7 @@ impl Http {
         self.fetch = Fetch::new(flash.have);
         self.pages = None;
         let mut request = [0; REQUEST_MAX];
-        // A host's name and this path fit.
+        // The buffer has room for this host name and path.
         let len = self.fetch.request("host", "/file", &mut request);
         self.request = request[..len.unwrap_or(0)].to_vec();
         self.sent = 0;

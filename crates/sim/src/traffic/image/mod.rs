@@ -2,8 +2,8 @@
 //! ([`ImageTransfer`]), and its source.
 //!
 //! The leaf expects packets until the image is complete. If nothing arrives within its patience, it
-//! requests the missing bytes again. It does the same after a restart, which only its flash
-//! outlives.
+//! requests the missing bytes again. It also does so after a restart, which erases all state except
+//! the flash.
 
 mod bdx;
 mod block1;

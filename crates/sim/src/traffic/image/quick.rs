@@ -21,7 +21,7 @@ use crate::traffic::peers::Peers;
 use crate::traffic::sensor::open_port;
 use crate::traffic::{App, Context, Route};
 
-/// Bytes of the longest image that a leaf accepts, except those in its last body.
+/// Largest offset in the image at which a body that a leaf accepts may begin, in bytes.
 const IMAGE_MAX: u64 = 64 << 20;
 
 fn config(block: u16, quick: &QuickSpec) -> QuickConfig {
@@ -37,11 +37,11 @@ pub(super) struct Quick {
     route: Route,
     config: QuickConfig,
     rng: Rng,
-    /// `None` before the start and after a restart of the node.
+    /// Socket, endpoint and receiver; `None` before the start and after a restart of the node.
     ends: Option<Ends>,
 }
 
-/// State in memory.
+/// State that a restart erases.
 struct Ends {
     datagrams: Datagrams,
     coap: Coap,
@@ -297,7 +297,7 @@ impl App for Source {
 
     fn next_timer(&self) -> Option<Instant> {
         let pushes = self.pushes.iter().filter_map(|push| push.sender.poll_at());
-        // Messages that may be sent now wait for room.
+        // While datagrams wait for room, due messages wait as well.
         let pushes = pushes.filter(|_| self.datagrams.is_idle());
         let others = [self.datagrams.next_timer(), self.coap.poll_at()];
         pushes.chain(others.into_iter().flatten()).min()

@@ -117,8 +117,8 @@ impl Coap {
                 Message { payload, kept: 0 }
             }
             Layout::Part => {
-                // The rest of a begun reading is short, so two more readings than `fitting` may
-                // fit.
+                // A part may begin and end within a reading, so it may cover two readings more than
+                // `fitting`.
                 let mut stream = queue.readings(queue.due().min(fitting + 2));
                 let mut payload = self.place.to_be_bytes().to_vec();
                 payload.extend(stream.drain(self.taken..));
@@ -133,7 +133,7 @@ impl Coap {
         }
     }
 
-    /// Carries out the endpoint's work, and sends the messages that may be sent.
+    /// Sends the messages that may be sent, and handles the endpoint's events.
     fn serve(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
         loop {
             self.send(cx, queue);

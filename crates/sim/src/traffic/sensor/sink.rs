@@ -7,7 +7,7 @@ use redpoll_tcp::Endpoint;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 
-/// Passes the readings of all sensors that send to its port to the oracle.
+/// Reports to the oracle the readings of all sensors that send to this port.
 pub(in crate::traffic) struct DatagramSink {
     port: u16,
     peers: Peers,

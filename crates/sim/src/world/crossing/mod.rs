@@ -2,8 +2,8 @@
 //! queueing, help for small windows and a serial line, and the link to the simulated host.
 //!
 //! A packet from the mesh goes from the border router's node over the serial line, the shaper
-//! and the helper of small windows to the host. A packet from the host takes the same way
-//! back. Each of the three may be absent.
+//! and the helper of small windows to the host. A packet from the host takes the same path in
+//! reverse. Each of the three may be absent.
 
 mod serial;
 mod shaper;
@@ -49,7 +49,7 @@ pub(super) struct Crossing {
     /// Packets from the host for which the border router has no room yet.
     from_host: Waiting,
     to_host: VecDeque<Vec<u8>>,
-    /// Whether packets that are not for the simulated host go to `to_host`.
+    /// Whether the caller reads packets that are not for the simulated host from `to_host`.
     is_tapped: bool,
     /// Packets that the host did not fetch in time.
     host_overflow: u64,
@@ -322,7 +322,7 @@ impl Crossing {
         }
     }
 
-    /// Outputs, from now on, packets that are not for the simulated host's own address.
+    /// From now on, offers packets for other hosts than the simulated one in `host_output`.
     pub(super) fn tap_host(&mut self) {
         self.is_tapped = true;
     }
@@ -377,7 +377,7 @@ fn fate(env: &mut Environment) -> Fate {
     }
 }
 
-/// Shows a packet between border router and host to a viewer, if there is one.
+/// Reports a packet between border router and host to a viewer, if there is one.
 fn record(env: &mut Environment, to: Side, packet: &[u8]) {
     if let Some(tape) = env.air.tape_mut() {
         tape.packet(env.now, to == Side::Mesh, packet);

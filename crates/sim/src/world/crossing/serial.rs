@@ -2,7 +2,7 @@
 //!
 //! TinyOS's PppRouter has a buffer for one packet from the serial line (`PPP_HDLC_RX_FRAME_LIMIT`
 //! 1). While the mote processes a packet, arriving bytes find no buffer, and their packet is lost.
-//! Up to eight packets wait for the way up (`PPP_HDLC_TX_FRAME_LIMIT`).
+//! Up to eight packets wait for transmission to the host (`PPP_HDLC_TX_FRAME_LIMIT`).
 
 use std::collections::VecDeque;
 
@@ -31,7 +31,7 @@ pub(super) struct Serial {
 }
 
 struct Direction {
-    /// Time at which its last byte has left.
+    /// Time at which the last byte in this direction has left.
     free_at: Instant,
     under_way: VecDeque<Vec<u8>>,
 }
@@ -71,8 +71,8 @@ impl Serial {
         way.under_way.pop_front()
     }
 
-    /// Returns the packets lost on the way down because the mote was busy, and on the way up
-    /// because the queue was full.
+    /// Returns the number of packets for the mote lost because it was busy, and for the host because
+    /// the queue was full.
     pub(super) fn losses(&self) -> (u64, u64) {
         (self.busy, self.full)
     }
@@ -136,9 +136,9 @@ mod tests {
     fn a_packet_directly_after_another_is_lost() {
         let mut serial = serial();
         assert!(serial.down(AT(0), vec![0; 60]).is_some());
-        // The packet begins when the line is free, 5 ms before the mote is.
+        // The line is free 5 ms before the mote, so the packet finds no buffer.
         assert_eq!(serial.down(AT(1_000), vec![0; 60]), None);
-        // The line was busy with the packet until 11.8 ms, the mote until 10.9 ms.
+        // The lost packet occupied the line until 11.8 ms; the mote was busy until 10.9 ms.
         let later = serial.down(AT(11_000), vec![0; 60]);
         assert_eq!(later, Some(AT(3 * 5_903 + 5_000)));
         assert_eq!((serial.busy, serial.full), (1, 0));

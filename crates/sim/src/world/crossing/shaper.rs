@@ -31,7 +31,7 @@ impl Rule {
     fn input(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         match self {
             Rule::Taim(taim) => {
-                // The bytes move with the packet, and the shaper reads the header first.
+                // A copy, because the call takes the packet and also needs its header.
                 let header = packet.bytes.clone();
                 match taim.input(now, &header, packet) {
                     Input::Pass(packet) | Input::WaitInstead(packet) => Some(packet),
@@ -98,7 +98,7 @@ impl Shaper {
         self.rule.poll(now)
     }
 
-    /// Returns whether a scheduled call is still wanted: another call may have replaced it.
+    /// Returns whether a scheduled call is still due: another call may have replaced it.
     pub(super) fn wakes(&mut self, now: Instant) -> bool {
         let is_due = self.wakes_at <= now;
         if is_due {

@@ -7,7 +7,7 @@ use redpoll_base::Instant;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::SpareParams;
 
-/// Bytes of the longest packet of which a segment is split.
+/// Length of the longest packet whose segment is split, in bytes.
 const LONGEST: usize = 1_280;
 
 pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> {

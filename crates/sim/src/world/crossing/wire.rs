@@ -11,7 +11,7 @@ use redpoll_base::Instant;
 pub(super) struct Transit {
     pub(super) to: Side,
     pub(super) packet: Vec<u8>,
-    /// Whether a fault has delayed the packet, to which no further fault applies.
+    /// Whether a fault has delayed the packet. No further fault then applies.
     pub(super) is_late: bool,
 }
 

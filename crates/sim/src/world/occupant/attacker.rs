@@ -34,7 +34,7 @@ pub(in crate::world) struct Attacker {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AttackerCounters {
     pub sent: u64,
-    /// Frames that left and were acknowledged by a radio.
+    /// Sent frames that a radio acknowledged.
     pub acknowledged: u64,
     /// Frames that found no room in the queue, or no free channel.
     pub withheld: u64,

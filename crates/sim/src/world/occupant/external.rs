@@ -271,7 +271,7 @@ impl External {
         let damaged = self.asker.counters().damaged;
         match self.asker.input(byte) {
             None => {}
-            // A request from before the node was switched on is lost.
+            // The request is repeated, because the node was not on when it was sent.
             Some(AskerEvent::Hello) if self.presence == Presence::Begins => self.repeat(),
             Some(AskerEvent::Hello | AskerEvent::NotBegun) => {
                 if self.presence != Presence::Absent {

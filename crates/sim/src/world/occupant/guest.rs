@@ -22,7 +22,7 @@ const MIN_BE: u8 = 3;
 const MAX_BE: u8 = 5;
 /// Channel that all simulated radios share.
 const CHANNEL: u8 = 26;
-/// Reported dBm of a busy channel; `FREE_DBM`: of a free one. Not every medium computes levels.
+/// Reported level of a busy channel, and of a free one, in dBm. Not every medium computes levels.
 const BUSY_DBM: i8 = -75;
 const FREE_DBM: i8 = -100;
 

@@ -41,7 +41,7 @@ pub(super) enum Occupant {
 pub(super) trait Resident {
     fn on_wake(&mut self, seat: &mut Seat<'_>);
 
-    /// Handles a frame that its radio received: [`Air::received`](crate::air::Air::received).
+    /// Handles a frame from the place's radio: [`Air::received`](crate::air::Air::received).
     fn on_frame(&mut self, seat: &mut Seat<'_>);
 
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult);

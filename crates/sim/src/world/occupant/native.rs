@@ -27,7 +27,7 @@ pub(crate) struct Native {
     /// Time of the next call that an application requested.
     apps_wake_at: Instant,
     pub(crate) labour: Labour,
-    /// The frame counter in its flash, which outlives a restart.
+    /// The frame counter in the node's flash, which survives a restart.
     pub(crate) counter_stored: u32,
 }
 

@@ -1,5 +1,5 @@
 //! Apps of a scenario that run in the firmware of a node of OpenThread: the lines of its console
-//! that start them, and what it reports of their streams.
+//! that start them, and the firmware's reports about their streams.
 
 use redpoll_base::{Duration, Rng};
 
