@@ -9,13 +9,13 @@ unsafe extern "C" {
     static mut bss_end: u32;
 }
 
-/// Address at which the pattern ends: calls use the memory below it.
+/// Address below which calls use the stack: [`MARGIN`] words above the end of the pattern.
 static TOP: AtomicUsize = AtomicUsize::new(0);
 
 const PATTERN: u32 = 0xa5a5_5a5a;
-/// Bytes of the stack that are watched at most, from its top on.
+/// Maximum number of bytes of the stack that are watched, from the top down.
 const WATCHED: usize = 16 * 1024;
-/// Words right below the stack pointer that are left alone.
+/// Number of words below the stack pointer that are not filled.
 const MARGIN: usize = 16;
 
 /// Returns the lowest word that is watched.
@@ -45,7 +45,7 @@ pub fn paint() {
     }
 }
 
-/// Returns the bytes of the stack that were used at worst since [`paint`], and its size.
+/// Returns the maximum number of used stack bytes since [`paint`], and the size of the stack.
 pub fn used() -> [u32; 2] {
     // SAFETY: these are the bounds of the stack, which may be read.
     unsafe {

@@ -131,7 +131,7 @@ impl Gate {
     /// Handles a packet from the host to the mesh or the border router.
     ///
     /// # Errors
-    /// The reason why it is refused; the counters include it.
+    /// The reason for a refusal, which the counters include.
     pub fn input_packet<P: Profile>(
         &mut self,
         now: Instant,

@@ -113,7 +113,7 @@ impl Session {
         }
     }
 
-    /// Echoes waiting datagrams, at most this number of bytes of each.
+    /// Echoes waiting datagrams, at most [`DATAGRAM`] bytes of each.
     #[inline(never)] // stack: the buffer of a datagram is in this function's stack frame
     pub(crate) fn echo_datagrams(&self, now: Instant, node: &mut Device, id: UdpId) {
         let mut bytes = [0; DATAGRAM];

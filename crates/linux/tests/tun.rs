@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// Returns the next UDP packet that the kernel sends, from its IPv6 header on.
+/// Returns the next packet that the kernel sends, from its IPv6 header on.
 fn next_packet(tun: &Tun) -> Vec<u8> {
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut packet = vec![0; 2000];

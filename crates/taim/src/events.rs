@@ -15,7 +15,7 @@ const INTERVAL: Duration = Duration::from_secs(1);
 pub(super) struct Events {
     interface: String,
     exists: bool,
-    /// The kernel's notices; `None` if it refuses them.
+    /// The kernel's notices of changed interfaces; `None` if the kernel refuses them.
     links: Option<Links>,
     last: Counters,
     overflows: u64,
@@ -39,7 +39,7 @@ impl Events {
         }
     }
 
-    /// Starts again with an empty engine and a new queue.
+    /// Resets the counters for an empty engine and a new queue.
     pub(super) fn restart(&mut self) {
         self.last = Counters::default();
         self.overflows = 0;

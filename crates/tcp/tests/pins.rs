@@ -57,7 +57,7 @@ impl Held {
     }
 }
 
-/// A link that holds two segments and sends them by fragments, and a peer that stores what arrives.
+/// A link that holds two segments and sends them in fragments, and a peer that stores the arrivals.
 struct Rig {
     t: Host,
     held: Vec<Held>,

@@ -315,8 +315,8 @@ impl<A: Algorithms> World<A> {
             }
         }
         self.judge_reduction(before, is_timeout || is_undone, lost_again, &data);
-        // RFC 3465 §2.3: L is one segment until the data outstanding at the timeout are
-        // acknowledged.
+        // RFC 3465 §2.3: L, the growth per ACK, is at most one segment until the data outstanding
+        // at the timeout are acknowledged.
         if before.una < self.timeout.1 && !is_timeout && !is_undone {
             let cwnd = self.t.conn.info().cwnd;
             assert!(cwnd <= before.cwnd + MSS, "{cwnd} after {}", before.cwnd);
@@ -340,7 +340,8 @@ impl<A: Algorithms> World<A> {
         let len = data.len() as u32 * MSS;
         self.round.push((now, len, is_free || probes > 0));
         self.judge_round(now);
-        // RFC 6675 §4, NextSeg, rule 1 before rule 2; RFC 5682 and a probe may differ.
+        // RFC 6675 §4, NextSeg: lost data (rule 1) precede new data (rule 2), except in F-RTO (RFC
+        // 5682) and for a probe.
         let lost = self.bytes(|_, it| !it.is_known) - pipe;
         let in_doubt = self.una < self.timeout.1;
         assert!(

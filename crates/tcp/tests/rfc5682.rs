@@ -19,7 +19,7 @@ fn plain(sack: bool) -> Config {
 
 /// Writes `bytes` and sends four segments of 100 bytes, starting at 1, on a path of 100 ms. The
 /// timer has expired and the first segment was retransmitted; the ACKs of all segments are in
-/// transit. With SACK, the tail probe after a second was the segment at 401, with new data.
+/// transit. With SACK, a tail probe with new data, the segment at 401, precedes the timeout.
 fn timed_out(sack: bool, bytes: usize, window: u16) -> Host {
     let answer = Record::new().mss(100).win(window).sack_ok(sack);
     let mut t = Host::established_by(&plain(sack), answer, RTT);

@@ -158,7 +158,7 @@ fn packet_too_big_is_ignored_while_there_is_progress() {
     assert_eq!(too_big(&mut t, 1300, ISS + 1401), 1240);
     // The data are retransmitted at once, in pieces that fit.
     recv!(t, seq 1401, ack 1, len 1240);
-    // Progress: the next message is ignored.
+    // After progress, the next message is ignored.
     send!(t, seq 1, ack 2641);
     t.sent();
     assert_eq!(too_big(&mut t, 1280, ISS + 2641), 1240);

@@ -50,7 +50,7 @@ const FCS: usize = 2;
 const RSSI_BASE: i16 = -94;
 /// Greatest energy level, at -11 dBm.
 const ED_MAX: u8 = 83;
-/// Reads of a status before the driver gives up. A change of state takes less than 1 ms.
+/// Maximum number of reads of a status. A change of state takes less than 1 ms.
 const READS: u32 = 1_000;
 /// Time of the longest frame, 4.26 ms, with a reserve.
 const TX_TIME: Duration = Duration::from_millis(10);
@@ -123,7 +123,7 @@ impl<S: SpiDevice, I: Wait> At86rf233<S, I> {
         done.map_err(|_| Fault::Bus)
     }
 
-    /// Reads a register until `is_there` holds.
+    /// Reads TRX_STATUS until `is_there` holds, at most [`READS`] times.
     fn await_status(&mut self, is_there: impl Fn(u8) -> bool) -> Result<u8, Fault> {
         for _ in 0..READS {
             let status = self.read(TRX_STATUS)?;
@@ -157,8 +157,8 @@ impl<S: SpiDevice, I: Wait> At86rf233<S, I> {
             self.switch(RX_ON, RX_ON)?;
         }
         self.end().await?;
-        // The length, the longest frame, its LQI, its energy and its status. One access, because its
-        // end allows the chip to overwrite the frame.
+        // One access reads the length, the longest frame, LQI, energy and status, because the end
+        // of the access allows the chip to overwrite the frame.
         let mut bytes = [0; 2 + 127 + 3];
         bytes[0] = READ_FRAME;
         let done = self.spi.transfer_in_place(&mut bytes);
@@ -251,7 +251,7 @@ impl<S: SpiDevice, I: Wait> Transceiver for At86rf233<S, I> {
     }
 
     fn disable(&mut self) {
-        // The next call finds a radio that did not switch off.
+        // Ignore a fault: the next call detects a radio that is still on.
         let _ = self.switch(FORCE_TRX_OFF, TRX_OFF);
         let _ = self.read(IRQ_STATUS);
     }

@@ -27,7 +27,7 @@ use redpoll_tcp::{
 const PAYLOAD: usize = 462;
 /// Bytes of a header with timestamps.
 const HEADER: usize = 32;
-/// The MTU of the link.
+/// Longest segment on the link in bytes: the MTU of 1280 without the IPv6 header.
 const MAX_LEN: usize = 1240;
 /// Number of segments in a round trip, which fill the buffers.
 const WINDOW: usize = BUFFER / PAYLOAD;

@@ -185,7 +185,7 @@ fn round<P: Protocol>(
 
 static mut MEMORY: [[u8; 512]; 4] = [[0; 512]; 4];
 
-/// Makes two tables with a connection each. The previous tables in this memory no longer exist.
+/// Creates two tables with room for one connection each.
 fn tables<P: Protocol>(
     slots: &'static mut [Place<P::Control>; 2],
     ports: &'static mut [Port; 2],

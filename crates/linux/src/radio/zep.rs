@@ -70,7 +70,7 @@ impl<'a> Datagram<'a> {
         })
     }
 
-    /// Returns the datagram, which was sent at the time `at` after the beginning of 1970.
+    /// Returns the bytes of the datagram; `at` is its time since the beginning of 1970.
     pub fn to_bytes(&self, at: std::time::Duration) -> Vec<u8> {
         let mut bytes = vec![b'E', b'X', 2, DATA, self.channel];
         bytes.extend(self.device.to_be_bytes());

@@ -6,7 +6,7 @@ pub(super) enum Firewall {
     Nft,
     /// `ip6tables`, whichever back end it has.
     Ip6tables,
-    /// The back end that the command `ip6tables` does not use.
+    /// A back end under its own name, if the command `ip6tables` uses the other one.
     Ip6tablesLegacy,
     Ip6tablesNft,
 }
@@ -96,8 +96,8 @@ impl Ruleset {
             .find(|chain| chain.table == table && chain.name == name)
     }
 
-    /// Calls `found` with each rule that forwarded packets may reach, its chain, its number in the
-    /// chain from 1, and the first later rule of the same hook that drops packets of the rule.
+    /// Calls `found` with each queue rule that forwarded packets may reach: the chain, the rule's
+    /// number in the chain from 1, and the first later rule that may drop packets of the rule.
     pub(super) fn for_each_reached(&self, mut found: impl FnMut(&Chain, usize, Option<String>)) {
         for base in self.chains.iter().filter(|chain| chain.is_forward) {
             self.walk(base, &mut Vec::new(), &mut found);
